@@ -1,0 +1,23 @@
+# quern_room(NAME DEPENDS…): one room of src/ as one static library, quern_NAME, made of all its .cpp files.
+function(quern_room name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(quern_${name} STATIC ${sources})
+  target_include_directories(quern_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+                                                  $<INSTALL_INTERFACE:include>
+                                           PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(quern_${name} PRIVATE $<BUILD_INTERFACE:quern_options> PUBLIC ${ARGN})
+endfunction()
+
+# quern_test(NAME ROOM FILES…): one test program; it may include the private headers of src/.
+function(quern_test name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(test_${name} ${sources})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(test_${name} PRIVATE quern_options ${ARGN} GTest::gmock GTest::gtest_main rapidcheck
+                                             rapidcheck_gtest)
+  target_compile_definitions(test_${name} PRIVATE QUERN_TEST_FOLDER="${CMAKE_SOURCE_DIR}/tests")
+  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name})
+endfunction()

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run may use, and whom it tells: threads, memory, scratch space, a stop flag, progress and log.
+// Library code takes a context; it never prints, exits or reads the environment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+enum class log_level { info, warning };
+
+/// How far the current stage is. `total` is 0 where it cannot be known (a pipe).
+struct progress {
+    std::string_view stage;
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+    std::string_view unit;  ///< what is counted: "bytes", "documents", "words"
+};
+
+/// Resources and listeners of a run. Plain values; copies share nothing but the flag pointed to.
+/// The callbacks are called from one thread at a time, in no particular thread.
+struct context {
+    unsigned threads = 0;            ///< 0: every core this process may use
+    std::uint64_t memory_bytes = 0;  ///< budget for the whole process; 0: three quarters of the limit seen
+    std::filesystem::path scratch;   ///< folder for spilled runs; empty: the system's temporary folder
+    std::uint64_t seed = 0;
+    const std::atomic<int>* stop_signal = nullptr;  ///< non-zero: stop soon, with this signal's number
+    std::function<void(const progress&)> on_progress;
+    std::function<void(log_level, std::string_view)> on_log;
+
+    /// Throws `interrupted` when the stop flag is raised; cheap enough for every document.
+    void check_stop() const;
+    void log(log_level level, std::string_view message) const;
+    void report(const progress& now) const;
+
+    unsigned thread_count() const;       ///< `threads`, or what 0 stands for; at least 1
+    std::uint64_t memory_limit() const;  ///< `memory_bytes`, or what 0 stands for
+    std::filesystem::path scratch_folder() const;
+};
+
+/// The memory this process may use: the smaller of physical memory and its control group's limit.
+std::uint64_t memory_limit_seen();
+
+}  // namespace quern

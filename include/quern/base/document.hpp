@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A document as every corpus form yields it, and what is said of those that could not be read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+struct document {
+    std::string id;     ///< unique in its corpus; never empty
+    std::string title;  ///< may be empty
+    std::string text;   ///< UTF-8; paragraphs end with an empty line
+    std::vector<std::string> links;  ///< ids of documents pointed to, in order of appearance, repeats kept
+};
+
+/// Another name of a document: links to `from` mean `to` (which may be redirected again).
+struct redirect {
+    std::string from;
+    std::string to;
+};
+
+/// Something wrong in an input. A rejected document is lost to the run; a cut or mended one is kept in part.
+struct input_issue {
+    std::string path;
+    std::uint64_t line = 0;  ///< from 1; 0 where the input has no lines
+    std::string reason;
+    bool rejected = true;
+};
+
+/// What a reader has seen. `skipped` counts, by reason, what is left out by rule and is no error
+/// ("namespace", "redirect", "hidden file", "binary file", …).
+struct reading_counts {
+    std::uint64_t documents = 0;
+    std::uint64_t redirects = 0;
+    std::uint64_t rejected = 0;
+    std::uint64_t damaged = 0;  ///< kept in part
+    std::map<std::string, std::uint64_t> skipped;
+
+    reading_counts& operator+=(const reading_counts& other);
+};
+
+}  // namespace quern

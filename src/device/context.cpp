@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quern/base/context.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+/// The limit in one control-group file, or the largest number where there is none ("max", no such file).
+std::uint64_t control_group_limit(const char* path) {
+    std::ifstream file(path);
+    std::uint64_t bytes = 0;
+    return file >> bytes ? bytes : UINT64_MAX;
+}
+
+}  // namespace
+
+std::uint64_t memory_limit_seen() {
+    const auto physical = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                          static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+    return std::min({physical, control_group_limit("/sys/fs/cgroup/memory.max"),
+                     control_group_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+}
+
+void context::check_stop() const {
+    if (stop_signal == nullptr) return;
+    if (const int signal = stop_signal->load(std::memory_order_relaxed); signal != 0) {
+        throw interrupted(signal);
+    }
+}
+
+void context::log(log_level level, std::string_view message) const {
+    if (on_log) on_log(level, message);
+}
+
+void context::report(const progress& now) const {
+    if (on_progress) on_progress(now);
+}
+
+unsigned context::thread_count() const {
+    if (threads != 0) return threads;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+}
+
+std::uint64_t context::memory_limit() const {
+    return memory_bytes != 0 ? memory_bytes : memory_limit_seen() / 4 * 3;
+}
+
+std::filesystem::path context::scratch_folder() const {
+    return scratch.empty() ? std::filesystem::temp_directory_path() : scratch;
+}
+
+}  // namespace quern

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream of plain bytes: a file, a pipe, or either of them decompressed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "quern/base/context.hpp"
+
+namespace quern::io {
+
+/// Pull bytes in order. Not thread-safe. Implementations may decompress ahead on other threads.
+class byte_source {
+  public:
+    virtual ~byte_source() = default;
+    /// Fills as much of `out` as it can: fewer bytes than asked only at the end, 0 at and after the end.
+    /// Throws io_error, or invalid_input where compressed data is damaged or cut off. Every byte before the
+    /// damage has been delivered by then: the bytes first, the exception on the next call.
+    virtual std::size_t read(std::span<char> out) = 0;
+    /// Bytes of the underlying file taken so far, for progress; and its size, 0 where unknown (a pipe).
+    virtual std::uint64_t consumed() const = 0;
+    virtual std::uint64_t size() const = 0;
+    /// The path as the user gave it, "-" for standard input: for messages.
+    virtual const std::string& name() const = 0;
+};
+
+/// Opens a file, or standard input for "-", and decompresses gzip, bzip2, zstd or xz, told by the first bytes
+/// and not by the name; concatenated members are one stream. bzip2 blocks (and zstd, xz or gzip where the
+/// format allows it) are decoded by up to `run.thread_count()` threads. Throws usage_error where there is no
+/// such file, io_error where it cannot be opened.
+std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& run);
+
+}  // namespace quern::io
