@@ -14,6 +14,7 @@ struct document {
     std::string title;  ///< may be empty
     std::string text;   ///< UTF-8; paragraphs end with an empty line
     std::vector<std::string> links;  ///< ids of documents pointed to, in order of appearance, repeats kept
+    bool verbatim = false;  ///< `text` holds one word a line, to be taken as it is (corpus form `lines`)
 };
 
 /// Another name of a document: links to `from` mean `to` (which may be redirected again).

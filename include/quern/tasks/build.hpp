@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job: a raw collection becomes a store.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/base/document.hpp"
+#include "quern/base/text_options.hpp"
+#include "quern/tasks/statistics.hpp"
+
+namespace quern {
+
+/// How many rejected documents a run forgives: a share of all documents, or a number.
+struct error_limit {
+    double share = 0.01;
+    std::uint64_t count = 0;
+    bool is_share = true;
+    bool exceeded(std::uint64_t rejected, std::uint64_t documents) const;
+};
+
+struct build_options {
+    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
+    std::filesystem::path store;
+    std::string input_format;  ///< empty: told from the content; else a corpus form's name
+    text_options text;
+    error_limit max_errors;
+    bool force = false;  ///< replace an existing store, atomically
+};
+
+struct build_result {
+    reading_counts counts;
+    std::uint64_t words = 0;       ///< occurrences
+    std::uint64_t vocabulary = 0;  ///< distinct words
+    std::uint64_t postings = 0;    ///< (word, document) pairs
+    std::uint64_t links = 0;       ///< links between documents of the store, repeats counted
+    std::uint64_t dangling_links = 0;  ///< links to documents the collection does not hold
+    std::uint64_t store_bytes = 0;
+    std::vector<input_issue> issues;  ///< the first 100
+    run_statistics statistics;
+};
+
+/// Reads the inputs and writes the store folder; under its final name there is a whole store or what was
+/// there before. The same inputs and text options give the same bytes, whatever the threads, the memory and
+/// the device (statistics.json excepted).
+/// Throws usage_error (missing input, existing store without `force`, store inside an input), invalid_input
+/// (errors beyond the limit, an id missing or repeated), io_error, out_of_memory, interrupted.
+/// Cost: one pass over the input, sorted runs in `run.scratch` beyond the memory budget, one merge.
+build_result build(const build_options& options, const context& run);
+
+}  // namespace quern

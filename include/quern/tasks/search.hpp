@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking a store.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/base/text_options.hpp"
+#include "quern/ops/search.hpp"
+#include "quern/tasks/build.hpp"
+
+namespace quern {
+
+struct search_options {
+    ranking_options ranking;
+    std::size_t k = 10;
+    bool snippets = true;
+    /// The query's text options: where given they must equal the store's (else usage_error).
+    std::optional<text_options> text;
+};
+
+struct search_hit {
+    std::uint32_t rank = 0;  ///< from 1
+    std::uint32_t document = 0;
+    double score = 0;
+    std::string id, title, snippet;
+};
+
+struct search_answer {
+    std::vector<search_hit> hits;
+    std::vector<std::string> unknown_words;  ///< of the query, as analysed
+    bool empty_query = false;                ///< no word was left after analysis
+};
+
+struct search_topic {
+    std::string id, query;
+};
+
+/// A store opened for search; cheap to keep, safe to ask from many threads at once.
+class search_engine {
+  public:
+    /// Throws usage_error where there is no store, damaged_store naming the section, and warns through
+    /// `run.on_log` where the store was made with another version of the Unicode data.
+    static search_engine open(const std::filesystem::path& store, const context& run);
+    ~search_engine();
+    search_engine(search_engine&&) noexcept;
+    search_engine& operator=(search_engine&&) noexcept;
+
+    search_answer search(std::string_view query, const search_options& options) const;
+    /// One answer a topic, in the order given, computed by up to `run.thread_count()` threads.
+    std::vector<search_answer> search(std::span<const search_topic> topics, const search_options& options,
+                                      const context& run) const;
+    std::uint64_t documents() const;
+    std::uint64_t vocabulary() const;
+    const text_options& text() const;
+
+  private:
+    struct state;
+    explicit search_engine(std::unique_ptr<state> s);
+    std::unique_ptr<state> state_;
+};
+
+/// Whether `path` is a store folder (of any version, damaged or not).
+bool is_store(const std::filesystem::path& path);
+
+/// Reads a topics file: `id TAB text` or TREC topics.
+std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& run);
+
+/// The store of a corpus: built under `cache` at the first call, found there again as long as the inputs'
+/// names, sizes and times and the text options stay the same.
+std::filesystem::path cached_store(const build_options& corpus, const std::filesystem::path& cache,
+                                   const context& run);
+
+}  // namespace quern

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run cost: for --stats and for the store's own record.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+struct stage_statistics {
+    std::string name;
+    double seconds = 0;
+    std::uint64_t bytes = 0;  ///< read or written by the stage, as its name says
+};
+
+struct run_statistics {
+    std::vector<stage_statistics> stages;  ///< in order
+    std::map<std::string, std::uint64_t> counts;
+    double seconds = 0;
+    std::uint64_t peak_memory_bytes = 0;
+    unsigned threads = 0;
+    std::string device;         ///< "cpu", "cuda:0"
+    std::string device_reason;  ///< why this one
+};
+
+/// The JSON text of `--stats`: keys as the members are named.
+std::string to_json(const run_statistics& statistics);
+
+}  // namespace quern

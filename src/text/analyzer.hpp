@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text to words: segmentation, normalisation, stop words, stemming, in one pass.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/text_options.hpp"
+
+namespace quern::text {
+
+/// One word: its final form in token_list::words, and the bytes of the source it came from.
+struct token {
+    std::uint32_t word_begin, word_end;
+    std::uint32_t source_begin, source_end;
+};
+
+/// The words of one text in order. Reuse one list over many texts: it keeps its memory.
+struct token_list {
+    std::string words;
+    std::vector<token> tokens;
+    /// With boundaries asked for: for every sentence (paragraph), the number of tokens before its end; rising,
+    /// the last equals tokens.size() unless there are no tokens. Empty otherwise.
+    std::vector<std::uint32_t> sentence_ends;
+    std::vector<std::uint32_t> paragraph_ends;
+
+    std::string_view word(const token& t) const {
+        return std::string_view(words).substr(t.word_begin, t.word_end - t.word_begin);
+    }
+};
+
+enum class boundaries { none, sentences_and_paragraphs };
+
+/// One per thread: it holds scratch space and ICU's iterators. Deterministic: the same options, text and
+/// Unicode version give the same words.
+class analyzer {
+  public:
+    /// Throws usage_error for an unknown language, stop list or unreadable stop-word file.
+    explicit analyzer(const text_options& options);
+    ~analyzer();
+    analyzer(analyzer&&) noexcept;
+    analyzer& operator=(analyzer&&) noexcept;
+
+    /// Replaces `out` by the words of `text` (UTF-8, under 4 GiB; an ill-formed sequence separates words).
+    void analyze(std::string_view text, token_list& out, boundaries wanted = boundaries::none);
+    /// The same for the corpus form `lines`: every line is one word, verbatim.
+    static void take_lines(std::string_view text, token_list& out);
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+/// "15.0" and so on: the version of the Unicode data in use, which a store records.
+std::string unicode_version();
+
+}  // namespace quern::text
