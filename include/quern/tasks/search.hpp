@@ -15,6 +15,7 @@
 #include "quern/base/text_options.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/build.hpp"
+#include "quern/tasks/store.hpp"
 
 namespace quern {
 
@@ -67,8 +68,6 @@ class search_engine {
     std::unique_ptr<state> state_;
 };
 
-/// Whether `path` is a store folder (of any version, damaged or not).
-bool is_store(const std::filesystem::path& path);
 
 /// Reads a topics file: `id TAB text` or TREC topics.
 std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& run);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store holds, and whether it is whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/base/text_options.hpp"
+
+namespace quern {
+
+/// The version of the store format this program writes and reads.
+inline constexpr unsigned store_format_version = 1;
+
+struct store_section {
+    std::string name;
+    std::uint64_t bytes = 0;    ///< of the file, its checksums included
+    std::uint64_t checksum = 0;  ///< XXH3 of its blocks' checksums
+};
+
+struct store_info {
+    unsigned format_version = 0;
+    std::string unicode_version;  ///< of the data the words were made with
+    text_options text;
+    std::uint64_t documents = 0, words = 0, vocabulary = 0, postings = 0, links = 0;
+    std::vector<store_section> sections;
+};
+
+/// Whether `path` is a store folder (of any version, damaged or not).
+bool is_store(const std::filesystem::path& path);
+
+/// Reads the manifest only. Throws usage_error where there is no store, damaged_store otherwise.
+store_info read_store_info(const std::filesystem::path& store);
+
+/// Reads every byte and checks every checksum; returns the bytes read. Throws damaged_store naming the section.
+std::uint64_t verify_store(const std::filesystem::path& store, const context& run);
+
+}  // namespace quern
