@@ -1,9 +1,9 @@
-# What the project stands on. One imported target each; the packages are listed in scripts/packages.
+# The libraries that Quern's own libraries link. Installed beside quern-config.cmake, so that a program that
+# links Quern finds the same. The packages are listed in scripts/packages.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(ICU REQUIRED COMPONENTS uc i18n data)
 find_package(ZLIB REQUIRED)
@@ -16,5 +16,3 @@ pkg_check_modules(gumbo REQUIRED IMPORTED_TARGET gumbo)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 find_library(STEMMER_LIBRARY stemmer REQUIRED)
 find_path(STEMMER_INCLUDE_DIR libstemmer.h REQUIRED)
-find_path(NLOHMANN_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
-find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)

@@ -12,6 +12,10 @@ function(quern_room name)
   target_link_libraries(quern_${name} PRIVATE $<BUILD_INTERFACE:quern_options> PUBLIC ${ARGN})
 endfunction()
 
+# What every test runs under, whatever the preset.
+set(QUERN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/scripts/tsan.supp"
+    CACHE INTERNAL "Environment of every test")
+
 # quern_test(NAME ROOM FILES…): one test program; it may include the private headers of src/.
 function(quern_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -23,5 +27,6 @@ function(quern_test name)
   target_link_libraries(test_${name} PRIVATE quern_options ${ARGN} GTest::gmock GTest::gtest_main rapidcheck
                                              rapidcheck_gtest)
   target_compile_definitions(test_${name} PRIVATE QUERN_TEST_FOLDER="${CMAKE_SOURCE_DIR}/tests")
-  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name})
+  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${name} TIMEOUT 300
+                       ENVIRONMENT "${QUERN_TEST_ENVIRONMENT}")
 endfunction()
