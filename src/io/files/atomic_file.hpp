@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One output file that appears under its name whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "io/files/file_writer.hpp"
+
+namespace quern::io {
+
+enum class existing { refuse, replace };
+
+/// Writes beside the final name (`.NAME.quern-xxxxxx`), and renames on commit(). Without commit() nothing
+/// remains, and leftovers of a killed process are removed by the next atomic_file of the same name.
+/// A symbolic link is followed, so that the link stays; what is no regular file (/dev/null, a FIFO) is
+/// written to directly, because it cannot be replaced.
+class atomic_file {
+  public:
+    /// Throws usage_error where `path` exists and `policy` is refuse, or is a folder; io_error where nothing
+    /// can be created beside it.
+    explicit atomic_file(std::filesystem::path path, existing policy = existing::refuse);
+    atomic_file(const atomic_file&) = delete;  // one owner publishes or removes the temporary
+    atomic_file& operator=(const atomic_file&) = delete;
+    ~atomic_file();
+
+    void append(std::string_view bytes) { writer_.append(bytes); }
+    file_writer& writer() noexcept { return writer_; }
+    const std::filesystem::path& path() const noexcept { return path_; }
+
+    /// Flushes, waits for the disk, and gives the file its name (over the old one where told to replace; a
+    /// file that appeared meanwhile is refused otherwise). Call it once, last.
+    void commit();
+
+  private:
+    std::filesystem::path path_;
+    existing policy_;
+    std::filesystem::path temporary_;  ///< empty: written directly, or committed
+    file_writer writer_;
+};
+
+}  // namespace quern::io

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/files/atomic_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+
+#include "io/files/temporary.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Absolute, so that a later change of the working folder moves nothing; links followed; no '/' at the end.
+fs::path settled(const fs::path& path) {
+    if (path.empty()) throw usage_error("the name of the output folder is empty");
+    std::error_code failure;
+    fs::path full = fs::absolute(path, failure).lexically_normal();
+    if (!full.has_filename()) full = full.parent_path();
+    if (!full.has_filename()) throw usage_error(path.string() + " cannot be an output folder");
+    if (fs::is_symlink(fs::symlink_status(full, failure))) full = fs::weakly_canonical(full, failure);
+    return full;
+}
+
+std::string prefix_of(const fs::path& path) {
+    return "." + path.filename().string() + ".quern-";
+}
+fs::path renamed_away(const fs::path& path) {
+    return parent_of(path) / (prefix_of(path) + "old");
+}
+
+bool is_there(const fs::path& path) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0;
+}
+
+usage_error refused(const fs::path& path) {
+    return usage_error(path.string() + " exists; say so to overwrite it");
+}
+
+void sync_tree(const fs::path& folder) {
+    std::error_code failure;
+    fs::recursive_directory_iterator entry(folder, failure), end;
+    for (; !failure && entry != end; entry.increment(failure)) {
+        if (entry->is_directory()) sync_folder(entry->path());
+        if (entry->is_regular_file()) sync_file(open_file(entry->path(), O_RDONLY), entry->path());
+    }
+    if (failure) throw io_error(folder.string(), "cannot list", failure.value());
+    sync_folder(folder);
+}
+
+void rename_or_throw(const fs::path& from, const fs::path& to, const fs::path& named) {
+    if (::rename(from.c_str(), to.c_str()) != 0) {
+        throw io_error(named.string(), "cannot rename into place", errno);
+    }
+}
+
+/// The mode mkdir would have given: 0777 less the mask, which can only be read by setting it, so it is taken
+/// from a folder made for it.
+void open_to_readers(const fs::path& folder) {
+    const fs::path probe = folder / ".mode";
+    struct stat status {};
+    if (::mkdir(probe.c_str(), 0777) != 0) return;
+    if (::stat(probe.c_str(), &status) == 0) ::chmod(folder.c_str(), status.st_mode & 07777U);
+    ::rmdir(probe.c_str());
+}
+
+}  // namespace
+
+namespace detail {
+
+void replace_in_two_steps(const fs::path& fresh, const fs::path& final_name) {
+    const fs::path old = renamed_away(final_name);
+    std::error_code ignored;
+    fs::remove_all(old, ignored);
+    rename_or_throw(final_name, old, final_name);
+    if (::rename(fresh.c_str(), final_name.c_str()) != 0) {
+        const int code = errno;
+        ::rename(old.c_str(), final_name.c_str());
+        throw io_error(final_name.string(), "cannot rename into place", code);
+    }
+    sync_folder(parent_of(final_name));
+    fs::remove_all(old, ignored);
+}
+
+void restore_renamed_away(const fs::path& final_name) {
+    const fs::path old = renamed_away(final_name);
+    if (!is_there(old)) return;
+    if (!is_there(final_name) && ::rename(old.c_str(), final_name.c_str()) == 0) return;
+    std::error_code ignored;
+    fs::remove_all(old, ignored);
+}
+
+}  // namespace detail
+
+atomic_folder::atomic_folder(fs::path path, existing policy) : path_(settled(path)), policy_(policy) {
+    detail::restore_renamed_away(path_);
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) == 0) {
+        if (!S_ISDIR(status.st_mode)) throw usage_error(path_.string() + " is not a folder");
+        if (policy_ == existing::refuse) throw refused(path_);
+    }
+    const fs::path folder = parent_of(path_);
+    remove_stale_temporaries(folder, prefix_of(path_));
+    auto fresh = make_temporary_folder(folder, prefix_of(path_));
+    temporary_ = std::move(fresh.path);
+    lock_ = std::move(fresh.handle);
+}
+
+atomic_folder::~atomic_folder() {
+    std::error_code ignored;
+    if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+void atomic_folder::commit() {
+    if (temporary_.empty()) return;
+    open_to_readers(temporary_);
+    sync_tree(temporary_);
+    const auto rename_with = [&](unsigned flags) {
+        return ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) == 0 ? 0 : errno;
+    };
+    // rename(2) would replace an empty folder even where told to refuse, hence NOREPLACE.
+    int code = rename_with(RENAME_NOREPLACE);
+    if (code == EEXIST && policy_ == existing::refuse) throw refused(path_);
+    bool old_left = false;
+    if (code == EEXIST) {
+        code = rename_with(RENAME_EXCHANGE);
+        old_left = code == 0;
+    }
+    if (code == EINVAL || code == ENOSYS) {  // a file system without these flags
+        if (!is_there(path_)) {
+            rename_or_throw(temporary_, path_, path_);
+        } else {
+            if (policy_ == existing::refuse) throw refused(path_);
+            detail::replace_in_two_steps(temporary_, path_);
+        }
+    } else if (code != 0) {
+        throw io_error(path_.string(), "cannot rename into place", code);
+    }
+    lock_.close_quietly();
+    const fs::path old = std::exchange(temporary_, {});
+    sync_folder(parent_of(path_));
+    std::error_code ignored;
+    if (old_left) fs::remove_all(old, ignored);
+}
+
+}  // namespace quern::io

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/files/file_writer.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+
+file_writer::file_writer(std::filesystem::path path, std::size_t buffer_bytes)
+    : file_writer(open_file(path, O_WRONLY | O_CREAT | O_TRUNC), path, buffer_bytes) {}
+
+file_writer::file_writer(descriptor file, std::filesystem::path path, std::size_t buffer_bytes)
+    : file_(std::move(file)), path_(std::move(path)), capacity_(std::max<std::size_t>(buffer_bytes, 1)) {
+    buffer_ = std::make_unique_for_overwrite<char[]>(capacity_);
+}
+
+void file_writer::append(std::string_view bytes) {
+    if (bytes.size() > capacity_ - used_) {
+        flush();
+        if (bytes.size() >= capacity_) {
+            write_all(file_, bytes, path_);
+            flushed_ += bytes.size();
+            return;
+        }
+    }
+    if (!bytes.empty()) std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
+    used_ += bytes.size();
+}
+
+void file_writer::flush() {
+    if (used_ == 0) return;
+    write_all(file_, {buffer_.get(), used_}, path_);
+    flushed_ += used_;
+    used_ = 0;
+}
+
+void file_writer::sync() {
+    flush();
+    sync_file(file_, path_);
+}
+
+void file_writer::close() {
+    if (!file_.is_open()) return;
+    flush();
+    // Network file systems report a full disk only here.
+    if (::close(file_.release()) != 0 && errno != EINTR)
+        throw io_error(path_.string(), "cannot write", errno);
+}
+
+}  // namespace quern::io

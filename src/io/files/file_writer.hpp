@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appends bytes to one file through a buffer, and says so when the disk does not take them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "io/files/descriptor.hpp"
+
+namespace quern::io {
+
+/// A buffered, append-only file. Not thread-safe. Every failure is an io_error that names the file and ends
+/// with the system's reason (disk full: code() == ENOSPC). Bytes count as written only after flush() or
+/// close(): the destructor drops what is still in the buffer, because it could not report a failure.
+class file_writer {
+  public:
+    static constexpr std::size_t default_buffer_bytes = std::size_t{1} << 18;
+
+    /// Creates the file, or empties an existing one.
+    explicit file_writer(std::filesystem::path path, std::size_t buffer_bytes = default_buffer_bytes);
+    /// Takes over an open descriptor; `path` is for messages.
+    file_writer(descriptor file, std::filesystem::path path, std::size_t buffer_bytes = default_buffer_bytes);
+    file_writer(file_writer&&) noexcept = default;
+    file_writer& operator=(file_writer&&) noexcept = default;
+
+    void append(std::string_view bytes);
+    /// The bytes of the values as they lie in memory.
+    template <class Value>
+        requires std::is_trivially_copyable_v<Value>
+    void append_values(std::span<const Value> values) {
+        append({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+    }
+    /// Bytes appended so far, those in the buffer included.
+    std::uint64_t size() const noexcept { return flushed_ + used_; }
+    const std::filesystem::path& path() const noexcept { return path_; }
+
+    /// Hands the buffer to the system.
+    void flush();
+    /// flush(), and waits until the disk has everything.
+    void sync();
+    /// flush() and closes; a second call does nothing.
+    void close();
+
+  private:
+    descriptor file_;
+    std::filesystem::path path_;
+    std::unique_ptr<char[]> buffer_;
+    std::size_t capacity_;
+    std::size_t used_ = 0;
+    std::uint64_t flushed_ = 0;
+};
+
+}  // namespace quern::io

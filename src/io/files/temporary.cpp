@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/files/temporary.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t letters = 6;
+constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Six letters that differ between processes and calls. Clashes are found by O_EXCL, so this need not be
+/// unpredictable, only spread.
+std::string random_letters() {
+    static std::atomic<std::uint64_t> calls{0};
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    std::uint64_t state = static_cast<std::uint64_t>(now.tv_nsec) ^
+                          static_cast<std::uint64_t>(now.tv_sec) << 30 ^
+                          static_cast<std::uint64_t>(::getpid()) << 44 ^ calls.fetch_add(1) << 20;
+    std::string name;
+    for (std::size_t i = 0; i < letters; ++i) {
+        state = (state ^ state >> 31) * 0x9e3779b97f4a7c15U;
+        name += alphabet[(state >> 40) % alphabet.size()];
+    }
+    return name;
+}
+
+bool same_file(const descriptor& handle, const fs::path& path) {
+    struct stat opened {
+    }, named{};
+    return ::fstat(handle.number(), &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/// Locks a fresh temporary. False where another process took it for a leftover between its creation and this
+/// call, so that a new one is needed. File systems without locks are accepted: sweepers spare what they
+/// cannot lock.
+bool claim(const temporary& fresh) {
+    if (::flock(fresh.handle.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    return same_file(fresh.handle, fresh.path);
+}
+
+constexpr int attempts = 100;
+
+}  // namespace
+
+temporary make_temporary_file(const fs::path& folder, std::string_view prefix) {
+    for (int i = 0; i < attempts; ++i) {
+        temporary fresh{folder / (std::string(prefix) + random_letters()), {}};
+        try {
+            fresh.handle = open_file(fresh.path, O_RDWR | O_CREAT | O_EXCL);
+        } catch (const io_error& failure) {
+            if (failure.code() == EEXIST) continue;
+            throw;
+        }
+        if (claim(fresh)) return fresh;
+    }
+    throw io_error(folder.string(), "cannot create a temporary file", EEXIST);
+}
+
+temporary make_temporary_folder(const fs::path& folder, std::string_view prefix) {
+    for (int i = 0; i < attempts; ++i) {
+        temporary fresh{folder / (std::string(prefix) + random_letters()), {}};
+        if (::mkdir(fresh.path.c_str(), 0700) != 0) {
+            if (errno == EEXIST) continue;
+            throw io_error(fresh.path.string(), "cannot create", errno);
+        }
+        try {
+            fresh.handle = open_file(fresh.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        } catch (const io_error& failure) {
+            if (failure.code() == ENOENT) continue;
+            ::rmdir(fresh.path.c_str());
+            throw;
+        }
+        if (claim(fresh)) return fresh;
+    }
+    throw io_error(folder.string(), "cannot create a temporary folder", EEXIST);
+}
+
+void remove_stale_temporaries(const fs::path& folder, std::string_view prefix) noexcept try {
+    std::vector<fs::path> candidates;
+    std::error_code ignored;
+    for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+        const std::string name = entry->path().filename().string();
+        if (name.size() == prefix.size() + letters && name.starts_with(prefix) &&
+            name.find_first_not_of(alphabet, prefix.size()) == std::string::npos) {
+            candidates.push_back(entry->path());
+        }
+    }
+    for (const auto& path : candidates) {
+        const descriptor handle(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        struct stat status {};
+        if (!handle.is_open() || ::fstat(handle.number(), &status) != 0 || status.st_uid != ::geteuid())
+            continue;
+        if (::flock(handle.number(), LOCK_EX | LOCK_NB) != 0) continue;
+        // Between open and lock the owner may have published it under another name: then the name is free.
+        if (same_file(handle, path)) fs::remove_all(path, ignored);
+    }
+} catch (...) {  // out of memory while listing: the leftovers wait for the next run
+}
+
+}  // namespace quern::io

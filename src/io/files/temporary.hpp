@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Temporary files and folders that can be told from those of a dead process: each is locked (flock) for as
+// long as its owner lives, and the kernel drops the lock however the owner ends. A name alone, or a process
+// number, would not do: numbers are used again.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "io/files/descriptor.hpp"
+
+namespace quern::io {
+
+/// A temporary file or folder in `folder`, named PREFIX + six random letters; open and locked.
+struct temporary {
+    std::filesystem::path path;
+    descriptor handle;
+};
+
+temporary make_temporary_file(const std::filesystem::path& folder, std::string_view prefix);
+/// The folder is private (0700) until its maker publishes it.
+temporary make_temporary_folder(const std::filesystem::path& folder, std::string_view prefix);
+
+/// Removes the entries of `folder` named PREFIX + six letters whose owner is gone. Never throws: a leftover
+/// that cannot be removed (another user's) is not this run's failure.
+void remove_stale_temporaries(const std::filesystem::path& folder, std::string_view prefix) noexcept;
+
+}  // namespace quern::io

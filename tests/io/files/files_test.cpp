@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// The promise of the output files: under its final name a file or folder is whole or absent, whatever fails.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "io/files/atomic_file.hpp"
+#include "io/files/atomic_folder.hpp"
+#include "io/files/file_writer.hpp"
+#include "io/files/mapped_file.hpp"
+#include "io/files/scratch_folder.hpp"
+#include "io/files/temporary.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string content(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const fs::path& path, std::string_view text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+class files : public testing::Test {
+  protected:
+    void SetUp() override {
+        context run;
+        run.scratch = fs::path(testing::TempDir()) / "quern-files-test";
+        place_ = std::make_unique<scratch_folder>(run);
+    }
+    fs::path at(std::string_view name) const { return place_->file(name); }
+    std::set<std::string> names() const {
+        std::set<std::string> all;
+        for (const auto& entry : fs::directory_iterator(place_->path())) all.insert(entry.path().filename());
+        return all;
+    }
+    std::unique_ptr<scratch_folder> place_;
+};
+
+/// Runs `work` in a child that then dies as by kill -9: no destructor runs.
+template <class Work>
+void in_killed_process(Work work) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        try {
+            work();
+        } catch (...) {
+            ::_exit(9);
+        }
+        ::kill(::getpid(), SIGKILL);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+TEST_F(files, writer_counts_and_keeps_order_across_its_buffer) {
+    std::string expected;
+    file_writer writer(at("a"), 16);
+    for (int i = 0; i < 100; ++i) {
+        const std::string piece(static_cast<std::size_t>(i % 40), static_cast<char>('a' + i % 26));
+        writer.append(piece);
+        expected += piece;
+        ASSERT_EQ(writer.size(), expected.size());
+    }
+    const std::array<std::uint32_t, 2> values{1, 0xffffffffU};
+    writer.append_values(std::span<const std::uint32_t>(values));
+    expected += std::string("\1\0\0\0\xff\xff\xff\xff", 8);
+    writer.close();
+    writer.close();
+    EXPECT_EQ(content(at("a")), expected);
+}
+
+TEST_F(files, writer_says_when_the_disk_is_full) {
+    file_writer writer("/dev/full", 8);
+    try {
+        writer.append("0123456789abcdef");
+        FAIL() << "a full disk went unnoticed";
+    } catch (const io_error& failure) {
+        EXPECT_EQ(failure.code(), ENOSPC);
+        EXPECT_THAT(failure.what(), HasSubstr("/dev/full"));
+    }
+    file_writer late("/dev/full");
+    late.append("x");
+    EXPECT_THROW(late.close(), io_error);
+}
+
+TEST_F(files, writer_continues_after_a_short_write_and_reports_the_limit) {
+    rlimit old{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+    const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+    rlimit small = old;
+    small.rlim_cur = 100;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    int code = 0;
+    try {
+        file_writer writer(at("limited"), 64);
+        writer.append(std::string(150, 'x'));
+    } catch (const io_error& failure) {
+        code = failure.code();
+    }
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    ::signal(SIGXFSZ, handler);
+    EXPECT_EQ(code, EFBIG);
+    EXPECT_EQ(content(at("limited")), std::string(100, 'x'));
+}
+
+TEST_F(files, missing_folder_is_an_io_error_with_the_path) {
+    try {
+        file_writer writer(at("no/such"));
+        FAIL();
+    } catch (const io_error& failure) {
+        EXPECT_EQ(failure.code(), ENOENT);
+        EXPECT_THAT(failure.what(), HasSubstr("no/such"));
+    }
+}
+
+TEST_F(files, mapped_file_shows_the_bytes) {
+    put(at("a"), "some text");
+    mapped_file first(at("a"), mapped_file::access::random);
+    EXPECT_EQ(first.text(), "some text");
+    const auto* where = first.bytes().data();
+    mapped_file second(std::move(first));
+    EXPECT_EQ(second.bytes().data(), where);
+    EXPECT_EQ(first.size(), 0U);
+    put(at("b"), "other");
+    mapped_file third(at("b"));
+    third = std::move(second);
+    EXPECT_EQ(third.text(), "some text");
+    fs::remove(at("a"));
+    EXPECT_EQ(third.text(), "some text");
+}
+
+TEST_F(files, mapped_file_of_nothing_and_of_what_is_no_file) {
+    put(at("empty"), "");
+    EXPECT_TRUE(mapped_file(at("empty")).bytes().empty());
+    EXPECT_THROW(mapped_file(at("absent")), io_error);
+    EXPECT_THROW(mapped_file{place_->path()}, io_error);
+    ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
+    EXPECT_THROW(mapped_file(at("fifo")), io_error);
+}
+
+TEST_F(files, atomic_file_appears_on_commit_only) {
+    {
+        atomic_file file(at("out"));
+        file.append("text");
+        file.writer().flush();
+        EXPECT_FALSE(fs::exists(at("out")));
+        file.commit();
+        EXPECT_EQ(content(at("out")), "text");
+    }
+    EXPECT_THAT(names(), ElementsAre("out"));
+    {
+        atomic_file dropped(at("never"));
+        dropped.append("text");
+    }
+    EXPECT_THAT(names(), ElementsAre("out"));
+}
+
+TEST_F(files, atomic_file_refuses_to_overwrite_unless_told) {
+    put(at("out"), "old");
+    EXPECT_THROW(atomic_file{at("out")}, usage_error);
+    EXPECT_THROW(atomic_file(place_->path(), existing::replace), usage_error);
+    ::chmod(at("out").c_str(), 0640);
+    atomic_file file(at("out"), existing::replace);
+    file.append("new");
+    EXPECT_EQ(content(at("out")), "old");
+    file.commit();
+    EXPECT_EQ(content(at("out")), "new");
+    struct stat status {};
+    ::stat(at("out").c_str(), &status);
+    EXPECT_EQ(status.st_mode & 0777U, 0640U);
+}
+
+TEST_F(files, atomic_file_does_not_overwrite_what_appeared_meanwhile) {
+    atomic_file file(at("out"));
+    file.append("mine");
+    put(at("out"), "theirs");
+    EXPECT_THROW(file.commit(), usage_error);
+    EXPECT_EQ(content(at("out")), "theirs");
+}
+
+TEST_F(files, atomic_file_follows_links_and_writes_devices_directly) {
+    put(at("target"), "old");
+    fs::create_symlink("target", at("link"));
+    atomic_file file(at("link"), existing::replace);
+    file.append("new");
+    file.commit();
+    EXPECT_TRUE(fs::is_symlink(at("link")));
+    EXPECT_EQ(content(at("target")), "new");
+    atomic_file null("/dev/null");
+    null.append("x");
+    null.commit();
+    EXPECT_TRUE(fs::is_character_file("/dev/null"));
+    atomic_file full("/dev/full");
+    full.append("x");
+    EXPECT_THROW(full.commit(), io_error);
+}
+
+TEST_F(files, leftovers_of_a_killed_process_are_removed_and_those_of_a_living_one_kept) {
+    in_killed_process([&] {
+        auto* lost = new atomic_file(at("out"));
+        lost->append("half");
+        lost->writer().flush();
+    });
+    ASSERT_EQ(names().size(), 1U);
+    in_killed_process([&] { put((new atomic_folder(at("store")))->file("x"), "half"); });
+    ASSERT_EQ(names().size(), 2U);
+    atomic_folder(at("store"));
+    atomic_file alive(at("out"));
+    EXPECT_EQ(names().size(), 1U);
+    atomic_file another(at("out"));
+    EXPECT_EQ(names().size(), 2U);
+    another.commit();
+    EXPECT_EQ(names().size(), 2U);
+    EXPECT_THROW(alive.commit(), usage_error);
+}
+
+TEST_F(files, stale_sweep_touches_only_exact_names) {
+    put(at(".out.quern-abcdefg"), "");  // seven letters
+    put(at(".out.quern-ABCDEF"), "");
+    put(at("out.quern-abcdef"), "");
+    put(at(".out.quern-abc123"), "");
+    remove_stale_temporaries(place_->path(), ".out.quern-");
+    EXPECT_THAT(names(), ElementsAre(".out.quern-ABCDEF", ".out.quern-abcdefg", "out.quern-abcdef"));
+}
+
+TEST_F(files, atomic_folder_appears_whole) {
+    {
+        atomic_folder folder(at("store/"));
+        put(folder.file("a"), "1");
+        fs::create_directory(folder.file("sub"));
+        put(folder.file("sub") / "b", "2");
+        EXPECT_FALSE(fs::exists(at("store")));
+        folder.commit();
+    }
+    EXPECT_THAT(names(), ElementsAre("store"));
+    EXPECT_EQ(content(at("store") / "sub" / "b"), "2");
+    fs::create_directory(at("usual"));
+    EXPECT_EQ(fs::status(at("store")).permissions(), fs::status(at("usual")).permissions());
+}
+
+TEST_F(files, atomic_folder_replaces_at_once_and_keeps_nothing_old) {
+    fs::create_directory(at("store"));
+    put(at("store") / "old", "1");
+    EXPECT_THROW(atomic_folder{at("store")}, usage_error);
+    {
+        atomic_folder dropped(at("store"), existing::replace);
+        put(dropped.file("new"), "2");
+    }
+    EXPECT_TRUE(fs::exists(at("store") / "old"));
+    atomic_folder folder(at("store"), existing::replace);
+    put(folder.file("new"), "2");
+    folder.commit();
+    folder.commit();
+    EXPECT_THAT(names(), ElementsAre("store"));
+    EXPECT_FALSE(fs::exists(at("store") / "old"));
+    EXPECT_EQ(content(at("store") / "new"), "2");
+}
+
+TEST_F(files, atomic_folder_refuses_files_and_what_appeared_meanwhile) {
+    put(at("file"), "");
+    EXPECT_THROW(atomic_folder(at("file"), existing::replace), usage_error);
+    EXPECT_THROW(atomic_folder(""), usage_error);
+    EXPECT_THROW(atomic_folder(at("no/such/parent")), io_error);
+    atomic_folder late(at("store"));
+    fs::create_directory(at("store"));
+    EXPECT_THROW(late.commit(), usage_error);
+}
+
+TEST_F(files, two_step_replacement_ends_in_the_new_folder_or_the_old_one) {
+    fs::create_directory(at("store"));
+    put(at("store") / "old", "1");
+    fs::create_directory(at("fresh"));
+    put(at("fresh") / "new", "2");
+    detail::replace_in_two_steps(at("fresh"), at("store"));
+    EXPECT_THAT(names(), ElementsAre("store"));
+    EXPECT_TRUE(fs::exists(at("store") / "new"));
+    EXPECT_THROW(detail::replace_in_two_steps(at("absent"), at("store")), io_error);
+    EXPECT_TRUE(fs::exists(at("store") / "new"));
+    // Killed between the steps: only the renamed old folder is there.
+    fs::rename(at("store"), at(".store.quern-old"));
+    EXPECT_THROW(atomic_folder{at("store")}, usage_error);
+    EXPECT_TRUE(fs::exists(at("store") / "new"));
+}
+
+TEST_F(files, scratch_folders_are_apart_and_leave_nothing) {
+    context run;
+    run.scratch = at("made/on/demand");
+    in_killed_process([&] { put((new scratch_folder(run))->file("run"), "x"); });
+    {
+        scratch_folder one(run);
+        scratch_folder two(run);
+        EXPECT_NE(one.path(), two.path());
+        put(one.file("run"), "x");
+        EXPECT_GT(one.free_bytes(), 0U);
+        EXPECT_EQ(std::distance(fs::directory_iterator(run.scratch), {}), 2);
+    }
+    EXPECT_TRUE(fs::is_empty(run.scratch));
+}
+
+}  // namespace
+}  // namespace quern::io
