@@ -17,8 +17,10 @@ endif()
 
 add_library(quern_options INTERFACE)
 # The contract "the same bits everywhere": no contraction of a*b+c, IEEE arithmetic as written.
-target_compile_options(quern_options INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-                                               -Woverloaded-virtual -Wconversion -Wno-sign-conversion)
+set(QUERN_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wconversion
+                -Wno-sign-conversion)
+target_compile_options(quern_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${QUERN_FLAGS}>
+                                               $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
 target_compile_definitions(quern_options INTERFACE _FILE_OFFSET_BITS=64)
 if(QUERN_SANITIZE)
   target_compile_options(quern_options INTERFACE -fsanitize=${QUERN_SANITIZE} -fno-omit-frame-pointer

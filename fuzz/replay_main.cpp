@@ -31,10 +31,18 @@ void run(const std::string& bytes) {
 std::string damage(std::string bytes, std::mt19937_64& random) {
     const std::size_t place = random() % bytes.size();
     switch (random() % 4) {
-        case 0: bytes.resize(place); break;
-        case 1: bytes[place] = static_cast<char>(random()); break;
-        case 2: bytes[place] = static_cast<char>(bytes[place] ^ (1 << (random() % 8))); break;
-        default: bytes.erase(place, random() % 16 + 1); break;
+        case 0:
+            bytes.resize(place);
+            break;
+        case 1:
+            bytes[place] = static_cast<char>(random());
+            break;
+        case 2:
+            bytes[place] = static_cast<char>(bytes[place] ^ (1 << (random() % 8)));
+            break;
+        default:
+            bytes.erase(place, random() % 16 + 1);
+            break;
     }
     return bytes;
 }
