@@ -22,8 +22,8 @@ struct token {
 struct token_list {
     std::string words;
     std::vector<token> tokens;
-    /// With boundaries asked for: for every sentence (paragraph), the number of tokens before its end; rising,
-    /// the last equals tokens.size() unless there are no tokens. Empty otherwise.
+    /// With boundaries asked for: for every sentence (paragraph), the number of tokens before its end;
+    /// rising, the last equals tokens.size() unless there are no tokens. Empty otherwise.
     std::vector<std::uint32_t> sentence_ends;
     std::vector<std::uint32_t> paragraph_ends;
 

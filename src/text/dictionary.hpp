@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quern::text {
@@ -15,32 +16,44 @@ namespace quern::text {
 class dictionary_builder {
   public:
     void append(std::string_view word);  ///< throws std::logic_error when not rising
-    std::uint32_t size() const;
+    std::uint32_t size() const { return size_; }
     /// The finished bytes, to be stored as they are; the builder is empty afterwards.
     std::string finish();
 
   private:
     std::string blocks_;                  // front-coded words
     std::vector<std::uint64_t> offsets_;  // where each block begins
+    std::vector<std::uint64_t> keys_;     // the first eight bytes of each block's first word, as a number
     std::string previous_;
     std::uint32_t size_ = 0;
 };
 
 /// Reads finished bytes, which must outlive it. `open` checks every offset that later calls rely on, so that
-/// hostile bytes are refused (std::nullopt) and never read past the end.
+/// hostile bytes are refused (std::nullopt) and never read past the end. It touches the offsets only: that
+/// the words between them are those once written is for the store's checksum to say.
 class dictionary_view {
   public:
     static std::optional<dictionary_view> open(std::span<const char> bytes);
-    std::uint32_t size() const;
+    std::uint32_t size() const { return size_; }
     std::optional<std::uint32_t> find(std::string_view word) const;  ///< cost: log2(blocks) + one block
-    std::string word(std::uint32_t id) const;
+    std::string word(std::uint32_t id) const;                        ///< throws std::out_of_range
     /// Ids of words that begin with `prefix`: [first, last).
     std::pair<std::uint32_t, std::uint32_t> with_prefix(std::string_view prefix) const;
 
   private:
-    std::span<const char> blocks_;
+    struct place {
+        std::uint32_t rank;  // of the first word that is not less
+        bool equal;
+    };
+    place lower_bound(std::string_view word) const;
+    std::span<const char> block(std::uint32_t index) const;
+    std::uint32_t block_of(std::string_view word) const;
+
+    std::span<const char> keys_;
     std::span<const char> offsets_;
+    std::span<const char> blocks_;
     std::uint32_t size_ = 0;
+    std::uint32_t offset_width_ = 0;
 };
 
 }  // namespace quern::text

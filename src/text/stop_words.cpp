@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stop-word lists: plain text, one or more words a line, `#` opens a comment. The lists that come with Quern
+// are the files in stop_words/, which the build puts into the program.
+#include "text/stop_words.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "quern/base/error.hpp"
+#include "text/stop_word_files.hpp"
+
+namespace quern::text {
+namespace {
+
+/// One word a line. A carriage return, blanks at either side and a byte-order mark are not part of it.
+std::vector<std::string> words_of_lines(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n\f\v";
+    std::vector<std::string> words;
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        const std::size_t first = line.find_first_not_of(blanks);
+        if (first == std::string_view::npos || line[first] == '#') continue;
+        words.emplace_back(line.substr(first, line.find_last_not_of(blanks) + 1 - first));
+    }
+    return words;
+}
+
+/// The lists of ours hold several words a line, and each word with an apostrophe also stands for its spelling
+/// with the typographic one.
+std::vector<std::string> words_of_builtin(std::string_view text) {
+    std::vector<std::string> words;
+    for (const std::string& line : words_of_lines(text)) {
+        for (std::size_t at = 0; at < line.size();) {
+            const std::size_t end = std::min(line.find(' ', at), line.size());
+            std::string word = line.substr(at, end - at);
+            at = end + 1;
+            if (word.empty()) continue;
+            if (const std::size_t mark = word.find('\''); mark != std::string::npos) {
+                std::string curled = word;
+                words.push_back(curled.replace(mark, 1, "\xE2\x80\x99"));
+            }
+            words.push_back(std::move(word));
+        }
+    }
+    return words;
+}
+
+std::string known_names() {
+    std::string names;
+    for (const std::string_view name : builtin_stop_lists()) (names += ", ") += name;
+    return names;
+}
+
+}  // namespace
+
+std::vector<std::string_view> builtin_stop_lists() {
+    std::vector<std::string_view> names;
+    for (const stop_word_file& file : stop_word_files) names.push_back(file.name);
+    return names;
+}
+
+std::vector<std::string> read_stop_words(const std::string& name) {
+    if (name == "none") return {};
+    for (const stop_word_file& file : stop_word_files) {
+        if (file.name == name) return words_of_builtin(file.text);
+    }
+    std::error_code failed;
+    if (!std::filesystem::exists(name, failed)) {
+        throw usage_error("unknown stop words '" + name + "': neither a file nor one of none" +
+                          known_names());
+    }
+    std::ifstream file(name, std::ios::binary);
+    std::string text;
+    if (file && !std::filesystem::is_directory(name, failed)) {
+        text.assign(std::istreambuf_iterator<char>(file), {});
+    } else {
+        file.setstate(std::ios::failbit);
+    }
+    if (!file || file.bad()) throw usage_error("cannot read the stop-word file '" + name + "'");
+    return words_of_lines(text);
+}
+
+}  // namespace quern::text

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What words come out of what text: golden cases by language, options, and what is refused.
+#include "text/analyzer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "quern/base/error.hpp"
+
+namespace quern::text {
+namespace {
+
+using testing::ElementsAre;
+using words = std::vector<std::string>;
+
+words analyzed(std::string_view text, const text_options& options = {}) {
+    analyzer a(options);
+    token_list list;
+    a.analyze(text, list);
+    words out;
+    for (const token& t : list.tokens) out.emplace_back(list.word(t));
+    return out;
+}
+
+TEST(analyzer, finds_english_words) {
+    EXPECT_THAT(analyzed("The U.S.A. can't pay $3.14 or 1,000 for a_b, and that's-it."),
+                ElementsAre("the", "u.s.a", "can't", "pay", "3.14", "or", "1,000", "for", "a_b", "and",
+                            "that's", "it"));
+    EXPECT_THAT(analyzed(""), ElementsAre());
+    EXPECT_THAT(analyzed("!?. \n\t--"), ElementsAre());
+}
+
+TEST(analyzer, folds_case_and_compatibility_forms) {
+    EXPECT_THAT(analyzed("Straße STRASSE ÄÖÜ äöü ﬁne Ｆｕｌｌ ①"),
+                ElementsAre("strasse", "strasse", "äöü", "äöü", "fine", "full"));
+    EXPECT_THAT(analyzed("e\xCC\x81t\xC3\xA9 co\xC2\xADoperate"), ElementsAre("été", "cooperate"));
+}
+
+TEST(analyzer, gives_the_source_of_each_word) {
+    analyzer a(text_options{});
+    token_list list;
+    a.analyze("  Größe x", list);
+    ASSERT_EQ(list.tokens.size(), 2U);
+    EXPECT_EQ(list.tokens[0].source_begin, 2U);
+    EXPECT_EQ(list.tokens[0].source_end, 9U);
+    EXPECT_EQ(list.word(list.tokens[0]), "grösse");
+    EXPECT_EQ(list.tokens[1].source_begin, 10U);
+}
+
+TEST(analyzer, finds_words_of_many_languages) {
+    EXPECT_THAT(analyzed("我喜欢学习中文。"), ElementsAre("我", "喜欢", "学习", "中文"));
+    EXPECT_THAT(analyzed("日本語を勉強します"), ElementsAre("日本語", "を", "勉強", "し", "ます"));
+    EXPECT_THAT(analyzed("สวัสดีครับ"), ElementsAre("สวัสดี", "ครับ"));
+    EXPECT_THAT(analyzed("나는 한국어를 공부합니다."), ElementsAre("나는", "한국어를", "공부합니다"));
+    EXPECT_THAT(analyzed("السلام عليكم، كيف حالك؟"), ElementsAre("السلام", "عليكم", "كيف", "حالك"));
+    EXPECT_THAT(analyzed("मैं हिन्दी सीख रहा हूँ।"), ElementsAre("मैं", "हिन्दी", "सीख", "रहा", "हूँ"));
+}
+
+TEST(analyzer, splits_at_ill_formed_bytes) {
+    EXPECT_THAT(analyzed("ab\xFF"
+                         "cd \xC3 \xE2\x82 ef\xED\xA0\x80gh"),
+                ElementsAre("ab", "cd", "ef", "gh"));
+}
+
+TEST(analyzer, follows_the_plain_rules) {
+    text_options options;
+    options.tokens = token_rule::ascii;
+    EXPECT_THAT(analyzed("It's x86_64, Größe 3.14", options),
+                ElementsAre("it", "s", "x86", "64", "gr", "e", "3", "14"));
+    options.tokens = token_rule::letters;
+    EXPECT_THAT(analyzed("It's x86_64, Größe 3.14", options), ElementsAre("it", "s", "x", "gr", "e"));
+}
+
+TEST(analyzer, drops_short_words_by_code_points) {
+    text_options options;
+    options.min_length = 3;
+    EXPECT_THAT(analyzed("a ab abc öö ööö 中文 日本語", options), ElementsAre("abc", "ööö", "日本語"));
+}
+
+TEST(analyzer, drops_stop_words_before_it_stems) {
+    text_options options;
+    options.stop_words = "en";
+    options.stem = stemmer::porter;
+    EXPECT_THAT(analyzed("The relational databases were not running, don’t you see", options),
+                ElementsAre("relat", "databas", "run", "see"));
+}
+
+TEST(analyzer, reads_a_stop_word_file_as_it_reads_text) {
+    const auto path = std::filesystem::path(testing::TempDir()) / "quern_stop_words.txt";
+    std::ofstream(path) << "# comment\nSTRASSE\r\n\n  the  \n";
+    text_options options;
+    options.stop_words = path.string();
+    EXPECT_THAT(analyzed("The Straße strasse there # comment", options), ElementsAre("there", "comment"));
+    std::filesystem::remove(path);
+    EXPECT_THROW(analyzer{options}, usage_error);
+    options.stop_words = testing::TempDir();
+    EXPECT_THROW(analyzer{options}, usage_error);
+}
+
+TEST(analyzer, refuses_unknown_languages) {
+    for (const char* language : {"", "xx", "english", "not a language"}) {
+        text_options options;
+        options.language = language;
+        EXPECT_THROW(analyzer{options}, usage_error) << language;
+    }
+}
+
+TEST(analyzer, marks_sentences_and_paragraphs) {
+    analyzer a(text_options{});
+    token_list list;
+    a.analyze("Dr. Who came. He left! No words: ...\n\nNext paragraph here\n \nlast", list,
+              boundaries::sentences_and_paragraphs);
+    EXPECT_THAT(list.sentence_ends, ElementsAre(1U, 3U, 5U, 7U, 10U, 11U));
+    EXPECT_THAT(list.paragraph_ends, ElementsAre(7U, 10U, 11U));
+    a.analyze("x", list);
+    EXPECT_TRUE(list.sentence_ends.empty());
+    a.analyze("...", list, boundaries::sentences_and_paragraphs);
+    EXPECT_TRUE(list.sentence_ends.empty());
+}
+
+TEST(analyzer, takes_lines_verbatim) {
+    token_list list;
+    analyzer::take_lines("One\r\n\ntwo Words\n\xFF\nlast", list);
+    ASSERT_EQ(list.tokens.size(), 4U);
+    EXPECT_EQ(list.word(list.tokens[0]), "One");
+    EXPECT_EQ(list.word(list.tokens[1]), "two Words");
+    EXPECT_EQ(list.word(list.tokens[2]), "\xFF");
+    EXPECT_EQ(list.word(list.tokens[3]), "last");
+    EXPECT_EQ(list.tokens[3].source_begin, 18U);
+}
+
+}  // namespace
+}  // namespace quern::text
