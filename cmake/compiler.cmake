@@ -20,7 +20,8 @@ add_library(quern_options INTERFACE)
 set(QUERN_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wconversion
                 -Wno-sign-conversion)
 target_compile_options(quern_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${QUERN_FLAGS}>
-                                               $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
+                                               $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>
+                                               $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off,-Wall,-Wextra>)
 target_compile_definitions(quern_options INTERFACE _FILE_OFFSET_BITS=64)
 if(QUERN_SANITIZE)
   target_compile_options(quern_options INTERFACE -fsanitize=${QUERN_SANITIZE} -fno-omit-frame-pointer
