@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one occurrence pattern of a word adds to a document's score, in units of 2^-32. The formulas,
+// operation by operation, are part of the contract (docs/search.md): they fix the bits of every score.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "base/canonical_math.hpp"
+#include "quern/ops/search.hpp"
+
+namespace quern::search_detail {
+
+/// x in units of 2^-32, to the nearest, ties to even. |x| < 2^18. Scaling is exact, and in [2^52, 2^53)
+/// doubles are the integers, so that one addition rounds.
+constexpr std::int64_t to_fixed(double x) {
+    constexpr double shift = 0x1.8p52;
+    return std::bit_cast<std::int64_t>(x * 0x1p32 + shift) - std::bit_cast<std::int64_t>(shift);
+}
+
+/// A part is at least one unit: a document that holds a word stands above the same without it, and a sum of
+/// parts is positive exactly where a word occurs.
+constexpr std::int64_t positive_part(double x) {
+    return std::max<std::int64_t>(1, to_fixed(x));
+}
+
+/// Okapi BM25.
+class bm25_scorer {
+  public:
+    bm25_scorer(const collection_view& collection, const posting_list& list, const ranking_options& options) {
+        const double documents = static_cast<double>(collection.document_lengths.size());
+        const double df = list.document_frequency;
+        idf_ = canonical_log(1.0 + (documents - df + 0.5) / (df + 0.5));
+        const double average = static_cast<double>(collection.words) / documents;
+        flat_ = options.k1 * (1.0 - options.b);
+        slope_ = options.k1 * options.b / average;
+    }
+    std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
+        const double f = frequency;
+        return positive_part((idf_ * f) / (f + (flat_ + slope_ * static_cast<double>(length))));
+    }
+    std::int64_t background() const { return 0; }
+
+  private:
+    double idf_, flat_, slope_;
+};
+
+/// Query likelihood, Jelinek-Mercer: the background is what every document gets, the part what an occurrence
+/// adds to it.
+class jelinek_mercer_scorer {
+  public:
+    jelinek_mercer_scorer(const collection_view& collection, const posting_list& list,
+                          const ranking_options& options) {
+        const double words = static_cast<double>(collection.words);
+        const double weighted = (1.0 - options.lambda) * static_cast<double>(list.collection_frequency);
+        ratio_ = (options.lambda * words) / weighted;
+        background_ = to_fixed(canonical_log(weighted / words));
+    }
+    std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
+        // A document that holds a word has a length; were it 0 in a damaged store, it would count as 1.
+        const double d = std::max<std::uint32_t>(length, 1);
+        return positive_part(canonical_log_normal(1.0 + (ratio_ * static_cast<double>(frequency)) / d));
+    }
+    std::int64_t background() const { return background_; }
+
+  private:
+    double ratio_;
+    std::int64_t background_;
+};
+
+/// Query likelihood, Dirichlet. The length enters through document_part alone, once for each word of the
+/// query.
+class dirichlet_scorer {
+  public:
+    dirichlet_scorer(const collection_view& collection, const posting_list& list,
+                     const ranking_options& options) {
+        prior_ = (options.mu * static_cast<double>(list.collection_frequency)) /
+                 static_cast<double>(collection.words);
+        background_ = to_fixed(canonical_log(prior_));
+    }
+    std::int64_t part(std::uint32_t frequency, std::uint32_t /*length*/) const {
+        return positive_part(canonical_log_normal(1.0 + static_cast<double>(frequency) / prior_));
+    }
+    std::int64_t background() const { return background_; }
+
+  private:
+    double prior_;
+    std::int64_t background_;
+};
+
+/// What each word of the query takes from a document of this length: 0 but for Dirichlet.
+inline std::int64_t document_part(std::uint32_t length, double mu) {
+    return to_fixed(canonical_log(static_cast<double>(length) + mu));
+}
+
+}  // namespace quern::search_detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small collections for the tests of search: as the reference wants them and encoded.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/search/postings.hpp"
+#include "reference/search_reference.hpp"
+
+namespace quern::search_samples {
+
+struct sample {
+    std::vector<std::uint32_t> lengths;
+    std::vector<reference::word_documents> words;
+
+    std::uint64_t total() const { return std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0}); }
+};
+
+/// One word's list; the bytes belong to it.
+struct encoded_list {
+    std::string bytes;
+    search_detail::postings_writer::totals totals{};
+
+    encoded_list(const reference::word_documents& documents, std::span<const std::uint32_t> lengths) {
+        search_detail::postings_writer writer(bytes, lengths);
+        for (const auto& [document, frequency] : documents) writer.add(document, frequency);
+        totals = writer.finish_list();
+    }
+    posting_list view() const { return {bytes, totals.document_frequency, totals.collection_frequency}; }
+};
+
+/// A collection where word w occurs in a document with probability densities[w]; frequencies mostly 1 and,
+/// where `heavy`, sometimes large. Lengths are at least the sum of the frequencies and cluster, so that
+/// scores tie.
+inline sample random_sample(std::uint32_t documents, const std::vector<double>& densities, std::uint64_t seed,
+                            bool heavy = true) {
+    std::mt19937_64 random(seed);
+    const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+    sample result;
+    result.words.resize(densities.size());
+    std::vector<std::uint64_t> used(documents);
+    for (std::size_t w = 0; w < densities.size(); ++w)
+        for (std::uint32_t d = 0; d < documents; ++d) {
+            if (uniform() >= densities[w]) continue;
+            std::uint32_t frequency = 1;
+            while (uniform() < 0.4) ++frequency;
+            if (heavy && random() % 64 == 0) frequency = 1 + static_cast<std::uint32_t>(random() % 3000);
+            result.words[w].emplace(d, frequency);
+            used[d] += frequency;
+        }
+    for (std::uint32_t d = 0; d < documents; ++d)
+        result.lengths.push_back(static_cast<std::uint32_t>(used[d] + 50 * (random() % 6)));
+    return result;
+}
+
+}  // namespace quern::search_samples

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranked search the slow, obvious way: for every document, for every word of the query, the formula of
+// docs/search.md, one rounding to 2^-32; then a complete sort. Nothing here is shared with src/ops/search
+// but the canonical logarithm.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/canonical_math.hpp"
+#include "quern/ops/search.hpp"
+
+namespace quern::reference {
+
+/// A word: document -> frequency.
+using word_documents = std::map<std::uint32_t, std::uint32_t>;
+
+struct query_word {
+    word_documents documents;
+    std::uint32_t count = 1;
+};
+
+inline std::int64_t fixed(double x) {
+    return static_cast<std::int64_t>(std::nearbyint(x * 4294967296.0));
+}
+
+inline std::vector<scored_document> search(const std::vector<std::uint32_t>& lengths, std::uint64_t words,
+                                           const std::vector<query_word>& query,
+                                           const ranking_options& options, std::size_t k) {
+    const double n = static_cast<double>(lengths.size()), total = static_cast<double>(words);
+    std::vector<scored_document> ranked;
+    for (std::uint32_t d = 0; d < lengths.size(); ++d) {
+        const double length = lengths[d];
+        std::int64_t score = 0;
+        bool holds_a_word = false;
+        for (const auto& [documents, count] : query) {
+            if (documents.empty() || count == 0) continue;
+            std::uint64_t occurrences = 0;
+            for (const auto& [_, frequency] : documents) occurrences += frequency;
+            const double cf = static_cast<double>(occurrences), df = static_cast<double>(documents.size());
+            const auto found = documents.find(d);
+            const bool holds = found != documents.end();
+            const double f = holds ? found->second : 0;
+            holds_a_word |= holds;
+            double part = 0;
+            if (options.model == ranking_model::bm25) {
+                const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
+                part = idf * f /
+                       (f + (options.k1 * (1.0 - options.b) + options.k1 * options.b / (total / n) * length));
+            } else if (options.model == ranking_model::ql) {
+                const double weighted = (1.0 - options.lambda) * cf;
+                score += count * fixed(canonical_log(weighted / total));
+                part = canonical_log(1.0 + options.lambda * total / weighted * f / length);
+            } else {
+                const double prior = options.mu * cf / total;
+                score += count * (fixed(canonical_log(prior)) - fixed(canonical_log(length + options.mu)));
+                part = canonical_log(1.0 + f / prior);
+            }
+            if (holds) score += count * std::max<std::int64_t>(1, fixed(part));
+        }
+        if (holds_a_word) ranked.push_back({d, score});
+    }
+    std::sort(ranked.begin(), ranked.end(), [](const scored_document& a, const scored_document& b) {
+        return a.fixed_score != b.fixed_score ? a.fixed_score > b.fixed_score : a.document < b.document;
+    });
+    if (ranked.size() > k) ranked.resize(k);
+    return ranked;
+}
+
+}  // namespace quern::reference
