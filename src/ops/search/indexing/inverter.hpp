@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inverts a stretch of documents in memory: words in, one sorted run out (single-pass in-memory indexing,
+// Heinz and Zobel 2003, with the runs cut by input so that they join in order).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/search/indexing/sorted_run.hpp"
+
+namespace quern::search_detail {
+
+/// Not thread-safe; one per stretch. Cost: a hash look-up a word, a sort of the distinct words at the end;
+/// memory about 8 bytes a posting and 30 bytes and its letters a distinct word.
+class inverter {
+  public:
+    inverter();
+    void add(std::string_view word);
+    /// Ends the current document (which may be empty); returns its number of words.
+    std::uint32_t end_document();
+    std::uint32_t documents() const { return documents_; }
+    /// The run; the inverter is not to be used afterwards.
+    sorted_run finish();
+
+  private:
+    struct entry {
+        std::uint64_t word_begin;  // in letters_
+        std::uint32_t word_bytes;
+        std::uint32_t last_document;  // in which it was seen, plus one
+        std::uint32_t frequency;      // in that document
+        std::uint32_t postings;       // closed ones
+    };
+    struct posting {
+        std::uint32_t word;
+        std::uint32_t frequency;
+    };
+
+    std::uint32_t find_or_insert(std::string_view word);
+    void grow();
+    std::string_view word_of(const entry& e) const { return {letters_.data() + e.word_begin, e.word_bytes}; }
+
+    std::vector<std::uint64_t> slots_;  // hash tag above, entry number plus one below; 0 is empty
+    std::vector<entry> entries_;
+    std::string letters_;
+    std::vector<std::uint32_t> words_in_document_;  // distinct, in order of first appearance
+    std::vector<posting> postings_;                 // (word, frequency) by document
+    std::vector<std::uint64_t> document_ends_;      // in postings_
+    std::uint32_t documents_ = 0;
+    std::uint32_t length_ = 0;
+};
+
+}  // namespace quern::search_detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins sorted runs into posting lists. Runs are consecutive stretches of the collection, so a word's
+// postings are those of its runs one behind the other; what is merged is the words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/search/indexing/sorted_run.hpp"
+
+namespace quern::search_detail {
+
+/// Words from `first` (included) to `last` (left out; empty: to the end).
+struct word_range {
+    std::string first;
+    std::optional<std::string> last;
+};
+
+/// Cuts the words of all runs into at most `parts` ranges of about the same number of entries, rising and
+/// together complete. Cost: a sort of the runs' restarts.
+std::vector<word_range> split_words(std::span<const sorted_run> runs, std::size_t parts);
+
+/// The index of one range: word i is words[word_ends[i-1], word_ends[i]), and so are its bytes in `postings`.
+struct merged_range {
+    std::string words;
+    std::vector<std::uint64_t> word_ends;
+    std::string postings;
+    std::vector<std::uint64_t> posting_ends;
+    std::vector<std::uint32_t> document_frequencies;
+    std::vector<std::uint64_t> collection_frequencies;
+};
+
+/// Merges one range; ranges may be merged by different threads at once. `first_document[i]` is the number of
+/// the first document of run i. `buffer_bytes` is spent once a run that lies on disk.
+/// Cost: log2(runs) comparisons an entry, one pass over its postings.
+merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::uint32_t> first_document,
+                        const word_range& range, std::size_t buffer_bytes);
+
+}  // namespace quern::search_detail
