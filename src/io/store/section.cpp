@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/store/section.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::uint64_t block_bytes = 64 << 10;
+constexpr std::uint32_t section_version = 1;
+
+struct footer {
+    char magic[8] = {'Q', 'U', 'E', 'R', 'N', 'S', 'E', 'C'};
+    std::uint32_t version = section_version;
+    std::uint32_t block = block_bytes;
+    std::uint64_t payload_bytes = 0;
+    std::uint64_t checksum = 0;  // of the blocks' checksums
+    std::uint64_t reserved = 0;
+    std::uint64_t own_checksum = 0;  // of all fields above
+
+    std::uint64_t sum() const {
+        return hash64({reinterpret_cast<const char*>(this), offsetof(footer, own_checksum)});
+    }
+};
+static_assert(sizeof(footer) == 48);
+
+std::uint64_t blocks_of(std::uint64_t payload) {
+    return (payload + block_bytes - 1) / block_bytes;
+}
+std::uint64_t padded(std::uint64_t payload) {
+    return (payload + 7) / 8 * 8;
+}
+
+std::string_view as_bytes(const std::vector<std::uint64_t>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint64_t)};
+}
+
+}  // namespace
+
+void section_writer::append(std::string_view bytes) {
+    out_.append(bytes);
+    while (!bytes.empty()) {
+        if (block_.empty() && bytes.size() >= block_bytes) {
+            checksums_.push_back(hash64(bytes.substr(0, block_bytes)));
+            bytes.remove_prefix(block_bytes);
+            continue;
+        }
+        const std::size_t taken = std::min<std::size_t>(bytes.size(), block_bytes - block_.size());
+        block_.append(bytes.substr(0, taken));
+        bytes.remove_prefix(taken);
+        if (block_.size() == block_bytes) {
+            checksums_.push_back(hash64(block_));
+            block_.clear();
+        }
+    }
+}
+
+void section_writer::align(std::size_t alignment) {
+    static constexpr char zeros[64] = {};
+    append({zeros, (alignment - size() % alignment) % alignment});
+}
+
+section_writer::summary section_writer::finish() {
+    footer end;
+    end.payload_bytes = out_.size();
+    if (!block_.empty()) checksums_.push_back(hash64(block_));
+    end.checksum = hash64(as_bytes(checksums_));
+    end.own_checksum = end.sum();
+    out_.append(std::string(padded(end.payload_bytes) - end.payload_bytes, '\0'));
+    out_.append(as_bytes(checksums_));
+    out_.append({reinterpret_cast<const char*>(&end), sizeof end});
+    const std::uint64_t file_bytes = out_.size();
+    out_.close();
+    return {file_bytes, end.checksum};
+}
+
+section_view::section_view(const std::filesystem::path& file, std::string name, std::uint64_t checksum)
+    : name_(std::move(name)) {
+    try {
+        file_ = mapped_file(file);
+    } catch (const io_error& e) {
+        throw damaged_store(file.string(), name_, e.what());
+    }
+    const std::string_view whole = file_.text();
+    footer end;
+    if (whole.size() < sizeof end) fail("is cut off");
+    std::memcpy(&end, whole.data() + whole.size() - sizeof end, sizeof end);
+    if (std::memcmp(end.magic, footer().magic, sizeof end.magic) != 0) fail("is cut off or no section");
+    if (end.own_checksum != end.sum()) fail("has a damaged footer");
+    if (end.version != section_version || end.block != block_bytes)
+        fail("is of a version this program does not read");
+    if (end.payload_bytes > whole.size() ||
+        padded(end.payload_bytes) + blocks_of(end.payload_bytes) * 8 + sizeof end != whole.size()) {
+        fail("has another length than its footer says");
+    }
+    payload_bytes_ = end.payload_bytes;
+    payload_ = whole.substr(0, payload_bytes_);
+    checksums_ = whole.data() + padded(payload_bytes_);
+    if (hash64({checksums_, blocks_of(payload_bytes_) * 8}) != end.checksum) fail("has damaged checksums");
+    if (end.checksum != checksum) fail("is not the one the store was made with");
+    checked_ = std::make_unique<std::atomic<std::uint8_t>[]>(blocks_of(payload_bytes_));
+}
+
+std::string_view section_view::bytes(std::uint64_t offset, std::uint64_t count) const {
+    if (offset > payload_bytes_ || count > payload_bytes_ - offset) fail("is too short");
+    if (count == 0) return {};
+    for (std::uint64_t block = offset / block_bytes; block <= (offset + count - 1) / block_bytes; ++block) {
+        if (checked_[block].load(std::memory_order_relaxed) == 0) check_block(block);
+    }
+    return payload_.substr(offset, count);
+}
+
+void section_view::check_block(std::uint64_t block) const {
+    std::uint64_t expected;
+    std::memcpy(&expected, checksums_ + block * 8, sizeof expected);
+    if (hash64(payload_.substr(block * block_bytes, block_bytes)) != expected) {
+        fail("is damaged at byte " + std::to_string(block * block_bytes));
+    }
+    checked_[block].store(1, std::memory_order_relaxed);
+}
+
+void section_view::fail(std::string_view reason) const {
+    throw damaged_store(file_.path().string(), name_, reason);
+}
+
+}  // namespace quern::io
