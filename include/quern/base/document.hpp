@@ -10,11 +10,13 @@
 namespace quern {
 
 struct document {
-    std::string id;     ///< unique in its corpus; never empty
-    std::string title;  ///< may be empty
-    std::string text;   ///< UTF-8; paragraphs end with an empty line
+    std::string id;                  ///< unique in its corpus; never empty
+    std::string title;               ///< may be empty
+    std::string text;                ///< UTF-8; paragraphs end with an empty line
     std::vector<std::string> links;  ///< ids of documents pointed to, in order of appearance, repeats kept
-    bool verbatim = false;  ///< `text` holds one word a line, to be taken as it is (corpus form `lines`)
+    std::string path;  ///< the file it was read from, and the line where it begins (from 1; 0: unknown):
+    std::uint64_t line = 0;  ///< for messages, not part of the collection
+    bool verbatim = false;   ///< `text` holds one word a line, to be taken as it is (corpus form `lines`)
 };
 
 /// Another name of a document: links to `from` mean `to` (which may be redirected again).

@@ -11,8 +11,9 @@ namespace quern {
 
 struct stage_statistics {
     std::string name;
-    double seconds = 0;
-    std::uint64_t bytes = 0;  ///< read or written by the stage, as its name says
+    double seconds = 0;         ///< of the clock; 0 for a step that overlaps with others ("stage/step")
+    double thread_seconds = 0;  ///< added up over threads
+    std::uint64_t bytes = 0;    ///< read or written by the stage, as its name says
 };
 
 struct run_statistics {

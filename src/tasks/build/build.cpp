@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job: corpus in, store out. One pass over the input, then the links, then the merge of the words;
+// everything goes into a folder under another name, which gets its own at the very end.
+#include "quern/tasks/build.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "device/cpu/threads.hpp"
+#include "io/files/atomic_folder.hpp"
+#include "io/files/file_writer.hpp"
+#include "io/files/scratch_folder.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/build/reading.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+class stage_clock {
+  public:
+    explicit stage_clock(run_statistics& statistics) : statistics_(statistics) {}
+    void end_stage(std::string name, std::uint64_t bytes) {
+        const auto now = std::chrono::steady_clock::now();
+        const double seconds = std::chrono::duration<double>(now - begin_).count();
+        statistics_.stages.push_back({std::move(name), seconds, seconds, bytes});
+        statistics_.seconds += seconds;
+        begin_ = now;
+    }
+
+  private:
+    run_statistics& statistics_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+std::uint64_t peak_memory_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+bool lies_within(const fs::path& inner, const fs::path& outer) {
+    const fs::path relative = fs::weakly_canonical(inner).lexically_relative(fs::weakly_canonical(outer));
+    return !relative.empty() && *relative.begin() != "..";
+}
+
+void check_request(const build_options& options) {
+    if (options.inputs.empty()) throw usage_error("no corpus is given");
+    if (options.store.empty()) throw usage_error("no store is given");
+    for (const fs::path& input : options.inputs) {
+        if (input == "-") continue;
+        if (!fs::exists(input)) throw usage_error(input.string() + ": no such file or folder");
+        if (lies_within(options.store, input)) {
+            throw usage_error(options.store.string() + " lies within the input " + input.string());
+        }
+        if (lies_within(input, options.store)) {
+            throw usage_error("the input " + input.string() + " lies within the store " +
+                              options.store.string());
+        }
+    }
+    if (!fs::exists(options.store)) return;
+    if (!options.force) throw usage_error(options.store.string() + " exists; --force replaces it");
+    if (!is_store(options.store)) {
+        throw usage_error(options.store.string() + " is no store, and is not replaced by one");
+    }
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+    io::file_writer file(path);
+    file.append(text);
+    file.close();
+}
+
+void add_reading_stages(run_statistics& statistics, const collection_pieces& pieces) {
+    for (const char* name : {"read", "parse", "admit", "analyse", "compress", "append"}) {
+        const auto at = pieces.thread_seconds.find(name);
+        if (at == pieces.thread_seconds.end()) continue;
+        statistics.stages.push_back({std::string("collection/") + name, 0, at->second, 0});
+    }
+}
+
+}  // namespace
+
+bool error_limit::exceeded(std::uint64_t rejected, std::uint64_t documents) const {
+    if (!is_share) return rejected > count;
+    return static_cast<double>(rejected) > share * static_cast<double>(documents);
+}
+
+build_result build(const build_options& options, const context& run) {
+    check_request(options);
+    build_result result;
+    run_statistics& statistics = result.statistics;
+    stage_clock clock(statistics);
+
+    io::atomic_folder folder(options.store, options.force ? io::existing::replace : io::existing::refuse);
+    const io::scratch_folder scratch(run);
+    const text_options text = keep_stop_words(options.text, folder.temporary());
+    const std::uint64_t memory = run.memory_limit();
+    collection_pieces pieces(scratch, memory / 4);
+
+    run_parallel(run,
+                 [&] { read_collection(options, options.text, folder.temporary(), scratch, pieces, run); });
+    if (pieces.documents == 0) {
+        throw invalid_input(options.inputs.front().string(), 0, "holds no documents");
+    }
+    clock.end_stage("collection", pieces.input_bytes);
+    add_reading_stages(statistics, pieces);
+
+    const auto links = pieces.links.resolve(pieces.ids, folder.temporary(), run);
+    pieces.ids = {};
+    clock.end_stage("links", links.links * sizeof(std::uint32_t));
+
+    const auto words =
+        run_parallel(run, [&] { return pieces.runs.merge(folder.temporary(), run, memory / 2); });
+    clock.end_stage("merge", pieces.runs.spilled_bytes());
+
+    store_info info;
+    info.format_version = store_format_version;
+    info.unicode_version = text::unicode_version();
+    info.text = text;
+    info.documents = pieces.documents;
+    info.words = pieces.words;
+    info.vocabulary = words.vocabulary;
+    info.postings = words.postings;
+    info.links = links.links;
+    info.sections = std::move(pieces.sections);
+    info.sections.insert(info.sections.end(), links.sections.begin(), links.sections.end());
+    info.sections.insert(info.sections.end(), words.sections.begin(), words.sections.end());
+    write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));
+
+    result.counts = pieces.counts;
+    result.words = info.words;
+    result.vocabulary = info.vocabulary;
+    result.postings = info.postings;
+    result.links = info.links;
+    result.dangling_links = links.dangling;
+    result.issues = std::move(pieces.issues);
+    for (const store_section& section : info.sections) result.store_bytes += section.bytes;
+
+    statistics.counts = {{"documents", info.documents},
+                         {"words", info.words},
+                         {"vocabulary", info.vocabulary},
+                         {"postings", info.postings},
+                         {"links", info.links},
+                         {"dangling_links", links.dangling},
+                         {"redirects", pieces.counts.redirects},
+                         {"rejected", pieces.counts.rejected},
+                         {"damaged", pieces.counts.damaged},
+                         {"spilled_bytes", pieces.runs.spilled_bytes()},
+                         {"store_bytes", result.store_bytes}};
+    for (const auto& [reason, count] : pieces.counts.skipped) statistics.counts["skipped: " + reason] = count;
+    statistics.threads = run.thread_count();
+    statistics.device = "cpu";
+    statistics.device_reason = "build runs on cpu only";
+    statistics.peak_memory_bytes = peak_memory_bytes();
+    write_file(folder.file(store_layout::statistics), to_json(statistics));
+    run.check_stop();
+    folder.commit();
+    clock.end_stage("commit", result.store_bytes);
+    return result;
+}
+
+}  // namespace quern

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The links of a store while it is written. A link may name a document that comes later, or a redirect, so
+// links wait on disk, as hashes, until every id is known.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "io/files/file_writer.hpp"
+#include "quern/base/context.hpp"
+#include "quern/base/document.hpp"
+#include "tasks/build/id_table.hpp"
+#include "tasks/store/layout.hpp"
+
+namespace quern {
+
+class link_collector {
+  public:
+    explicit link_collector(const std::filesystem::path& scratch);
+    void add_document(const document& d);  ///< documents in order
+    void add_redirect(const redirect& r);
+
+    struct outcome {
+        std::uint64_t links = 0, dangling = 0;
+        std::vector<store_section> sections;
+    };
+    /// Writes the sections `links` and `link_ends`. Redirects are entered into `ids`: documents win over
+    /// redirects, earlier redirects over later ones, chains are followed, circles lead nowhere.
+    /// Cost: one pass over the links, one over the redirects for each step of the longest chain.
+    outcome resolve(id_table& ids, const std::filesystem::path& store, const context& run);
+
+  private:
+    struct waiting_redirect {
+        hash128_value from, to;
+    };
+    void resolve_redirects(id_table& ids, const context& run) const;
+
+    io::file_writer targets_;    // hash128_value, link by link
+    io::file_writer ends_;       // u64 a document: links up to its end
+    io::file_writer redirects_;  // waiting_redirect
+    std::uint64_t links_ = 0;
+};
+
+}  // namespace quern

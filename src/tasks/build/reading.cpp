@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pipeline of five steps over units of the corpus, at most `threads + 2` of them under way:
+//   cut (in order) → parse (parallel) → admit: ids, numbers, links (in order)
+//                  → analyse, invert, compress (parallel) → append to the store (in order).
+// What is computed depends on the documents and their order alone, so the bytes of the store do not depend on
+// threads, unit size or memory.
+#include "tasks/build/reading.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "io/corpus/corpus.hpp"
+#include "io/store/string_column.hpp"
+#include "ops/search/indexing/inverter.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/build/text_store.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::size_t issues_kept = 100;
+
+class stopwatch {
+  public:
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+
+  private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// One unit on its way through the pipeline.
+struct unit_in_work {
+    std::unique_ptr<io::corpus_unit> raw;
+    io::parsed_unit parsed;
+    std::vector<raw_text_block> full_blocks;
+    std::vector<compressed_text_block> frames;
+    search_detail::sorted_run run;
+    std::vector<std::uint32_t> document_lengths;
+    double parse_seconds = 0, analyse_seconds = 0, compress_seconds = 0;
+};
+using unit_pointer = std::shared_ptr<unit_in_work>;
+
+/// The steps' state; each member is touched by one in-order step only.
+class collection_reader {
+  public:
+    collection_reader(const build_options& options, const text_options& text,
+                      const std::filesystem::path& store, const io::scratch_folder& scratch,
+                      collection_pieces& pieces, const context& run)
+        : options_(options),
+          pieces_(pieces),
+          run_(run),
+          corpus_(io::open_corpus(options.inputs, corpus_options_for(options, run), run)),
+          analyzers_([text] { return text::analyzer(text); }),
+          ids_(store_layout::file_of(store, store_layout::ids), scratch.file("id_ends")),
+          titles_(store_layout::file_of(store, store_layout::titles), scratch.file("title_ends")),
+          text_ends_(store_layout::file_of(store, store_layout::text_ends)),
+          lengths_(store_layout::file_of(store, store_layout::document_lengths)),
+          blocks_(store) {}
+
+    void run_pipeline() {
+        using tbb::filter_mode;
+        tbb::parallel_pipeline(
+            run_.thread_count() + 2,
+            tbb::make_filter<void, unit_pointer>(filter_mode::serial_in_order,
+                                                 [this](tbb::flow_control& control) {
+                                                     unit_pointer unit = cut();
+                                                     if (!unit) control.stop();
+                                                     return unit;
+                                                 }) &
+                tbb::make_filter<unit_pointer, unit_pointer>(
+                    filter_mode::parallel, [this](unit_pointer u) { return parse(std::move(u)); }) &
+                tbb::make_filter<unit_pointer, unit_pointer>(
+                    filter_mode::serial_in_order, [this](unit_pointer u) { return admit(std::move(u)); }) &
+                tbb::make_filter<unit_pointer, unit_pointer>(
+                    filter_mode::parallel, [this](unit_pointer u) { return index(std::move(u)); }) &
+                tbb::make_filter<unit_pointer, void>(filter_mode::serial_in_order,
+                                                     [this](const unit_pointer& u) { append(*u); }));
+        finish();
+    }
+
+  private:
+    static io::corpus_options corpus_options_for(const build_options& options, const context& run) {
+        io::corpus_options corpus;
+        if (!options.input_format.empty()) {
+            corpus.form = io::corpus_form_named(options.input_format);
+            if (!corpus.form) throw usage_error("unknown input format: " + options.input_format);
+        }
+        // A unit is held about four times over (raw, parsed, inverted, compressed) by each thread and two
+        // more.
+        const std::uint64_t share = run.memory_limit() / (16 * (run.thread_count() + 2));
+        corpus.unit_bytes = std::clamp<std::uint64_t>(share, 256 << 10, 16 << 20);
+        corpus.max_document_bytes = std::clamp<std::uint64_t>(run.memory_limit() / 32, 1 << 20, 1 << 30);
+        return corpus;
+    }
+
+    unit_pointer cut() {
+        run_.check_stop();
+        const stopwatch watch;
+        auto unit = std::make_shared<unit_in_work>();
+        unit->raw = corpus_->next();
+        pieces_.thread_seconds["read"] += watch.seconds();
+        run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+        return unit->raw ? unit : nullptr;
+    }
+
+    unit_pointer parse(unit_pointer unit) {
+        const stopwatch watch;
+        unit->parsed = unit->raw->parse();
+        unit->raw.reset();
+        unit->parse_seconds = watch.seconds();
+        return unit;
+    }
+
+    unit_pointer admit(unit_pointer unit) {
+        const stopwatch watch;
+        io::parsed_unit& parsed = unit->parsed;
+        pieces_.counts += parsed.counts;
+        std::erase_if(parsed.documents, [&](const document& d) { return !admit_id(d, parsed.issues); });
+        for (const document& d : parsed.documents) {
+            ids_.append(d.id);
+            titles_.append(d.title);
+            pieces_.links.add_document(d);
+            gatherer_.add(d.text, unit->full_blocks);
+            text_bytes_ += d.text.size();
+            text_ends_.append_value(text_bytes_);
+        }
+        for (const redirect& r : parsed.redirects) pieces_.links.add_redirect(r);
+        for (input_issue& issue : parsed.issues) {
+            if (pieces_.issues.size() < issues_kept) pieces_.issues.push_back(std::move(issue));
+        }
+        if (!options_.max_errors.is_share) refuse_too_many_errors(options_, pieces_);
+        pieces_.thread_seconds["admit"] += watch.seconds();
+        return unit;
+    }
+
+    bool admit_id(const document& d, std::vector<input_issue>& issues) {
+        if (pieces_.documents >= std::numeric_limits<std::uint32_t>::max() - 1) {
+            throw invalid_input(options_.inputs.back().string(), 0,
+                                "a store holds at most 4294967294 documents");
+        }
+        if (pieces_.ids.insert(d.id, static_cast<std::uint32_t>(pieces_.documents))) {
+            ++pieces_.documents;
+            if (pieces_.ids.memory_bytes() > run_.memory_limit() / 2) {
+                throw out_of_memory("the table of document ids", pieces_.ids.memory_bytes_while_growing(),
+                                    run_.memory_limit() / 2);
+            }
+            return true;
+        }
+        --pieces_.counts.documents;
+        ++pieces_.counts.rejected;
+        issues.push_back({d.path, d.line, fmt::format("the id \"{}\" is repeated", d.id), true});
+        return false;
+    }
+
+    unit_pointer index(unit_pointer unit) {
+        stopwatch watch;
+        text::analyzer& analyzer = analyzers_.local();
+        search_detail::inverter inverter;
+        text::token_list words;
+        for (const document& d : unit->parsed.documents) {
+            if (d.verbatim) {
+                text::analyzer::take_lines(d.text, words);
+            } else {
+                analyzer.analyze(d.text, words);
+            }
+            for (const text::token& t : words.tokens) inverter.add(words.word(t));
+            unit->document_lengths.push_back(inverter.end_document());
+            run_.check_stop();
+        }
+        unit->parsed.documents = {};
+        unit->run = inverter.finish();
+        unit->analyse_seconds = watch.seconds();
+        watch = {};
+        for (const raw_text_block& block : unit->full_blocks) unit->frames.push_back(compress(block));
+        unit->full_blocks = {};
+        unit->compress_seconds = watch.seconds();
+        return unit;
+    }
+
+    void append(unit_in_work& unit) {
+        const stopwatch watch;
+        for (const compressed_text_block& frame : unit.frames) blocks_.append(frame);
+        lengths_.append_values(std::span<const std::uint32_t>(unit.document_lengths));
+        for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
+        pieces_.runs.append(std::move(unit.run));
+        pieces_.thread_seconds["parse"] += unit.parse_seconds;
+        pieces_.thread_seconds["analyse"] += unit.analyse_seconds;
+        pieces_.thread_seconds["compress"] += unit.compress_seconds;
+        pieces_.thread_seconds["append"] += watch.seconds();
+    }
+
+    void finish() {
+        std::vector<raw_text_block> last;
+        gatherer_.finish(last);
+        for (const raw_text_block& block : last) blocks_.append(compress(block));
+        pieces_.input_bytes = corpus_->consumed_bytes();
+        const auto close = [&](std::string_view name, auto& section) {
+            const auto summary = section.finish();
+            pieces_.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        };
+        close(store_layout::ids, ids_);
+        close(store_layout::titles, titles_);
+        close(store_layout::text_ends, text_ends_);
+        close(store_layout::document_lengths, lengths_);
+        for (store_section& section : blocks_.finish()) pieces_.sections.push_back(std::move(section));
+    }
+
+  public:
+    static void refuse_too_many_errors(const build_options& options, const collection_pieces& pieces) {
+        const std::uint64_t rejected = pieces.counts.rejected;
+        if (!options.max_errors.exceeded(rejected, pieces.counts.documents + rejected)) return;
+        const auto first = std::ranges::find(pieces.issues, true, &input_issue::rejected);
+        input_issue shown;
+        shown.path = options.inputs.front().string();
+        if (first != pieces.issues.end()) shown = *first;
+        throw invalid_input(
+            shown.path, shown.line,
+            fmt::format("{} (the first of {} rejected among {} documents; --max-errors allows fewer)",
+                        shown.reason, rejected, pieces.counts.documents + rejected));
+    }
+
+  private:
+    const build_options& options_;
+    collection_pieces& pieces_;
+    const context& run_;
+    std::unique_ptr<io::corpus_reader> corpus_;
+    tbb::enumerable_thread_specific<text::analyzer> analyzers_;
+    io::string_column_writer ids_, titles_;
+    io::section_writer text_ends_, lengths_;
+    text_block_writer blocks_;
+    text_gatherer gatherer_;
+    std::uint64_t text_bytes_ = 0;
+};
+
+}  // namespace
+
+void read_collection(const build_options& options, const text_options& text,
+                     const std::filesystem::path& store, const io::scratch_folder& scratch,
+                     collection_pieces& pieces, const context& run) {
+    collection_reader reader(options, text, store, scratch, pieces, run);
+    reader.run_pipeline();
+    collection_reader::refuse_too_many_errors(options, pieces);
+}
+
+}  // namespace quern

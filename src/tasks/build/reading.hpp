@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first half of a build: the corpus goes once through the mill, and documents, texts, links and sorted
+// runs come out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/files/scratch_folder.hpp"
+#include "quern/base/context.hpp"
+#include "quern/tasks/build.hpp"
+#include "tasks/build/id_table.hpp"
+#include "tasks/build/link_store.hpp"
+#include "tasks/build/run_store.hpp"
+#include "tasks/store/layout.hpp"
+
+namespace quern {
+
+/// Where the pieces of a collection go while it is read.
+struct collection_pieces {
+    collection_pieces(const io::scratch_folder& scratch, std::uint64_t run_memory_bytes)
+        : links(scratch.path()), runs(scratch.file("runs"), run_memory_bytes) {}
+
+    id_table ids;
+    link_collector links;
+    run_store runs;
+
+    std::uint64_t documents = 0, words = 0;
+    reading_counts counts;
+    std::vector<input_issue> issues;               ///< the first 100
+    std::map<std::string, double> thread_seconds;  ///< by step: parse, analyse, …
+    std::uint64_t input_bytes = 0;
+    std::vector<store_section> sections;  ///< written so far
+};
+
+/// Reads every input into `pieces` and the document and text sections of `store`. `text` is as the words are
+/// to be made. Throws as `build` does.
+void read_collection(const build_options& options, const text_options& text,
+                     const std::filesystem::path& store, const io::scratch_folder& scratch,
+                     collection_pieces& pieces, const context& run);
+
+}  // namespace quern

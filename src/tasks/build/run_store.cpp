@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/build/run_store.hpp"
+
+#include <oneapi/tbb/parallel_pipeline.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/store/section.hpp"
+#include "ops/search/indexing/merge.hpp"
+#include "quern/base/error.hpp"
+#include "text/dictionary.hpp"
+
+namespace quern {
+namespace {
+
+using search_detail::merged_range;
+using search_detail::sorted_run;
+using search_detail::word_range;
+
+/// The word sections, filled range by range.
+class word_sections {
+  public:
+    explicit word_sections(const std::filesystem::path& store)
+        : store_(store),
+          document_frequencies_(store_layout::file_of(store, store_layout::document_frequencies)),
+          collection_frequencies_(store_layout::file_of(store, store_layout::collection_frequencies)),
+          posting_ends_(store_layout::file_of(store, store_layout::posting_ends)),
+          postings_(store_layout::file_of(store, store_layout::postings)) {}
+
+    void append(const merged_range& range) {
+        const std::uint64_t before = postings_.size();
+        std::uint64_t begin = 0;
+        for (std::size_t i = 0; i < range.word_ends.size(); ++i) {
+            words_.append(std::string_view(range.words).substr(begin, range.word_ends[i] - begin));
+            begin = range.word_ends[i];
+            posting_ends_.append_value(before + range.posting_ends[i]);
+            count_ += range.document_frequencies[i];
+        }
+        document_frequencies_.append_values(std::span(range.document_frequencies));
+        collection_frequencies_.append_values(std::span(range.collection_frequencies));
+        postings_.append(range.postings);
+    }
+
+    run_store::outcome finish() {
+        run_store::outcome result;
+        result.vocabulary = words_.size();
+        result.postings = count_;
+        io::section_writer dictionary(store_layout::file_of(store_, store_layout::dictionary));
+        dictionary.append(words_.finish());
+        const auto close = [&](std::string_view name, io::section_writer& section) {
+            const auto summary = section.finish();
+            result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        };
+        close(store_layout::dictionary, dictionary);
+        close(store_layout::document_frequencies, document_frequencies_);
+        close(store_layout::collection_frequencies, collection_frequencies_);
+        close(store_layout::posting_ends, posting_ends_);
+        close(store_layout::postings, postings_);
+        return result;
+    }
+
+  private:
+    std::filesystem::path store_;
+    text::dictionary_builder words_;
+    io::section_writer document_frequencies_, collection_frequencies_, posting_ends_, postings_;
+    std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+run_store::run_store(std::filesystem::path scratch_file, std::uint64_t memory_bytes)
+    : path_(std::move(scratch_file)), budget_(memory_bytes) {}
+
+run_store::~run_store() = default;
+
+void run_store::append(sorted_run run) {
+    if (run.documents == 0) return;
+    first_documents_.push_back(documents_);
+    documents_ += run.documents;
+    runs_.push_back(std::move(run));
+    held_ += runs_.back().memory_bytes();
+    if (held_ <= budget_) return;
+    for (sorted_run& r : runs_) spill(r);
+}
+
+void run_store::spill(sorted_run& run) {
+    if (run.bytes.empty()) return;
+    if (!file_) file_ = std::make_unique<io::spill_file>(path_);
+    const std::uint64_t begin = file_->append(run.bytes);
+    held_ -= run.bytes.capacity();
+    run.bytes = {};
+    run.read = [file = file_.get(), begin](std::uint64_t offset, std::span<char> out) {
+        file->read_at(begin + offset, out);
+    };
+    spilled_ += run.size;
+}
+
+run_store::outcome run_store::merge(const std::filesystem::path& store, const context& run,
+                                    std::uint64_t memory_bytes) {
+    if (file_) file_->flush();
+    const std::size_t in_flight = run.thread_count() + 2;
+    std::uint64_t total = 0;
+    for (const sorted_run& r : runs_) total += r.size;
+    const std::uint64_t part_bytes =
+        std::clamp<std::uint64_t>(memory_bytes / in_flight / 4, 64 << 10, 2 << 20);
+    const std::vector<word_range> ranges = search_detail::split_words(runs_, total / part_bytes + 1);
+    const std::size_t buffer_bytes = std::clamp<std::size_t>(
+        memory_bytes / 2 / in_flight / std::max<std::size_t>(1, runs_.size()), 4 << 10, 1 << 20);
+
+    word_sections sections(store);
+    std::size_t next = 0;
+    using range_pointer = std::shared_ptr<merged_range>;
+    tbb::parallel_pipeline(
+        in_flight,
+        tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order,
+                                            [&](tbb::flow_control& control) -> std::size_t {
+                                                run.check_stop();
+                                                run.report({"merge", next, ranges.size(), "ranges"});
+                                                if (next == ranges.size()) control.stop();
+                                                return next++;
+                                            }) &
+            tbb::make_filter<std::size_t, range_pointer>(
+                tbb::filter_mode::parallel,
+                [&](std::size_t i) {
+                    return std::make_shared<merged_range>(
+                        search_detail::merge_runs(runs_, first_documents_, ranges[i], buffer_bytes));
+                }) &
+            tbb::make_filter<range_pointer, void>(
+                tbb::filter_mode::serial_in_order,
+                [&](const range_pointer& range) { sections.append(*range); }));
+    return sections.finish();
+}
+
+}  // namespace quern

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sorted runs of a build: in memory while they fit their share of the budget, on disk beyond; and their
+// merge into the store's word sections.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "io/files/spill_file.hpp"
+#include "ops/search/indexing/sorted_run.hpp"
+#include "quern/base/context.hpp"
+#include "tasks/store/layout.hpp"
+
+namespace quern {
+
+class run_store {
+  public:
+    /// Runs take at most `memory_bytes` of memory; the rest lies in `scratch_file`.
+    run_store(std::filesystem::path scratch_file, std::uint64_t memory_bytes);
+    ~run_store();
+
+    void append(search_detail::sorted_run run);  ///< in collection order
+
+    struct outcome {
+        std::uint64_t vocabulary = 0, postings = 0;
+        std::vector<store_section> sections;
+    };
+    /// Writes dictionary, frequencies and postings. Ranges of words are merged by all threads, each holding
+    /// at most about `memory_bytes` / (threads + 2).
+    outcome merge(const std::filesystem::path& store, const context& run, std::uint64_t memory_bytes);
+    std::uint64_t spilled_bytes() const { return spilled_; }
+
+  private:
+    void spill(search_detail::sorted_run& run);
+
+    std::filesystem::path path_;
+    std::uint64_t budget_;
+    std::uint64_t held_ = 0, spilled_ = 0;
+    std::unique_ptr<io::spill_file> file_;
+    std::vector<search_detail::sorted_run> runs_;
+    std::vector<std::uint32_t> first_documents_;
+    std::uint32_t documents_ = 0;
+};
+
+}  // namespace quern

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a store and the manifest that vouches for them. docs/formats.md describes the format for
+// readers in other languages.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "io/store/section.hpp"
+#include "quern/tasks/store.hpp"
+
+namespace quern::store_layout {
+
+inline constexpr std::string_view manifest = "store.json";
+inline constexpr std::string_view statistics = "stats.json";
+
+// Sections. N documents, V words in byte order (a word's id is its rank), B blocks of texts.
+inline constexpr std::string_view ids = "ids";                            // string column, N
+inline constexpr std::string_view titles = "titles";                      // string column, N
+inline constexpr std::string_view document_lengths = "document_lengths";  // u32[N], in words
+inline constexpr std::string_view text_ends = "text_ends";  // u64[N]: bytes of text up to each document's end
+inline constexpr std::string_view text_blocks = "text_blocks";  // text_block[B]
+inline constexpr std::string_view texts = "texts";              // B zstd frames
+inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
+inline constexpr std::string_view links = "links";              // u32: the documents pointed to, in order
+inline constexpr std::string_view dictionary = "dictionary";    // text/dictionary.hpp
+inline constexpr std::string_view document_frequencies = "document_frequencies";      // u32[V]
+inline constexpr std::string_view collection_frequencies = "collection_frequencies";  // u64[V]
+inline constexpr std::string_view posting_ends =
+    "posting_ends";                                       // u64[V]: bytes of postings up to each word's end
+inline constexpr std::string_view postings = "postings";  // ops/search/postings.hpp
+
+/// Texts are compressed in blocks: whole documents, closed at 64 KiB, so that a block is a function of the
+/// collection alone.
+inline constexpr std::uint64_t text_block_bytes = 64 << 10;
+struct text_block {
+    std::uint64_t frame_end;       ///< in `texts`
+    std::uint64_t first_document;  ///< of the block
+};
+
+std::filesystem::path file_of(const std::filesystem::path& store, std::string_view section);
+
+/// The manifest's bytes: JSON, keys sorted, its own checksum among them.
+std::string manifest_text(const store_info& info);
+/// Throws damaged_store (section "manifest").
+store_info parse_manifest(const std::filesystem::path& store, std::string_view text);
+
+/// Opens one section as the manifest describes it. Throws damaged_store.
+io::section_view open_section(const std::filesystem::path& store, const store_info& info,
+                              std::string_view name);
+
+}  // namespace quern::store_layout

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store/opened_store.hpp"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <span>
+
+#include "io/store/string_column.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/store/layout.hpp"
+
+namespace quern {
+namespace layout = store_layout;
+
+opened_store::opened_store(std::filesystem::path path)
+    : path_(std::move(path)), info_(read_store_info(path_)) {
+    const auto open = [this](std::string_view name) { return layout::open_section(path_, info_, name); };
+    ids_ = open(layout::ids);
+    titles_ = open(layout::titles);
+    lengths_section_ = open(layout::document_lengths);
+    text_ends_ = open(layout::text_ends);
+    text_blocks_ = open(layout::text_blocks);
+    texts_ = open(layout::texts);
+    dictionary_section_ = open(layout::dictionary);
+    document_frequencies_ = open(layout::document_frequencies);
+    collection_frequencies_ = open(layout::collection_frequencies);
+    posting_ends_ = open(layout::posting_ends);
+    postings_ = open(layout::postings);
+    lengths_ = lengths_section_.values<std::uint32_t>(0, info_.documents);
+    dictionary_ = text::dictionary_view::open(dictionary_section_.all());
+    if (!dictionary_ || dictionary_->size() != info_.vocabulary) dictionary_section_.fail("is no dictionary");
+}
+
+posting_list opened_store::postings(std::uint32_t word) const {
+    const auto end = posting_ends_.value<std::uint64_t>(std::uint64_t{word} * 8);
+    const auto begin = word == 0 ? 0 : posting_ends_.value<std::uint64_t>((std::uint64_t{word} - 1) * 8);
+    if (begin > end) posting_ends_.fail("is out of order");
+    posting_list list;
+    list.bytes = postings_.bytes(begin, end - begin);
+    list.document_frequency = document_frequencies_.value<std::uint32_t>(std::uint64_t{word} * 4);
+    list.collection_frequency = collection_frequencies_.value<std::uint64_t>(std::uint64_t{word} * 8);
+    return list;
+}
+
+std::string_view opened_store::id(std::uint32_t document) const {
+    return io::column_string(ids_, document, info_.documents);
+}
+
+std::string_view opened_store::title(std::uint32_t document) const {
+    return io::column_string(titles_, document, info_.documents);
+}
+
+std::string opened_store::text(std::uint32_t document) const {
+    const std::uint64_t block_count = text_blocks_.size() / sizeof(layout::text_block);
+    const auto block_at = [&](std::uint64_t i) {
+        return text_blocks_.value<layout::text_block>(i * sizeof(layout::text_block));
+    };
+    const auto text_end = [&](std::uint64_t d) {
+        return d == 0 ? 0 : text_ends_.value<std::uint64_t>((d - 1) * 8);  // before document d
+    };
+    // The last block that begins at the document or before.
+    std::uint64_t low = 0, high = block_count;
+    while (high - low > 1) {
+        const std::uint64_t middle = (low + high) / 2;
+        (block_at(middle).first_document <= document ? low : high) = middle;
+    }
+    if (block_count == 0) text_blocks_.fail("is empty");
+    const layout::text_block block = block_at(low);
+    const std::uint64_t frame_begin = low == 0 ? 0 : block_at(low - 1).frame_end;
+    const std::uint64_t last = low + 1 < block_count ? block_at(low + 1).first_document : info_.documents;
+    if (frame_begin > block.frame_end || last > info_.documents || document >= last ||
+        block.first_document > document) {
+        text_blocks_.fail("is out of order");
+    }
+    const std::uint64_t base = text_end(block.first_document), raw_bytes = text_end(last) - base;
+    const std::uint64_t begin = text_end(document) - base, end = text_end(std::uint64_t{document} + 1) - base;
+    if (begin > end || end > raw_bytes) text_ends_.fail("is out of order");
+
+    const std::string_view frame = texts_.bytes(frame_begin, block.frame_end - frame_begin);
+    if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != raw_bytes)
+        texts_.fail("has a frame of another length");
+    std::string raw(raw_bytes, '\0');
+    if (ZSTD_decompress(raw.data(), raw.size(), frame.data(), frame.size()) != raw_bytes) {
+        texts_.fail("has a damaged frame");
+    }
+    return raw.substr(begin, end - begin);
+}
+
+}  // namespace quern

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store/snippet.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace quern {
+namespace {
+
+struct match {
+    std::uint32_t word;  // in `wanted`
+    std::uint32_t begin, end;
+};
+
+std::vector<match> find_matches(const text::token_list& words, std::span<const std::string> wanted) {
+    std::vector<match> matches;
+    for (const text::token& t : words.tokens) {
+        const auto at = std::lower_bound(wanted.begin(), wanted.end(), words.word(t));
+        if (at == wanted.end() || *at != words.word(t)) continue;
+        matches.push_back({static_cast<std::uint32_t>(at - wanted.begin()), t.source_begin, t.source_end});
+    }
+    return matches;
+}
+
+struct stretch {
+    std::uint32_t begin = 0, end = 0;
+};
+
+/// The stretch from one match to another, no longer than `max_bytes`, with the most different words, then the
+/// most matches, then the first. A sliding window: O(matches).
+stretch best_stretch(const std::vector<match>& matches, std::size_t distinct_words, std::size_t max_bytes) {
+    std::vector<std::uint32_t> held(distinct_words);
+    std::size_t different = 0, best_different = 0, best_count = 0, first = 0;
+    stretch best;
+    for (std::size_t last = 0; last < matches.size(); ++last) {
+        different += held[matches[last].word]++ == 0;
+        while (first < last && matches[last].end - matches[first].begin > max_bytes) {
+            different -= --held[matches[first++].word] == 0;
+        }
+        const std::size_t count = last - first + 1;
+        if (different > best_different || (different == best_different && count > best_count)) {
+            best_different = different;
+            best_count = count;
+            best = {matches[first].begin, matches[last].end};
+        }
+    }
+    return best;
+}
+
+bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+bool is_continuation(char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+/// Moves `at` back to the beginning of a word or, in scripts without spaces, of a character; at most 40
+/// bytes.
+std::size_t back_to_word(std::string_view text, std::size_t at) {
+    const std::size_t limit = at > 40 ? at - 40 : 0;
+    for (std::size_t i = at; i > limit; --i) {
+        if (is_space(text[i - 1])) return i;
+    }
+    if (limit == 0) return 0;
+    while (at > 0 && is_continuation(text[at])) --at;
+    return at;
+}
+
+std::size_t back_to_word_end(std::string_view text, std::size_t at) {
+    if (at >= text.size()) return text.size();
+    const std::size_t limit = at > 40 ? at - 40 : 0;
+    for (std::size_t i = at; i > limit; --i) {
+        if (is_space(text[i])) return i;
+    }
+    while (at > 0 && is_continuation(text[at])) --at;
+    return at;
+}
+
+void append_one_line(std::string& out, std::string_view passage) {
+    bool space = false;
+    for (const char c : passage) {
+        if (is_space(c)) {
+            space = true;
+            continue;
+        }
+        if (space && !out.empty()) out += ' ';
+        space = false;
+        out += c;
+    }
+}
+
+}  // namespace
+
+std::string snippet(std::string_view text, const text::token_list& words, std::span<const std::string> wanted,
+                    std::size_t max_bytes) {
+    const std::vector<match> matches = find_matches(words, wanted);
+    stretch core = best_stretch(matches, wanted.size(), max_bytes);
+    // What is left of the length goes before and after the matches, a third and two thirds.
+    const std::size_t spare = max_bytes > core.end - core.begin ? max_bytes - (core.end - core.begin) : 0;
+    std::size_t begin = core.begin > spare / 3 ? back_to_word(text, core.begin - spare / 3) : 0;
+    std::size_t end = begin + max_bytes;
+    if (end < core.end) end = core.end;
+    end = end >= text.size() ? text.size() : std::max<std::size_t>(core.end, back_to_word_end(text, end));
+    while (begin < end && is_space(text[begin])) ++begin;
+    while (end > begin && is_space(text[end - 1])) --end;
+
+    std::string line;
+    append_one_line(line, text.substr(begin, end - begin));
+    if (line.empty()) return line;
+    if (begin > 0 && std::ranges::any_of(text.substr(0, begin), [](char c) { return !is_space(c); })) {
+        line.insert(0, "… ");
+    }
+    if (std::ranges::any_of(text.substr(end), [](char c) { return !is_space(c); })) line += " …";
+    return line;
+}
+
+}  // namespace quern

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A user's stop words travel with the store, because a query must be read as the collection was.
+#pragma once
+
+#include <filesystem>
+
+#include "quern/base/text_options.hpp"
+
+namespace quern {
+
+/// Where `text.stop_words` names a file, copies it into `store`; returns the options to record, in which the
+/// file is named "@" and its content's hash. Throws usage_error where it cannot be read.
+text_options keep_stop_words(const text_options& text, const std::filesystem::path& store);
+
+/// The options with which to read a query: a recorded file becomes the copy in `store`.
+text_options with_stop_words_of(const text_options& recorded, const std::filesystem::path& store);
+
+/// The options as `keep_stop_words` would record them.
+text_options as_recorded(const text_options& text);
+
+}  // namespace quern

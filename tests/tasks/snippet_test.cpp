@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store/snippet.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace quern {
+namespace {
+
+std::string snippet_of(std::string_view text, std::vector<std::string> wanted, std::size_t max_bytes) {
+    text::analyzer analyzer{text_options{}};
+    text::token_list words;
+    analyzer.analyze(text, words);
+    std::sort(wanted.begin(), wanted.end());
+    return snippet(text, words, wanted, max_bytes);
+}
+
+TEST(Snippet, ShortTextIsWhole) {
+    EXPECT_EQ(snippet_of("One  two\n\nthree. ", {"two"}, 100), "One two three.");
+}
+
+TEST(Snippet, EmptyText) {
+    EXPECT_EQ(snippet_of("", {"a"}, 100), "");
+}
+
+TEST(Snippet, BeginningWithoutMatches) {
+    EXPECT_EQ(snippet_of("alpha beta gamma delta epsilon", {"omega"}, 12), "alpha beta …");
+}
+
+TEST(Snippet, PrefersDifferentWordsToMany) {
+    const std::string filler(400, '.');
+    const std::string text = "cat cat cat cat " + filler + " a cat and a dog here " + filler + " dog";
+    const std::string found = snippet_of(text, {"cat", "dog"}, 60);
+    EXPECT_NE(found.find("a cat and a dog"), std::string::npos) << found;
+    EXPECT_TRUE(found.starts_with("… ")) << found;
+    EXPECT_TRUE(found.ends_with(" …")) << found;
+}
+
+TEST(Snippet, CutsBetweenCharactersWithoutSpaces) {
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += "漢字";
+    const std::string found = snippet_of(text, {}, 50);
+    EXPECT_TRUE(found.ends_with(" …"));
+    EXPECT_EQ((found.size() - std::string(" …").size()) % 3, 0U) << found;
+}
+
+RC_GTEST_PROP(Snippet, IsOneLineOfBoundedLength, (std::string text, const std::vector<std::string>& wanted)) {
+    const std::string found = snippet_of(text, wanted, 40);
+    RC_ASSERT(found.find('\n') == std::string::npos);
+    RC_ASSERT(found.size() <= 40 + 2 * std::string(" …").size() + 40);
+}
+
+}  // namespace
+}  // namespace quern
