@@ -1,1 +1,102 @@
-int main() {}
+// SPDX-License-Identifier: Apache-2.0
+// The program `quern`: finds the command, runs it, and turns whatever happens into an exit code.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "output.hpp"
+#include "quern/base/error.hpp"
+#include "session.hpp"
+#include "signals.hpp"
+
+namespace quern::cli {
+namespace {
+
+constexpr command commands[] = {
+    {"doctor", "show what Quern sees of this machine", run_doctor},
+};
+
+std::string program_help() {
+    std::string text =
+        "quern - grinds raw text into a search engine, the same bits everywhere\n\n"
+        "Usage: quern COMMAND ARGUMENTS OPTIONS\n\nCommands:\n";
+    for (const command& c : commands) text += fmt::format("  {:<10} {}\n", c.name, c.summary);
+    text +=
+        "\nOptions:\n"
+        "  -h, --help  this page; quern COMMAND --help for a command's\n"
+        "  --version   the version\n\n"
+        "Results go to standard output, everything else to standard error.\n\n"
+        "Examples:\n"
+        "  quern build enwiki.xml.bz2 -o wiki\n"
+        "  quern search wiki \"theory of relativity\"\n\n";
+    return text + exit_code_table();
+}
+
+void print(const std::string& text) {
+    output to("-", false, {});
+    to.write(text);
+    to.commit();
+}
+
+/// The command named, or null after having said what is wrong.
+const command* find(const std::string& name) {
+    for (const command& c : commands) {
+        if (name == c.name) return &c;
+    }
+    std::vector<std::string> names;
+    for (const command& c : commands) names.emplace_back(c.name);
+    const std::string near = nearest_name(name, names);
+    throw usage_error(fmt::format(
+        "unknown {} '{}'{}", name.starts_with('-') ? "option" : "command", name,
+        near.empty() ? "; quern --help lists the commands" : fmt::format("; did you mean {}?", near)));
+}
+
+int run(std::vector<std::string> arguments, std::string& speaker) {
+    if (arguments.empty()) {
+        const std::string help = program_help();
+        // With nothing to do there is no result: the page goes where messages go.
+        return ::write(STDERR_FILENO, help.data(), help.size()) < 0 ? 2 : 2;
+    }
+    if (arguments[0] == "help") {  // quern help build = quern build --help
+        arguments.erase(arguments.begin());
+        arguments.emplace_back("--help");
+    }
+    if (arguments[0] == "--help" || arguments[0] == "-h") {
+        print(program_help());
+        return 0;
+    }
+    if (arguments[0] == "--version") {
+        print("quern " QUERN_VERSION "\n");
+        return 0;
+    }
+    const command* const chosen = find(arguments[0]);
+    speaker = fmt::format("quern {}", chosen->name);
+    arguments.erase(arguments.begin());
+    try {
+        return chosen->run(*chosen, arguments);
+    } catch (const help_asked& page) {
+        print(page.text);
+        return 0;
+    }
+}
+
+}  // namespace
+}  // namespace quern::cli
+
+int main(int count, char** values) {
+    using namespace quern::cli;
+    catch_signals();
+    std::string speaker = "quern";
+    try {
+        return run({values + (count > 0 ? 1 : 0), values + count}, speaker);
+    } catch (...) {
+        const ending end = ending_for(std::current_exception());
+        if (!end.message.empty()) console(speaker, false, progress_mode::never).error(end.message);
+        return end.code;
+    }
+}

@@ -19,22 +19,38 @@ using cell = std::variant<std::string_view, std::int64_t, std::uint64_t, double,
 std::string shortest(double value);
 std::string shortest(float value);
 
-/// Writes rows to a sink. TSV: no header, LF; tab, CR, LF inside a field become one space. JSON lines: column
-/// names as keys, not-a-number and infinities as null. Table: headings, columns aligned by display width, held
-/// back until finish().
+/// Writes rows to a sink. Whatever the cells hold, what comes out is well-formed UTF-8: an ill-formed
+/// sequence becomes U+FFFD. TSV: no header, LF; tab, CR and LF inside a field become one space, a run of them
+/// too. JSON lines: column names as keys; not-a-number and infinities as null. Table: headings, columns
+/// aligned by display width, numbers to the right and rounded for reading, control characters as spaces; held
+/// back until finish(). Rows wider than `width` have their longest texts cut.
 class row_writer {
   public:
     using sink = std::function<void(std::string_view)>;
-    row_writer(row_format format, std::vector<std::string> columns, sink out);
+    /// `width`: columns of the terminal; 0: nothing is cut.
+    row_writer(row_format format, std::vector<std::string> columns, sink out, unsigned width = 0);
     void row(const std::vector<cell>& cells);
+    /// Writes what is held back. A table may be begun again afterwards, with its headings.
     void finish();
 
   private:
+    struct text_cell {
+        std::string text;
+        bool number;
+    };
+    void write_table();
+
     row_format format_;
     std::vector<std::string> columns_;
     sink out_;
+    unsigned width_;
     std::string line_;
-    std::vector<std::vector<std::string>> held_;
+    std::vector<std::vector<text_cell>> held_;
 };
+
+/// One line of a TREC run, LF included: `topic Q0 document rank score tag`. Fields are separated by spaces,
+/// so white space inside a topic or a document becomes `_`.
+void append_run_line(std::string& out, std::string_view topic, std::string_view document, std::uint64_t rank,
+                     double score, std::string_view tag = "quern");
 
 }  // namespace quern

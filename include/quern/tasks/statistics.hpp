@@ -26,6 +26,9 @@ struct run_statistics {
     std::string device_reason;  ///< why this one
 };
 
+/// The most memory this process has held so far (resident set), in bytes.
+std::uint64_t peak_memory_bytes();
+
 /// The JSON text of `--stats`: keys as the members are named.
 std::string to_json(const run_statistics& statistics);
 

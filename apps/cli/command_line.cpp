@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+
+#include "quern/base/error.hpp"
+
+namespace quern::cli {
+namespace {
+
+constexpr std::size_t page_width = 80;
+
+/// CLI11 takes a positional text in square brackets for a list and splits it at commas. A leading mark hides
+/// the bracket from it; every text that comes back is unguarded.
+constexpr char guard = '\x01';
+
+std::string guarded(std::string text) {
+    return text.starts_with('[') && text.ends_with(']') ? guard + std::move(text) : std::move(text);
+}
+
+std::string unguarded(std::string text) {
+    if (text.starts_with(guard)) text.erase(0, 1);
+    return text;
+}
+
+/// Runs the parser of an option, so that its message begins with the option's name.
+CLI::callback_t named(std::string name, command_line::parser parse) {
+    return [name = std::move(name), parse = std::move(parse)](const CLI::results_t& values) {
+        try {
+            parse(unguarded(values.back()));
+        } catch (const usage_error& failure) {
+            throw usage_error(fmt::format("{}: {}", name, failure.what()));
+        }
+        return true;
+    };
+}
+
+/// What CLI11 found wrong, in the words of this program.
+std::string in_our_words(const CLI::ParseError& failure, const std::vector<std::string>& options) {
+    const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&failure);
+    if (extras == nullptr) return failure.what();
+    const std::string text = failure.what();
+    const auto colon = text.rfind(": ");
+    std::string words = unguarded(colon == std::string::npos ? text : text.substr(colon + 2));
+    const std::string first = words.substr(0, words.find_first_of(" ="));
+    if (!first.starts_with('-')) return fmt::format("'{}' is one argument too many", words);
+    const std::string near = nearest_name(first, options);
+    return fmt::format("unknown option {}{}", first,
+                       near.empty() ? "; words that begin with a dash go behind --"
+                                    : fmt::format("; did you mean {}?", near));
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, std::size_t indent) {
+    std::string out;
+    std::string line(indent, ' ');
+    const auto flush = [&] {
+        out.append(line, 0, line.find_last_not_of(' ') + 1);
+        out += '\n';
+        line.assign(indent, ' ');
+    };
+    for (std::size_t i = 0; i < text.size();) {
+        if (text[i] == '\n') {
+            flush();
+            ++i;
+            continue;
+        }
+        const std::size_t end = std::min(text.find_first_of(" \n", i), text.size());
+        const std::string_view word = text.substr(i, end - i);
+        if (line.size() + word.size() > page_width && line.size() > indent) flush();
+        line.append(word);
+        line += ' ';
+        i = end < text.size() && text[end] == ' ' ? end + 1 : end;
+    }
+    flush();
+    return out;
+}
+
+std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
+    std::string best;
+    std::size_t best_distance = typed.size() < 5 ? 2 : 3;  // nothing farther than this is a slip of the hand
+    for (const std::string& name : names) {
+        // Edits and swaps of neighbours (optimal string alignment), three rows of the table at a time.
+        std::vector<std::size_t> before(name.size() + 1), last(name.size() + 1), now(name.size() + 1);
+        for (std::size_t j = 0; j <= name.size(); ++j) last[j] = j;
+        for (std::size_t i = 1; i <= typed.size(); ++i) {
+            now[0] = i;
+            for (std::size_t j = 1; j <= name.size(); ++j) {
+                const bool same = typed[i - 1] == name[j - 1];
+                now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+                if (i > 1 && j > 1 && typed[i - 1] == name[j - 2] && typed[i - 2] == name[j - 1]) {
+                    now[j] = std::min(now[j], before[j - 2] + 1);
+                }
+            }
+            before.swap(last);
+            last.swap(now);
+        }
+        if (last[name.size()] < best_distance) {
+            best_distance = last[name.size()];
+            best = name;
+        }
+    }
+    return best;
+}
+
+std::string exit_code_table() {
+    return "Exit codes:\n"
+           "  0        done; also when the reader of a pipe has gone\n"
+           "  1        nothing found\n"
+           "  2        usage, missing input, refused overwrite\n"
+           "  3        bad input beyond --max-errors\n"
+           "  4        resources: memory, disk, an absent or failing device\n"
+           "  5        damaged or unsupported store\n"
+           "  130 143  interrupted (Ctrl-C, SIGTERM); no half-written result is left\n";
+}
+
+struct command_line::state {
+    struct line {
+        std::string heading, left, help;
+    };
+
+    CLI::App app;
+    std::string name, summary, usage, description, heading = "Arguments";
+    std::vector<line> lines;
+    std::vector<std::pair<std::string, std::string>> examples;
+
+    std::vector<std::string> option_names() const {
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& long_name : option->get_lnames()) names.push_back("--" + long_name);
+        }
+        return names;
+    }
+
+    /// What the file says for this command, as arguments. Keys stand at the top, for every command, or in a
+    /// section with the command's name; other commands' sections are theirs.
+    std::vector<std::string> config_arguments(const std::string& path) {
+        std::ifstream file(path);
+        if (!file) throw usage_error(fmt::format("--config: {}: no such file, or not readable", path));
+        std::vector<CLI::ConfigItem> items;
+        try {
+            items = CLI::ConfigTOML().from_config(file);
+        } catch (const CLI::Error& failure) {
+            throw usage_error(fmt::format("{}: {}", path, failure.what()));
+        }
+        std::vector<std::string> arguments;
+        for (const CLI::ConfigItem& item : items) {
+            const bool mark = item.name == "++" || item.name == "--";  // CLI11's begin and end of a section
+            const bool ours = item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == name);
+            if (mark || !ours) continue;
+            const CLI::Option* option = app.get_option_no_throw("--" + item.name);
+            if (option == nullptr && item.parents.empty()) continue;  // for another command
+            if (option == nullptr || item.name == "config" || item.name == "help") {
+                throw usage_error(fmt::format("{}: '{}' is no option of {}", path, item.name, name));
+            }
+            arguments.push_back(fmt::format("--{}={}", item.name, fmt::join(item.inputs, " ")));
+        }
+        return arguments;
+    }
+};
+
+command_line::command_line(const command& self, std::string usage, std::string description)
+    : state_(std::make_unique<state>()) {
+    state_->name = self.name;
+    state_->summary = self.summary;
+    state_->usage = std::move(usage);
+    state_->description = std::move(description);
+    state_->app.set_help_flag();
+}
+command_line::~command_line() = default;
+
+void command_line::section(std::string heading) {
+    state_->heading = std::move(heading);
+}
+
+void command_line::argument(std::string name, std::string help, std::string& target) {
+    state_->app
+        .add_option_function<std::string>(name,
+                                          [&target](const std::string& value) { target = unguarded(value); })
+        ->required();
+    state_->lines.push_back({"Arguments", std::move(name), std::move(help)});
+}
+
+void command_line::arguments(std::string name, std::string help, std::vector<std::string>& target,
+                             bool required) {
+    state_->app
+        .add_option_function<std::vector<std::string>>(name,
+                                                       [&target](const std::vector<std::string>& values) {
+                                                           for (const std::string& value : values)
+                                                               target.push_back(unguarded(value));
+                                                       })
+        ->required(required);
+    state_->lines.push_back({"Arguments", name + "...", std::move(help)});
+}
+
+void command_line::option(std::string names, std::string value, std::string help, std::string fallback,
+                          parser parse, bool required) {
+    const auto comma = names.find(',');
+    std::string shown = comma == std::string::npos ? names : names.substr(comma + 1);
+    state_->app.add_option(names, named(std::move(shown), std::move(parse)))
+        ->take_last()
+        ->required(required)
+        ->type_size(1)
+        ->expected(1);
+    if (comma != std::string::npos) names.insert(comma + 1, " ");
+    std::string left = names.starts_with("--") ? "    " + names : std::move(names);
+    if (!fallback.empty()) help += fmt::format(" [default: {}]", fallback);
+    state_->lines.push_back({state_->heading, left + ' ' + value, std::move(help)});
+}
+
+void command_line::flag(std::string name, std::string help, bool& target) {
+    state_->app.add_flag(name, target)->take_last();
+    state_->lines.push_back({state_->heading, "    " + name, std::move(help)});
+}
+
+void command_line::remark(std::string left, std::string help) {
+    state_->lines.push_back({state_->heading, std::move(left), std::move(help)});
+}
+
+void command_line::example(std::string line, std::string meaning) {
+    state_->examples.emplace_back(std::move(line), std::move(meaning));
+}
+
+void command_line::parse(const std::vector<std::string>& arguments) {
+    // --config must be known before its values can take their place in front of the user's.
+    std::string config;
+    for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+        if (arguments[i] == "--help" || arguments[i] == "-h") throw help_asked{help()};
+        if (arguments[i] == "--config" && i + 1 < arguments.size()) config = arguments[i + 1];
+        if (arguments[i].starts_with("--config=")) config = arguments[i].substr(9);
+    }
+    std::vector<std::string> all;
+    if (!config.empty()) all = state_->config_arguments(config);
+    for (const std::string& argument : arguments) all.push_back(guarded(argument));
+    std::reverse(all.begin(), all.end());  // CLI11 takes them from the back
+    try {
+        state_->app.parse(all);
+    } catch (const CLI::ParseError& failure) {
+        throw usage_error(fmt::format("{} (quern {} --help lists all options)",
+                                      in_our_words(failure, state_->option_names()), state_->name));
+    }
+}
+
+std::string command_line::help() const {
+    constexpr std::size_t column = 26;
+    const state& s = *state_;
+    std::string text =
+        fmt::format("quern {} - {}\n\nUsage: quern {} {}\n\n", s.name, s.summary, s.name, s.usage);
+    text += wrapped(s.description, 0);
+    std::string heading;
+    for (const auto& line : s.lines) {
+        if (line.heading != heading) text += fmt::format("\n{}:\n", heading = line.heading);
+        std::string body = wrapped(line.help, column);
+        if (line.left.size() + 4 <= column) {
+            body.replace(0, line.left.size() + 2, "  " + line.left);
+        } else {
+            text += fmt::format("  {}\n", line.left);
+        }
+        text += body;
+    }
+    text += "\nExamples:\n";
+    for (const auto& [line, meaning] : s.examples) text += fmt::format("  {}\n{}", line, wrapped(meaning, 6));
+    return text + '\n' + exit_code_table();
+}
+
+}  // namespace quern::cli

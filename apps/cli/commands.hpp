@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the program, one file each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+
+namespace quern::cli {
+
+int run_build(const command& self, const std::vector<std::string>& arguments);
+int run_search(const command& self, const std::vector<std::string>& arguments);
+int run_evaluate(const command& self, const std::vector<std::string>& arguments);
+int run_info(const command& self, const std::vector<std::string>& arguments);
+int run_verify(const command& self, const std::vector<std::string>& arguments);
+int run_doctor(const command& self, const std::vector<std::string>& arguments);
+
+}  // namespace quern::cli

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "quern/base/error.hpp"
+#include "signals.hpp"
+#include "values.hpp"
+
+namespace quern::cli {
+namespace {
+
+std::string parse_device(const std::string& text) {
+    if (text == "auto" || text == "cpu" || text == "cuda" || text == "cuda:all") return text;
+    if (text.starts_with("cuda:")) {
+        try {
+            parse_integer(std::string_view(text).substr(5), 0, 1023);
+            return text;
+        } catch (const usage_error&) {
+        }
+    }
+    throw usage_error(fmt::format("'{}' is none of auto, cpu, cuda, cuda:N, cuda:all", text));
+}
+
+std::filesystem::path parse_folder(const std::string& text) {
+    std::error_code failure;
+    if (!std::filesystem::is_directory(text, failure))
+        throw usage_error(fmt::format("{} is no folder", text));
+    return text;
+}
+
+}  // namespace
+
+void declare_common(command_line& line, common_options& common, offers offered) {
+    if (offered.rows) {
+        line.section("Output options");
+        line.option("-o,--output", "FILE",
+                    "Write the results to FILE, which appears whole or not at all; - is "
+                    "standard output.",
+                    "-", [&](const std::string& text) { common.output = text; });
+        line.option("--format", "FORM",
+                    "tsv (no headings; tabs and line ends inside a field become a space), jsonl "
+                    "(one JSON object a line) or table (aligned, for people).",
+                    "table on a terminal, else tsv", [&](const std::string& text) {
+                        common.format = parse_choice<row_format>(text, {{"tsv", row_format::tsv},
+                                                                        {"jsonl", row_format::jsonl},
+                                                                        {"table", row_format::table}});
+                    });
+    }
+    line.section("Common options");
+    line.flag("--force", "Replace existing output.", common.force);
+    line.option("--device", "DEVICE",
+                "auto, cpu, cuda, cuda:N or cuda:all. The results are the same bits on every "
+                "one.",
+                "auto", [&](const std::string& text) { common.device = parse_device(text); });
+    line.option("--threads", "N", "Threads to use.", "all cores this process may use",
+                [&](const std::string& text) {
+                    common.threads = text == "all" ? 0 : static_cast<unsigned>(parse_integer(text, 1, 4096));
+                });
+    line.option("--memory", "SIZE",
+                "Memory budget of the process: bytes, or with K M G T (powers of 1,024), KiB, KB "
+                "(1,000).",
+                "3/4 of the limit seen", [&](const std::string& text) { common.memory = parse_size(text); });
+    line.option("--gpu-memory", "SIZE", "Memory budget on each GPU.", "what is free",
+                [&](const std::string& text) { common.gpu_memory = parse_size(text); });
+    line.option("--tmp", "DIR", "Folder for what exceeds the memory budget.", "the system's temporary folder",
+                [&](const std::string& text) { common.scratch = parse_folder(text); });
+    line.option("--seed", "N", "Start of the random numbers, where an operation draws any.", "0",
+                [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
+    line.flag("--quiet", "No progress and no remarks on standard error; warnings and errors stay.",
+              common.quiet);
+    line.option("--progress", "MODE",
+                "auto (one line on a terminal; elsewhere a line every ten seconds), never, or "
+                "json (one JSON object a line), always on standard error.",
+                "auto", [&](const std::string& text) {
+                    common.progress = parse_choice<progress_mode>(text, {{"auto", progress_mode::automatic},
+                                                                         {"never", progress_mode::never},
+                                                                         {"json", progress_mode::json}});
+                });
+    line.option("--stats", "FILE",
+                "Write a JSON record of the run to FILE: seconds per stage, bytes, counts, peak "
+                "memory, device and why. An older record is replaced.",
+                "", [&](const std::string& text) { common.stats = text; });
+    line.option("--config", "FILE",
+                "Take options from a TOML or INI file: names without dashes as keys, at the top "
+                "for every command or in a section [COMMAND]. The command line wins.",
+                "", [](const std::string&) {});
+    line.remark("-h, --help", "Show this page.");
+}
+
+void declare_text(command_line& line, text_choice& choice) {
+    const text_options defaults;
+    line.section("Text options (a store records them, and is searched with the same)");
+    line.option("--language", "LANG", "auto, or a code such as en, de, zh, ja.", defaults.language,
+                [&](const std::string& value) { choice.language = value; });
+    line.option("--tokens", "RULE",
+                "unicode (word boundaries of Unicode, dictionaries for Chinese and Japanese, case "
+                "folded), ascii (runs of a-z and 0-9 after lower-casing) or letters (runs of a-z).",
+                "unicode", [&](const std::string& value) {
+                    choice.tokens = parse_choice<token_rule>(value, {{"unicode", token_rule::unicode},
+                                                                     {"ascii", token_rule::ascii},
+                                                                     {"letters", token_rule::letters}});
+                });
+    line.option("--min-length", "N", "Drop words of fewer characters.", std::to_string(defaults.min_length),
+                [&](const std::string& value) {
+                    choice.min_length = static_cast<unsigned>(parse_integer(value, 1, 1000));
+                });
+    line.option("--stop-words", "LIST",
+                "none, a language code with a list of ours, or a file with one word a line.",
+                defaults.stop_words, [&](const std::string& value) { choice.stop_words = value; });
+    line.option("--stem", "STEMMER", "none or porter.", "none", [&](const std::string& value) {
+        choice.stem = parse_choice<stemmer>(value, {{"none", stemmer::none}, {"porter", stemmer::porter}});
+    });
+}
+
+bool text_choice::any() const {
+    return language || tokens || min_length || stop_words || stem;
+}
+
+text_options text_choice::over(text_options base) const {
+    base.language = language.value_or(base.language);
+    base.tokens = tokens.value_or(base.tokens);
+    base.min_length = min_length.value_or(base.min_length);
+    base.stop_words = stop_words.value_or(base.stop_words);
+    base.stem = stem.value_or(base.stem);
+    return base;
+}
+
+void declare_corpus(command_line& line, build_options& build) {
+    line.option("--input-format", "FORM",
+                "wikipedia, folder, jsonl, tsv, trec, wikiextractor or lines; lines is never "
+                "guessed.",
+                "told from the content", [&](const std::string& text) {
+                    build.input_format = parse_choice<std::string>(text, {{"wikipedia", "wikipedia"},
+                                                                          {"folder", "folder"},
+                                                                          {"jsonl", "jsonl"},
+                                                                          {"tsv", "tsv"},
+                                                                          {"trec", "trec"},
+                                                                          {"wikiextractor", "wikiextractor"},
+                                                                          {"lines", "lines"}});
+                });
+    line.option("--max-errors", "N|P%",
+                "How many documents, or which share of them, may be rejected before the run "
+                "fails with exit code 3.",
+                "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
+}
+
+session::session(const command& self, const common_options& common)
+    : messages(std::string("quern ") + self.name, common.quiet, common.progress), common_(common) {
+    run.threads = common.threads;
+    run.memory_bytes = common.memory;
+    run.scratch = common.scratch;
+    run.seed = common.seed;
+    run.stop_signal = &stop_signal();
+    run.on_progress = [this](const progress& now) { messages.progress(now); };
+    run.on_log = [this](log_level level, std::string_view message) {
+        level == log_level::warning ? messages.warning(message) : messages.info(message);
+    };
+}
+
+void session::choose_device(std::string_view operation) {
+    if (common_.device.starts_with("cuda")) throw usage_error(fmt::format("{} runs on cpu only", operation));
+    statistics.device = "cpu";
+    statistics.device_reason =
+        common_.device == "cpu" ? "asked for with --device" : fmt::format("{} runs on cpu only", operation);
+    if (common_.device == "auto")
+        run.log(log_level::info, fmt::format("device cpu: {}", statistics.device_reason));
+}
+
+output session::open_output(const std::string& path, const std::vector<std::filesystem::path>& inputs) const {
+    return {path, common_.force, inputs};
+}
+
+row_format session::format_for(const output& to) const {
+    const bool terminal = to.to_standard_output() && isatty(STDOUT_FILENO) != 0;
+    return common_.format.value_or(terminal ? row_format::table : row_format::tsv);
+}
+
+row_writer session::rows(output& to, std::vector<std::string> columns) const {
+    const unsigned width = to.to_standard_output() ? terminal_width(STDOUT_FILENO) : 0;
+    return {format_for(to), std::move(columns), [&to](std::string_view text) { to.write(text); }, width};
+}
+
+void session::write_statistics() {
+    if (common_.stats.empty()) return;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
+    statistics.seconds = taken.count();
+    statistics.peak_memory_bytes = peak_memory_bytes();
+    statistics.threads = run.thread_count();
+    output to(common_.stats, true, {});
+    to.write(to_json(statistics));
+    to.commit();
+}
+
+void tell_reading(console& messages, const build_result& result) {
+    constexpr std::size_t shown = 10;
+    for (std::size_t i = 0; i < std::min(shown, result.issues.size()); ++i) {
+        const input_issue& issue = result.issues[i];
+        const std::string place = issue.line == 0 ? issue.path : fmt::format("{}:{}", issue.path, issue.line);
+        messages.warning(
+            fmt::format("{}: {}{}", place, issue.reason, issue.rejected ? "" : " (kept in part)"));
+    }
+    const reading_counts& counts = result.counts;
+    const std::uint64_t all = counts.rejected + counts.damaged;
+    if (all > shown) messages.warning(fmt::format("… and {} more", grouped(all - shown)));
+
+    std::string text = fmt::format("{} documents, {} words, {} distinct", grouped(counts.documents),
+                                   grouped(result.words), grouped(result.vocabulary));
+    if (counts.redirects != 0) text += fmt::format(", {} redirects", grouped(counts.redirects));
+    if (result.links + result.dangling_links != 0) {
+        text += fmt::format(", {} links (and {} to documents not here)", grouped(result.links),
+                            grouped(result.dangling_links));
+    }
+    messages.info(text);
+    text.clear();
+    for (const auto& [reason, count] : counts.skipped) {
+        text += fmt::format("{}{} {}", text.empty() ? "skipped by rule: " : ", ", grouped(count), reason);
+    }
+    if (!text.empty()) messages.info(text);
+    if (all != 0) {
+        messages.warning(
+            fmt::format("{} rejected, {} kept in part", grouped(counts.rejected), grouped(counts.damaged)));
+    }
+}
+
+}  // namespace quern::cli

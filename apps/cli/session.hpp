@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all commands share: the common options, and the run they describe.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command_line.hpp"
+#include "console.hpp"
+#include "output.hpp"
+#include "quern/base/context.hpp"
+#include "quern/base/rows.hpp"
+#include "quern/base/text_options.hpp"
+#include "quern/tasks/build.hpp"
+#include "quern/tasks/statistics.hpp"
+
+namespace quern::cli {
+
+struct common_options {
+    std::string device = "auto";
+    unsigned threads = 0;
+    std::uint64_t memory = 0, gpu_memory = 0, seed = 0;
+    std::filesystem::path scratch;
+    std::string output;
+    std::optional<row_format> format;
+    bool quiet = false, force = false;
+    progress_mode progress = progress_mode::automatic;
+    std::string stats;
+};
+
+/// Which of the common options a command offers beyond those that all do.
+struct offers {
+    bool rows = true;  ///< --output and --format, for commands that write rows
+};
+
+void declare_common(command_line& line, common_options& common, offers offered = {});
+
+/// The text options a user gave, and only those.
+struct text_choice {
+    std::optional<std::string> language, stop_words;
+    std::optional<token_rule> tokens;
+    std::optional<unsigned> min_length;
+    std::optional<stemmer> stem;
+
+    bool any() const;
+    text_options over(text_options base) const;  ///< `base`, changed where something was given
+};
+
+/// --language, --tokens, --min-length, --stop-words, --stem.
+void declare_text(command_line& line, text_choice& choice);
+
+/// --input-format and --max-errors, for commands that read a corpus.
+void declare_corpus(command_line& line, build_options& build);
+
+/// One run of a command.
+class session {
+  public:
+    session(const command& self, const common_options& common);
+    session(const session&) = delete;  // the context's listeners point into it
+    session& operator=(const session&) = delete;
+
+    console messages;
+    context run;
+
+    /// Decides where the operation runs and logs it where the choice was ours; throws usage_error for a
+    /// device that the operation does not run on.
+    void choose_device(std::string_view operation);
+    /// Runs and times one stage of the statistics.
+    template <typename Work>
+    auto stage(std::string name, Work work) {
+        struct timer {
+            session& owner;
+            std::string name;
+            std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+            ~timer() {
+                const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+                owner.statistics.stages.push_back({.name = std::move(name), .seconds = taken.count()});
+            }
+        } guard{*this, std::move(name)};
+        return work();
+    }
+    run_statistics statistics;
+
+    /// Opens the results' destination, which must be none of the inputs.
+    output open_output(const std::string& path, const std::vector<std::filesystem::path>& inputs) const;
+    /// A writer of rows in the form asked for: a table on a terminal, TSV elsewhere.
+    row_writer rows(output& to, std::vector<std::string> columns) const;
+    row_format format_for(const output& to) const;
+
+    /// Writes --stats, where asked for. An older file of that name is replaced: it is a record of the last
+    /// run.
+    void write_statistics();
+
+  private:
+    const common_options& common_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Warnings for the first issues, and what was read, as the end of a build.
+void tell_reading(console& messages, const build_result& result);
+
+}  // namespace quern::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of options: text as typed to numbers, sizes and choices. Each throws usage_error that says what
+// was expected; none accepts half of a text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/build.hpp"
+
+namespace quern::cli {
+
+std::uint64_t parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most);
+double parse_number(std::string_view text);
+/// `4096`, `512K`, `1.5G`, `2GiB`, `2GB`: a letter alone and KiB, MiB … are powers of 1,024; KB, MB … of
+/// 1,000.
+std::uint64_t parse_size(std::string_view text);
+/// `100` documents, or `2.5%` of them.
+error_limit parse_error_limit(std::string_view text);
+
+template <typename Choice>
+Choice parse_choice(std::string_view text,
+                    std::initializer_list<std::pair<std::string_view, Choice>> choices) {
+    std::string expected;
+    for (const auto& [name, choice] : choices) {
+        if (text == name) return choice;
+        expected.append(expected.empty() ? "" : ", ").append(name);
+    }
+    throw usage_error("'" + std::string(text) + "' is none of " + expected);
+}
+
+/// Numbers and sizes for people: 12,345 and 1.5 GiB.
+std::string grouped(std::uint64_t number);
+std::string in_bytes(double bytes);
+
+}  // namespace quern::cli

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quern/base/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "report/utf8.hpp"
+
+namespace quern {
+namespace {
+
+using report::append_code_point;
+using report::next_code_point;
+
+/// Calls `append(code_point, source bytes)`; plain ASCII, nearly all there is, skips the decoder.
+template <typename Append>
+void each_code_point(std::string_view text, Append append) {
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        if (byte < 0x80) {
+            append(static_cast<char32_t>(byte));
+            ++i;
+        } else {
+            append(next_code_point(text, i));
+        }
+    }
+}
+
+void append_tsv_field(std::string& out, std::string_view text) {
+    bool breaking = false;  // inside a run of tabs and line ends, which is one space
+    each_code_point(text, [&](char32_t c) {
+        const bool breaks = c == '\t' || c == '\n' || c == '\r';
+        if (!breaks) {
+            append_code_point(out, c);
+        } else if (!breaking) {
+            out += ' ';
+        }
+        breaking = breaks;
+    });
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    each_code_point(text, [&](char32_t c) {
+        switch (c) {
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\b':
+                out += "\\b";
+                break;
+            case '\f':
+                out += "\\f";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            default:
+                if (c < 0x20 || c == 0x7F) {
+                    fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+                } else {
+                    append_code_point(out, c);
+                }
+        }
+    });
+    out += '"';
+}
+
+/// For a table: one line, nothing a terminal would obey.
+std::string visible(std::string_view text) {
+    std::string out;
+    each_code_point(text, [&](char32_t c) {
+        const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
+        append_code_point(out, control ? U' ' : c);
+    });
+    return out;
+}
+
+/// For a table: four decimals serve the scores and measures shown there, where they say enough.
+std::string rounded(double value) {
+    const double size = std::abs(value);
+    if (!std::isfinite(value)) return shortest(value);
+    return size == 0 || (size >= 1e-3 && size < 1e9) ? fmt::format("{:.4f}", value)
+                                                     : fmt::format("{:.4e}", value);
+}
+
+template <typename Value>
+inline constexpr bool is_text = std::is_same_v<Value, std::string_view>;
+
+void append_tsv(std::string& out, const cell& c) {
+    std::visit(
+        [&](auto value) {
+            using value_type = decltype(value);
+            if constexpr (is_text<value_type>) {
+                append_tsv_field(out, value);
+            } else if constexpr (std::is_integral_v<value_type>) {
+                out += std::to_string(value);
+            } else {
+                out += shortest(value);
+            }
+        },
+        c);
+}
+
+void append_json(std::string& out, const cell& c) {
+    if (const auto* text = std::get_if<std::string_view>(&c)) {
+        append_json_string(out, *text);
+        return;
+    }
+    const auto* wide = std::get_if<double>(&c);
+    const auto* narrow = std::get_if<float>(&c);
+    const bool finite =
+        (wide == nullptr || std::isfinite(*wide)) && (narrow == nullptr || std::isfinite(*narrow));
+    if (finite) {
+        append_tsv(out, c);
+    } else {
+        out += "null";
+    }
+}
+
+void append_padded(std::string& out, std::string_view text, std::size_t width, bool right, bool last) {
+    const std::size_t used = report::display_width(text);
+    const std::size_t fill = width > used ? width - used : 0;
+    if (right) out.append(fill, ' ');
+    out += text;
+    if (!right && !last) out.append(fill, ' ');
+}
+
+/// Takes columns from the widest text column until the row fits; none becomes narrower than is readable.
+void fit(std::vector<std::size_t>& widths, const std::vector<bool>& numeric, std::size_t limit) {
+    constexpr std::size_t least = 8;
+    std::size_t total = 2 * (widths.size() - 1);
+    for (const std::size_t width : widths) total += width;
+    while (total > limit) {
+        std::size_t widest = widths.size();
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            if (!numeric[i] && widths[i] > least &&
+                (widest == widths.size() || widths[i] >= widths[widest])) {
+                widest = i;
+            }
+        }
+        if (widest == widths.size()) return;
+        std::size_t second = least;
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            if (!numeric[i] && i != widest) second = std::max(second, widths[i]);
+        }
+        const std::size_t room = std::max<std::size_t>(1, widths[widest] - std::min(second, widths[widest]));
+        const std::size_t taken = std::min(total - limit, room);
+        widths[widest] -= taken;
+        total -= taken;
+    }
+}
+
+}  // namespace
+
+row_writer::row_writer(row_format format, std::vector<std::string> columns, sink out, unsigned width)
+    : format_(format), columns_(std::move(columns)), out_(std::move(out)), width_(width) {}
+
+void row_writer::row(const std::vector<cell>& cells) {
+    if (cells.size() != columns_.size())
+        throw std::logic_error("a row has another number of cells than columns");
+    if (format_ == row_format::table) {
+        auto& held = held_.emplace_back();
+        for (const cell& c : cells) {
+            std::string text;
+            if (const auto* field = std::get_if<std::string_view>(&c)) {
+                text = visible(*field);
+            } else if (const auto* wide = std::get_if<double>(&c)) {
+                text = rounded(*wide);
+            } else if (const auto* narrow = std::get_if<float>(&c)) {
+                text = rounded(static_cast<double>(*narrow));
+            } else {
+                append_tsv(text, c);
+            }
+            held.push_back({std::move(text), !std::holds_alternative<std::string_view>(c)});
+        }
+        return;
+    }
+    line_.clear();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        if (format_ == row_format::tsv) {
+            if (i != 0) line_ += '\t';
+            append_tsv(line_, cells[i]);
+        } else {
+            line_ += i == 0 ? '{' : ',';
+            append_json_string(line_, columns_[i]);
+            line_ += ':';
+            append_json(line_, cells[i]);
+        }
+    }
+    line_ += format_ == row_format::tsv ? "\n" : "}\n";
+    out_(line_);
+}
+
+void row_writer::finish() {
+    if (format_ == row_format::table && !held_.empty()) write_table();
+    held_.clear();
+}
+
+void row_writer::write_table() {
+    const std::size_t count = columns_.size();
+    std::vector<std::size_t> widths(count);
+    std::vector<bool> numeric(count, true);
+    for (std::size_t i = 0; i < count; ++i) {
+        widths[i] = report::display_width(columns_[i]);
+        for (const auto& row : held_) {
+            widths[i] = std::max(widths[i], report::display_width(row[i].text));
+            numeric[i] = numeric[i] && row[i].number;
+        }
+    }
+    if (width_ != 0) fit(widths, numeric, width_);
+    line_.clear();
+    const auto append_line = [&](auto text_of) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i != 0) line_ += "  ";
+            const auto [text, right] = text_of(i);
+            const bool last = i + 1 == count;
+            append_padded(line_, report::cut_to_width(text, widths[i]), widths[i], right, last);
+        }
+        line_.erase(line_.find_last_not_of(' ') + 1);
+        line_ += '\n';
+        out_(line_);
+        line_.clear();
+    };
+    append_line([&](std::size_t i) { return std::pair<std::string_view, bool>(columns_[i], numeric[i]); });
+    for (const auto& row : held_) {
+        append_line(
+            [&](std::size_t i) { return std::pair<std::string_view, bool>(row[i].text, row[i].number); });
+    }
+}
+
+}  // namespace quern

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/utf8.hpp"
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <cstdint>
+
+namespace quern::report {
+
+char32_t next_code_point(std::string_view text, std::size_t& position) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+    const auto size = static_cast<std::int64_t>(text.size());
+    auto next = static_cast<std::int64_t>(position);
+    UChar32 code_point = 0;
+    U8_NEXT_OR_FFFD(bytes, next, size, code_point);
+    position = static_cast<std::size_t>(next);
+    return static_cast<char32_t>(code_point);
+}
+
+void append_code_point(std::string& out, char32_t code_point) {
+    char bytes[U8_MAX_LENGTH];
+    std::size_t length = 0;
+    U8_APPEND_UNSAFE(bytes, length, static_cast<UChar32>(code_point));
+    out.append(bytes, length);
+}
+
+unsigned display_width(char32_t code_point) {
+    if (code_point >= 0x20 && code_point < 0x7F) return 1;
+    // Medial vowels and final consonants of Hangul join the syllable block before them.
+    if (code_point >= 0x1160 && code_point <= 0x11FF) return 0;
+    const auto c = static_cast<UChar32>(code_point);
+    if (code_point == 0xAD) return 1;  // the soft hyphen is a format character that terminals do show
+    if ((U_GET_GC_MASK(c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK)) != 0) return 0;
+    const int width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+    return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
+}
+
+std::size_t display_width(std::string_view text) {
+    std::size_t width = 0;
+    for (std::size_t i = 0; i < text.size();) width += display_width(next_code_point(text, i));
+    return width;
+}
+
+std::string cut_to_width(std::string_view text, std::size_t width) {
+    constexpr std::string_view ellipsis = "…";
+    std::size_t used = 0;
+    std::size_t kept = 0;  // bytes that fit with the ellipsis behind them
+    for (std::size_t i = 0; i < text.size();) {
+        used += display_width(next_code_point(text, i));
+        if (used > width) {
+            if (width == 0) return {};
+            return std::string(text.substr(0, kept)).append(ellipsis);
+        }
+        if (used + 1 <= width) kept = i;
+    }
+    return std::string(text);
+}
+
+}  // namespace quern::report

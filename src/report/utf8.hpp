@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// UTF-8 on its way out: made well-formed, measured in terminal columns, cut at characters.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace quern::report {
+
+/// The code point that begins at `position`, which moves past it. An ill-formed sequence yields U+FFFD once
+/// for its longest well-formed beginning (Unicode 3.9, "substitution of maximal subparts"), as browsers do.
+char32_t next_code_point(std::string_view text, std::size_t& position);
+
+void append_code_point(std::string& out, char32_t code_point);
+
+/// Columns a terminal gives to the character: 0 for combining marks and format characters, 2 for East Asian
+/// wide and fullwidth ones, else 1.
+unsigned display_width(char32_t code_point);
+std::size_t display_width(std::string_view text);
+
+/// The longest beginning of `text` that fits, with an ellipsis where something was left out.
+std::string cut_to_width(std::string_view text, std::size_t width);
+
+}  // namespace quern::report

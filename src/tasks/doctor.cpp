@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at the machine as an operation would see it. Nothing found here is an error: what cannot be read is
+// said to be unknown, for a diagnosis that fails is worse than none.
+#include "quern/tasks/doctor.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "device/devices.hpp"
+#include "quern/tasks/store.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+std::string in_words(std::uint64_t bytes) {
+    constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+    return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+/// The value of the first line `key : value` in /proc/cpuinfo; x86 and ARM name the same thing differently.
+std::string cpu_field(std::initializer_list<std::string_view> keys) {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        const auto colon = line.find(':');
+        if (colon == std::string::npos) continue;
+        const std::string name = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+        const auto value = line.find_first_not_of(" \t", colon + 1);
+        if (value != std::string::npos && std::find(keys.begin(), keys.end(), name) != keys.end()) {
+            return line.substr(value);
+        }
+    }
+    return {};
+}
+
+void look_at_processor(std::vector<finding>& found, const context& run) {
+    utsname system{};
+    uname(&system);
+    std::string model = cpu_field({"model name", "Model", "Hardware", "cpu"});
+    found.push_back({"processor", model.empty() ? "unknown" : model, system.machine});
+
+    const std::string all = ' ' + cpu_field({"flags", "Features"}) + ' ';
+    std::string present;
+    for (const std::string_view feature :
+         {"sse4_2", "popcnt", "bmi2", "avx2", "fma", "avx512f", "avx512bw", "avx512vl", "avx512_vbmi2",
+          "avx512_vnni", "amx_int8", "asimd", "sve"}) {
+        if (all.find(fmt::format(" {} ", feature)) == std::string::npos) continue;
+        if (!present.empty()) present += ' ';
+        present += feature;
+    }
+    found.push_back({"processor features", present.empty() ? "none of those looked for" : present,
+                     "what vector code may use; results do not depend on it"});
+
+    context every_core = run;
+    every_core.threads = 0;
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const unsigned usable = every_core.thread_count();
+    found.push_back({"cores", std::to_string(usable),
+                     online == static_cast<long>(usable)
+                         ? "all that are online"
+                         : fmt::format("of {} online; this process is bound to them", online)});
+    found.push_back({"threads", std::to_string(run.thread_count()),
+                     run.threads == 0 ? "one per core, the default" : "as asked by --threads"});
+}
+
+void look_at_memory(std::vector<finding>& found, const context& run) {
+    const auto physical = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                          static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+    const std::uint64_t seen = memory_limit_seen();
+    found.push_back({"memory limit", in_words(seen),
+                     seen < physical
+                         ? fmt::format("set by the control group; the machine has {}", in_words(physical))
+                         : "the machine's memory; no control group sets a lower one"});
+    found.push_back(
+        {"memory budget", in_words(run.memory_limit()),
+         run.memory_bytes == 0 ? "three quarters of the limit, the default" : "as asked by --memory"});
+    rlimit address_space{};
+    if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
+        found.push_back({"address space", in_words(address_space.rlim_cur),
+                         "limited by ulimit -v; mapped stores count against it"});
+    }
+}
+
+void look_at_scratch(std::vector<finding>& found, const context& run) {
+    std::error_code failure;
+    std::filesystem::path folder = run.scratch;
+    std::string note = "as asked by --tmp";
+    if (folder.empty()) {
+        folder = std::filesystem::temp_directory_path(failure);
+        note = "the system's temporary folder";
+    }
+    if (failure || !std::filesystem::is_directory(folder, failure)) {
+        found.push_back({"scratch folder", folder.string(), "is no folder; give one with --tmp"});
+        return;
+    }
+    if (access(folder.c_str(), W_OK | X_OK) != 0) note += "; NOT writable";
+    found.push_back({"scratch folder", folder.string(), note});
+    const auto space = std::filesystem::space(folder, failure);
+    found.push_back({"scratch space", failure ? "unknown" : in_words(space.available),
+                     "what a build larger than its memory budget spills to"});
+}
+
+void look_at_gpus(std::vector<finding>& found) {
+    std::string why_none;
+    const auto gpus = device::cuda_devices(why_none);
+    if (gpus.empty()) {
+        found.push_back({"CUDA", "none", why_none});
+        return;
+    }
+    found.push_back(
+        {"CUDA driver", device::cuda_version_text(gpus[0].driver_version), "the newest CUDA it speaks"});
+    for (const auto& gpu : gpus) {
+        const auto runtime = device::check_cuda_runtime(gpu.ordinal);
+        found.push_back({fmt::format("GPU cuda:{}", gpu.ordinal),
+                         fmt::format("{}, {}, compute capability {}.{}", gpu.name, in_words(gpu.memory_bytes),
+                                     gpu.compute_major, gpu.compute_minor),
+                         (runtime.works ? "" : "not usable: ") + runtime.note});
+    }
+}
+
+void look_at_program(std::vector<finding>& found) {
+    found.push_back({"compiler", __VERSION__, fmt::format("C++{}", __cplusplus / 100 % 100)});
+    found.push_back({"Unicode", text::unicode_version(), "a store records it; another version warns"});
+    found.push_back({"store format", std::to_string(store_format_version), "read and written"});
+    // Every operation of the program and what it promises (docs/architecture.md, the results contract).
+    for (const char* operation : {"build", "search", "evaluate"}) {
+        found.push_back({fmt::format("operation {}", operation), "exact",
+                         "runs on cpu; the same bits for every thread count and memory budget"});
+    }
+}
+
+}  // namespace
+
+std::vector<finding> doctor(const context& run) {
+    std::vector<finding> found;
+    look_at_processor(found, run);
+    look_at_memory(found, run);
+    look_at_scratch(found, run);
+    look_at_gpus(found);
+    look_at_program(found);
+    return found;
+}
+
+}  // namespace quern

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quern/tasks/statistics.hpp"
+
+#include <sys/resource.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace quern {
+
+std::uint64_t peak_memory_bytes() {
+    // The kernel's high-water mark of this program. getrusage would do but for one thing: its mark is
+    // inherited through exec, so a small program started by a large one seems large.
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+    }
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string to_json(const run_statistics& statistics) {
+    nlohmann::ordered_json json;
+    json["seconds"] = statistics.seconds;
+    auto& stages = json["stages"] = nlohmann::ordered_json::array();
+    for (const stage_statistics& stage : statistics.stages) {
+        stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}, {"bytes", stage.bytes}});
+    }
+    json["counts"] = statistics.counts;
+    json["peak_memory_bytes"] = statistics.peak_memory_bytes;
+    json["threads"] = statistics.threads;
+    json["device"] = statistics.device;
+    json["device_reason"] = statistics.device_reason;
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace quern

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quern/base/rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report/utf8.hpp"
+
+namespace quern {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct written {
+    std::string text;
+    row_writer::sink sink() {
+        return [this](std::string_view bytes) { text += bytes; };
+    }
+};
+
+std::string one_row(row_format format, const std::vector<cell>& cells, unsigned width = 0) {
+    std::vector<std::string> columns;
+    for (std::size_t i = 0; i < cells.size(); ++i) columns.push_back("c" + std::to_string(i));
+    written out;
+    row_writer rows(format, columns, out.sink(), width);
+    rows.row(cells);
+    rows.finish();
+    return out.text;
+}
+
+TEST(Numbers, AreTheShortestThatReadBack) {
+    EXPECT_EQ(shortest(0.1), "0.1");
+    EXPECT_EQ(shortest(0.1F), "0.1");
+    EXPECT_EQ(shortest(1.0), "1");
+    EXPECT_EQ(shortest(-0.0), "-0");
+    EXPECT_EQ(shortest(1e20), "1e+20");
+    EXPECT_EQ(shortest(5e-324), "5e-324");
+    EXPECT_EQ(shortest(2.0 / 3), "0.6666666666666666");
+    EXPECT_EQ(shortest(16777216.0F), "16777216");
+}
+
+TEST(Numbers, NameWhatIsNotFinite) {
+    EXPECT_EQ(shortest(std::numeric_limits<double>::infinity()), "inf");
+    EXPECT_EQ(shortest(-std::numeric_limits<float>::infinity()), "-inf");
+    EXPECT_EQ(shortest(std::numeric_limits<double>::quiet_NaN()), "nan");
+    EXPECT_EQ(shortest(-std::numeric_limits<float>::quiet_NaN()), "nan");
+}
+
+RC_GTEST_PROP(Numbers, ReadBackToTheSameBits, (std::uint64_t bits)) {
+    const auto value = std::bit_cast<double>(bits);
+    RC_PRE(!std::isnan(value));
+    RC_ASSERT(std::bit_cast<std::uint64_t>(std::strtod(shortest(value).c_str(), nullptr)) == bits);
+    const auto narrow = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    RC_PRE(!std::isnan(narrow));
+    RC_ASSERT(std::bit_cast<std::uint32_t>(std::strtof(shortest(narrow).c_str(), nullptr)) ==
+              static_cast<std::uint32_t>(bits));
+}
+
+TEST(Rows, TsvReplacesBreaksByOneSpace) {
+    EXPECT_EQ(one_row(row_format::tsv, {"a\tb"sv, "c\r\nd"sv, "\n"sv}), "a b\tc d\t \n");
+}
+
+TEST(Rows, TsvWritesIntegersInFull) {
+    EXPECT_EQ(one_row(row_format::tsv, {std::uint64_t{UINT64_MAX}, std::int64_t{INT64_MIN}, 1e300, 0.5F}),
+              "18446744073709551615\t-9223372036854775808\t1e+300\t0.5\n");
+}
+
+TEST(Rows, TsvHoldsNoHeadingsAndNothingBack) {
+    written out;
+    row_writer rows(row_format::tsv, {"x"}, out.sink());
+    EXPECT_EQ(out.text, "");
+    rows.row({"1"sv});
+    EXPECT_EQ(out.text, "1\n");
+    rows.finish();
+    EXPECT_EQ(out.text, "1\n");
+}
+
+TEST(Rows, JsonEscapesWhatItMust) {
+    EXPECT_EQ(one_row(row_format::jsonl, {"q\" b\\ n\n t\t z\0 e\x1b d\x7f ü 😀"sv}),
+              R"({"c0":"q\" b\\ n\n t\t z\u0000 e\u001b d\u007f ü 😀"})"
+              "\n");
+}
+
+TEST(Rows, JsonHasNoWordForNotANumber) {
+    EXPECT_EQ(one_row(row_format::jsonl, {std::nan(""), -std::numeric_limits<float>::infinity(), 0.25}),
+              "{\"c0\":null,\"c1\":null,\"c2\":0.25}\n");
+}
+
+TEST(Rows, IllFormedBytesBecomeReplacementCharacters) {
+    // A lone continuation byte; a sequence cut off; an overlong slash; a surrogate; beyond the last code
+    // point.
+    const auto hostile = "a\x80z|\xE2\x82|\xC0\xAF|\xED\xA0\x80|\xF4\x90\x80\x80|\xFF"sv;
+    const std::string tsv = one_row(row_format::tsv, {hostile});
+    EXPECT_EQ(tsv, "a\uFFFDz|\uFFFD|\uFFFD\uFFFD|\uFFFD\uFFFD\uFFFD|\uFFFD\uFFFD\uFFFD\uFFFD|\uFFFD\n");
+    EXPECT_EQ(nlohmann::json::parse(one_row(row_format::jsonl, {hostile}))["c0"].get<std::string>() + "\n",
+              tsv);
+}
+
+RC_GTEST_PROP(Rows, JsonIsReadBackByAnotherParser, (const std::string& text, std::int64_t number)) {
+    const std::string line = one_row(row_format::jsonl, {std::string_view(text), number});
+    RC_ASSERT(line.find('\n') == line.size() - 1);
+    const auto json = nlohmann::json::parse(line);  // throws for UTF-8 that is not well-formed
+    RC_ASSERT(json["c1"].get<std::int64_t>() == number);
+    // A string that was well-formed comes back as it was.
+    bool well_formed = true;
+    try {
+        (void)nlohmann::json(text).dump();
+    } catch (const nlohmann::json::exception&) {
+        well_formed = false;
+    }
+    if (well_formed) RC_ASSERT(json["c0"].get<std::string>() == text);
+}
+
+RC_GTEST_PROP(Rows, TsvKeepsItsShape, (const std::string& a, const std::string& b)) {
+    const std::string line = one_row(row_format::tsv, {std::string_view(a), std::string_view(b)});
+    RC_ASSERT(std::count(line.begin(), line.end(), '\t') == 1);
+    RC_ASSERT(std::count(line.begin(), line.end(), '\n') == 1);
+    RC_ASSERT(std::count(line.begin(), line.end(), '\r') == 0);
+}
+
+TEST(Rows, RefuseAnotherNumberOfCells) {
+    written out;
+    row_writer rows(row_format::tsv, {"a", "b"}, out.sink());
+    EXPECT_THROW(rows.row({"1"sv}), std::logic_error);
+}
+
+TEST(Table, AlignsByDisplayWidth) {
+    written out;
+    row_writer rows(row_format::table, {"rank", "word", "score"}, out.sink());
+    rows.row({std::uint64_t{1}, "東京"sv, 12.34567});
+    rows.row({std::uint64_t{10}, "e\u0301te\u0301"sv, 0.5});
+    rows.row({std::uint64_t{100}, "summer"sv, 0.0});
+    EXPECT_EQ(out.text, "");  // held back
+    rows.finish();
+    EXPECT_EQ(out.text,
+              "rank  word      score\n"
+              "   1  東京    12.3457\n"
+              "  10  e\u0301te\u0301      0.5000\n"
+              " 100  summer   0.0000\n");
+}
+
+TEST(Table, IsEmptyWithoutRows) {
+    written out;
+    row_writer rows(row_format::table, {"a"}, out.sink());
+    rows.finish();
+    EXPECT_EQ(out.text, "");
+}
+
+TEST(Table, CanBeBegunAgain) {
+    written out;
+    row_writer rows(row_format::table, {"a"}, out.sink());
+    rows.row({"x"sv});
+    rows.finish();
+    rows.row({"longer"sv});
+    rows.finish();
+    EXPECT_EQ(out.text, "a\nx\na\nlonger\n");
+}
+
+TEST(Table, CutsTheLongestTextsToTheTerminal) {
+    written out;
+    row_writer rows(row_format::table, {"n", "title", "snippet"}, out.sink(), 30);
+    rows.row({std::uint64_t{7}, "A title"sv, "a snippet far too long for thirty columns"sv});
+    rows.finish();
+    EXPECT_EQ(out.text,
+              "n  title    snippet\n"
+              "7  A title  a snippet far too…\n");
+}
+
+TEST(Table, KeepsReadableColumnsOnATinyTerminal) {
+    written out;
+    row_writer rows(row_format::table, {"a", "b"}, out.sink(), 5);
+    rows.row({"abcdefghijkl"sv, "mnopqrstuvwx"sv});
+    rows.finish();
+    EXPECT_EQ(out.text, "a         b\nabcdefg…  mnopqrs…\n");
+}
+
+TEST(Table, DisarmsControlCharacters) {
+    const std::string table = one_row(row_format::table, {"red\x1b[31m\a \u009b end"sv});
+    EXPECT_EQ(table, "c0\nred [31m    end\n");
+}
+
+RC_GTEST_PROP(Table, NeverExceedsTheTerminal, (std::vector<std::string> texts)) {
+    written out;
+    row_writer rows(row_format::table, {"first", "second"}, out.sink(), 40);
+    for (const auto& text : texts) rows.row({std::string_view(text), std::string_view(text)});
+    rows.finish();
+    for (std::size_t begin = 0; begin < out.text.size();) {
+        const auto end = out.text.find('\n', begin);
+        RC_ASSERT(end != std::string::npos);
+        RC_ASSERT(report::display_width(std::string_view(out.text).substr(begin, end - begin)) <= 40U);
+        begin = end + 1;
+    }
+}
+
+TEST(Width, CountsColumns) {
+    EXPECT_EQ(report::display_width("abc"), 3U);
+    EXPECT_EQ(report::display_width("漢字"), 4U);
+    EXPECT_EQ(report::display_width("ｱ"), 1U);                   // halfwidth katakana
+    EXPECT_EQ(report::display_width("Ａ"), 2U);                  // fullwidth letter
+    EXPECT_EQ(report::display_width("e\u0301"), 1U);             // combining acute
+    EXPECT_EQ(report::display_width("\u200d"), 0U);              // zero-width joiner
+    EXPECT_EQ(report::display_width("각"), 2U);                  // composed syllable
+    EXPECT_EQ(report::display_width("\u1100\u1161\u11a8"), 2U);  // the same in its parts
+}
+
+TEST(Width, CutsBetweenCharacters) {
+    EXPECT_EQ(report::cut_to_width("abcdef", 6), "abcdef");
+    EXPECT_EQ(report::cut_to_width("abcdef", 5), "abcd…");
+    EXPECT_EQ(report::cut_to_width("漢字漢字", 6), "漢字…");
+    EXPECT_EQ(report::cut_to_width("漢字漢字", 8), "漢字漢字");
+    EXPECT_EQ(report::cut_to_width("ab", 1), "…");
+    EXPECT_EQ(report::cut_to_width("ab", 0), "");
+    EXPECT_EQ(report::cut_to_width("e\u0301e\u0301e\u0301", 2), "e\u0301…");
+}
+
+TEST(TrecRun, SeparatesFieldsByOneSpace) {
+    std::string out;
+    append_run_line(out, "7", "docs/a file.txt", 1, 12.5);
+    append_run_line(out, "t\t1", "d\u00e9", 2, -0.25, "tag");
+    EXPECT_EQ(out, "7 Q0 docs/a_file.txt 1 12.5 quern\nt_1 Q0 d\u00e9 2 -0.25 tag\n");
+}
+
+}  // namespace
+}  // namespace quern

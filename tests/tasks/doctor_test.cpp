@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quern/tasks/doctor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace quern {
+namespace {
+
+finding found(const std::vector<finding>& all, std::string_view subject) {
+    const auto it =
+        std::find_if(all.begin(), all.end(), [&](const finding& f) { return f.subject == subject; });
+    return it == all.end() ? finding{} : *it;
+}
+
+TEST(Doctor, FillsEveryFinding) {
+    const auto all = doctor({});
+    for (const finding& f : all) {
+        EXPECT_FALSE(f.subject.empty());
+        EXPECT_FALSE(f.value.empty()) << f.subject;
+        EXPECT_FALSE(f.note.empty()) << f.subject;
+    }
+    for (const auto* subject : {"processor", "cores", "memory limit", "scratch space", "store format"}) {
+        EXPECT_FALSE(found(all, subject).value.empty()) << subject;
+    }
+    EXPECT_EQ(found(all, "operation search").value, "exact");
+}
+
+TEST(Doctor, ShowsWhatTheOptionsMean) {
+    context run;
+    run.threads = 3;
+    run.memory_bytes = std::uint64_t{3} << 29;
+    const auto all = doctor(run);
+    EXPECT_EQ(found(all, "threads").value, "3");
+    EXPECT_EQ(found(all, "memory budget").value, "1.5 GiB");
+}
+
+TEST(Doctor, SaysThatAScratchFolderIsMissing) {
+    context run;
+    run.scratch = "/no/such/folder";
+    EXPECT_THAT(found(doctor(run), "scratch folder").note, testing::HasSubstr("no folder"));
+}
+
+TEST(Doctor, SaysWhetherThereIsAGpu) {
+    const auto all = doctor({});
+    EXPECT_TRUE(found(all, "CUDA").value == "none" || !found(all, "CUDA driver").value.empty());
+}
+
+}  // namespace
+}  // namespace quern
