@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/base/context.hpp"
-#include "quern/ops/evaluate.hpp"
+#include "quern/base/retrieval.hpp"
 
 namespace quern::io {
 

@@ -16,10 +16,12 @@ enum class token_rule {
 enum class stemmer { none, porter };
 
 struct text_options {
-    std::string language = "auto";  ///< "auto": the rules that serve every language; or a code such as "en", "de", "zh"
+    std::string language =
+        "auto";  ///< "auto": the rules that serve every language; or a code such as "en", "de", "zh"
     token_rule tokens = token_rule::unicode;
-    unsigned min_length = 1;          ///< words of fewer code points are dropped
-    std::string stop_words = "none";  ///< "none", a language code with a list of ours, or a file (one word a line)
+    unsigned min_length = 1;  ///< words of fewer code points are dropped
+    std::string stop_words =
+        "none";  ///< "none", a language code with a list of ours, or a file (one word a line)
     stemmer stem = stemmer::none;
 
     friend bool operator==(const text_options&, const text_options&) = default;

@@ -13,8 +13,8 @@
 namespace quern {
 
 enum class ranking_model {
-    bm25,       ///< Okapi BM25; idf = ln(1 + (N - df + .5) / (df + .5)) (Robertson and Zaragoza 2009, Lucene's idf)
-    ql,         ///< query likelihood, Jelinek-Mercer: sum of ln(λ f(t,d)/|d| + (1-λ) f(t,C)/|C|) (Zhai and Lafferty 2004)
+    bm25,  ///< Okapi BM25; idf = ln(1 + (N - df + .5) / (df + .5)) (Robertson and Zaragoza 2009, Lucene's idf)
+    ql,  ///< query likelihood, Jelinek-Mercer: sum of ln(λ f(t,d)/|d| + (1-λ) f(t,C)/|C|) (Zhai and Lafferty 2004)
     dirichlet,  ///< query likelihood, Dirichlet: sum of ln((f(t,d) + μ f(t,C)/|C|) / (|d| + μ))
 };
 

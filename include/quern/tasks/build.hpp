@@ -33,10 +33,10 @@ struct build_options {
 
 struct build_result {
     reading_counts counts;
-    std::uint64_t words = 0;       ///< occurrences
-    std::uint64_t vocabulary = 0;  ///< distinct words
-    std::uint64_t postings = 0;    ///< (word, document) pairs
-    std::uint64_t links = 0;       ///< links between documents of the store, repeats counted
+    std::uint64_t words = 0;           ///< occurrences
+    std::uint64_t vocabulary = 0;      ///< distinct words
+    std::uint64_t postings = 0;        ///< (word, document) pairs
+    std::uint64_t links = 0;           ///< links between documents of the store, repeats counted
     std::uint64_t dangling_links = 0;  ///< links to documents the collection does not hold
     std::uint64_t store_bytes = 0;
     std::vector<input_issue> issues;  ///< the first 100

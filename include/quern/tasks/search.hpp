@@ -68,7 +68,6 @@ class search_engine {
     std::unique_ptr<state> state_;
 };
 
-
 /// Reads a topics file: `id TAB text` or TREC topics.
 std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& run);
 

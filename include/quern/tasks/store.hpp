@@ -17,7 +17,7 @@ inline constexpr unsigned store_format_version = 1;
 
 struct store_section {
     std::string name;
-    std::uint64_t bytes = 0;    ///< of the file, its checksums included
+    std::uint64_t bytes = 0;     ///< of the file, its checksums included
     std::uint64_t checksum = 0;  ///< XXH3 of its blocks' checksums
 };
 

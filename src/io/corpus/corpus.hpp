@@ -50,7 +50,8 @@ class corpus_reader {
 
 struct corpus_options {
     std::optional<corpus_form> form;  ///< empty: told from the decompressed content
-    std::uint64_t unit_bytes = 4 << 20;  ///< raw bytes a unit aims at; one document larger than that is one unit
+    std::uint64_t unit_bytes =
+        4 << 20;  ///< raw bytes a unit aims at; one document larger than that is one unit
     std::uint64_t max_document_bytes = 1 << 30;  ///< a larger one is rejected, with its place
 };
 

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# The checker itself: a clean tree passes, and each kind of breach is found with its file, line and rule.
+
+setup() {
+    tree=$BATS_TEST_TMPDIR/tree
+    mkdir -p "$tree"/include/quern/{base,ops,tasks} "$tree"/src/{base,device,io,text,ops/search,ops/rank,report,tasks} \
+        "$tree"/apps/cli
+    header include/quern/base/id.hpp ''
+    header include/quern/ops/search.hpp '#include "quern/base/id.hpp"'
+    header src/io/file.hpp '#include "quern/base/id.hpp"'
+    header src/ops/search/list.hpp '#include "quern/ops/search.hpp"'
+    header src/tasks/all.hpp '#include "io/file.hpp"' '#include "ops/search/list.hpp"'
+}
+
+header() { # header PATH LINE...
+    printf '%s\n' '#pragma once' "${@:2}" >"$tree/$1"
+}
+
+check() { run "$QUERN_SOURCE/scripts/check-layers" "$tree"; }
+
+breach() { # breach TEXT: exactly one line is printed, and it is this
+    check
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ ${lines[0]} == "$1"* ]]
+}
+
+@test "a clean tree passes" {
+    check
+    [ "$status" -eq 0 ]
+    [[ $output == *"5 files"* ]]
+}
+
+@test "a room that looks up is caught" {
+    header src/base/bad.hpp '' '#include "io/file.hpp"'
+    breach 'src/base/bad.hpp:3: base may include no room only, not io'
+}
+
+@test "an operation that reads files is caught" {
+    header src/ops/search/bad.hpp '#include "io/file.hpp"'
+    breach 'src/ops/search/bad.hpp:2: ops may include base, device, primitives only, not io'
+}
+
+@test "an operation that includes another is caught" {
+    header src/ops/rank/bad.hpp '#include "ops/search/list.hpp"'
+    breach 'src/ops/rank/bad.hpp:2: ops/rank may not include ops/search'
+}
+
+@test "a public header that shows a private one is caught" {
+    header include/quern/tasks/bad.hpp '#include "io/file.hpp"'
+    breach 'include/quern/tasks/bad.hpp:2: a public header may include public headers only'
+}
+
+@test "a public header that looks up is caught" {
+    header include/quern/base/bad.hpp '#include "quern/ops/search.hpp"'
+    breach 'include/quern/base/bad.hpp:2: public base may include public base only'
+}
+
+@test "a room that sees a contract above it is caught" {
+    header src/text/bad.hpp '#include "quern/ops/search.hpp"'
+    breach 'src/text/bad.hpp:2: text may not include quern/ops'
+}
+
+@test "a program that includes a private header is caught" {
+    echo '#include "io/file.hpp"' >"$tree/apps/cli/main.cpp"
+    breach 'apps/cli/main.cpp:1: programs may include quern/... and their own files only'
+}
+
+@test "a circle of includes is caught" {
+    header src/io/one.hpp '#include "io/two.hpp"'
+    header src/io/two.hpp '#include "io/one.hpp"'
+    breach 'src/io/one.hpp:1: a circle of includes: src/io/one.hpp -> src/io/two.hpp -> src/io/one.hpp'
+}
+
+@test "conditional compilation outside the seam is caught, SIMD dispatch is not" {
+    header src/io/simd.hpp '#if HWY_ONCE' '#endif'
+    check
+    [ "$status" -eq 0 ]
+    header src/io/bad.hpp '#ifdef NDEBUG' '#endif'
+    breach 'src/io/bad.hpp:2: conditional compilation outside the seam'
+}
+
+@test "an include that leads nowhere, our own in angle brackets, a header without a guard are caught" {
+    header src/io/bad.hpp '#include "io/none.hpp"'
+    breach 'src/io/bad.hpp:2: there is no file io/none.hpp'
+    header src/io/bad.hpp '#include <quern/base/id.hpp>'
+    breach 'src/io/bad.hpp:2: our own headers are included with'
+    echo 'int x;' >"$tree/src/io/bad.hpp"
+    breach 'src/io/bad.hpp:1: a header begins with #pragma once'
+}
+
+@test "a library that is confined to a room is caught elsewhere" {
+    header src/text/bad.hpp '#include <spdlog/spdlog.h>'
+    breach 'src/text/bad.hpp:2: <spdlog/spdlog.h> may be included in apps only'
+    header src/text/bad.hpp '#include <cub/cub.cuh>'
+    breach 'src/text/bad.hpp:2: <cub/cub.cuh> may be included in primitives only'
+}
+
+@test "this repository is clean" {
+    run "$QUERN_SOURCE/scripts/check-layers"
+    [ "$status" -eq 0 ]
+}
