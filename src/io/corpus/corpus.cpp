@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/corpus.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "io/byte_source.hpp"
+#include "io/corpus/detect.hpp"
+#include "io/corpus/encoding.hpp"
+#include "io/corpus/folder.hpp"
+#include "io/corpus/folder_walk.hpp"
+#include "io/corpus/record_reader.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A source whose first bytes have been looked at: they come again.
+class peeked_source final : public byte_source {
+  public:
+    peeked_source(std::unique_ptr<byte_source> source, std::size_t look) : source_(std::move(source)) {
+        head_.resize(look);
+        std::size_t got = 0;
+        try {
+            // A short read is the end or comes before damage; either way the head is all there is.
+            got = source_->read(head_);
+        } catch (const invalid_input& damage) {
+            damage_ = damage.reason();
+        }
+        head_.resize(got);
+    }
+
+    const std::string& head() const { return head_; }
+    const std::string& damage() const { return damage_; }
+
+    std::size_t read(std::span<char> out) override {
+        const std::size_t held = std::min(out.size(), head_.size() - at_);
+        std::memcpy(out.data(), head_.data() + at_, held);
+        at_ += held;
+        std::size_t more = 0;
+        if (held != out.size() && damage_.empty()) {
+            try {
+                more = source_->read(out.subspan(held));
+            } catch (const invalid_input& damage) {
+                damage_ = damage.reason();
+            }
+        }
+        if (held + more == 0 && !out.empty() && !damage_.empty()) throw invalid_input(name(), 0, damage_);
+        return held + more;
+    }
+    std::uint64_t consumed() const override { return source_->consumed(); }
+    std::uint64_t size() const override { return source_->size(); }
+    const std::string& name() const override { return source_->name(); }
+
+  private:
+    std::unique_ptr<byte_source> source_;
+    std::string head_, damage_;
+    std::size_t at_ = 0;
+};
+
+constexpr std::string_view forms_tried =
+    "wikipedia, jsonl, tsv, trec, wikiextractor, and a text, HTML or source file";
+
+struct corpus_input {
+    fs::path path;
+    std::optional<corpus_form> form;  ///< for a folder: of its files
+    bool is_folder = false;
+    std::unique_ptr<peeked_source> opened;  ///< of what can be read only once
+    std::uint64_t bytes = 0;
+};
+
+corpus_form form_of(const peeked_source& source, const fs::path& path) {
+    std::string why;
+    const bool whole = source.head().size() < detection_bytes;
+    if (source.head().empty() && !source.damage().empty())
+        throw invalid_input(path.native(), 0, source.damage());
+    const auto form = detect(source.head(), whole, path.native(), why);
+    if (form) return *form;
+    std::string reason = "the form of the collection cannot be told";
+    if (!why.empty()) reason += ": " + why;
+    throw invalid_input(path.native(), 0, reason + " (tried " + std::string(forms_tried) + ")");
+}
+
+class many_reader final : public corpus_reader {
+  public:
+    many_reader(const std::vector<fs::path>& inputs, const corpus_options& options, const context& run)
+        : options_(options), run_(run) {
+        for (const auto& path : inputs) inputs_.push_back(examine(path));
+        for (const auto& input : inputs_) {
+            if (input.bytes == 0) {
+                total_ = 0;
+                return;
+            }
+            total_ += input.bytes;
+        }
+    }
+
+    std::unique_ptr<corpus_unit> next() override {
+        while (true) {
+            if (!current_) {
+                if (at_ == inputs_.size()) return nullptr;
+                current_ = open(inputs_[at_++]);
+            }
+            if (auto unit = current_->next()) return unit;
+            consumed_ += current_->consumed_bytes();
+            current_.reset();
+        }
+    }
+    std::uint64_t consumed_bytes() const override {
+        return consumed_ + (current_ ? current_->consumed_bytes() : 0);
+    }
+    std::uint64_t total_bytes() const override { return total_; }
+
+  private:
+    corpus_input examine(const fs::path& path) {
+        corpus_input input;
+        input.path = path;
+        input.form = options_.form;
+        if (path == "-") {
+            if (!input.form) input.form = corpus_form::jsonl;
+            if (input.form == corpus_form::folder) throw usage_error("-: standard input is not a folder");
+            return input;
+        }
+        std::error_code failed;
+        const fs::file_status status = fs::status(path, failed);
+        if (!fs::exists(status)) throw usage_error(path.native() + ": no such file or folder");
+        if (fs::is_directory(status)) {
+            input.is_folder = true;
+            if (input.form == corpus_form::folder) input.form.reset();
+            input.bytes = folder_bytes(path);
+            return input;
+        }
+        if (!input.form) {
+            auto source = std::make_unique<peeked_source>(open_bytes(path, run_), detection_bytes);
+            input.form = form_of(*source, path);
+            if (!fs::is_regular_file(status)) input.opened = std::move(source);
+        }
+        if (fs::is_regular_file(status)) input.bytes = fs::file_size(path, failed);
+        return input;
+    }
+
+    std::unique_ptr<corpus_reader> open(corpus_input& input) {
+        if (input.is_folder) {
+            const auto shard = [this](const fs::path& path, corpus_form form) {
+                return open_stream(path, form, nullptr);
+            };
+            return read_folder(input.path, input.form, options_, shard, run_);
+        }
+        if (input.form == corpus_form::folder) return read_single_document(input.path, options_, run_);
+        return open_stream(input.path, *input.form, std::move(input.opened));
+    }
+
+    std::unique_ptr<corpus_reader> open_stream(const fs::path& path, corpus_form form,
+                                               std::unique_ptr<peeked_source> source) {
+        if (!source) source = std::make_unique<peeked_source>(open_bytes(path, run_), 4);
+        const byte_order order = byte_order_of(source->head());
+        std::unique_ptr<byte_source> bytes = std::move(source);
+        if (form == corpus_form::wikipedia || form == corpus_form::trec ||
+            form == corpus_form::wikiextractor) {
+            throw usage_error(path.native() + ": this form is not read yet");
+        }
+        if (order != byte_order::none && order != byte_order::utf8) bytes = as_utf8(std::move(bytes), order);
+        const bool numbered = form == corpus_form::lines;
+        return read_records(std::move(bytes), record_form_of(form), options_, run_,
+                            numbered ? &lines_read_ : nullptr);
+    }
+
+    static std::shared_ptr<const record_form> record_form_of(corpus_form form) {
+        switch (form) {
+            case corpus_form::tsv:
+                return tsv_form();
+            case corpus_form::lines:
+                return lines_form();
+            default:
+                return jsonl_form();
+        }
+    }
+
+    corpus_options options_;
+    context run_;
+    std::vector<corpus_input> inputs_;
+    std::size_t at_ = 0;
+    std::unique_ptr<corpus_reader> current_;
+    std::uint64_t consumed_ = 0, total_ = 0;
+    std::uint64_t lines_read_ = 0;  ///< documents of the form `lines`, numbered over all inputs
+};
+
+}  // namespace
+
+std::unique_ptr<corpus_reader> open_corpus(const std::vector<fs::path>& inputs, const corpus_options& options,
+                                           const context& run) {
+    return std::make_unique<many_reader>(inputs, options, run);
+}
+
+}  // namespace quern::io

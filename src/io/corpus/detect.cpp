@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/detect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "io/corpus/encoding.hpp"
+
+namespace quern::io {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array text_extensions = {"txt"sv,      "text"sv, "rst"sv, "adoc"sv,
+                                        "asciidoc"sv, "org"sv,  "tex"sv, "log"sv};
+constexpr std::array markdown_extensions = {"md"sv, "markdown"sv, "mkd"sv};
+constexpr std::array html_extensions = {"html"sv, "htm"sv, "xhtml"sv};
+// Sorted, to be searched.
+constexpr std::array source_extensions = {
+    "ada"sv,  "adb"sv,  "ads"sv,  "asm"sv,   "awk"sv,  "bash"sv,   "bat"sv,    "bats"sv,   "c"sv,     "c++"sv,
+    "cc"sv,   "clj"sv,  "cljs"sv, "cmake"sv, "cob"sv,  "cpp"sv,    "cs"sv,     "css"sv,    "cu"sv,    "cuh"sv,
+    "cxx"sv,  "d"sv,    "dart"sv, "el"sv,    "elm"sv,  "erl"sv,    "ex"sv,     "exs"sv,    "f"sv,     "f03"sv,
+    "f90"sv,  "f95"sv,  "for"sv,  "fs"sv,    "fsx"sv,  "go"sv,     "gradle"sv, "groovy"sv, "h"sv,     "h++"sv,
+    "hh"sv,   "hpp"sv,  "hs"sv,   "hxx"sv,   "inl"sv,  "ino"sv,    "ipp"sv,    "java"sv,   "jl"sv,    "js"sv,
+    "jsx"sv,  "kt"sv,   "kts"sv,  "less"sv,  "lisp"sv, "lua"sv,    "m"sv,      "mjs"sv,    "ml"sv,    "mli"sv,
+    "mm"sv,   "nim"sv,  "pas"sv,  "php"sv,   "pl"sv,   "pm"sv,     "pro"sv,    "proto"sv,  "ps1"sv,   "py"sv,
+    "pyi"sv,  "pyx"sv,  "r"sv,    "rb"sv,    "rkt"sv,  "rs"sv,     "s"sv,      "sass"sv,   "scala"sv, "scm"sv,
+    "scss"sv, "sh"sv,   "sql"sv,  "swift"sv, "tcl"sv,  "thrift"sv, "ts"sv,     "tsx"sv,    "v"sv,     "vb"sv,
+    "vhd"sv,  "vhdl"sv, "vim"sv,  "vue"sv,   "zig"sv,  "zsh"sv};
+static_assert(std::is_sorted(source_extensions.begin(), source_extensions.end()));
+constexpr std::array compressions = {"gz"sv, "bz2"sv, "zst"sv, "xz"sv};
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    }
+    return out;
+}
+
+std::string_view file_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+/// Without the dot, in lower case; empty where there is none ("README", ".profile").
+std::string extension(std::string_view path) {
+    const std::string_view name = file_name(path);
+    const std::size_t dot = name.rfind('.');
+    return dot == std::string_view::npos || dot == 0 ? std::string() : lower(name.substr(dot + 1));
+}
+
+template <typename List>
+bool holds(const List& list, std::string_view wanted) {
+    return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+std::string_view trimmed(std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of(" \t\r\n\f"), text.size()));
+}
+
+/// Past white space, comments, processing instructions and a document type that open a piece of markup.
+std::string_view after_prologue(std::string_view text) {
+    while (true) {
+        text = trimmed(text);
+        std::string_view close;
+        if (text.starts_with("<!--")) {
+            close = "-->";
+        } else if (text.starts_with("<?")) {
+            close = "?>";
+        } else if (text.starts_with("<!")) {
+            close = ">";
+        } else {
+            return text;
+        }
+        const std::size_t end = text.find(close);
+        if (end == std::string_view::npos) return {};
+        text.remove_prefix(end + close.size());
+    }
+}
+
+/// `tag` ("<doc") opens `text`, upper or lower case, and its name ends there.
+bool opens_with(std::string_view text, std::string_view tag) {
+    if (lower(text.substr(0, tag.size())) != tag) return false;
+    return text.size() > tag.size() && " \t\r\n>/"sv.find(text[tag.size()]) != std::string_view::npos;
+}
+
+bool opens_as_trec(std::string_view text) {
+    if (lower(text.substr(0, 15)) == "<!doctype lewis") return true;
+    const std::string_view body = after_prologue(text);
+    if (opens_with(body, "<doc") || opens_with(body, "<reuters")) return true;
+    // A wrapper of any name around them, as SGML that was made well-formed has.
+    if (!body.starts_with('<') || body.starts_with("</")) return false;
+    const std::string_view inner = after_prologue(body.substr(std::min(body.find('>'), body.size() - 1) + 1));
+    return opens_with(inner, "<reuters") ||
+           (opens_with(inner, "<doc") && lower(inner.substr(0, 4096)).find("<docno") != std::string::npos);
+}
+
+std::string utf8_head(std::string_view head) {
+    const byte_order order = byte_order_of(head);
+    if (order == byte_order::none || order == byte_order::utf8)
+        return std::string(head.substr(mark_bytes(order, head)));
+    std::size_t ill_formed = 0;
+    return from_wide(head, order, ill_formed);
+}
+
+std::string archive_kind(std::string_view head) {
+    if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive: unpack it first";
+    if (head.starts_with("PK\3\4")) return "a zip archive: unpack it first";
+    if (head.starts_with("%PDF")) return "a PDF file";
+    return {};
+}
+
+}  // namespace
+
+std::string_view without_compression(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    if (dot == std::string_view::npos || !holds(compressions, lower(path.substr(dot + 1)))) return path;
+    return path.substr(0, dot);
+}
+
+file_kind kind_of(std::string_view path) {
+    const std::string name = extension(without_compression(path));
+    if (name.empty() || holds(text_extensions, name)) return file_kind::text;
+    if (holds(markdown_extensions, name)) return file_kind::markdown;
+    if (holds(html_extensions, name)) return file_kind::html;
+    const bool source =
+        std::binary_search(source_extensions.begin(), source_extensions.end(), std::string_view(name));
+    return source ? file_kind::source : file_kind::unknown;
+}
+
+bool is_binary(std::string_view head) {
+    head = head.substr(0, 8 << 10);
+    const byte_order order = byte_order_of(head);
+    if (order != byte_order::none && order != byte_order::utf8) return false;
+    std::size_t controls = 0;
+    for (const char c : head) {
+        if (c == '\0') return true;
+        controls += static_cast<std::size_t>(static_cast<unsigned char>(c) < 32 &&
+                                             "\t\n\r\f\v\b\x1B"sv.find(c) == std::string_view::npos);
+    }
+    return controls * 10 > head.size();
+}
+
+std::optional<corpus_form> marked_form(std::string_view head) {
+    const std::string text = utf8_head(head);
+    const std::string_view body = after_prologue(text);
+    if (opens_with(body, "<mediawiki")) return corpus_form::wikipedia;
+    if (body.starts_with("<doc id=") || body.starts_with("<doc url=") || body.starts_with("<doc title=")) {
+        return corpus_form::wikiextractor;
+    }
+    if (opens_as_trec(trimmed(text))) return corpus_form::trec;
+    if (body.starts_with('{')) {
+        const std::string_view inside = trimmed(body.substr(1));
+        if (inside.starts_with('"') || inside.starts_with('}')) return corpus_form::jsonl;
+    }
+    return std::nullopt;
+}
+
+bool opens_as_html(std::string_view head) {
+    const std::string text = utf8_head(head);
+    if (lower(trimmed(text).substr(0, 14)) == "<!doctype html") return true;
+    const std::string_view body = after_prologue(text);
+    for (const auto tag : {"<html"sv, "<head"sv, "<body"sv, "<title"sv}) {
+        if (opens_with(body, tag)) return true;
+    }
+    return false;
+}
+
+bool looks_like_tsv(std::string_view head, bool whole) {
+    const std::string text = utf8_head(head);
+    std::string_view rest = text;
+    bool any = false;
+    while (!rest.empty()) {
+        const std::size_t end = rest.find('\n');
+        if (end == std::string_view::npos && !whole) break;
+        std::string_view line = rest.substr(0, end);
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (line.empty()) continue;
+        const std::size_t tab = line.find('\t');
+        if (tab == std::string_view::npos || tab == 0) return false;
+        any = true;
+    }
+    // One line longer than the head: its tab is all there is to see.
+    return any || (!whole && text.find('\n') == std::string::npos && text.find('\t') != std::string::npos);
+}
+
+std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path,
+                                  std::string& why) {
+    const file_kind kind = kind_of(path);
+    if (kind == file_kind::markdown || kind == file_kind::html || kind == file_kind::source) {
+        if (!is_binary(head)) return corpus_form::folder;
+    }
+    if (head.empty()) return kind == file_kind::unknown ? corpus_form::jsonl : corpus_form::folder;
+    if (const auto form = marked_form(head)) return form;
+    why = archive_kind(head);
+    if (!why.empty()) return std::nullopt;
+    if (is_binary(head)) {
+        why = "not text";
+        return std::nullopt;
+    }
+    const std::string text = utf8_head(head);
+    const std::string_view body = trimmed(text);
+    if (body.starts_with('[') && trimmed(body.substr(1)).starts_with('{')) {
+        why = "a JSON array; JSON lines have one object a line, without commas or brackets around them";
+        return std::nullopt;
+    }
+    if (opens_as_html(head)) return corpus_form::folder;
+    if (looks_like_tsv(head, whole)) return corpus_form::tsv;
+    if (kind == file_kind::text) return corpus_form::folder;
+    return std::nullopt;
+}
+
+std::optional<corpus_form> detect_shard(std::string_view head, bool whole, std::string_view path) {
+    const file_kind kind = kind_of(path);
+    if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
+    if (const auto form = marked_form(head)) return form;
+    if (extension(without_compression(path)) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
+    return std::nullopt;
+}
+
+}  // namespace quern::io

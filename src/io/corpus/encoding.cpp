@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/encoding.hpp"
+
+#include <simdjson.h>
+#include <unicode/ucnv.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+void append_utf8(std::string& out, char32_t c) {
+    if (c < 0x80) {
+        out += static_cast<char>(c);
+    } else if (c < 0x800) {
+        out += static_cast<char>(0xC0 | (c >> 6));
+        out += static_cast<char>(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        out += static_cast<char>(0xE0 | (c >> 12));
+        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+        out += static_cast<char>(0x80 | (c & 0x3F));
+    } else {
+        out += static_cast<char>(0xF0 | (c >> 18));
+        out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
+        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+        out += static_cast<char>(0x80 | (c & 0x3F));
+    }
+}
+
+/// One step over UTF-8: the bytes taken, and whether they are a character or a maximal ill-formed part.
+struct utf8_step {
+    std::size_t length;
+    bool valid;
+};
+
+utf8_step step_utf8(std::string_view bytes) {
+    const auto lead = static_cast<unsigned char>(bytes[0]);
+    if (lead < 0x80) return {1, true};
+    if (lead < 0xC2 || lead > 0xF4) return {1, false};
+    const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    // The second byte's range is narrower after some leads: no overlong form, no surrogate, no more than
+    // 10FFFF.
+    unsigned low = 0x80, high = 0xBF;
+    if (lead == 0xE0) low = 0xA0;
+    if (lead == 0xED) high = 0x9F;
+    if (lead == 0xF0) low = 0x90;
+    if (lead == 0xF4) high = 0x8F;
+    for (std::size_t i = 1; i < length; ++i) {
+        if (i == bytes.size()) return {i, false};
+        const auto next = static_cast<unsigned char>(bytes[i]);
+        if (next < low || next > high) return {i, false};
+        low = 0x80;
+        high = 0xBF;
+    }
+    return {length, true};
+}
+
+/// The characters of Windows-1252 at 0x80 to 0x9F; its five gaps stay the control characters they are in
+/// Latin-1.
+constexpr std::array<char16_t, 32> windows_1252 = {
+    0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0x008D, 0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x009D, 0x017E, 0x0178};
+
+std::string from_windows_1252(std::string_view bytes) {
+    std::string out;
+    out.reserve(bytes.size() + bytes.size() / 8);
+    for (const char byte : bytes) {
+        const auto c = static_cast<unsigned char>(byte);
+        append_utf8(out, c >= 0x80 && c < 0xA0 ? windows_1252[c - 0x80] : char32_t{c});
+    }
+    return out;
+}
+
+std::size_t unit_of(byte_order order) {
+    return order == byte_order::utf16le || order == byte_order::utf16be ? 2 : 4;
+}
+
+std::uint32_t wide_unit(const char* at, byte_order order) {
+    const auto byte = [at](int i) { return std::uint32_t{static_cast<unsigned char>(at[i])}; };
+    switch (order) {
+        case byte_order::utf16le:
+            return byte(0) | byte(1) << 8;
+        case byte_order::utf16be:
+            return byte(1) | byte(0) << 8;
+        case byte_order::utf32le:
+            return byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
+        default:
+            return byte(3) | byte(2) << 8 | byte(1) << 16 | byte(0) << 24;
+    }
+}
+
+/// Appends the characters of `bytes`; returns how many bytes were taken: a character's first half at the end
+/// stays, unless this is the `last` piece.
+std::size_t append_wide(std::string_view bytes, byte_order order, bool last, std::string& out,
+                        std::size_t& ill_formed) {
+    const std::size_t step = unit_of(order);
+    std::size_t at = 0;
+    const auto bad = [&] {
+        out += replacement;
+        ++ill_formed;
+    };
+    while (bytes.size() - at >= step) {
+        const std::uint32_t unit = wide_unit(bytes.data() + at, order);
+        if (step == 2 && unit >= 0xD800 && unit < 0xDC00) {
+            if (bytes.size() - at < 4 && !last) return at;
+            const std::uint32_t second = bytes.size() - at < 4 ? 0 : wide_unit(bytes.data() + at + 2, order);
+            if (second >= 0xDC00 && second < 0xE000) {
+                append_utf8(out, 0x10000 + ((unit - 0xD800) << 10) + (second - 0xDC00));
+                at += 4;
+                continue;
+            }
+            bad();
+        } else if ((unit >= 0xD800 && unit < 0xE000) || unit > 0x10FFFF) {
+            bad();
+        } else {
+            append_utf8(out, unit);
+        }
+        at += step;
+    }
+    if (last && at != bytes.size()) {
+        bad();
+        at = bytes.size();
+    }
+    return at;
+}
+
+class wide_source final : public byte_source {
+  public:
+    wide_source(std::unique_ptr<byte_source> source, byte_order order)
+        : source_(std::move(source)), order_(order) {}
+
+    std::size_t read(std::span<char> out) override {
+        std::size_t done = 0;
+        while (done < out.size()) {
+            if (at_ == ready_.size() && !refill()) break;
+            const std::size_t take = std::min(out.size() - done, ready_.size() - at_);
+            std::memcpy(out.data() + done, ready_.data() + at_, take);
+            done += take;
+            at_ += take;
+        }
+        if (done == 0 && damage_) std::rethrow_exception(damage_);
+        return done;
+    }
+    std::uint64_t consumed() const override { return source_->consumed(); }
+    std::uint64_t size() const override { return source_->size(); }
+    const std::string& name() const override { return source_->name(); }
+
+  private:
+    bool refill() {
+        ready_.clear();
+        at_ = 0;
+        while (ready_.empty() && !ended_) {
+            const std::size_t held = raw_.size();
+            raw_.resize(held + (64 << 10));
+            std::size_t got = 0;
+            try {
+                got = source_->read(std::span(raw_).subspan(held));
+            } catch (const error&) {
+                damage_ = std::current_exception();
+            }
+            raw_.resize(held + got);
+            ended_ = got == 0;
+            if (!started_ && raw_.size() >= 4) {
+                raw_.erase(0, mark_bytes(order_, raw_));
+                started_ = true;
+            }
+            std::size_t ill_formed = 0;
+            raw_.erase(0, append_wide(raw_, order_, ended_, ready_, ill_formed));
+        }
+        return !ready_.empty();
+    }
+
+    std::unique_ptr<byte_source> source_;
+    byte_order order_;
+    std::string raw_, ready_;
+    std::size_t at_ = 0;
+    bool started_ = false, ended_ = false;
+    std::exception_ptr damage_;
+};
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+    return simdjson::validate_utf8(bytes.data(), bytes.size());
+}
+
+std::string mend_utf8(std::string& text) {
+    if (is_utf8(text)) return {};
+    std::size_t good = 0, bad = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto step = step_utf8(std::string_view(text).substr(at));
+        if (!step.valid) ++bad;
+        if (step.valid && step.length > 1) ++good;
+        at += step.length;
+    }
+    if (good < bad) {
+        text = from_windows_1252(text);
+        return "not UTF-8: read as Windows-1252";
+    }
+    std::string mended;
+    mended.reserve(text.size() + 2 * bad);
+    for (std::size_t at = 0; at < text.size();) {
+        const auto step = step_utf8(std::string_view(text).substr(at));
+        mended += step.valid ? std::string_view(text).substr(at, step.length) : replacement;
+        at += step.length;
+    }
+    text = std::move(mended);
+    return std::to_string(bad) + (bad == 1 ? " ill-formed UTF-8 sequence" : " ill-formed UTF-8 sequences") +
+           " replaced";
+}
+
+byte_order byte_order_of(std::string_view head) {
+    using namespace std::string_view_literals;
+    if (head.starts_with("\xEF\xBB\xBF"sv)) return byte_order::utf8;
+    if (head.starts_with("\xFF\xFE\0\0"sv)) return byte_order::utf32le;
+    if (head.starts_with("\0\0\xFE\xFF"sv)) return byte_order::utf32be;
+    if (head.starts_with("\xFF\xFE"sv)) return byte_order::utf16le;
+    if (head.starts_with("\xFE\xFF"sv)) return byte_order::utf16be;
+    if (head.starts_with("<\0"sv) || head.starts_with("{\0"sv)) return byte_order::utf16le;
+    if (head.starts_with("\0<"sv) || head.starts_with("\0{"sv)) return byte_order::utf16be;
+    return byte_order::none;
+}
+
+std::size_t mark_bytes(byte_order order, std::string_view head) {
+    switch (order) {
+        case byte_order::none:
+            return 0;
+        case byte_order::utf8:
+            return 3;
+        case byte_order::utf16le:
+            return head.starts_with("\xFF\xFE") ? 2 : 0;
+        case byte_order::utf16be:
+            return head.starts_with("\xFE\xFF") ? 2 : 0;
+        default:
+            return 4;
+    }
+}
+
+std::string from_wide(std::string_view bytes, byte_order order, std::size_t& ill_formed) {
+    std::string out;
+    append_wide(bytes.substr(std::min(bytes.size(), mark_bytes(order, bytes))), order, true, out, ill_formed);
+    return out;
+}
+
+std::string decode_text(std::string_view bytes, std::string& done) {
+    const byte_order order = byte_order_of(bytes);
+    if (order == byte_order::none || order == byte_order::utf8) {
+        std::string text(bytes.substr(mark_bytes(order, bytes)));
+        done = mend_utf8(text);
+        return text;
+    }
+    std::size_t ill_formed = 0;
+    std::string text = from_wide(bytes, order, ill_formed);
+    if (ill_formed != 0) done = std::to_string(ill_formed) + " ill-formed UTF-16 or UTF-32 units replaced";
+    return text;
+}
+
+bool decode_named(std::string_view bytes, const std::string& name, std::string& out) {
+    UErrorCode status = U_ZERO_ERROR;
+    const std::unique_ptr<UConverter, decltype(&ucnv_close)> from(ucnv_open(name.c_str(), &status),
+                                                                  &ucnv_close);
+    if (U_FAILURE(status)) return false;
+    const std::unique_ptr<UConverter, decltype(&ucnv_close)> to(ucnv_open("UTF-8", &status), &ucnv_close);
+    if (U_FAILURE(status)) return false;
+    out.clear();
+    std::vector<char> piece(64 << 10);
+    std::array<UChar, 4096> pivot;
+    UChar *pivot_source = pivot.data(), *pivot_target = pivot.data();
+    const char* source = bytes.data();
+    bool first = true;
+    do {
+        status = U_ZERO_ERROR;
+        char* target = piece.data();
+        ucnv_convertEx(to.get(), from.get(), &target, piece.data() + piece.size(), &source,
+                       bytes.data() + bytes.size(), pivot.data(), &pivot_source, &pivot_target,
+                       pivot.data() + pivot.size(), first, true, &status);
+        out.append(piece.data(), target);
+        first = false;
+    } while (status == U_BUFFER_OVERFLOW_ERROR);
+    return U_SUCCESS(status);
+}
+
+std::unique_ptr<byte_source> as_utf8(std::unique_ptr<byte_source> source, byte_order order) {
+    return std::make_unique<wide_source>(std::move(source), order);
+}
+
+}  // namespace quern::io

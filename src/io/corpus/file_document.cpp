@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/file_document.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "io/byte_source.hpp"
+#include "io/corpus/detect.hpp"
+#include "io/corpus/encoding.hpp"
+#include "io/corpus/record_reader.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+struct file_bytes {
+    std::string bytes;
+    std::string damage;
+    bool too_large = false;
+};
+
+file_bytes read_file(const folder_file& file, std::uint64_t limit) {
+    context alone;
+    alone.threads = 1;
+    file_bytes out;
+    const auto source = open_bytes(file.path, alone);
+    std::size_t target = std::min<std::uint64_t>(file.bytes, limit) + 1;
+    while (true) {
+        const std::size_t held = out.bytes.size();
+        out.bytes.resize(target);
+        std::size_t got = 0;
+        try {
+            got = source->read(std::span(out.bytes).subspan(held));
+        } catch (const invalid_input& damage) {
+            out.damage = damage.reason();
+        }
+        out.bytes.resize(held + got);
+        if (out.bytes.size() > limit) out.too_large = true;
+        if (got == 0 || out.too_large) return out;
+        if (out.bytes.size() == target) target = std::min<std::uint64_t>(2 * target, limit + 1);
+    }
+}
+
+/// The text of the first heading: "# Title", or a line underlined with = or -.
+std::string markdown_title(std::string_view text) {
+    std::string_view before;
+    bool fenced = false;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
+            line.remove_suffix(1);
+        if (line.starts_with("```") || line.starts_with("~~~")) fenced = !fenced;
+        if (fenced) continue;
+        const std::size_t marks = std::min(line.find_first_not_of('#'), line.size());
+        if (marks >= 1 && marks <= 6 && marks < line.size() && line[marks] == ' ') {
+            line.remove_prefix(marks);
+            while (!line.empty() && (line.back() == '#')) line.remove_suffix(1);
+            const std::size_t begin = line.find_first_not_of(' ');
+            if (begin == std::string_view::npos) continue;
+            return std::string(line.substr(begin, line.find_last_not_of(' ') - begin + 1));
+        }
+        const bool underline =
+            !line.empty() && (line.find_first_not_of('=') == line.npos ||
+                              (line.size() > 2 && line.find_first_not_of('-') == line.npos));
+        if (underline && !before.empty()) return std::string(before);
+        before = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    }
+    return {};
+}
+
+std::string_view file_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+void parse_file(const folder_file& file, std::uint64_t max_document_bytes, parsed_unit& out) {
+    const std::string& shown = file.path.native();
+    file_bytes read;
+    try {
+        read = read_file(file, max_document_bytes);
+    } catch (const io_error& failed) {
+        // The message names the path already; an issue has it apart.
+        return reject(out, shown, 0, "cannot be read: " + std::generic_category().message(failed.code()));
+    } catch (const usage_error&) {
+        return reject(out, shown, 0, "vanished while the folder was read");
+    } catch (const invalid_input& damage) {
+        return reject(out, shown, 0, damage.reason());
+    }
+    if (is_binary(read.bytes)) {
+        ++out.counts.skipped["binary file"];
+        return;
+    }
+    if (read.too_large) return reject(out, shown, 0, oversize_reason(max_document_bytes));
+    if (!read.damage.empty() && read.bytes.empty()) return reject(out, shown, 0, read.damage);
+    document made;
+    made.id = file.relative;
+    std::string mended;
+    if (!is_utf8(made.id)) mended = mend_utf8(made.id) + " (the path)";
+    const file_kind kind = kind_of(file.relative);
+    {
+        std::string done;
+        made.text = decode_text(read.bytes, done);
+        if (!done.empty()) mended = std::move(done);
+        if (kind == file_kind::markdown) made.title = markdown_title(made.text);
+    }
+    if (made.title.empty()) made.title = file_name(made.id);
+    if (!read.damage.empty()) mended = read.damage + "; the rest is lost";
+    if (!mended.empty()) mend(out, shown, 0, std::move(mended));
+    out.documents.push_back(std::move(made));
+}
+
+}  // namespace quern::io

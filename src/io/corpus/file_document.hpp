@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file to one document: text, markdown, HTML or source code, decompressed and decoded.
+#pragma once
+
+#include <cstdint>
+
+#include "io/corpus/folder_walk.hpp"
+
+namespace quern::io {
+
+/// Adds the file's document to `out`, or what speaks against it: unreadable, too large (issues), binary (a
+/// count).
+void parse_file(const folder_file& file, std::uint64_t max_document_bytes, parsed_unit& out);
+
+}  // namespace quern::io

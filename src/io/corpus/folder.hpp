@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of documents, or of files that each hold a collection. See docs/corpora for the rules in full.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "io/corpus/corpus.hpp"
+
+namespace quern::io {
+
+/// Opens one file as a collection of a given form.
+using open_shard = std::function<std::unique_ptr<corpus_reader>(const std::filesystem::path&, corpus_form)>;
+
+/// Every file of the folder. With `form` empty, text, markdown, HTML and source files are documents, and a
+/// file that opens with the marks of a corpus form (a dump, JSON lines, wikiextractor's output …) is read by
+/// that form; with a form given, every file that is not hidden is read by it.
+std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
+                                           const corpus_options& options, open_shard open,
+                                           const context& run);
+
+/// One file as a document: the folder of one. Its id is the file's name.
+std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,
+                                                    const corpus_options& options, const context& run);
+
+}  // namespace quern::io

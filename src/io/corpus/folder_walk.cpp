@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/folder_walk.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "io/corpus/record_reader.hpp"
+
+namespace quern::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::pair<std::uint64_t, std::uint64_t> identity(const struct stat& status) {
+    return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
+}
+
+bool lies_in(const fs::path& path, const fs::path& folder) {
+    return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+}  // namespace
+
+folder_walk::folder_walk(fs::path root) : root_(std::move(root)) {
+    std::error_code failed;
+    real_root_ = fs::canonical(root_, failed);
+    if (failed) real_root_ = root_;
+}
+
+std::optional<folder_file> folder_walk::next(parsed_unit& notes) {
+    if (!started_) {
+        started_ = true;
+        enter("", false, notes);
+    }
+    while (!levels_.empty()) {
+        level& here = levels_.back();
+        if (here.at == here.entries.size()) {
+            levels_.pop_back();
+            continue;
+        }
+        const entry found = std::move(here.entries[here.at++]);
+        std::string relative = here.relative + found.name;
+        fs::path path = root_ / relative;
+        if (!takes(found, path, notes)) continue;
+        if (found.file) return folder_file{std::move(relative), std::move(path), found.bytes};
+        enter(std::move(relative), here.outside || found.link, notes);
+    }
+    return std::nullopt;
+}
+
+// Judged when the walk comes here, not when the folder is listed: what was followed before is then what comes
+// before in the order of documents, whatever order the file system lists.
+bool folder_walk::takes(const entry& found, const fs::path& path, parsed_unit& notes) {
+    const bool folder = found.name.ends_with('/');
+    if (found.name.starts_with('.')) {
+        ++notes.counts.skipped[folder ? "hidden folder" : "hidden file"];
+        return false;
+    }
+    if (found.failed != 0) {
+        const bool broken = found.link && found.failed == ENOENT;
+        reject(notes, path.native(), 0,
+               broken ? "a link that leads nowhere"
+                      : "cannot be read: " + std::generic_category().message(found.failed));
+        return false;
+    }
+    if (!folder && !found.file) {
+        ++notes.counts.skipped["special file"];
+        return false;
+    }
+    return !found.link || takes_link(found, path, notes);
+}
+
+bool folder_walk::takes_link(const entry& found, const fs::path& path, parsed_unit& notes) {
+    std::error_code failed;
+    const fs::path target = fs::canonical(path, failed);
+    if (failed || lies_in(target, real_root_) || lies_in(real_root_, target)) {
+        ++notes.counts.skipped["link inside the folder"];
+        return false;
+    }
+    // Folders are noted when they are entered.
+    struct stat status {};
+    if (found.file && stat(path.c_str(), &status) == 0 && !followed_.insert(identity(status)).second) {
+        ++notes.counts.skipped["link followed before"];
+        return false;
+    }
+    return true;
+}
+
+folder_walk::entry folder_walk::examine(const fs::path& path) {
+    entry made;
+    made.name = path.filename().native();
+    struct stat status {};
+    if (lstat(path.c_str(), &status) != 0) {
+        made.failed = errno;
+        return made;
+    }
+    made.link = S_ISLNK(status.st_mode);
+    if (made.link && stat(path.c_str(), &status) != 0) {
+        made.failed = errno;
+        return made;
+    }
+    made.file = S_ISREG(status.st_mode);
+    made.bytes = made.file ? static_cast<std::uint64_t>(status.st_size) : 0;
+    if (S_ISDIR(status.st_mode)) made.name += '/';
+    return made;
+}
+
+void folder_walk::enter(std::string relative, bool outside, parsed_unit& notes) {
+    const fs::path folder = root_ / relative;
+    struct stat status {};
+    if (outside && stat(folder.c_str(), &status) == 0 && !followed_.insert(identity(status)).second) {
+        ++notes.counts.skipped["link followed before"];
+        return;
+    }
+    level made{std::move(relative), {}, 0, outside};
+    std::error_code failed;
+    for (fs::directory_iterator each(folder, failed), end; !failed && each != end; each.increment(failed)) {
+        made.entries.push_back(examine(each->path()));
+    }
+    if (failed) reject(notes, folder.native(), 0, "cannot be listed: " + failed.message());
+    std::sort(made.entries.begin(), made.entries.end(),
+              [](const entry& a, const entry& b) { return a.name < b.name; });
+    levels_.push_back(std::move(made));
+}
+
+std::uint64_t folder_bytes(const fs::path& root) {
+    constexpr std::size_t worth_counting = 200'000;
+    folder_walk walk(root);
+    parsed_unit ignored;
+    std::uint64_t sum = 0;
+    for (std::size_t files = 0; const auto file = walk.next(ignored); ++files) {
+        if (files == worth_counting) return 0;
+        sum += file->bytes;
+        ignored = {};
+    }
+    return sum;
+}
+
+}  // namespace quern::io

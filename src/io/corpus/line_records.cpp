@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/line_records.hpp"
+
+#include <algorithm>
+
+namespace quern::io {
+
+void line_form::parse(std::string_view bytes, const unit_place& place, parsed_unit& out) const {
+    std::uint64_t number = place.first_line;
+    for (std::size_t at = 0; at < bytes.size(); ++number) {
+        const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
+        std::string_view line = bytes.substr(at, end - at);
+        const std::size_t record = std::min(end + 1, bytes.size()) - at;
+        at = end + 1;
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (line.empty()) continue;
+        if (record > place.max_document_bytes) {
+            reject(out, place.path, number, oversize_reason(place.max_document_bytes));
+        } else {
+            parse_line(line, place, number, out);
+        }
+    }
+}
+
+}  // namespace quern::io

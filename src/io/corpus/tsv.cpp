@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// `id TAB text`, a document a line. Everything after the first tab is text, further tabs too.
+#include "io/corpus/encoding.hpp"
+#include "io/corpus/line_records.hpp"
+
+namespace quern::io {
+namespace {
+
+class tsv final : public line_form {
+    void parse_line(std::string_view line, const unit_place& place, std::uint64_t number,
+                    parsed_unit& out) const override {
+        const std::size_t tab = line.find('\t');
+        if (tab == std::string_view::npos)
+            return reject(out, place.path, number, "no tab between id and text");
+        if (tab == 0) return reject(out, place.path, number, "the id is empty");
+        document made;
+        made.id = line.substr(0, tab);
+        made.text = line.substr(tab + 1);
+        if (!is_utf8(made.id)) return reject(out, place.path, number, "the id is not UTF-8");
+        if (auto done = mend_utf8(made.text); !done.empty()) mend(out, place.path, number, std::move(done));
+        out.documents.push_back(std::move(made));
+    }
+};
+
+}  // namespace
+
+std::shared_ptr<const record_form> tsv_form() {
+    return std::make_shared<tsv>();
+}
+
+}  // namespace quern::io

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/corpus/reading.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST(folder, orders_files_by_relative_path_in_bytes) {
+    const temporary_folder folder;
+    for (const char* name :
+         {"b.txt", "a/z.txt", "a.txt", "a-b.txt", "a/b/c.md", "A.py", "\u00e9.txt", "README"}) {
+        folder.write(name, "text");
+    }
+    for (const std::uint64_t unit : {1, 7, 1000}) {
+        corpus_options options;
+        options.unit_bytes = unit;
+        const auto all = read_all({folder.path()}, options);
+        EXPECT_THAT(ids(all), ElementsAre("A.py", "README", "a-b.txt", "a.txt", "a/b/c.md", "a/z.txt",
+                                          "b.txt", "é.txt"));
+    }
+}
+
+TEST(folder, counts_what_it_leaves_out) {
+    const temporary_folder folder;
+    folder.write(".hidden.txt", "x");
+    folder.write(".git/config", "x");
+    folder.write("zero.txt", std::string("ab\0cd", 5));
+    folder.write("image.png", "\x89PNG\r\n\x1A\n\0\0\0");
+    folder.write("table.csv", "a,b\n");
+    folder.write("kept.txt", "kept");
+    const auto all = read_all({folder.path()});
+    EXPECT_THAT(ids(all), ElementsAre("kept.txt"));
+    EXPECT_THAT(all.issues, IsEmpty());
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("binary file", 2), Pair("file of another kind", 1),
+                                                Pair("hidden file", 1), Pair("hidden folder", 1)));
+}
+
+TEST(folder, reads_every_file_once_through_links) {
+    const temporary_folder outside;
+    outside.write("far.txt", "far");
+    outside.write("deep/further.txt", "further");
+    const temporary_folder folder;
+    folder.write("a/real.txt", "real");
+    fs::create_symlink("../..", folder.path() / "a/loop");
+    fs::create_symlink(folder.path(), folder.path() / "a/self");
+    fs::create_symlink("real.txt", folder.path() / "a/again.txt");
+    fs::create_symlink(outside.path() / "far.txt", folder.path() / "first.txt");
+    fs::create_symlink(outside.path() / "far.txt", folder.path() / "second.txt");
+    fs::create_symlink(outside.path() / "deep", folder.path() / "deep");
+    fs::create_symlink(folder.path(), outside.path() / "deep/back");
+    fs::create_symlink("..", outside.path() / "deep/up");
+    fs::create_symlink("nowhere", folder.path() / "broken.txt");
+    const auto all = read_all({folder.path()});
+    EXPECT_THAT(ids(all), ElementsAre("a/real.txt", "deep/further.txt", "deep/up/far.txt", "first.txt"));
+    EXPECT_THAT(issues(all), ElementsAre("0: a link that leads nowhere"));
+}
+
+TEST(folder, an_unreadable_file_is_an_issue) {
+    const temporary_folder folder;
+    const auto locked = folder.write("locked.txt", "x");
+    folder.write("open.txt", "x");
+    chmod(locked.c_str(), 0);
+    if (geteuid() == 0) {
+        // The superuser reads everything; a file that vanishes while the folder is read fails for all.
+        const auto reader = open_corpus({folder.path()}, {}, context{});
+        const auto unit = reader->next();
+        fs::remove(locked);
+        const auto part = unit->parse();
+        EXPECT_THAT(ids(part), ElementsAre("open.txt"));
+        EXPECT_EQ(part.counts.rejected, 1u);
+        return;
+    }
+    const auto all = read_all({folder.path()});
+    EXPECT_THAT(ids(all), ElementsAre("open.txt"));
+    EXPECT_EQ(all.counts.rejected, 1u);
+    EXPECT_EQ(all.issues[0].path, locked.native());
+}
+
+TEST(folder, titles_are_the_first_heading_or_the_file_name) {
+    const temporary_folder folder;
+    folder.write("a.md", "text\n```\n# not this\n```\n## The title ##\n# later\n");
+    folder.write("b.md", "Underlined\n===\n");
+    folder.write("c.md", "no heading\n");
+    folder.write("d/e.txt", "# not a heading here\n");
+    const auto all = read_all({folder.path()});
+    ASSERT_EQ(all.documents.size(), 4u);
+    EXPECT_EQ(all.documents[0].title, "The title");
+    EXPECT_EQ(all.documents[1].title, "Underlined");
+    EXPECT_EQ(all.documents[2].title, "c.md");
+    EXPECT_EQ(all.documents[3].title, "e.txt");
+}
+
+TEST(folder, decodes_what_is_not_utf8) {
+    using namespace std::string_literals;
+    const temporary_folder folder;
+    folder.write("a.txt", "caf\xE9 \x93quoted\x94");
+    folder.write("b.txt",
+                 "\xFF\xFE"
+                 "h\0\xE9\0\x3D\xD8\x00\xDE"s);
+    folder.write("c.txt",
+                 "\xFE\xFF"
+                 "\0h\xD8\x3D"s);
+    folder.write("d.txt", "\xFF\xFE\0\0h\0\0\0\x00\xF6\x01\0"s);
+    folder.write("e.txt", "\xEF\xBB\xBFh");
+    const auto all = read_all({folder.path()});
+    ASSERT_EQ(all.documents.size(), 5u);
+    EXPECT_EQ(all.documents[0].text, "café “quoted”");
+    EXPECT_EQ(all.documents[1].text, "hé😀");
+    EXPECT_EQ(all.documents[2].text, "h\uFFFD");
+    EXPECT_EQ(all.documents[3].text, "h😀");
+    EXPECT_EQ(all.documents[4].text, "h");
+    EXPECT_THAT(issues(all), ElementsAre("mended 0: not UTF-8: read as Windows-1252",
+                                         "mended 0: 1 ill-formed UTF-16 or UTF-32 units replaced"));
+}
+
+TEST(folder, reads_files_that_hold_collections_by_their_form) {
+    const temporary_folder folder;
+    folder.write("AA/part.jsonl", "{\"id\":\"j1\",\"text\":\"\"}\n{\"id\":\"j2\",\"text\":\"\"}\n");
+    folder.write("AA/part.tsv", "t1\tx\nt2\ty\n");
+    folder.write("AA/note.txt", "plain\n");
+    folder.write("config.py", "{\"id\":\"code\"}\n");
+    for (const std::uint64_t unit : {1, 1000}) {
+        corpus_options options;
+        options.unit_bytes = unit;
+        EXPECT_THAT(ids(read_all({folder.path()}, options)),
+                    ElementsAre("AA/note.txt", "j1", "j2", "t1", "t2", "config.py"));
+    }
+}
+
+TEST(folder, a_named_form_reads_every_file) {
+    const temporary_folder folder;
+    folder.write("a", "x\n\ny\n");
+    folder.write("b.dat", "z\n");
+    folder.write(".hidden", "w\n");
+    corpus_options options;
+    options.form = corpus_form::lines;
+    EXPECT_THAT(ids(read_all({folder.path()}, options)), ElementsAre("0", "1", "2"));
+}
+
+TEST(folder, rejects_files_beyond_the_limit) {
+    const temporary_folder folder;
+    folder.write("a.txt", std::string(101, 'a'));
+    folder.write("b.txt", std::string(100, 'b'));
+    corpus_options options;
+    options.max_document_bytes = 100;
+    const auto all = read_all({folder.path()}, options);
+    EXPECT_THAT(ids(all), ElementsAre("b.txt"));
+    EXPECT_THAT(issues(all), ElementsAre("0: larger than the limit of 100 bytes a document"));
+}
+
+TEST(folder, one_file_is_a_folder_of_one) {
+    const temporary_folder folder;
+    const auto all = read_all({folder.write("sub/a.md", "# T\n"), folder.write("c.py", "{\n\"x\": 1}\n"),
+                               folder.write("notes", "n")});
+    EXPECT_THAT(ids(all), ElementsAre("a.md", "c.py", "notes"));
+}
+
+TEST(folder, an_empty_folder_holds_nothing) {
+    const temporary_folder folder;
+    EXPECT_THAT(shown(read_all({folder.path()})), "");
+}
+
+}  // namespace
+}  // namespace quern::io::testing

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "io/corpus/reading.hpp"
+
+namespace quern::io::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+parsed_unit read(std::string_view bytes, const corpus_options& options = {}) {
+    return read_bytes(bytes, corpus_form::jsonl, options);
+}
+
+TEST(jsonl, reads_every_member) {
+    const auto all = read(R"({"id":"a","title":"A page","text":"one\ntwo","links":["b",7],"other":{"id":1}})"
+                          "\n"
+                          R"({"text":"x","id":18446744073709551615})"
+                          "\n");
+    ASSERT_THAT(ids(all), ElementsAre("a", "18446744073709551615"));
+    EXPECT_EQ(all.documents[0].title, "A page");
+    EXPECT_EQ(all.documents[0].text, "one\ntwo");
+    EXPECT_THAT(all.documents[0].links, ElementsAre("b", "7"));
+    EXPECT_FALSE(all.documents[0].verbatim);
+    EXPECT_EQ(all.documents[1].title, "");
+    EXPECT_THAT(all.documents[1].links, IsEmpty());
+    EXPECT_THAT(all.issues, IsEmpty());
+}
+
+TEST(jsonl, takes_integers_of_any_size_as_they_are_written) {
+    const auto all = read(
+        "{\"id\":-5,\"text\":\"\"}\n{\"id\":123456789012345678901234567890,\"text\":\"\"}\n"
+        "{\"id\":\"a\",\"n\":123456789012345678901234567890,\"text\":\"t\",\"links\":[99999999999999999999]}"
+        "\n");
+    EXPECT_THAT(ids(all), ElementsAre("-5", "123456789012345678901234567890", "a"));
+    EXPECT_THAT(all.documents[2].links, ElementsAre("99999999999999999999"));
+    EXPECT_THAT(all.issues, IsEmpty());
+}
+
+TEST(jsonl, says_why_a_line_is_rejected_and_goes_on) {
+    const auto all = read(
+        "{\"text\":\"no id\"}\n"                          // 1
+        "{\"id\":\"\",\"text\":\"\"}\n"                   // 2
+        "{\"id\":1.5,\"text\":\"\"}\n"                    // 3
+        "{\"id\":null,\"text\":\"\"}\n"                   // 4
+        "{\"id\":\"a\"}\n"                                // 5
+        "{\"id\":\"a\",\"text\":7}\n"                     // 6
+        "\n"                                              // 7
+        "{\"id\":\"a\",\"text\":\"\",\"title\":[]}\n"     // 8
+        "{\"id\":\"a\",\"text\":\"\",\"links\":\"b\"}\n"  // 9
+        "{\"id\":\"a\",\"text\":\"\",\"links\":[1.5]}\n"  // 10
+        "{\"id\":\"a\",\"text\":\"\"\n"                   // 11
+        "{\"id\":\"a\",\"text\":\"\xC3\"}\n"              // 12
+        "[1]\n"                                           // 13
+        "{\"id\":\"a\",\"text\":\"\"} {}\n"               // 14
+        "{\"id\":\"last\",\"text\":\"kept\"}");           // 15
+    EXPECT_THAT(ids(all), ElementsAre("last"));
+    const auto said = issues(all);
+    ASSERT_EQ(said.size(), 13u);
+    EXPECT_EQ(said[0], "1: the id is missing");
+    EXPECT_EQ(said[1], "2: the id is empty");
+    EXPECT_EQ(said[2], "3: the id is neither a string nor an integer");
+    EXPECT_EQ(said[3], "4: the id is neither a string nor an integer");
+    EXPECT_EQ(said[4], "5: the text is missing");
+    EXPECT_EQ(said[5], "6: the text is not a string");
+    EXPECT_EQ(said[6], "8: the title is not a string");
+    EXPECT_EQ(said[7], "9: the links are not an array of strings or integers");
+    EXPECT_EQ(said[8], "10: the links are not an array of strings or integers");
+    EXPECT_TRUE(said[9].starts_with("11: malformed JSON")) << said[9];
+    EXPECT_EQ(said[10], "12: not valid UTF-8");
+    EXPECT_EQ(said[11], "13: not a JSON object");
+    EXPECT_TRUE(said[12].starts_with("14: malformed JSON")) << said[12];
+    EXPECT_EQ(all.counts.rejected, 13u);
+}
+
+TEST(jsonl, malformed_values_of_ignored_members_are_malformed_lines) {
+    const auto all =
+        read("{\"id\":\"a\",\"text\":\"\",\"x\":tru}\n{\"id\":\"a\",\"text\":\"\",\"x\":[1,]}\n");
+    EXPECT_EQ(all.counts.rejected, 2u);
+    EXPECT_THAT(all.documents, IsEmpty());
+}
+
+TEST(jsonl, null_is_no_title_and_no_links) {
+    const auto all = read("{\"id\":\"a\",\"text\":\"\",\"title\":null,\"links\":null}\n");
+    EXPECT_THAT(ids(all), ElementsAre("a"));
+}
+
+TEST(jsonl, tolerates_marks_line_ends_and_white_space) {
+    const auto all = read(
+        "\xEF\xBB\xBF{\"id\":\"a\",\"text\":\"\"}\r\n  \t\r\n\r\n { \"id\" : \"b\" , \"text\" : \"\" } \n");
+    EXPECT_THAT(ids(all), ElementsAre("a", "b"));
+    EXPECT_THAT(all.issues, IsEmpty());
+}
+
+TEST(jsonl, keeps_escapes_and_zero_bytes) {
+    const auto all = read(R"({"id":"a","text":"\u0000\u00e9\ud83d\ude00\\ud800"})"
+                          "\n");
+    ASSERT_EQ(all.documents.size(), 1u);
+    EXPECT_EQ(all.documents[0].text, std::string("\0é😀\\ud800", 13));
+    EXPECT_THAT(all.issues, IsEmpty());
+}
+
+TEST(jsonl, mends_halves_of_surrogate_pairs) {
+    const auto all = read(R"({"id":"a","text":"x\ud800y"})"
+                          "\n"
+                          R"({"id":"b","text":"\udc00\ud83d\ude00\uD83D"})"
+                          "\n"
+                          R"({"id":"c","n":99999999999999999999999,"text":"\udfff"})"
+                          "\n");
+    ASSERT_THAT(ids(all), ElementsAre("a", "b", "c"));
+    EXPECT_EQ(all.documents[0].text, "x\uFFFDy");
+    EXPECT_EQ(all.documents[1].text, "\uFFFD😀\uFFFD");
+    EXPECT_EQ(all.documents[2].text, "\uFFFD");
+    EXPECT_THAT(issues(all), ElementsAre("mended 1: an escaped half of a surrogate pair replaced",
+                                         "mended 2: an escaped half of a surrogate pair replaced",
+                                         "mended 3: an escaped half of a surrogate pair replaced"));
+}
+
+TEST(jsonl, takes_values_nested_deeper_than_the_fast_parser_goes) {
+    const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+    const auto all = read("{\"x\":" + deep + ",\"id\":\"a\",\"text\":\"t\"}\n{\"x\":" + deep +
+                          "],\"id\":\"b\",\"text\":\"\"}\n");
+    EXPECT_THAT(ids(all), ElementsAre("a"));
+    EXPECT_EQ(all.counts.rejected, 1u);
+}
+
+TEST(jsonl, the_last_of_equal_members_counts) {
+    const auto all = read("{\"id\":\"a\",\"text\":\"1\",\"id\":\"b\",\"text\":\"2\"}\n");
+    ASSERT_THAT(ids(all), ElementsAre("b"));
+    EXPECT_EQ(all.documents[0].text, "2");
+}
+
+TEST(jsonl, rejects_documents_beyond_the_limit_whatever_the_units) {
+    const std::string large = "{\"id\":\"large\",\"text\":\"" + std::string(500, 'x') + "\"}\n";
+    const std::string small = "{\"id\":\"small\",\"text\":\"\"}\n";
+    std::string first;
+    for (const std::uint64_t unit : {1, 7, 64, 100, 4096}) {
+        corpus_options options;
+        options.unit_bytes = unit;
+        options.max_document_bytes = 100;
+        const auto all = read(small + large + small + large + large + small + large, options);
+        EXPECT_THAT(ids(all), ElementsAre("small", "small", "small"));
+        EXPECT_THAT(issues(all), ElementsAre("2: larger than the limit of 100 bytes a document",
+                                             "4: larger than the limit of 100 bytes a document",
+                                             "5: larger than the limit of 100 bytes a document",
+                                             "7: larger than the limit of 100 bytes a document"));
+    }
+}
+
+TEST(jsonl, names_a_json_array) {
+    const auto all = read("[{\"id\":\"a\",\"text\":\"\"},\n{\"id\":\"b\",\"text\":\"\"}]\n");
+    ASSERT_EQ(all.issues.size(), 2u);
+    EXPECT_EQ(issues(all)[0], "1: a JSON array; JSON lines have one object a line");
+}
+
+}  // namespace
+}  // namespace quern::io::testing

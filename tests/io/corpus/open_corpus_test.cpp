@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "io/corpus/reading.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(open_corpus, names_every_form_both_ways) {
+    for (const auto form : {corpus_form::wikipedia, corpus_form::folder, corpus_form::jsonl, corpus_form::tsv,
+                            corpus_form::trec, corpus_form::wikiextractor, corpus_form::lines}) {
+        EXPECT_EQ(corpus_form_named(name_of(form)), form);
+    }
+    EXPECT_EQ(corpus_form_named("json"), std::nullopt);
+    EXPECT_EQ(corpus_form_named(""), std::nullopt);
+}
+
+TEST(open_corpus, refuses_a_missing_path_by_name) {
+    try {
+        open_corpus({"/no/such/corpus.jsonl"}, {}, context{});
+        FAIL();
+    } catch (const usage_error& refused) {
+        EXPECT_STREQ(refused.what(), "/no/such/corpus.jsonl: no such file or folder");
+    }
+}
+
+std::string refusal(std::string_view bytes, const std::string& name) {
+    const temporary_folder folder;
+    try {
+        open_corpus({folder.write(name, bytes)}, {}, context{});
+    } catch (const invalid_input& refused) {
+        return refused.reason();
+    }
+    return "accepted";
+}
+
+TEST(open_corpus, says_what_it_cannot_tell) {
+    using namespace std::string_literals;
+    EXPECT_THAT(refusal("a,b\nc,d\n", "x.csv"),
+                HasSubstr("tried wikipedia, jsonl, tsv, trec, wikiextractor"));
+    EXPECT_THAT(refusal("\x7F"
+                        "ELF\0\0"s,
+                        "program"),
+                HasSubstr("not text"));
+    EXPECT_THAT(refusal(" [\n {\"id\":1}]", "x.json"), HasSubstr("a JSON array"));
+    EXPECT_THAT(refusal("%PDF-1.4\n", "x.pdf"), HasSubstr("a PDF file"));
+    EXPECT_THAT(refusal("a.txt" + std::string(252, '\0') + "ustar" + std::string(250, '\0'), "x.tar"),
+                HasSubstr("a tar archive"));
+}
+
+TEST(open_corpus, tells_forms_from_content) {
+    const temporary_folder folder;
+    const auto all = read_all({folder.write("one.txt", "\n {\"id\":\"json\",\"text\":\"\"}\n"),
+                               folder.write("two.dat", "tsv\ttext\n"),
+                               folder.write("three.dat", "long tsv\t" + std::string(100'000, 'x'))});
+    EXPECT_THAT(ids(all), ElementsAre("json", "tsv", "long tsv"));
+}
+
+TEST(open_corpus, reads_collections_in_utf16) {
+    using namespace std::string_literals;
+    std::string wide = "\xFF\xFE";
+    for (const char c : "1\tone\n2\ttwo\n"s) wide += {c, '\0'};
+    const temporary_folder folder;
+    for (const std::uint64_t unit : {1, 1000}) {
+        corpus_options options;
+        options.unit_bytes = unit;
+        EXPECT_THAT(ids(read_all({folder.write("x", wide)}, options)), ElementsAre("1", "2"));
+    }
+}
+
+TEST(open_corpus, an_empty_file_holds_nothing) {
+    const temporary_folder folder;
+    EXPECT_EQ(shown(read_all({folder.write("x.jsonl", "")})), "");
+    EXPECT_EQ(shown(read_bytes("", corpus_form::lines)), "");
+    EXPECT_EQ(shown(read_bytes("", corpus_form::tsv)), "");
+}
+
+}  // namespace
+}  // namespace quern::io::testing
