@@ -25,7 +25,10 @@ std::string to_json(const run_statistics& statistics) {
     json["seconds"] = statistics.seconds;
     auto& stages = json["stages"] = nlohmann::ordered_json::array();
     for (const stage_statistics& stage : statistics.stages) {
-        stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}, {"bytes", stage.bytes}});
+        stages.push_back({{"name", stage.name},
+                          {"seconds", stage.seconds},
+                          {"thread_seconds", stage.thread_seconds},
+                          {"bytes", stage.bytes}});
     }
     json["counts"] = statistics.counts;
     json["peak_memory_bytes"] = statistics.peak_memory_bytes;

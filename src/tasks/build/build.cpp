@@ -3,8 +3,6 @@
 // everything goes into a folder under another name, which gets its own at the very end.
 #include "quern/tasks/build.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -40,12 +38,6 @@ class stage_clock {
     run_statistics& statistics_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
-
-std::uint64_t peak_memory_bytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
 
 bool lies_within(const fs::path& inner, const fs::path& outer) {
     const fs::path relative = fs::weakly_canonical(inner).lexically_relative(fs::weakly_canonical(outer));
