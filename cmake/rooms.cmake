@@ -24,9 +24,8 @@ function(quern_test name)
   endif()
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_${name} PRIVATE quern_options ${ARGN} GTest::gmock GTest::gtest_main rapidcheck
+  target_link_libraries(test_${name} PRIVATE quern_options quern_test_folder ${ARGN} GTest::gmock GTest::gtest_main rapidcheck
                                              rapidcheck_gtest)
-  target_compile_definitions(test_${name} PRIVATE QUERN_TEST_FOLDER="${CMAKE_SOURCE_DIR}/tests")
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${name} TIMEOUT 300
                        ENVIRONMENT "${QUERN_TEST_ENVIRONMENT}")
 endfunction()

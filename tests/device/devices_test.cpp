@@ -15,7 +15,7 @@ using testing::IsEmpty;
 /// The fake driver of tests/fakes, in the mode its FAKE_CUDA variable names.
 std::vector<cuda_device_info> fake_devices(const char* mode, std::string& why_none) {
     setenv("FAKE_CUDA", mode, 1);
-    auto devices = cuda_devices(QUERN_FAKE_LIBCUDA, why_none);
+    auto devices = cuda_devices("libfake_libcuda.so", why_none);
     unsetenv("FAKE_CUDA");
     return devices;
 }
