@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job on small corpora made here: what is in the store, that its bytes depend on the collection alone,
+// and that bad input, interruption and damage are told and leave nothing half-written.
+#include "quern/tasks/build.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/search.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/opened_store.hpp"
+#include "temporary_folder.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::read_file;
+using testing::temporary_folder;
+using testing::write_file;
+
+/// A reproducible corpus: words of a skewed vocabulary, some documents empty, links forward and back.
+std::string generated_corpus(std::uint32_t documents, std::uint32_t words_each) {
+    std::string lines;
+    std::uint64_t state = 1;
+    const auto next = [&] { return (state = state * 6364136223846793005 + 1442695040888963407) >> 33; };
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        lines += "{\"id\":\"d" + std::to_string(d) + "\",\"title\":\"Title " + std::to_string(d) + "\",\"text\":\"";
+        const std::uint32_t count = d % 17 == 3 ? 0 : words_each;
+        for (std::uint32_t w = 0; w < count; ++w) {
+            const std::uint64_t r = next() % 1000;
+            lines += "w" + std::to_string(r * r * r / 100'000 % 7000) + (w % 11 == 10 ? ". " : " ");
+        }
+        lines += "\",\"links\":[\"d" + std::to_string(next() % (documents + 2)) + "\",\"d" + std::to_string(d) + "\"]}\n";
+    }
+    return lines;
+}
+
+class Build : public ::testing::Test {
+  protected:
+    build_options options_for(const std::string& corpus, const std::string& name = "corpus.jsonl") {
+        write_file(folder_ / name, corpus);
+        build_options options;
+        options.inputs = {folder_ / name};
+        options.store = folder_ / "store";
+        return options;
+    }
+    context run_with(unsigned threads, std::uint64_t memory = 0) {
+        context run;
+        run.threads = threads;
+        run.memory_bytes = memory;
+        run.scratch = folder_ / "scratch";
+        return run;
+    }
+    std::map<std::string, std::string> store_files(const fs::path& store) {
+        std::map<std::string, std::string> files;
+        for (const auto& entry : fs::directory_iterator(store)) {
+            if (entry.path().filename() != store_layout::statistics) {
+                files[entry.path().filename().string()] = read_file(entry.path());
+            }
+        }
+        return files;
+    }
+    /// Nothing but what is named lies in the folder: no temporary, no half store.
+    void expect_only(std::set<std::string> names) {
+        names.insert("scratch");
+        std::set<std::string> found;
+        for (const auto& entry : fs::directory_iterator(folder_.path())) found.insert(entry.path().filename().string());
+        found.insert("scratch");
+        EXPECT_EQ(found, names);
+        if (fs::exists(folder_ / "scratch")) {
+            EXPECT_TRUE(fs::is_empty(folder_ / "scratch"));
+        }
+    }
+
+    temporary_folder folder_;
+};
+
+TEST_F(Build, HoldsWhatWasRead) {
+    const auto options = options_for(
+        "{\"id\":\"a\",\"title\":\"First\",\"text\":\"Red apples, red pears.\",\"links\":[\"b\",\"nowhere\",\"b\"]}\n"
+        "{\"id\":7,\"text\":\"\"}\n"
+        "{\"id\":\"b\",\"title\":\"Third\",\"text\":\"A red car\",\"links\":[\"a\"]}\n");
+    const build_result result = build(options, run_with(1));
+    EXPECT_EQ(result.counts.documents, 3U);
+    EXPECT_EQ(result.words, 7U);
+    EXPECT_EQ(result.vocabulary, 5U);
+    EXPECT_EQ(result.postings, 6U);
+    EXPECT_EQ(result.links, 3U);
+    EXPECT_EQ(result.dangling_links, 1U);
+    EXPECT_THAT(result.issues, IsEmpty());
+
+    const opened_store store(options.store);
+    EXPECT_EQ(store.id(0), "a");
+    EXPECT_EQ(store.id(1), "7");
+    EXPECT_EQ(store.title(2), "Third");
+    EXPECT_EQ(store.text(0), "Red apples, red pears.");
+    EXPECT_EQ(store.text(1), "");
+    EXPECT_EQ(store.text(2), "A red car");
+    EXPECT_THAT(store.collection().document_lengths, ElementsAre(4U, 0U, 3U));
+    const auto red = store.dictionary().find("red");
+    ASSERT_TRUE(red);
+    EXPECT_EQ(store.postings(*red).document_frequency, 2U);
+    EXPECT_EQ(store.postings(*red).collection_frequency, 3U);
+
+    const store_info info = read_store_info(options.store);
+    const auto section = [&](std::string_view name) { return store_layout::open_section(options.store, info, name); };
+    EXPECT_THAT(section("link_ends").values<std::uint64_t>(0, 3), ElementsAre(2U, 2U, 3U));
+    EXPECT_THAT(section("links").values<std::uint32_t>(0, 3), ElementsAre(2U, 2U, 0U));
+    expect_only({"corpus.jsonl", "store"});
+}
+
+TEST_F(Build, BytesDependOnTheCollectionAlone) {
+    auto options = options_for(generated_corpus(3000, 120));
+    build(options, run_with(1));
+    const auto expected = store_files(options.store);
+    EXPECT_GT(expected.size(), 10U);
+    for (const auto& [threads, memory] : {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{1} << 20}, {5U, std::uint64_t{8} << 20}}) {
+        options.store = folder_ / ("store-" + std::to_string(threads));
+        options.force = true;
+        const build_result result = build(options, run_with(threads, memory));
+        EXPECT_EQ(result.statistics.counts.at("spilled_bytes") > 0, memory != 0);
+        EXPECT_EQ(store_files(options.store), expected) << threads << " threads, " << memory << " bytes";
+    }
+}
+
+TEST_F(Build, TextsComeBackFromEveryBlock) {
+    const auto options = options_for(generated_corpus(900, 300));
+    build(options, run_with(2));
+    const opened_store store(options.store);
+    EXPECT_GT(read_store_info(options.store).documents, 0U);
+    std::size_t at = 0;
+    const std::string corpus = read_file(options.inputs[0]);
+    for (std::uint32_t d = 0; d < 900; ++d) {
+        const std::size_t begin = corpus.find("\"text\":\"", at) + 8, end = corpus.find('"', begin);
+        ASSERT_EQ(store.text(d), corpus.substr(begin, end - begin)) << d;
+        at = end;
+    }
+}
+
+TEST_F(Build, RepeatedIdsAreRejectedWithTheirPlace) {
+    auto options = options_for(
+        "{\"id\":\"a\",\"text\":\"one\"}\n{\"id\":\"b\",\"text\":\"two\"}\n{\"id\":\"a\",\"text\":\"three\"}\n");
+    try {
+        build(options, run_with(2));
+        FAIL() << "a repeated id was let through";
+    } catch (const invalid_input& e) {
+        EXPECT_EQ(e.line(), 3U);
+        EXPECT_THAT(e.what(), HasSubstr("corpus.jsonl:3: the id \"a\" is repeated"));
+    }
+    expect_only({"corpus.jsonl"});
+
+    options.max_errors = {.count = 1, .is_share = false};
+    const build_result result = build(options, run_with(2));
+    EXPECT_EQ(result.counts.documents, 2U);
+    EXPECT_EQ(result.counts.rejected, 1U);
+    EXPECT_FALSE(opened_store(options.store).dictionary().find("three"));
+}
+
+TEST_F(Build, ErrorsBeyondTheLimitLeaveNothing) {
+    std::string corpus = generated_corpus(50, 5);
+    for (int i = 0; i < 3; ++i) corpus += "not JSON\n";
+    auto options = options_for(corpus);
+    options.max_errors = {.count = 2, .is_share = false};
+    EXPECT_THROW(build(options, run_with(2)), invalid_input);
+    options.max_errors = {.share = 0.05};
+    EXPECT_THROW(build(options, run_with(2)), invalid_input);
+    expect_only({"corpus.jsonl"});
+    options.max_errors = {.share = 0.06};
+    const build_result result = build(options, run_with(2));
+    EXPECT_EQ(result.counts.rejected, 3U);
+    ASSERT_EQ(result.issues.size(), 3U);
+    EXPECT_EQ(result.issues[2].line, 53U);
+}
+
+TEST_F(Build, RefusedRequestsLeaveTheStoreAlone) {
+    auto options = options_for(generated_corpus(5, 5));
+    build(options, run_with(1));
+    const auto before = store_files(options.store);
+    EXPECT_THROW(build(options, run_with(1)), usage_error);  // exists
+    EXPECT_EQ(store_files(options.store), before);
+
+    options.force = true;
+    options.inputs = {folder_ / "absent.jsonl"};
+    EXPECT_THROW(build(options, run_with(1)), usage_error);
+    options.inputs = {folder_.path()};
+    EXPECT_THROW(build(options, run_with(1)), usage_error);  // the store lies within
+    options.inputs = {options.store / "ids.section"};
+    EXPECT_THROW(build(options, run_with(1)), usage_error);
+    EXPECT_EQ(store_files(options.store), before);
+
+    fs::create_directory(folder_ / "precious");
+    write_file(folder_ / "precious" / "file", "keep me");
+    options = options_for(generated_corpus(5, 5));
+    options.force = true;
+    options.store = folder_ / "precious";
+    EXPECT_THROW(build(options, run_with(1)), usage_error);
+    EXPECT_EQ(read_file(folder_ / "precious" / "file"), "keep me");
+}
+
+TEST_F(Build, ForceReplaces) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"old\"}\n");
+    build(options, run_with(1));
+    options = options_for("{\"id\":\"a\",\"text\":\"new\"}\n");
+    options.force = true;
+    build(options, run_with(1));
+    EXPECT_EQ(opened_store(options.store).text(0), "new");
+    expect_only({"corpus.jsonl", "store"});
+}
+
+TEST_F(Build, EmptyCorpusIsTold) {
+    for (const std::string corpus : {"", "\n\n"}) {
+        EXPECT_ANY_THROW(build(options_for(corpus), run_with(1)));
+        expect_only({"corpus.jsonl"});
+    }
+}
+
+TEST_F(Build, InterruptionLeavesNothing) {
+    const auto options = options_for(generated_corpus(2000, 50));
+    for (const char* stage : {"read", "merge"}) {
+        std::atomic<int> signal = 0;
+        context run = run_with(2);
+        run.stop_signal = &signal;
+        run.on_progress = [&](const progress& now) {
+            if (now.stage == stage) signal = 2;
+        };
+        EXPECT_THROW(build(options, run), interrupted) << stage;
+        expect_only({"corpus.jsonl"});
+    }
+}
+
+TEST_F(Build, StopWordsOfAFileTravelWithTheStore) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"the red the car\"}\n");
+    write_file(folder_ / "stop.txt", "the\n");
+    options.text.stop_words = (folder_ / "stop.txt").string();
+    EXPECT_EQ(build(options, run_with(1)).words, 2U);
+    fs::remove(folder_ / "stop.txt");
+    const auto engine = search_engine::open(options.store, run_with(1));
+    const search_answer answer = engine.search("the car", {});
+    EXPECT_THAT(answer.unknown_words, IsEmpty());
+    EXPECT_EQ(answer.hits.size(), 1U);
+    EXPECT_EQ(read_file(options.store / "store.json").find(folder_.path().string()), std::string::npos);
+}
+
+TEST_F(Build, DamageIsNamedBySection) {
+    const auto options = options_for(generated_corpus(400, 40));
+    build(options, run_with(2));
+    const store_info info = read_store_info(options.store);
+    EXPECT_GT(verify_store(options.store, run_with(2)), 0U);
+    for (const store_section& section : info.sections) {
+        const fs::path file = store_layout::file_of(options.store, section.name);
+        const std::string whole = read_file(file);
+        std::string damaged = whole;
+        damaged[whole.size() / 3] = static_cast<char>(damaged[whole.size() / 3] ^ 4);
+        for (const std::string& bad : {damaged, whole.substr(0, whole.size() / 2), std::string()}) {
+            write_file(file, bad);
+            try {
+                verify_store(options.store, run_with(2));
+                ADD_FAILURE() << section.name << " damaged, and nothing said";
+            } catch (const damaged_store& e) {
+                EXPECT_EQ(e.section(), section.name);
+            }
+        }
+        write_file(file, whole);
+    }
+    std::string manifest = read_file(options.store / "store.json");
+    manifest[manifest.find("\"documents\"") + 14] ^= 1;
+    write_file(options.store / "store.json", manifest);
+    EXPECT_THROW(read_store_info(options.store), damaged_store);
+}
+
+TEST_F(Build, CachedStoreIsFoundAgainUntilTheCorpusChanges) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"old\"}\n");
+    options.store.clear();
+    const fs::path first = cached_store(options, folder_ / "cache", run_with(1));
+    EXPECT_EQ(cached_store(options, folder_ / "cache", run_with(1)), first);
+    write_file(options.inputs[0], "{\"id\":\"a\",\"text\":\"longer\"}\n");
+    const fs::path second = cached_store(options, folder_ / "cache", run_with(1));
+    EXPECT_NE(second, first);
+    EXPECT_EQ(opened_store(second).text(0), "longer");
+}
+
+TEST_F(Build, SearchFindsRanksAndShows) {
+    const auto options = options_for(
+        "{\"id\":\"apple\",\"title\":\"Apple\",\"text\":\"The apple is a fruit. Apple trees grow.\"}\n"
+        "{\"id\":\"pear\",\"title\":\"Pear\",\"text\":\"The pear is a fruit.\"}\n"
+        "{\"id\":\"car\",\"title\":\"Car\",\"text\":\"A car has wheels.\"}\n");
+    build(options, run_with(1));
+    const auto engine = search_engine::open(options.store, run_with(1));
+    for (const ranking_model model : {ranking_model::bm25, ranking_model::ql, ranking_model::dirichlet}) {
+        search_options search;
+        search.ranking.model = model;
+        const search_answer answer = engine.search("APPLE fruit quince", search);
+        ASSERT_EQ(answer.hits.size(), 2U);
+        EXPECT_EQ(answer.hits[0].id, "apple");
+        EXPECT_EQ(answer.hits[0].rank, 1U);
+        EXPECT_EQ(answer.hits[1].title, "Pear");
+        EXPECT_THAT(answer.hits[0].snippet, HasSubstr("apple is a fruit"));
+        EXPECT_THAT(answer.unknown_words, ElementsAre("quince"));
+    }
+    EXPECT_TRUE(engine.search("?!", {}).empty_query);
+    EXPECT_THAT(engine.search("quince", {}).hits, IsEmpty());
+    search_options other;
+    other.text = text_options{.min_length = 3};
+    EXPECT_THROW(engine.search("apple", other), usage_error);
+}
+
+}  // namespace
+}  // namespace quern
