@@ -34,13 +34,15 @@ std::string generated_corpus(std::uint32_t documents, std::uint32_t words_each) 
     std::uint64_t state = 1;
     const auto next = [&] { return (state = state * 6364136223846793005 + 1442695040888963407) >> 33; };
     for (std::uint32_t d = 0; d < documents; ++d) {
-        lines += "{\"id\":\"d" + std::to_string(d) + "\",\"title\":\"Title " + std::to_string(d) + "\",\"text\":\"";
+        lines += "{\"id\":\"d" + std::to_string(d) + "\",\"title\":\"Title " + std::to_string(d) +
+                 "\",\"text\":\"";
         const std::uint32_t count = d % 17 == 3 ? 0 : words_each;
         for (std::uint32_t w = 0; w < count; ++w) {
             const std::uint64_t r = next() % 1000;
             lines += "w" + std::to_string(r * r * r / 100'000 % 7000) + (w % 11 == 10 ? ". " : " ");
         }
-        lines += "\",\"links\":[\"d" + std::to_string(next() % (documents + 2)) + "\",\"d" + std::to_string(d) + "\"]}\n";
+        lines += "\",\"links\":[\"d" + std::to_string(next() % (documents + 2)) + "\",\"d" +
+                 std::to_string(d) + "\"]}\n";
     }
     return lines;
 }
@@ -74,7 +76,8 @@ class Build : public ::testing::Test {
     void expect_only(std::set<std::string> names) {
         names.insert("scratch");
         std::set<std::string> found;
-        for (const auto& entry : fs::directory_iterator(folder_.path())) found.insert(entry.path().filename().string());
+        for (const auto& entry : fs::directory_iterator(folder_.path()))
+            found.insert(entry.path().filename().string());
         found.insert("scratch");
         EXPECT_EQ(found, names);
         if (fs::exists(folder_ / "scratch")) {
@@ -87,7 +90,8 @@ class Build : public ::testing::Test {
 
 TEST_F(Build, HoldsWhatWasRead) {
     const auto options = options_for(
-        "{\"id\":\"a\",\"title\":\"First\",\"text\":\"Red apples, red pears.\",\"links\":[\"b\",\"nowhere\",\"b\"]}\n"
+        "{\"id\":\"a\",\"title\":\"First\",\"text\":\"Red apples, red "
+        "pears.\",\"links\":[\"b\",\"nowhere\",\"b\"]}\n"
         "{\"id\":7,\"text\":\"\"}\n"
         "{\"id\":\"b\",\"title\":\"Third\",\"text\":\"A red car\",\"links\":[\"a\"]}\n");
     const build_result result = build(options, run_with(1));
@@ -113,18 +117,21 @@ TEST_F(Build, HoldsWhatWasRead) {
     EXPECT_EQ(store.postings(*red).collection_frequency, 3U);
 
     const store_info info = read_store_info(options.store);
-    const auto section = [&](std::string_view name) { return store_layout::open_section(options.store, info, name); };
+    const auto section = [&](std::string_view name) {
+        return store_layout::open_section(options.store, info, name);
+    };
     EXPECT_THAT(section("link_ends").values<std::uint64_t>(0, 3), ElementsAre(2U, 2U, 3U));
     EXPECT_THAT(section("links").values<std::uint32_t>(0, 3), ElementsAre(2U, 2U, 0U));
     expect_only({"corpus.jsonl", "store"});
 }
 
 TEST_F(Build, BytesDependOnTheCollectionAlone) {
-    auto options = options_for(generated_corpus(3000, 120));
+    auto options = options_for(generated_corpus(6000, 200));
     build(options, run_with(1));
     const auto expected = store_files(options.store);
     EXPECT_GT(expected.size(), 10U);
-    for (const auto& [threads, memory] : {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{1} << 20}, {5U, std::uint64_t{8} << 20}}) {
+    for (const auto& [threads, memory] :
+         {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{1} << 20}, {5U, std::uint64_t{4} << 20}}) {
         options.store = folder_ / ("store-" + std::to_string(threads));
         options.force = true;
         const build_result result = build(options, run_with(threads, memory));
@@ -149,7 +156,8 @@ TEST_F(Build, TextsComeBackFromEveryBlock) {
 
 TEST_F(Build, RepeatedIdsAreRejectedWithTheirPlace) {
     auto options = options_for(
-        "{\"id\":\"a\",\"text\":\"one\"}\n{\"id\":\"b\",\"text\":\"two\"}\n{\"id\":\"a\",\"text\":\"three\"}\n");
+        "{\"id\":\"a\",\"text\":\"one\"}\n{\"id\":\"b\",\"text\":\"two\"}\n{\"id\":\"a\",\"text\":\"three\"}"
+        "\n");
     try {
         build(options, run_with(2));
         FAIL() << "a repeated id was let through";

@@ -110,7 +110,7 @@ void parse_file(const folder_file& file, std::uint64_t max_document_bytes, parse
     if (made.title.empty()) made.title = file_name(made.id);
     if (!read.damage.empty()) mended = read.damage + "; the rest is lost";
     if (!mended.empty()) mend(out, shown, 0, std::move(mended));
-    out.documents.push_back(std::move(made));
+    keep(out, std::move(made), shown, 0);
 }
 
 }  // namespace quern::io

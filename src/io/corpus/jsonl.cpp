@@ -267,7 +267,7 @@ class jsonl final : public line_form {
         made.text = std::move(*found.text);
         if (found.title) made.title = std::move(*found.title);
         made.links = std::move(found.links);
-        out.documents.push_back(std::move(made));
+        keep(out, std::move(made), place.path, number);
     }
 
     static std::string read(std::string_view line, members& found, std::string& mended) {

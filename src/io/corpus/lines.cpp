@@ -113,7 +113,7 @@ class lines final : public record_form {
             made.text += word;
         }
         if (auto done = mend_utf8(made.text); !done.empty()) mend(out, place.path, line, std::move(done));
-        out.documents.push_back(std::move(made));
+        keep(out, std::move(made), place.path, line);
     }
 };
 

@@ -207,6 +207,12 @@ class record_reader final : public corpus_reader {
 
 }  // namespace
 
+void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line) {
+    made.path = path;
+    made.line = line;
+    out.documents.push_back(std::move(made));
+}
+
 void reject(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason) {
     ++out.counts.rejected;
     out.issues.push_back({std::string(path), line, std::move(reason), true});

@@ -42,6 +42,9 @@ class record_form {
     virtual void parse(std::string_view bytes, const unit_place& place, parsed_unit& out) const = 0;
 };
 
+/// Takes a finished document, and notes where it came from.
+void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line);
+
 /// Notes an issue and counts it.
 void reject(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
 void mend(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);

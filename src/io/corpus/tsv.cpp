@@ -18,7 +18,7 @@ class tsv final : public line_form {
         made.text = line.substr(tab + 1);
         if (!is_utf8(made.id)) return reject(out, place.path, number, "the id is not UTF-8");
         if (auto done = mend_utf8(made.text); !done.empty()) mend(out, place.path, number, std::move(done));
-        out.documents.push_back(std::move(made));
+        keep(out, std::move(made), place.path, number);
     }
 };
 
