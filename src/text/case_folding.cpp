@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// NFKC_Casefold is ICU's; asking it for every word costs ten times what finding the word does. For most
+// characters of most scripts folding a word is folding its characters one by one, which a table of them can
+// do:
+// - before a character whose folded form has a normalisation boundary before it, nothing reaches across
+//   (Normalizer2::hasBoundaryBefore), so that forms may be joined;
+// - a combining mark that is its own folded form and "yes" in the quick check composes with nothing before
+// it,
+//   and stays in place when its combining class is not below that of the character before it.
+// A word with any other character is given to ICU whole, and the answer remembered. The table is filled
+// character by character from ICU itself, when one is first met, so that it is right for the Unicode version
+// in use and costs nothing at the start.
+#include "text/case_folding.hpp"
+
+#include <unicode/stringpiece.h>
+#include <unicode/uchar.h>
+#include <unicode/unistr.h>
+#include <unicode/utf8.h>
+
+#include <functional>
+#include <stdexcept>
+
+namespace quern::text {
+namespace {
+
+constexpr std::size_t cache_slots = std::size_t{1} << 12;
+constexpr std::size_t longest_remembered = 96;
+
+}  // namespace
+
+case_folding::case_folding() : blocks_(0x110000 / 128), cache_(cache_slots + 1) {
+    UErrorCode code = U_ZERO_ERROR;
+    folding_ = icu::Normalizer2::getNFKCCasefoldInstance(code);
+    if (U_FAILURE(code))
+        throw std::runtime_error(std::string("ICU has no case folding: ") + u_errorName(code));
+}
+
+case_folding::entry case_folding::examine(char32_t c) const {
+    const auto make = [](kind k, std::uint32_t low) {
+        return entry{static_cast<std::uint32_t>(k) & 7, low & 0x1FFFFF};
+    };
+    UErrorCode code = U_ZERO_ERROR;
+    const auto point = static_cast<UChar32>(c);
+    const icu::UnicodeString self(point);
+    const icu::UnicodeString form = folding_->normalize(self, code);
+    if (U_FAILURE(code)) return make(kind::asked, 0);
+    if (form.isEmpty()) return make(kind::gone, 0);
+    if (form == self) {
+        const std::uint8_t combining = u_getCombiningClass(point);
+        if (combining == 0) return make(folding_->hasBoundaryBefore(point) ? kind::kept : kind::asked, 0);
+        const bool composes = folding_->quickCheck(self, code) != UNORM_YES || U_FAILURE(code);
+        return make(composes ? kind::asked : kind::kept, combining);
+    }
+    const UChar32 first = form.char32At(0);
+    const bool alone = form.countChar32() == 1 && u_getCombiningClass(first) == 0;
+    if (!alone || !folding_->hasBoundaryBefore(point) || !folding_->hasBoundaryBefore(first)) {
+        return make(kind::asked, 0);
+    }
+    return make(kind::mapped, static_cast<std::uint32_t>(first));
+}
+
+case_folding::entry case_folding::look_up(char32_t c) {
+    auto& entries = blocks_[c >> 7];
+    if (!entries) entries = std::make_unique<entry[]>(128);
+    entry& e = entries[c & 127];
+    if (e.kind == static_cast<std::uint32_t>(kind::unseen)) e = examine(c);
+    return e;
+}
+
+std::string_view case_folding::fold(std::string_view word) {
+    // A character of n bytes maps to one of at most 4, so that twice the size is enough but for n = 1, where
+    // it stays one byte; U+FFFD is 3 bytes for an ill-formed one.
+    if (form_.size() < 3 * word.size()) form_.resize(3 * word.size());
+    char* out = form_.data();
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(word.data());
+    std::uint32_t combining = 0;  // of the last character written
+    for (std::size_t at = 0; at < word.size();) {
+        if (bytes[at] < 0x80) {
+            const char byte = word[at++];
+            *out++ = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
+            combining = 0;
+            continue;
+        }
+        char32_t c;
+        U8_NEXT_OR_FFFD(bytes, at, word.size(), c);
+        const entry e = look_up(c);
+        if (e.kind == static_cast<std::uint32_t>(kind::mapped)) {
+            c = e.low;
+            combining = 0;
+        } else if (e.kind == static_cast<std::uint32_t>(kind::kept)) {
+            if (e.low != 0 && (e.low < combining || out == form_.data())) return fold_by_icu(word);
+            combining = e.low;
+        } else if (e.kind == static_cast<std::uint32_t>(kind::gone)) {
+            continue;
+        } else {
+            return fold_by_icu(word);
+        }
+        std::size_t size = 0;
+        U8_APPEND_UNSAFE(out, size, c);
+        out += size;
+    }
+    return {form_.data(), static_cast<std::size_t>(out - form_.data())};
+}
+
+std::string_view case_folding::fold_by_icu(std::string_view word) {
+    const bool remembered = word.size() <= longest_remembered;
+    folded& slot = cache_[remembered ? std::hash<std::string_view>()(word) % cache_slots : cache_slots];
+    if (slot.word != word || !remembered) {
+        UErrorCode code = U_ZERO_ERROR;
+        const icu::UnicodeString units = icu::UnicodeString::fromUTF8(
+            icu::StringPiece(word.data(), static_cast<std::int32_t>(word.size())));
+        slot.form.clear();
+        folding_->normalize(units, code).toUTF8String(slot.form);
+        if (U_FAILURE(code)) throw std::runtime_error(std::string("ICU cannot fold: ") + u_errorName(code));
+        if (remembered) slot.word = word;
+    }
+    return slot.form;
+}
+
+}  // namespace quern::text

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where sentences and paragraphs end.
+#pragma once
+
+#include <unicode/locid.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/analyzer.hpp"
+#include "text/break_rules.hpp"
+#include "text/unicode_words.hpp"
+
+namespace quern::text {
+
+/// Marks passages in a finished token list. A word belongs to the passage in which it begins; passages
+/// without words are left out.
+class passage_marker {
+  public:
+    explicit passage_marker(const icu::Locale& locale, word_path path = word_path::best);
+    void mark(std::string_view text, token_list& list);
+
+  private:
+    void find_paragraphs(std::string_view text);
+    void find_sentences(std::string_view text);
+
+    std::unique_ptr<icu_boundaries> icu_;                // only where the rules cannot be read
+    std::shared_ptr<const break_rules> rules_;           // else
+    std::vector<std::uint32_t> paragraphs_, sentences_;  // offsets of ends
+};
+
+}  // namespace quern::text

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words by Unicode's boundaries, in the form of NFKC case folding.
+#pragma once
+
+#include <unicode/brkiter.h>
+#include <unicode/locid.h>
+#include <unicode/unistr.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/analyzer.hpp"
+#include "text/break_rules.hpp"
+#include "text/byte_masks.hpp"
+#include "text/case_folding.hpp"
+#include "text/word_writer.hpp"
+
+namespace quern::text {
+
+/// One iterator of ICU over stretches of UTF-8.
+class icu_boundaries {
+  public:
+    icu_boundaries(break_rules::kind wanted, const icu::Locale& locale);
+    const icu::BreakIterator& iterator() const { return *iterator_; }
+
+    /// Calls found(begin, end, is_word) for every segment of text[begin, end).
+    template <class Found>
+    void divide(std::string_view text, std::size_t begin, std::size_t end, Found&& found) {
+        load(text.substr(begin, end - begin));
+        iterator_->setText(units_);
+        std::int32_t from = iterator_->first();
+        for (std::int32_t to = iterator_->next(); to != icu::BreakIterator::DONE; to = iterator_->next()) {
+            found(begin + offsets_[static_cast<std::size_t>(from)],
+                  begin + offsets_[static_cast<std::size_t>(to)],
+                  iterator_->getRuleStatus() >= UBRK_WORD_NUMBER);
+            from = to;
+        }
+    }
+
+  private:
+    void load(std::string_view text);
+
+    std::unique_ptr<icu::BreakIterator> iterator_;
+    icu::UnicodeString units_;
+    std::vector<std::uint32_t> offsets_;  // in UTF-8, of every unit and of the end
+};
+
+/// How far to trust ourselves: each step is checked against the one below it by tests.
+enum class word_path {
+    best,   ///< masks over ASCII, ICU's rules run by us, ICU for what needs a dictionary
+    rules,  ///< the same without the masks
+    icu,    ///< ICU for everything: the fallback where its rules cannot be read
+};
+
+class unicode_words {
+  public:
+    explicit unicode_words(const icu::Locale& locale, word_path path = word_path::best);
+    /// Appends the words of `text`.
+    void find(std::string_view text, token_list& out);
+
+  private:
+    void find_by_masks(std::string_view text, word_writer& out);
+    std::size_t next_segment(std::string_view text, std::size_t begin, word_writer& out);
+    std::size_t next_by_dictionary(std::string_view text, std::size_t begin, std::size_t end,
+                                   word_writer& out);
+    void add(std::string_view text, std::size_t begin, std::size_t end, word_writer& out);
+    void mark_events(std::size_t& last_safe);
+
+    word_path path_;
+    icu_boundaries icu_;
+    std::shared_ptr<const break_rules> rules_;  // null with word_path::icu
+    case_folding folding_;
+    byte_chunk chunk_;
+    // Of the chunk: where a run of letters and digits begins or a segment not of ASCII may; where a run ends;
+    // and which of these the rules must decide.
+    chunk_bits events_, ends_, unclear_;
+};
+
+}  // namespace quern::text
