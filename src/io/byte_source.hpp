@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "quern/base/context.hpp"
 
@@ -33,5 +34,8 @@ class byte_source {
 /// format allows it) are decoded by up to `run.thread_count()` threads. Throws usage_error where there is no
 /// such file, io_error where it cannot be opened.
 std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& run);
+
+/// The same over bytes in hand, which must outlive the source. `name` is for messages.
+std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& run);
 
 }  // namespace quern::io

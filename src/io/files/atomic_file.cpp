@@ -38,7 +38,7 @@ descriptor open_target(const fs::path& path, existing policy, fs::path& temporar
     if (exists && !S_ISREG(old.st_mode)) return open_file(path, O_WRONLY);
     if (exists && policy == existing::refuse) throw refused(path);
     const fs::path folder = parent_of(path);
-    const std::string prefix = "." + path.filename().string() + ".quern-";
+    const std::string prefix = temporary_prefix(path);
     remove_stale_temporaries(folder, prefix);
     auto fresh = make_temporary_file(folder, prefix);
     if (exists)

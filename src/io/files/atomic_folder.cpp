@@ -29,11 +29,8 @@ fs::path settled(const fs::path& path) {
     return full;
 }
 
-std::string prefix_of(const fs::path& path) {
-    return "." + path.filename().string() + ".quern-";
-}
 fs::path renamed_away(const fs::path& path) {
-    return parent_of(path) / (prefix_of(path) + "old");
+    return parent_of(path) / (temporary_prefix(path) + "old");
 }
 
 bool is_there(const fs::path& path) {
@@ -108,8 +105,8 @@ atomic_folder::atomic_folder(fs::path path, existing policy) : path_(settled(pat
         if (policy_ == existing::refuse) throw refused(path_);
     }
     const fs::path folder = parent_of(path_);
-    remove_stale_temporaries(folder, prefix_of(path_));
-    auto fresh = make_temporary_folder(folder, prefix_of(path_));
+    remove_stale_temporaries(folder, temporary_prefix(path_));
+    auto fresh = make_temporary_folder(folder, temporary_prefix(path_));
     temporary_ = std::move(fresh.path);
     lock_ = std::move(fresh.handle);
 }

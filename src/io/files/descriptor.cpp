@@ -42,9 +42,9 @@ void write_all(const descriptor& file, std::string_view bytes, const std::filesy
     }
 }
 
-std::size_t read_some(const descriptor& file, std::span<char> out, const std::filesystem::path& path) {
+std::size_t read_some(int number, std::span<char> out, const std::filesystem::path& path) {
     while (true) {
-        const ssize_t got = ::read(file.number(), out.data(), out.size());
+        const ssize_t got = ::read(number, out.data(), out.size());
         if (got >= 0) return static_cast<std::size_t>(got);
         if (errno != EINTR) throw io_error(path.string(), "cannot read", errno);
     }

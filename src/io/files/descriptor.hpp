@@ -37,7 +37,7 @@ descriptor open_file(const std::filesystem::path& path, int flags, unsigned mode
 /// Writes all bytes; throws io_error ("cannot write"), ENOSPC included.
 void write_all(const descriptor& file, std::string_view bytes, const std::filesystem::path& path);
 /// One read(2): up to out.size() bytes, 0 at the end; throws io_error ("cannot read").
-std::size_t read_some(const descriptor& file, std::span<char> out, const std::filesystem::path& path);
+std::size_t read_some(int number, std::span<char> out, const std::filesystem::path& path);
 /// fsync(2); throws io_error. Files that cannot be synchronised (a pipe, a device) are left as they are.
 void sync_file(const descriptor& file, const std::filesystem::path& path);
 /// fsync of a folder, so that names created in it or renamed into it survive a power cut.

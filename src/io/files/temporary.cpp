@@ -60,6 +60,11 @@ constexpr int attempts = 100;
 
 }  // namespace
 
+std::string temporary_prefix(const fs::path& final_name) {
+    std::string prefix(1, '.');
+    return prefix.append(final_name.filename().string()).append(".quern-");
+}
+
 temporary make_temporary_file(const fs::path& folder, std::string_view prefix) {
     for (int i = 0; i < attempts; ++i) {
         temporary fresh{folder / (std::string(prefix) + random_letters()), {}};

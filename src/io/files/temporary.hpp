@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "io/files/descriptor.hpp"
@@ -16,6 +17,9 @@ struct temporary {
     std::filesystem::path path;
     descriptor handle;
 };
+
+/// `.NAME.quern-`: what precedes the letters of temporaries that will become `final_name`.
+std::string temporary_prefix(const std::filesystem::path& final_name);
 
 temporary make_temporary_file(const std::filesystem::path& folder, std::string_view prefix);
 /// The folder is private (0700) until its maker publishes it.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// One bzip2 block, from any bit position: Huffman codes, move-to-front, inverse Burrows-Wheeler transform,
+// run lengths, checksum. libbz2 decodes only whole streams, in order and by one thread; a block stands alone,
+// so decoders of blocks can run side by side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace quern::io::bzip2 {
+
+inline constexpr std::uint64_t block_magic = 0x314159265359U;
+inline constexpr std::uint64_t end_magic = 0x177245385090U;
+inline constexpr unsigned magic_bits = 48;
+inline constexpr std::uint32_t largest_block = 900'000;
+/// No valid block is longer: magic, header, selectors in unary, code lengths, 18,002 groups of 50 codes.
+inline constexpr std::size_t largest_packed_block = 2'400'000;
+/// Zero bytes that must follow the bits given to a block_decoder, so that it may read ahead unchecked.
+inline constexpr std::size_t padding = 512;
+
+enum class block_state { whole, cut_off, damaged };
+
+/// The block up to its last stage: what is left is to expand runs, which may make it 51 times longer.
+struct block {
+    block_state state = block_state::damaged;
+    const char* problem = "";         ///< why it is damaged
+    std::uint64_t end_bit = 0;        ///< just behind the block, counted like start_bit
+    std::uint32_t checksum = 0;       ///< stored, and equal to that of the expanded bytes
+    std::vector<std::uint8_t> bytes;  ///< runs of four equal bytes are followed by a count of further ones
+};
+
+/// Workspace for one block at a time, about 8 MB, used again and again by one thread.
+class block_decoder {
+  public:
+    block_decoder();
+    /// `packed` holds the block and then `padding` zero bytes that do not count; its magic begins at bit
+    /// `start_bit` (the most significant bit of the first byte is 0). Never throws but for memory. cut_off:
+    /// the bits end before the block does. `result.bytes` is used again where large enough.
+    void decode(std::span<const std::uint8_t> packed, std::uint64_t start_bit, block& result);
+
+  private:
+    struct free_pages {
+        std::size_t bytes;
+        void operator()(std::uint32_t* pages) const noexcept;
+    };
+
+    std::unique_ptr<std::uint32_t[], free_pages> links_;  ///< see inverse_bwt
+    std::vector<std::uint8_t> column_;                    ///< last column of the sorted rotations
+    std::vector<std::uint8_t> arena_;
+};
+
+/// Decodes a randomised block (only bzip2 0.9.0 and older wrote them) from `start_bit` to `result.end_bit` by
+/// libbz2, as a stream of that block alone.
+void decode_randomised(std::span<const std::uint8_t> packed, std::uint64_t start_bit, block& result);
+
+/// Expands a block's runs piece by piece.
+class run_expander {
+  public:
+    run_expander() = default;
+    explicit run_expander(std::span<const std::uint8_t> bytes) : next_(bytes.data()), left_(bytes.size()) {}
+    /// Fills `out`, or as much of it as the block still holds; returns the number of bytes.
+    std::size_t expand(std::span<char> out);
+
+  private:
+    const std::uint8_t* next_ = nullptr;
+    std::size_t left_ = 0;
+    std::uint32_t pending_ = 0;  ///< how often `byte_` is still to be written
+    std::uint8_t byte_ = 0;
+};
+
+/// bzip2's CRC-32 (most significant bit first), continued from `checksum` (start with ~0, invert at the end).
+std::uint32_t update_checksum(std::uint32_t checksum, std::span<const char> bytes);
+
+/// The bit position of the first block magic that begins at bit `from` or later and ends within `bytes`, or
+/// UINT64_MAX. Chance makes one in 2^48 positions look like a block that is none.
+std::uint64_t find_block(std::span<const std::uint8_t> bytes, std::uint64_t from);
+
+}  // namespace quern::io::bzip2

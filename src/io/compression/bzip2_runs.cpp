@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last stage of a bzip2 block: runs of four equal bytes are followed by the number of further ones. Eight
+// bytes are looked at in one word: x ^ (x >> one byte) has a zero byte where two neighbours are equal.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "io/compression/bzip2_bits.hpp"
+#include "io/compression/bzip2_block.hpp"
+
+namespace quern::io::bzip2 {
+namespace {
+
+constexpr std::uint64_t low_bits = 0x7f7f7f7f7f7f7f7fU;
+
+std::uint64_t load_little_endian(const std::uint8_t* bytes) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    return word;
+}
+
+/// Bit 7 of each byte that is zero.
+std::uint64_t zero_bytes(std::uint64_t word) {
+    return ~(((word & low_bits) + low_bits) | word | low_bits);
+}
+
+constexpr auto checksum_tables = [] {
+    std::array<std::array<std::uint32_t, 256>, 8> tables{};
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+        std::uint32_t value = byte << 24;
+        for (int bit = 0; bit < 8; ++bit) value = value << 1 ^ (value >> 31 ? 0x04c11db7U : 0U);
+        tables[0][byte] = value;
+    }
+    for (std::size_t t = 1; t < 8; ++t) {
+        for (std::size_t byte = 0; byte < 256; ++byte) {
+            const std::uint32_t before = tables[t - 1][byte];
+            tables[t][byte] = before << 8 ^ tables[0][before >> 24];
+        }
+    }
+    return tables;
+}();
+
+}  // namespace
+
+std::size_t run_expander::expand(std::span<char> out) {
+    char* to = out.data();
+    char* const end = to + out.size();
+    while (to != end) {
+        if (pending_ != 0) {
+            const auto count = std::min<std::size_t>(pending_, static_cast<std::size_t>(end - to));
+            std::memset(to, byte_, count);
+            to += count;
+            pending_ -= static_cast<std::uint32_t>(count);
+            continue;
+        }
+        // Here a run may begin at *next_, and none is under way.
+        if (left_ >= 9 && end - to >= 8) {
+            const std::uint64_t word = load_little_endian(next_);
+            const std::uint64_t equal = zero_bytes(word ^ load_little_endian(next_ + 1));
+            const std::uint64_t four = equal & equal >> 8 & equal >> 16;
+            // Up to the first run of four; else up to the last byte that differs from its right neighbour.
+            const auto count = static_cast<std::size_t>(
+                four != 0 ? std::countr_zero(four) / 8 : 8 - std::countl_one(equal | low_bits) / 8);
+            std::memcpy(to, next_, 8);
+            to += count;
+            next_ += count;
+            left_ -= count;
+            if (four == 0) continue;
+        }
+        if (left_ == 0) break;
+        byte_ = *next_;
+        std::size_t run = 1;
+        while (run < 4 && run < left_ && next_[run] == byte_) ++run;
+        pending_ = static_cast<std::uint32_t>(run);
+        if (run == 4 && left_ > 4) pending_ += next_[run++];
+        next_ += run;
+        left_ -= run;
+    }
+    return static_cast<std::size_t>(to - out.data());
+}
+
+std::uint32_t update_checksum(std::uint32_t checksum, std::span<const char> bytes) {
+    const auto& t = checksum_tables;
+    const auto* at = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    std::size_t left = bytes.size();
+    for (; left >= 8; left -= 8, at += 8) {
+        const std::uint64_t w = load_big_endian(at) ^ static_cast<std::uint64_t>(checksum) << 32;
+        checksum = t[7][w >> 56] ^ t[6][w >> 48 & 255] ^ t[5][w >> 40 & 255] ^ t[4][w >> 32 & 255] ^
+                   t[3][w >> 24 & 255] ^ t[2][w >> 16 & 255] ^ t[1][w >> 8 & 255] ^ t[0][w & 255];
+    }
+    for (; left != 0; --left) checksum = checksum << 8 ^ t[0][checksum >> 24 ^ *at++];
+    return checksum;
+}
+
+std::uint64_t find_block(std::span<const std::uint8_t> bytes, std::uint64_t from) {
+    // For each bit offset in a byte, the magic's second and third bytes are known: the offsets that a byte
+    // allows are one table entry, and two bytes rule out all but one in 8,000 places.
+    static constexpr auto allowed = [] {
+        std::array<std::array<std::uint8_t, 256>, 2> tables{};
+        for (unsigned shift = 0; shift < 8; ++shift) {
+            tables[0][block_magic >> (32 + shift) & 255] |= static_cast<std::uint8_t>(1U << shift);
+            tables[1][block_magic >> (24 + shift) & 255] |= static_cast<std::uint8_t>(1U << shift);
+        }
+        return tables;
+    }();
+    if (bytes.size() < 6) return UINT64_MAX;
+    for (std::size_t i = from / 8; i + 6 <= bytes.size(); ++i) {
+        unsigned shifts = allowed[0][bytes[i + 1]] & allowed[1][bytes[i + 2]];
+        for (; shifts != 0; shifts &= shifts - 1) {
+            const auto shift = static_cast<unsigned>(std::countr_zero(shifts));
+            if (i * 8 + shift < from || (shift != 0 && i + 7 > bytes.size())) continue;
+            std::uint64_t found = 0;
+            for (std::size_t k = 0; k < 6; ++k) found = found << 8 | bytes[i + k];
+            if (shift != 0) found = found << shift | static_cast<unsigned>(bytes[i + 6]) >> (8 - shift);
+            if ((found & ((std::uint64_t{1} << magic_bits) - 1)) == block_magic) return i * 8 + shift;
+        }
+    }
+    return UINT64_MAX;
+}
+
+}  // namespace quern::io::bzip2

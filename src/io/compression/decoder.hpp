@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// One compressed format, decoded in order from a raw_input. Each file of this folder named after a format
+// holds its decoder; open_bytes.cpp tells them apart and gives them the shape of a byte_source.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/compression/raw_input.hpp"
+
+namespace quern::io {
+
+class decoder {
+  public:
+    virtual ~decoder() = default;
+    /// Some of the next plain bytes, 0 at the end only. Throws invalid_input at damage, after every byte
+    /// before it has been returned by earlier calls; not called again after an exception.
+    virtual std::size_t decode(std::span<char> out) = 0;
+};
+
+std::unique_ptr<decoder> make_plain_decoder(raw_input& input);
+std::unique_ptr<decoder> make_gzip_decoder(raw_input& input);
+std::unique_ptr<decoder> make_zstd_decoder(raw_input& input);
+std::unique_ptr<decoder> make_xz_decoder(raw_input& input);
+std::unique_ptr<decoder> make_bzip2_decoder(raw_input& input);
+
+/// The compressed bytes in hand, refilled from a raw_input in pieces.
+class input_window {
+  public:
+    explicit input_window(raw_input& input) : input_(input), buffer_(look_back + piece_bytes) {}
+
+    /// Bytes in hand; reads more only where there are none. Empty at the end of the input.
+    std::span<const std::uint8_t> fill();
+    void take(std::size_t count) { position_ += count; }
+    /// Gives back up to `look_back` bytes that were taken too far, also across a refill.
+    void give_back(std::size_t count) { position_ -= count; }
+    /// How far into the compressed input the window has been taken.
+    std::uint64_t offset() const { return base_ + position_ - look_back; }
+    raw_input& input() { return input_; }
+
+    static constexpr std::size_t look_back = 16;
+
+  private:
+    static constexpr std::size_t piece_bytes = std::size_t{1} << 17;
+    raw_input& input_;
+    std::vector<std::uint8_t> buffer_;
+    std::size_t position_ = look_back;
+    std::size_t end_ = look_back;
+    std::uint64_t base_ = 0;  ///< offset in the input of buffer_[look_back]
+};
+
+/// invalid_input: "NAME: FORMAT data are damaged at byte OFFSET: PROBLEM".
+[[noreturn]] void throw_damaged(const raw_input& input, std::string_view format, std::uint64_t offset,
+                                std::string_view problem);
+/// invalid_input: "NAME: FORMAT data are cut off at byte OFFSET".
+[[noreturn]] void throw_cut_off(const raw_input& input, std::string_view format, std::uint64_t offset);
+/// invalid_input: "NAME: something else follows the FORMAT data at byte OFFSET".
+[[noreturn]] void throw_trailing(const raw_input& input, std::string_view format, std::uint64_t offset);
+
+}  // namespace quern::io

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// xz by liblzma: streams follow each other, with padding; blocks are decoded by several threads where the
+// file has several and their sizes in its headers.
+#include <lzma.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "io/compression/decoder.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+class xz_decoder final : public decoder {
+  public:
+    explicit xz_decoder(raw_input& input) : window_(input) {
+        lzma_mt options{};
+        options.flags = LZMA_CONCATENATED;
+        options.threads = std::min(input.run().thread_count(), 64U);
+        options.memlimit_threading = input.run().memory_limit() / 8;
+        options.memlimit_stop = input.run().memory_limit() / 2;
+        if (lzma_stream_decoder_mt(&stream_, &options) != LZMA_OK) {
+            throw out_of_memory("xz decompression", std::uint64_t{1} << 20, 0);
+        }
+    }
+    ~xz_decoder() override { lzma_end(&stream_); }
+    xz_decoder(const xz_decoder&) = delete;  // lzma_stream has one owner
+    xz_decoder& operator=(const xz_decoder&) = delete;
+
+    std::size_t decode(std::span<char> out) override {
+        if (ended_) return 0;
+        stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+        stream_.avail_out = out.size();
+        while (stream_.avail_out == out.size()) {
+            if (failure_ != LZMA_OK) fail();
+            const auto bytes = window_.fill();
+            stream_.next_in = bytes.data();
+            stream_.avail_in = bytes.size();
+            const lzma_ret result = lzma_code(&stream_, bytes.empty() ? LZMA_FINISH : LZMA_RUN);
+            window_.take(bytes.size() - stream_.avail_in);
+            ended_ = result == LZMA_STREAM_END;
+            if (ended_) break;
+            failure_ = result;
+        }
+        return out.size() - stream_.avail_out;
+    }
+
+  private:
+    [[noreturn]] void fail() {
+        const auto offset = window_.offset();
+        switch (failure_) {
+            case LZMA_BUF_ERROR:
+                throw_cut_off(window_.input(), "xz", offset);
+            case LZMA_MEM_ERROR:
+                throw out_of_memory("xz decompression", lzma_memusage(&stream_), 0);
+            case LZMA_MEMLIMIT_ERROR:
+                throw out_of_memory("the xz dictionary of " + window_.input().name(), lzma_memusage(&stream_),
+                                    lzma_memlimit_get(&stream_));
+            case LZMA_OPTIONS_ERROR:
+                throw_damaged(window_.input(), "xz", offset, "options that this version does not know");
+            case LZMA_FORMAT_ERROR:
+                throw_trailing(window_.input(), "xz", offset);
+            default:
+                throw_damaged(window_.input(), "xz", offset,
+                              "checksum mismatch, invalid code, or not xz data");
+        }
+    }
+
+    input_window window_;
+    lzma_stream stream_ = LZMA_STREAM_INIT;
+    lzma_ret failure_ = LZMA_OK;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<decoder> make_xz_decoder(raw_input& input) {
+    return std::make_unique<xz_decoder>(input);
+}
+
+}  // namespace quern::io

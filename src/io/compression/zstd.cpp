@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// zstd by libzstd: frames follow each other, skippable ones are skipped. Input is fed in the pieces the
+// library asks for (one block each), because a call that fails returns none of the blocks it decoded before
+// the bad one.
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "io/compression/decoder.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+struct free_context {
+    void operator()(ZSTD_DCtx* c) const { ZSTD_freeDCtx(c); }
+};
+
+class zstd_decoder final : public decoder {
+  public:
+    explicit zstd_decoder(raw_input& input) : window_(input), context_(ZSTD_createDCtx()) {
+        if (!context_) throw out_of_memory("zstd decompression", 1U << 18, 0);
+        // Windows beyond the library's 128 MiB (zstd --long=31) are read where the budget holds them.
+        const int largest = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
+        const int fitting = static_cast<int>(std::bit_width(input.run().memory_limit() / 2)) - 1;
+        ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, std::clamp(fitting, 20, largest));
+    }
+
+    std::size_t decode(std::span<char> out) override {
+        ZSTD_outBuffer plain{out.data(), out.size(), 0};
+        while (plain.pos == 0) {
+            const auto bytes = window_.fill();
+            // Without input the library may still hold plain bytes: ask once more before the end is believed.
+            ZSTD_inBuffer packed{bytes.data(), std::min(bytes.size(), std::max<std::size_t>(wanted_, 1)), 0};
+            if (bytes.empty() && wanted_ == 0) return 0;
+            const bool between = wanted_ == 0;
+            const std::uint64_t offset = window_.offset();
+            const std::size_t result = ZSTD_decompressStream(context_.get(), &plain, &packed);
+            if (ZSTD_isError(result)) fail(result, between || in_magic_, offset);
+            window_.take(packed.pos);
+            in_magic_ = (between || in_magic_) && packed.pos + magic_taken_ < 4 && result != 0;
+            magic_taken_ = in_magic_ ? magic_taken_ + packed.pos : 0;
+            wanted_ = result;
+            frames_ += result == 0;
+            if (bytes.empty() && plain.pos == 0) throw_cut_off(window_.input(), "zstd", offset);
+        }
+        return plain.pos;
+    }
+
+  private:
+    [[noreturn]] void fail(std::size_t result, bool at_frame_start, std::uint64_t offset) {
+        if (at_frame_start && frames_ != 0) throw_trailing(window_.input(), "zstd", offset - magic_taken_);
+        throw_damaged(window_.input(), "zstd", offset, ZSTD_getErrorName(result));
+    }
+
+    input_window window_;
+    std::unique_ptr<ZSTD_DCtx, free_context> context_;
+    std::size_t wanted_ = 0;       ///< bytes the library asks for next; 0 between frames
+    bool in_magic_ = false;        ///< inside the first four bytes of a frame
+    std::size_t magic_taken_ = 0;  ///< how many of them were taken
+    std::uint64_t frames_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<decoder> make_zstd_decoder(raw_input& input) {
+    return std::make_unique<zstd_decoder>(input);
+}
+
+}  // namespace quern::io

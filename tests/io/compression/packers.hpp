@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference compressors, and hard data for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::io::test {
+
+std::string pack_bzip2(std::string_view plain, int level = 9);
+std::string pack_gzip(std::string_view plain, int level = 6);
+std::string pack_zstd(std::string_view plain, int level = 3);
+std::string pack_xz(std::string_view plain, std::size_t block_bytes = 0);
+
+struct format {
+    const char* name;
+    std::function<std::string(std::string_view)> pack;
+};
+const std::vector<format>& formats();
+
+/// What libbz2 makes of a whole file of one or more streams, and whether it found it sound.
+std::string unpack_bzip2(std::string_view packed, bool& sound);
+
+/// `bytes` pseudo-random bytes of an alphabet of `letters`.
+std::string random_bytes(std::size_t bytes, unsigned letters, std::uint64_t seed);
+/// Words in the manner of text, drawn from a vocabulary with Zipf's frequencies.
+std::string words(std::size_t bytes, std::uint64_t seed);
+
+}  // namespace quern::io::test
