@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a wiki's own settings decide: names of namespaces, the case of titles, language variants; and with
+// them what a link or a title means.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace quern::io {
+
+enum class link_kind : std::uint8_t {
+    article,   ///< `id` names a page of the main namespace
+    section,   ///< a place in the same page
+    file,      ///< an image or sound shown here
+    category,  ///< the page is put into a category
+    page,      ///< a page of another namespace, or a file or category linked to by a leading ':'
+    language,  ///< the same subject in another language: shown beside the page, not in its text
+    foreign,   ///< a page of another site, or of this one's sister in a language by a leading ':'
+    invalid    ///< no title: the markup is no link
+};
+
+struct link_target {
+    link_kind kind = link_kind::invalid;
+    std::string id;  ///< for `article`: as document ids are written
+};
+
+/// Settings of one wiki: those of <siteinfo>, with the names every wiki knows as a ground.
+class wiki_site {
+  public:
+    /// Settings where nothing is said: first letters are equal in both cases, English names.
+    wiki_site();
+
+    void set_language(std::string_view code);  ///< xml:lang
+    void set_first_letter(bool equal_case) { first_letter_ = equal_case; }
+    void add_namespace(std::string_view name, int key);
+
+    const std::string& language() const { return language_; }
+    bool has_variants() const { return variants_; }  ///< -{…}- is markup here
+
+    /// What [[target]] points to. `target` as in the source: entities, %-escapes, underscores, anchor, ':'.
+    link_target resolve(std::string_view target) const;
+    /// The namespace that a full title begins with, 0 where it begins with none.
+    int namespace_of(std::string_view title) const;
+    /// Where the page leads to, if the text is a redirect: "#REDIRECT [[…]]" in any wiki's language. With
+    /// `any_word`, whatever word follows '#'.
+    std::optional<std::string> redirect_target(std::string_view text, bool any_word) const;
+
+  private:
+    std::optional<int> namespace_named(std::string_view prefix) const;
+
+    std::string language_;
+    bool first_letter_ = true;
+    bool variants_ = false;
+    std::unordered_map<std::string, int> namespaces_;  // folded name to key
+};
+
+/// The document id of a page: its title with '_' for every space.
+std::string id_of_title(std::string_view title);
+
+}  // namespace quern::io

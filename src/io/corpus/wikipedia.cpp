@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The serial part cuts pages out of the dump (wikipedia_cut); a unit parses and cleans its pages on its own.
+#include "io/corpus/wikipedia.hpp"
+
+#include <algorithm>
+
+#include "io/corpus/wiki_site.hpp"
+#include "io/corpus/wikipedia_cut.hpp"
+#include "io/corpus/wikipedia_page.hpp"
+#include "io/corpus/wikitext.hpp"
+
+namespace quern::io {
+namespace {
+
+/// A page in a unit, or an issue that the cutting has found at this point of the input.
+struct unit_piece {
+    bool is_page = true;
+    bool complete = true;
+    std::size_t begin = 0, end = 0;  // of the page in the unit's XML
+    std::uint64_t line = 0;
+    std::size_t head_bytes = 0;
+    std::uint64_t tail_line = 0;
+    input_issue issue = {};
+};
+
+class wikipedia_unit final : public corpus_unit {
+  public:
+    wikipedia_unit(std::string path, std::shared_ptr<const wiki_site> site)
+        : path_(std::move(path)), site_(std::move(site)) {}
+
+    void add_page(const dump_piece& page) {
+        unit_piece piece;
+        piece.complete = page.complete;
+        piece.begin = xml_.size();
+        xml_.append(page.xml);
+        piece.end = xml_.size();
+        piece.line = page.line;
+        piece.head_bytes = page.head_bytes;
+        piece.tail_line = page.tail_line;
+        pieces_.push_back(std::move(piece));
+    }
+
+    void add_issue(std::uint64_t line, std::string reason, bool rejected) {
+        unit_piece piece;
+        piece.is_page = false;
+        piece.issue = {path_, line, std::move(reason), rejected};
+        pieces_.push_back(std::move(piece));
+    }
+
+    bool empty() const { return pieces_.empty(); }
+    std::uint64_t raw_bytes() const override { return xml_.size(); }
+
+    parsed_unit parse() override {
+        parsed_unit out;
+        wiki_page_parser parser;
+        wiki_page page;
+        clean_text clean;
+        for (const unit_piece& piece : pieces_) {
+            if (piece.is_page) {
+                const std::string_view xml =
+                    std::string_view(xml_).substr(piece.begin, piece.end - piece.begin);
+                const page_result result = parser.parse(xml, piece.complete, page);
+                take_page(piece, xml, result, page, clean, out);
+            } else {
+                add(piece.issue, out);
+            }
+        }
+        return out;
+    }
+
+  private:
+    static void add(input_issue issue, parsed_unit& out) {
+        ++(issue.rejected ? out.counts.rejected : out.counts.damaged);
+        out.issues.push_back(std::move(issue));
+    }
+
+    std::uint64_t line_at(const unit_piece& piece, std::string_view xml, std::size_t byte) const {
+        const bool in_head = byte < piece.head_bytes;
+        const std::string_view before =
+            in_head ? xml.substr(0, byte) : xml.substr(piece.head_bytes, byte - piece.head_bytes);
+        const bool behind_all = piece.head_bytes >= xml.size();
+        const std::uint64_t base = in_head || behind_all ? piece.line : piece.tail_line;
+        const std::string_view counted = behind_all ? xml.substr(0, byte) : before;
+        return base + static_cast<std::uint64_t>(std::count(counted.begin(), counted.end(), '\n'));
+    }
+
+    /// What becomes of a page: skipped by rule, rejected, a redirect, or a document.
+    void take_page(const unit_piece& piece, std::string_view xml, const page_result& result, wiki_page& page,
+                   clean_text& clean, parsed_unit& out) const {
+        const std::string id = id_of_title(page.title);
+        const bool lost = result.state == page_state::hopeless || id.empty();
+        if (lost || result.state != page_state::whole) {
+            std::string reason = id.empty() ? "a page without a title" : "page \"" + id + "\"";
+            if (!result.reason.empty()) reason += ": " + result.reason;
+            if (!lost) reason += result.state == page_state::mended ? ", mended" : ", kept up to there";
+            add({path_, line_at(piece, xml, result.damage_at), std::move(reason), lost}, out);
+        }
+        if (lost) return;
+        if (page.space.value_or(0) != 0 || (!page.space && site_->namespace_of(page.title) != 0)) {
+            ++out.counts.skipped["namespace"];
+            return;
+        }
+        if (!page.model.empty() && page.model != "wikitext") {
+            ++out.counts.skipped["content model"];
+            return;
+        }
+        if (auto target = redirect_of(page)) {
+            ++out.counts.redirects;
+            out.redirects.push_back({id, std::move(*target)});
+            return;
+        }
+        clean_wikitext(page.text, *site_, clean);
+        ++out.counts.documents;
+        std::replace(page.title.begin(), page.title.end(), '\n', ' ');
+        out.documents.push_back(
+            {id, std::move(page.title), std::move(clean.text), std::move(clean.links), false});
+    }
+
+    std::optional<std::string> redirect_of(const wiki_page& page) const {
+        if (!page.redirect_title.empty()) {
+            const link_target target = site_->resolve(page.redirect_title);
+            return target.kind == link_kind::article ? target.id : id_of_title(page.redirect_title);
+        }
+        return site_->redirect_target(page.text, page.is_redirect);
+    }
+
+    std::string path_;
+    std::shared_ptr<const wiki_site> site_;
+    std::string xml_;
+    std::vector<unit_piece> pieces_;
+};
+
+class wikipedia_reader final : public corpus_reader {
+  public:
+    wikipedia_reader(std::unique_ptr<byte_source> source, const corpus_options& options, const context& run)
+        : options_(options),
+          run_(run),
+          cutter_(std::move(source), options.max_document_bytes),
+          site_(std::make_shared<wiki_site>()) {}
+
+    std::unique_ptr<corpus_unit> next() override {
+        auto unit = std::move(begun_);
+        while (!ended_) {
+            run_.check_stop();
+            const dump_piece piece = cutter_.next();
+            if (piece.kind == dump_piece::what::end) {
+                ended_ = true;
+                break;
+            }
+            if (piece.kind == dump_piece::what::site) {
+                take_site(piece);
+                if (unit) return unit;
+                unit = std::move(begun_);
+                continue;
+            }
+            if (!unit) unit = new_unit();
+            if (piece.kind == dump_piece::what::page) {
+                unit->add_page(piece);
+            } else {
+                unit->add_issue(piece.line, piece.reason, piece.rejected);
+            }
+            if (unit->raw_bytes() >= options_.unit_bytes) break;
+        }
+        return unit;
+    }
+
+    std::uint64_t consumed_bytes() const override { return cutter_.source().consumed(); }
+    std::uint64_t total_bytes() const override { return cutter_.source().size(); }
+
+  private:
+    std::unique_ptr<wikipedia_unit> new_unit() const {
+        return std::make_unique<wikipedia_unit>(cutter_.source().name(), site_);
+    }
+
+    /// Pages before new settings belong to a unit of their own; what the settings have to say begins the
+    /// next.
+    void take_site(const dump_piece& piece) {
+        std::string reason;
+        site_ = std::make_shared<wiki_site>(parse_site(piece.xml, reason));
+        if (!piece.complete && reason.empty()) reason = "no </siteinfo>";
+        if (reason.empty()) return;
+        begun_ = new_unit();
+        begun_->add_issue(piece.line, "the dump's settings: " + reason, false);
+    }
+
+    corpus_options options_;
+    context run_;
+    dump_cutter cutter_;
+    std::shared_ptr<const wiki_site> site_;
+    std::unique_ptr<wikipedia_unit> begun_;  // holds what the settings had to say
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<corpus_reader> read_wikipedia(std::unique_ptr<byte_source> source,
+                                              const corpus_options& options, const context& run) {
+    return std::make_unique<wikipedia_reader>(std::move(source), options, run);
+}
+
+}  // namespace quern::io
