@@ -112,8 +112,14 @@ class wikipedia_unit final : public corpus_unit {
         clean_wikitext(page.text, *site_, clean);
         ++out.counts.documents;
         std::replace(page.title.begin(), page.title.end(), '\n', ' ');
-        out.documents.push_back(
-            {id, std::move(page.title), std::move(clean.text), std::move(clean.links), false});
+        document article;
+        article.id = id;
+        article.title = std::move(page.title);
+        article.text = std::move(clean.text);
+        article.links = std::move(clean.links);
+        article.path = path_;
+        article.line = piece.line;
+        out.documents.push_back(std::move(article));
     }
 
     std::optional<std::string> redirect_of(const wiki_page& page) const {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t longest_markup = 1 << 20;  // of a comment, a declaration, a <siteinfo>
 constexpr std::size_t longest_name = 16;         // enough to tell tags apart
 
-constexpr std::string_view terminators[] = {"-->", "]]>", "?>", ">", "</siteinfo>"};
+constexpr std::string_view terminators[] = {"-->", "]]>", "?>", ">"};
 
 bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -138,32 +138,19 @@ bool dump_cutter::outside_tag(dump_piece& found) {
     }
     if (is_tag(rest(), "<mediawiki")) {
         root_open_ = true;
+        const std::size_t begin = at_;
         found = dump_piece();
         found.kind = dump_piece::what::site;
         found.line = line_;
-        const std::size_t head = find_end(terminator::tag, at_, longest_markup);
-        if (head == npos) {
-            junk();
-            pass(1);
-            return false;
+        if (skip_past(terminator::tag, 1)) {
+            root_ = window_.substr(begin, at_ - begin);
+            found.xml = root_;
+            return true;
         }
-        // The settings follow the root's tag; a page before their end means that they have none.
-        const std::size_t begin = at_;
-        std::size_t end = find_end(terminator::site, head, longest_markup);
-        const std::size_t page = std::min(std::string_view(window_).find("<page", head), window_.size());
-        const std::size_t settings = std::string_view(window_).find("<siteinfo", head);
-        if (settings == npos || settings > page) {
-            end = head;
-        } else if (end == npos || end > page) {
-            end = page;
-            found.complete = false;
-            if (end == window_.size()) root_open_ = false;  // said once
-        }
-        pass(end - begin);
-        found.xml = std::string_view(window_).substr(begin, end - begin);
+    } else if (is_tag(rest(), "<siteinfo")) {
+        found = cut_site();
         return true;
-    }
-    if (is_tag(rest(), "</mediawiki")) {
+    } else if (is_tag(rest(), "</mediawiki")) {
         root_open_ = false;
         if (skip_past(terminator::tag, 1)) return false;
     } else if (rest().starts_with("<!--")) {
@@ -177,6 +164,37 @@ bool dump_cutter::outside_tag(dump_piece& found) {
     junk();
     pass(1);
     return false;
+}
+
+/// From "<siteinfo" to its end, or to where something else begins.
+dump_piece dump_cutter::cut_site() {
+    dump_piece site;
+    site.kind = dump_piece::what::site;
+    site.line = line_;
+    site.complete = false;
+    keep_ = at_;
+    pass(1);
+    while (at_ - keep_ <= longest_markup) {
+        pass(std::min(window_.find('<', at_), window_.size()) - at_);
+        if (at_ == window_.size()) {
+            if (more()) continue;
+            root_open_ = false;  // said once
+            break;
+        }
+        ensure(longest_name);
+        if (is_tag(rest(), "</siteinfo")) {
+            site.complete = skip_past(terminator::tag, 1);
+            break;
+        }
+        if (is_tag(rest(), "<page") || is_tag(rest(), "<siteinfo") || is_tag(rest(), "<mediawiki") ||
+            is_tag(rest(), "</mediawiki")) {
+            break;
+        }
+        pass(1);
+    }
+    site_ = root_ + window_.substr(keep_, at_ - keep_);
+    site.xml = site_;
+    return site;
 }
 
 /// From "<page" to its end. A page that does not end before the next one begins, or before the dump does, is

@@ -18,9 +18,9 @@ namespace quern::io {
 struct dump_piece {
     enum class what { page, site, issue, end };
     what kind = what::end;
-    bool complete = true;        ///< page: ends with </page>; site: with </siteinfo>
-    bool rejected = false;       ///< issue: a page is lost
-    std::string_view xml;        ///< page, site: the XML; holds until the next call
+    bool complete = true;   ///< page: ends with </page>; site: with </siteinfo>
+    bool rejected = false;  ///< issue: a page is lost
+    std::string_view xml;  ///< page: the XML; site: the root's tag, and <siteinfo>; holds until the next call
     std::uint64_t line = 0;      ///< where it begins
     std::size_t head_bytes = 0;  ///< page: bytes before revisions were left out (all of them, where none was)
     std::uint64_t tail_line = 0;  ///< page: the line of the byte behind them
@@ -40,7 +40,7 @@ class dump_cutter {
 
   private:
     static constexpr std::size_t npos = std::string_view::npos;
-    enum class terminator { comment, cdata, instruction, tag, site };
+    enum class terminator { comment, cdata, instruction, tag };
 
     std::string_view rest() const { return std::string_view(window_).substr(at_); }
     bool more();
@@ -51,6 +51,7 @@ class dump_cutter {
     void pass(std::size_t bytes);
     void junk();
     bool outside_tag(dump_piece& found);
+    dump_piece cut_site();
     dump_piece cut_page();
     bool inside_tag(dump_piece& page);
     void begin_revision(dump_piece& page);
@@ -69,8 +70,9 @@ class dump_cutter {
     struct searched {
         std::uint64_t from = 1, to = 0;  // no such end begins between them
     };
-    std::array<searched, 5> searched_{};
+    std::array<searched, 4> searched_{};
     bool root_open_ = false;
+    std::string root_, site_;      // the XML of the last root tag, and of it with its settings
     std::uint64_t junk_line_ = 0;  // of the first junk since the last page; 0: none
     bool lost_page_ = false;       // the junk holds the rest of a page
     bool finished_ = false;

@@ -50,7 +50,7 @@ class wiki_page_parser {
     std::unique_ptr<state> state_;
 };
 
-/// Settings from "<mediawiki …>…<siteinfo>…</siteinfo>", read as far as it is well-formed. `reason` tells of
+/// Settings from "<mediawiki …>" and "<siteinfo>…</siteinfo>" (either may lack), read as far as it is well-formed. `reason` tells of
 /// damage and is empty without it.
 wiki_site parse_site(std::string_view xml, std::string& reason);
 

@@ -61,6 +61,8 @@ TEST(Wikipedia, AnArticleIsADocument) {
     ASSERT_THAT(got.documents, SizeIs(1));
     EXPECT_EQ(got.documents[0].id, "Antica_Roma");
     EXPECT_EQ(got.documents[0].title, "Antica Roma");
+    EXPECT_EQ(got.documents[0].path, "dump.xml");
+    EXPECT_EQ(got.documents[0].line, 10);
     EXPECT_EQ(got.documents[0].text, "Roma & altri");
     EXPECT_THAT(got.documents[0].links, ElementsAre("Altro"));
     EXPECT_THAT(got.issues, IsEmpty());
