@@ -38,6 +38,18 @@ std::uint64_t mix(std::string_view word) {
     return hash ^ hash >> 32;
 }
 
+/// Copies a word of `words` or of elsewhere to where `room` bytes are free; a fixed number of bytes at a time
+/// where both sides have that many.
+void copy_word(std::string_view word, std::string_view words, char* to, std::size_t room) {
+    constexpr std::size_t step = 16;
+    const bool within = word.data() >= words.data() && word.data() + step <= words.data() + words.size();
+    if (word.size() <= step && room >= step && within) {
+        std::memcpy(to, word.data(), step);
+    } else {
+        std::memcpy(to, word.data(), word.size());
+    }
+}
+
 bool has_at_least(std::string_view word, unsigned code_points) {
     if (word.size() < code_points) return false;
     if (word.size() >= std::size_t{4} * code_points) return true;
@@ -101,39 +113,41 @@ std::string_view word_filter::stem(std::string_view word) {
 }
 
 void word_filter::apply(token_list& list) {
-    kept_.clear();
-    std::size_t count = 0;
-    const auto keep_passage_ends = [](std::vector<std::uint32_t>& ends, auto&& moved) {
-        std::size_t kept = 0;
-        for (const std::uint32_t end : ends) {
-            const std::uint32_t now = moved(end);
-            if (now > (kept == 0 ? 0 : ends[kept - 1])) ends[kept++] = now;
-        }
-        ends.resize(kept);
-    };
-    std::vector<std::uint32_t> kept_before;  // for every token, the tokens kept before it
     const bool passages = !list.sentence_ends.empty() || !list.paragraph_ends.empty();
-    if (passages) kept_before.reserve(list.tokens.size() + 1);
+    kept_before_.clear();
+    if (passages) kept_before_.reserve(list.tokens.size() + 1);
+    kept_.resize(list.words.size());
+    std::size_t count = 0, used = 0;
     for (const token& t : list.tokens) {
-        if (passages) kept_before.push_back(static_cast<std::uint32_t>(count));
+        if (passages) kept_before_.push_back(static_cast<std::uint32_t>(count));
         std::string_view word = list.word(t);
-        if (!has_at_least(word, min_length_) || stop_words_.contains(word)) continue;
+        if ((min_length_ > 1 && !has_at_least(word, min_length_)) || stop_words_.contains(word)) continue;
         if (stemmer_ != nullptr) word = stem(word);
         if (word.empty()) continue;
-        token moved = t;
-        moved.word_begin = static_cast<std::uint32_t>(kept_.size());
-        kept_ += word;
-        moved.word_end = static_cast<std::uint32_t>(kept_.size());
-        list.tokens[count++] = moved;
+        // A stem may be longer than its word.
+        if (kept_.size() - used < word.size()) kept_.resize(kept_.size() + kept_.size() / 4 + word.size());
+        copy_word(word, list.words, kept_.data() + used, kept_.size() - used);
+        const auto begin = static_cast<std::uint32_t>(used);
+        used += word.size();
+        list.tokens[count++] = {begin, static_cast<std::uint32_t>(used), t.source_begin, t.source_end};
     }
-    if (passages) {
-        kept_before.push_back(static_cast<std::uint32_t>(count));
-        const auto moved = [&](std::uint32_t end) { return kept_before[end]; };
-        keep_passage_ends(list.sentence_ends, moved);
-        keep_passage_ends(list.paragraph_ends, moved);
-    }
+    kept_before_.push_back(static_cast<std::uint32_t>(count));
     list.tokens.resize(count);
+    kept_.resize(used);
     list.words.swap(kept_);
+    if (passages) {
+        move_passage_ends(list.sentence_ends);
+        move_passage_ends(list.paragraph_ends);
+    }
+}
+
+void word_filter::move_passage_ends(std::vector<std::uint32_t>& ends) const {
+    std::size_t kept = 0;
+    for (const std::uint32_t end : ends) {
+        const std::uint32_t now = kept_before_[end];
+        if (now > (kept == 0 ? 0 : ends[kept - 1])) ends[kept++] = now;
+    }
+    ends.resize(kept);
 }
 
 }  // namespace quern::text

@@ -48,6 +48,7 @@ class word_filter {
 
   private:
     std::string_view stem(std::string_view word);
+    void move_passage_ends(std::vector<std::uint32_t>& ends) const;
 
     struct stemmed {
         std::string word, stem;
@@ -55,8 +56,9 @@ class word_filter {
     unsigned min_length_;
     word_set stop_words_;
     sb_stemmer* stemmer_ = nullptr;
-    std::vector<stemmed> cache_;  // slot by hash; a newcomer takes the slot over
-    std::string kept_;
+    std::vector<stemmed> cache_;              // slot by hash; a newcomer takes the slot over
+    std::string kept_;                        // the words kept
+    std::vector<std::uint32_t> kept_before_;  // for every token, the tokens kept before it; and all
 };
 
 }  // namespace quern::text
