@@ -153,12 +153,14 @@ struct command_line::state {
             const bool mark = item.name == "++" || item.name == "--";  // CLI11's begin and end of a section
             const bool ours = item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == name);
             if (mark || !ours) continue;
-            const CLI::Option* option = app.get_option_no_throw("--" + item.name);
+            const std::string dashed = (item.name.size() == 1 ? "-" : "--") + item.name;
+            const CLI::Option* option = app.get_option_no_throw(dashed);
             if (option == nullptr && item.parents.empty()) continue;  // for another command
-            if (option == nullptr || item.name == "config" || item.name == "help") {
+            if (option == nullptr || item.name == "config") {
                 throw usage_error(fmt::format("{}: '{}' is no option of {}", path, item.name, name));
             }
-            arguments.push_back(fmt::format("--{}={}", item.name, fmt::join(item.inputs, " ")));
+            const char* const between = item.name.size() == 1 ? "" : "=";
+            arguments.push_back(fmt::format("{}{}{}", dashed, between, fmt::join(item.inputs, " ")));
         }
         return arguments;
     }
@@ -186,7 +188,7 @@ void command_line::argument(std::string name, std::string help, std::string& tar
     state_->lines.push_back({"Arguments", std::move(name), std::move(help)});
 }
 
-void command_line::arguments(std::string name, std::string help, std::vector<std::string>& target,
+void command_line::arguments(const std::string& name, std::string help, std::vector<std::string>& target,
                              bool required) {
     state_->app
         .add_option_function<std::vector<std::string>>(name,
@@ -198,8 +200,8 @@ void command_line::arguments(std::string name, std::string help, std::vector<std
     state_->lines.push_back({"Arguments", name + "...", std::move(help)});
 }
 
-void command_line::option(std::string names, std::string value, std::string help, std::string fallback,
-                          parser parse, bool required) {
+void command_line::option(std::string names, const std::string& value, std::string help,
+                          const std::string& fallback, parser parse, bool required) {
     const auto comma = names.find(',');
     std::string shown = comma == std::string::npos ? names : names.substr(comma + 1);
     state_->app.add_option(names, named(std::move(shown), std::move(parse)))
@@ -213,7 +215,7 @@ void command_line::option(std::string names, std::string value, std::string help
     state_->lines.push_back({state_->heading, left + ' ' + value, std::move(help)});
 }
 
-void command_line::flag(std::string name, std::string help, bool& target) {
+void command_line::flag(const std::string& name, std::string help, bool& target) {
     state_->app.add_flag(name, target)->take_last();
     state_->lines.push_back({state_->heading, "    " + name, std::move(help)});
 }

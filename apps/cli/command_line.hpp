@@ -38,11 +38,12 @@ class command_line {
     void section(std::string heading);
     /// The next positional argument, required; or all that are left.
     void argument(std::string name, std::string help, std::string& target);
-    void arguments(std::string name, std::string help, std::vector<std::string>& target, bool required);
+    void arguments(const std::string& name, std::string help, std::vector<std::string>& target,
+                   bool required);
     /// `names` as in "-o,--output"; `fallback` is the default as text, empty for none.
-    void option(std::string names, std::string value, std::string help, std::string fallback, parser parse,
-                bool required = false);
-    void flag(std::string name, std::string help, bool& target);
+    void option(std::string names, const std::string& value, std::string help, const std::string& fallback,
+                parser parse, bool required = false);
+    void flag(const std::string& name, std::string help, bool& target);
     /// A line of the help for what parse() itself understands.
     void remark(std::string left, std::string help);
     /// One line of the section "Examples": a command, and what it does.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `quern`: finds the command, runs it, and turns whatever happens into an exit code.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,9 @@ namespace quern::cli {
 namespace {
 
 constexpr command commands[] = {
+    {"build", "turn a raw collection into a store", run_build},
+    {"info", "show what a store holds", run_info},
+    {"verify", "check every checksum of a store", run_verify},
     {"doctor", "show what Quern sees of this machine", run_doctor},
 };
 
@@ -58,9 +60,9 @@ const command* find(const std::string& name) {
 
 int run(std::vector<std::string> arguments, std::string& speaker) {
     if (arguments.empty()) {
-        const std::string help = program_help();
         // With nothing to do there is no result: the page goes where messages go.
-        return ::write(STDERR_FILENO, help.data(), help.size()) < 0 ? 2 : 2;
+        std::fputs(program_help().c_str(), stderr);
+        return 2;
     }
     if (arguments[0] == "help") {  // quern help build = quern build --help
         arguments.erase(arguments.begin());

@@ -207,11 +207,11 @@ void tell_reading(console& messages, const build_result& result) {
     const std::uint64_t all = counts.rejected + counts.damaged;
     if (all > shown) messages.warning(fmt::format("… and {} more", grouped(all - shown)));
 
-    std::string text = fmt::format("{} documents, {} words, {} distinct", grouped(counts.documents),
-                                   grouped(result.words), grouped(result.vocabulary));
-    if (counts.redirects != 0) text += fmt::format(", {} redirects", grouped(counts.redirects));
+    std::string text = counted(counts.documents, "document") + ", " + counted(result.words, "word") + ", " +
+                       grouped(result.vocabulary) + " distinct";
+    if (counts.redirects != 0) text += ", " + counted(counts.redirects, "redirect");
     if (result.links + result.dangling_links != 0) {
-        text += fmt::format(", {} links (and {} to documents not here)", grouped(result.links),
+        text += fmt::format(", {} (and {} to documents not here)", counted(result.links, "link"),
                             grouped(result.dangling_links));
     }
     messages.info(text);

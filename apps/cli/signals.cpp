@@ -32,6 +32,7 @@ void watch() {
 
 void catch_signals() {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     sem_init(&watchdog_wakes, 0, 0);
 
     // The watchdog is born with the signals blocked, so that they interrupt the threads that wait for input.

@@ -9,8 +9,8 @@
 
 namespace quern::cli {
 
-/// Installs the handlers, once, before any other thread is started. SIGPIPE is ignored from then on: a closed
-/// pipe shows as EPIPE.
+/// Installs the handlers, once, before any other thread is started. SIGPIPE and SIGXFSZ are ignored from then
+/// on: a closed pipe shows as EPIPE, a file beyond the limit (ulimit -f) as EFBIG.
 void catch_signals();
 
 /// Non-zero once a signal has come: its number.

@@ -94,6 +94,10 @@ std::string grouped(std::uint64_t number) {
     return text;
 }
 
+std::string counted(std::uint64_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
+
 std::string in_bytes(double bytes) {
     constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     std::size_t unit = 0;

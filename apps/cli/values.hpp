@@ -37,5 +37,7 @@ Choice parse_choice(std::string_view text,
 /// Numbers and sizes for people: 12,345 and 1.5 GiB.
 std::string grouped(std::uint64_t number);
 std::string in_bytes(double bytes);
+/// "1 link", "1,200 links".
+std::string counted(std::uint64_t number, std::string_view noun);
 
 }  // namespace quern::cli

@@ -239,7 +239,7 @@ void row_writer::write_table() {
     append_line([&](std::size_t i) { return std::pair<std::string_view, bool>(columns_[i], numeric[i]); });
     for (const auto& row : held_) {
         append_line(
-            [&](std::size_t i) { return std::pair<std::string_view, bool>(row[i].text, row[i].number); });
+            [&](std::size_t i) { return std::pair<std::string_view, bool>(row[i].text, numeric[i]); });
     }
 }
 

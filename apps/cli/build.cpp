@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// quern build
+#include "quern/tasks/build.hpp"
+
+#include "commands.hpp"
+#include "session.hpp"
+
+namespace quern::cli {
+namespace {
+
+/// What the build counted, for the record of the run.
+void add_counts(run_statistics& statistics, const build_result& result) {
+    auto& counts = statistics.counts;
+    counts["documents"] = result.counts.documents;
+    counts["redirects"] = result.counts.redirects;
+    counts["rejected"] = result.counts.rejected;
+    counts["damaged"] = result.counts.damaged;
+    for (const auto& [reason, count] : result.counts.skipped) counts["skipped: " + reason] = count;
+    counts["words"] = result.words;
+    counts["vocabulary"] = result.vocabulary;
+    counts["postings"] = result.postings;
+    counts["links"] = result.links;
+    counts["dangling_links"] = result.dangling_links;
+    counts["store_bytes"] = result.store_bytes;
+}
+
+}  // namespace
+
+int run_build(const command& self, const std::vector<std::string>& arguments) {
+    build_options options;
+    common_options common;
+    text_choice text;
+    std::vector<std::string> inputs;
+
+    command_line line(
+        self, "CORPUS... -o STORE [OPTION]...",
+        "Reads a collection and writes a store: dictionary, postings, document table with titles and "
+        "snippets, link graph. The same collection and text options give the same bytes, whatever the "
+        "threads, the memory and the machine. Under its final name there is a whole store or what was "
+        "there before; interrupted or out of disk, nothing half-written is left.\n\n"
+        "A corpus is a Wikipedia XML dump, a folder (.txt .md .html and source code), JSON lines "
+        "({\"id\", \"text\"}, optional title and links), TSV (id, tab, text), TREC SGML, wikiextractor "
+        "output, or lines (one word a line, empty lines between documents). Any of them plain or "
+        "compressed with gzip, bzip2, zstd or xz, all told from the content.");
+    line.arguments("CORPUS", "Files and folders, read in this order; - is standard input (JSON lines).",
+                   inputs, true);
+    line.section("Build options");
+    line.option(
+        "-o,--output", "STORE", "The folder to write. An existing one is refused without --force.", "",
+        [&](const std::string& value) { options.store = value; }, true);
+    declare_corpus(line, options);
+    declare_text(line, text);
+    declare_common(line, common, {.rows = false});
+    line.example("quern build enwiki-latest-pages-articles.xml.bz2 -o wiki",
+                 "A store of Wikipedia, in one pass.");
+    line.example("quern build notes/ mail.jsonl.zst -o mine --stem porter --stop-words en",
+                 "A folder and a file, English words reduced to their stems.");
+    line.example("zcat crawl.gz | quern build - -o crawl --memory 2G --stats crawl.json",
+                 "From a pipe, within 2 GiB, with a record of the run.");
+    line.parse(arguments);
+
+    session run(self, common);
+    run.choose_device("build");
+    options.inputs.assign(inputs.begin(), inputs.end());
+    options.text = text.over({});
+    options.force = common.force;
+
+    build_result result = build(options, run.run);
+    run.messages.finish();
+    tell_reading(run.messages, result);
+    run.statistics.stages = std::move(result.statistics.stages);
+    run.statistics.counts = std::move(result.statistics.counts);
+    add_counts(run.statistics, result);
+    run.write_statistics();
+    return 0;
+}
+
+}  // namespace quern::cli
