@@ -3,7 +3,7 @@
 #include "quern/ops/evaluate.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 namespace quern {
 namespace {
@@ -28,10 +28,21 @@ std::vector<int> grades_in_order(const judged_documents& judged,
     return grades;
 }
 
-double discounted_gain(const std::vector<int>& grades, std::size_t cut) {
+// Discounted cumulative gain of the first ten. The discounts log2(rank + 1) are written out: libraries differ.
+double discounted_gain(const std::vector<int>& grades) {
+    constexpr std::array<double, 10> discounts{1,
+                                               1.584962500721156,
+                                               2,
+                                               2.321928094887362,
+                                               2.584962500721156,
+                                               2.807354922057604,
+                                               3,
+                                               3.169925001442312,
+                                               3.321928094887362,
+                                               3.4594316186372973};
     double sum = 0;
-    for (std::size_t i = 0; i < std::min(cut, grades.size()); ++i)
-        if (grades[i] > 0) sum += grades[i] / std::log2(static_cast<double>(i) + 2);
+    for (std::size_t i = 0; i < std::min(discounts.size(), grades.size()); ++i)
+        if (grades[i] > 0) sum += grades[i] / discounts[i];
     return sum;
 }
 
@@ -58,7 +69,7 @@ effectiveness evaluate_topic(const judged_documents& judged,
         const double relevant = static_cast<double>(ideal.size());
         result.map /= relevant;
         result.recall_1000 = static_cast<double>(found_in_1000) / relevant;
-        result.ndcg_cut_10 = discounted_gain(grades, 10) / discounted_gain(ideal, 10);
+        result.ndcg_cut_10 = discounted_gain(grades) / discounted_gain(ideal);
     }
     return result;
 }

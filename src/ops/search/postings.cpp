@@ -25,6 +25,11 @@ struct block_header {
 };
 static_assert(sizeof(block_header) == 16 && std::is_trivially_copyable_v<block_header>);
 constexpr std::uint16_t saturated = 0xffff;
+constexpr std::uint32_t unbounded = std::numeric_limits<std::uint32_t>::max();
+
+std::uint32_t largest_frequency(const block_header& header) {
+    return header.max_frequency == saturated ? unbounded : header.max_frequency;
+}
 
 [[noreturn]] void damaged(const char* reason) {
     throw damaged_store("the store", "postings", reason);
@@ -91,8 +96,13 @@ void postings_writer::write_block() {
     shortest_ = ~std::uint32_t{0};
 }
 
-// Most frequencies in a tail are 1: the lowest bit of the gap says so, and saves the byte.
+// A tail behind full blocks begins with its bounds, so that a search can do without the rest. Most frequencies
+// in a tail are 1: the lowest bit of the gap says so, and saves the byte.
 void postings_writer::write_tail() {
+    if (documents_ > block_size && filled_ != 0) {
+        put_varint(out_, *std::max_element(extras_.begin(), extras_.begin() + filled_));
+        put_varint(out_, shortest_);
+    }
     for (std::uint32_t i = 0; i < filled_; ++i) {
         put_varint(out_, std::uint64_t{gaps_[i]} << 1 | (extras_[i] == 0));
         if (extras_[i] != 0) put_varint(out_, extras_[i] - 1);
@@ -171,8 +181,7 @@ void postings_cursor::enter_block(std::uint32_t block) {
         last_ = header.last;
         gap_width_ = header.gap_width;
         frequency_width_ = header.frequency_width;
-        max_frequency_ = header.max_frequency == saturated ? std::numeric_limits<std::uint32_t>::max()
-                                                           : header.max_frequency;
+        max_frequency_ = largest_frequency(header);
         min_length_ = header.shortest;
         size_ = block_size;
     } else if (block == full_blocks_ && tail_size_ != 0) {
@@ -196,36 +205,57 @@ void postings_cursor::decode_block() {
     }
     if (next != std::uint64_t{last_} + 1) damaged("a block does not end with the document its header names");
     std::uint32_t zero = 0;
-    for (auto& frequency : frequencies_) {
-        ++frequency;
-        zero |= frequency == 0;
-    }
+    for (std::size_t i = 0; i < block_size; ++i) zero |= ++frequencies_[i] == 0;
     if (zero != 0) damaged("a frequency is out of range");
     decoded_ = true;
 }
 
+std::size_t postings_cursor::tail_begin() const {
+    const std::size_t begin = full_blocks_ * sizeof(block_header);
+    if (full_blocks_ == 0) return begin;
+    const std::uint64_t units = header_at(bytes_, full_blocks_ - 1).end;
+    if (units > (bytes_.size() - begin) / 16) damaged("a block's numbers lie outside their list");
+    return begin + 16 * units;
+}
+
+postings_cursor::bounds postings_cursor::bounds_of(std::uint32_t block, std::uint32_t& last) const {
+    if (block < full_blocks_) {
+        const block_header header = header_at(bytes_, block);
+        last = header.last;
+        return {largest_frequency(header), header.shortest};
+    }
+    std::size_t at = tail_begin();
+    const std::uint64_t most_extra = get_varint(bytes_, at), shortest = get_varint(bytes_, at);
+    if (most_extra >= unbounded || shortest > unbounded) damaged("a bound is out of range");
+    last = unbounded;
+    return {static_cast<std::uint32_t>(most_extra + 1), static_cast<std::uint32_t>(shortest)};
+}
+
 void postings_cursor::decode_tail() {
-    std::size_t at = full_blocks_ * sizeof(block_header);
+    std::size_t at = tail_begin();
+    bounds stated{unbounded, 0};
     if (full_blocks_ != 0) {
-        const std::uint64_t units = header_at(bytes_, full_blocks_ - 1).end;
-        if (units > (bytes_.size() - at) / 16) damaged("a block's numbers lie outside their list");
-        at += 16 * units;
+        std::uint32_t last;
+        stated = bounds_of(full_blocks_, last);
+        for (int i = 0; i < 2; ++i) get_varint(bytes_, at);
     }
     std::uint64_t next = lowest_;
     max_frequency_ = 0;
-    min_length_ = ~std::uint32_t{0};
+    min_length_ = unbounded;
     for (std::uint32_t i = 0; i < tail_size_; ++i) {
         const std::uint64_t coded = get_varint(bytes_, at);
         const std::uint64_t frequency = (coded & 1) != 0 ? 1 : get_varint(bytes_, at) + 2;
         next += coded >> 1;
         if (next >= lengths_.size()) damaged("a list's documents do not rise within the collection");
-        if (frequency > std::numeric_limits<std::uint32_t>::max()) damaged("a frequency is out of range");
+        if (frequency > unbounded) damaged("a frequency is out of range");
         documents_[i] = static_cast<std::uint32_t>(next);
         frequencies_[i] = static_cast<std::uint32_t>(frequency);
         max_frequency_ = std::max(max_frequency_, frequencies_[i]);
         min_length_ = std::min(min_length_, lengths_[next]);
         ++next;
     }
+    if (max_frequency_ > stated.max_frequency || min_length_ < stated.min_length)
+        damaged("a block's bounds do not hold");
     size_ = tail_size_;
     last_ = documents_[size_ - 1];
     end_ = at;

@@ -56,7 +56,11 @@ class postings_cursor {
     /// Stands at the first block, not yet decoded.
     postings_cursor(const posting_list& list, std::span<const std::uint32_t> document_lengths);
 
+    /// The arrays may be read up to here beyond their size.
+    static constexpr std::size_t padding = 16;
+
     bool done() const { return done_; }
+    bool decoded() const { return decoded_; }
     /// No document of this block or a later one lies below.
     std::uint64_t lowest() const { return lowest_; }
     /// The last document of the block, the largest frequency and the shortest document in it or bounds of
@@ -64,6 +68,20 @@ class postings_cursor {
     std::uint32_t last() const { return last_; }
     std::uint32_t max_frequency() const { return max_frequency_; }
     std::uint32_t min_length() const { return min_length_; }
+
+    /// Bounds over all postings from this block on that lie below `end`.
+    struct bounds {
+        std::uint32_t max_frequency = 0, min_length = ~std::uint32_t{0};
+    };
+    /// Calls `visit(bounds)` for this block and each further one that may hold documents below `end`.
+    template <typename Visit>
+    void visit_bounds(std::uint64_t end, Visit visit) const {
+        if (done_ || lowest_ >= end) return;
+        visit(bounds{max_frequency_, min_length_});
+        std::uint32_t last = last_;
+        for (std::uint32_t block = block_ + 1; last + std::uint64_t{1} < end && has_block(block); ++block)
+            visit(bounds_of(block, last));
+    }
 
     void next_block();
     /// To the first block that ends at or after `document`; never backwards.
@@ -79,6 +97,11 @@ class postings_cursor {
     std::size_t bytes_used() const { return end_; }
 
   private:
+    bool has_block(std::uint32_t block) const {
+        return block < full_blocks_ || (block == full_blocks_ && tail_size_ != 0);
+    }
+    bounds bounds_of(std::uint32_t block, std::uint32_t& last) const;
+    std::size_t tail_begin() const;
     void enter_block(std::uint32_t block);
     void decode_block();
     void decode_tail();
@@ -92,8 +115,8 @@ class postings_cursor {
     std::size_t payload_ = 0, end_ = 0;  // the block's packed numbers
     unsigned gap_width_ = 0, frequency_width_ = 0;
     bool decoded_ = false, done_ = false;
-    alignas(64) std::array<std::uint32_t, block_size> documents_;
-    alignas(64) std::array<std::uint32_t, block_size> frequencies_;
+    alignas(64) std::array<std::uint32_t, block_size + padding> documents_{};
+    alignas(64) std::array<std::uint32_t, block_size + padding> frequencies_{};
 };
 
 /// Reads the whole list and also checks what a search takes on trust: that frequencies add up to the

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/canonical_math.hpp"
+#include "ops/search/score_kernels.hpp"
 #include "quern/ops/search.hpp"
 
 namespace quern::search_detail {
@@ -25,6 +26,10 @@ constexpr std::int64_t positive_part(double x) {
     return std::max<std::int64_t>(1, to_fixed(x));
 }
 
+// Each scorer has part() for one posting, parts() for a block of them with the same bits, and background().
+// part() rises with the frequency and falls with the length; rounding can break this by one unit, so
+// part(most, shortest) + 1 is an upper bound.
+
 /// Okapi BM25.
 class bm25_scorer {
   public:
@@ -39,6 +44,10 @@ class bm25_scorer {
     std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
         const double f = frequency;
         return positive_part((idf_ * f) / (f + (flat_ + slope_ * static_cast<double>(length))));
+    }
+    void parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+               std::int64_t* out) const {
+        bm25_parts(frequencies, lengths, size, idf_, flat_, slope_, out);
     }
     std::int64_t background() const { return 0; }
 
@@ -62,6 +71,10 @@ class jelinek_mercer_scorer {
         const double d = std::max<std::uint32_t>(length, 1);
         return positive_part(canonical_log_normal(1.0 + (ratio_ * static_cast<double>(frequency)) / d));
     }
+    void parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+               std::int64_t* out) const {
+        jelinek_mercer_parts(frequencies, lengths, size, ratio_, out);
+    }
     std::int64_t background() const { return background_; }
 
   private:
@@ -81,6 +94,10 @@ class dirichlet_scorer {
     }
     std::int64_t part(std::uint32_t frequency, std::uint32_t /*length*/) const {
         return positive_part(canonical_log_normal(1.0 + static_cast<double>(frequency) / prior_));
+    }
+    void parts(const std::uint32_t* frequencies, const std::uint32_t* /*lengths*/, std::size_t size,
+               std::int64_t* out) const {
+        dirichlet_parts(frequencies, size, prior_, out);
     }
     std::int64_t background() const { return background_; }
 

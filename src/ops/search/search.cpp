@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cmath>
-
-#include "ops/search/postings.hpp"
-#include "ops/search/scoring.hpp"
-#include "quern/base/error.hpp"
+// The door of search: refuses what cannot be ranked, in the same words on every place.
 #include "quern/ops/search.hpp"
+
+#include "ops/search/search_impl.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern {
 namespace search_detail {
@@ -15,12 +13,11 @@ namespace {
 constexpr std::uint64_t max_query_words = 1 << 18;
 
 void check_options(const ranking_options& options) {
-    const auto within = [](double x, double low, double high) {
-        return x >= low && x <= high;
-    };  // false for NaN
+    // Written so that not-a-number is refused.
+    const auto within = [](double x, double low, double high) { return x >= low && x <= high; };
     switch (options.model) {
         case ranking_model::bm25:
-            if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must be 0 or more");
+            if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must lie between 0 and 2^64");
             if (!within(options.b, 0, 1)) throw usage_error("b must lie between 0 and 1");
             return;
         case ranking_model::ql:
@@ -28,48 +25,10 @@ void check_options(const ranking_options& options) {
                 throw usage_error("lambda must lie between 0 and 1");
             return;
         case ranking_model::dirichlet:
-            if (!within(options.mu, 0x1p-64, 0x1p64)) throw usage_error("mu must be more than 0");
+            if (!within(options.mu, 0x1p-64, 0x1p64)) throw usage_error("mu must lie between 2^-64 and 2^64");
             return;
     }
     throw usage_error("no such ranking model");
-}
-
-template <typename Scorer>
-std::vector<scored_document> rank(const collection_view& collection, std::span<const query_term> terms,
-                                  const ranking_options& options, std::size_t k) {
-    std::vector<std::int64_t> sums(collection.document_lengths.size());
-    std::int64_t background = 0, query_words = 0;
-    for (const query_term& term : terms) {
-        if (term.list.document_frequency == 0 || term.count == 0) continue;
-        const Scorer scorer(collection, term.list, options);
-        background += term.count * scorer.background();
-        query_words += term.count;
-        for (postings_cursor cursor(term.list, collection.document_lengths); !cursor.done();
-             cursor.next_block()) {
-            cursor.decode();
-            for (std::size_t i = 0; i < cursor.documents().size(); ++i) {
-                const std::uint32_t document = cursor.documents()[i];
-                sums[document] +=
-                    term.count * scorer.part(cursor.frequencies()[i], collection.document_lengths[document]);
-            }
-        }
-    }
-    std::vector<scored_document> ranked;
-    for (std::uint32_t document = 0; document < sums.size(); ++document) {
-        if (sums[document] == 0) continue;
-        std::int64_t score = sums[document] + background;
-        if (options.model == ranking_model::dirichlet)
-            score -= query_words * document_part(collection.document_lengths[document], options.mu);
-        ranked.push_back({document, score});
-    }
-    k = std::min(k, ranked.size());
-    std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(k), ranked.end(),
-                      [](const scored_document& a, const scored_document& b) {
-                          return a.fixed_score != b.fixed_score ? a.fixed_score > b.fixed_score
-                                                                : a.document < b.document;
-                      });
-    ranked.resize(k);
-    return ranked;
 }
 
 }  // namespace
@@ -87,15 +46,8 @@ std::vector<scored_document> search(const collection_view& collection, std::span
             term.list.collection_frequency > collection.words ||
             term.list.document_frequency > collection.document_lengths.size())
             throw damaged_store("the store", "postings", "a list's counts do not fit the collection");
-    switch (options.model) {
-        case ranking_model::bm25:
-            return rank<bm25_scorer>(collection, terms, options, k);
-        case ranking_model::ql:
-            return rank<jelinek_mercer_scorer>(collection, terms, options, k);
-        case ranking_model::dirichlet:
-            return rank<dirichlet_scorer>(collection, terms, options, k);
-    }
-    return {};
+    if (k == 0) return {};
+    return rank_cpu(collection, terms, options, k);
 }
 
 }  // namespace quern

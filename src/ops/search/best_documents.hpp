@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The k best of a stream of documents. A buffer of more than k that is cut back to k by selection: a candidate
+// costs a few nanoseconds whatever k is, where a heap costs log k. Any score may enter, negative ones too.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "quern/ops/search.hpp"
+
+namespace quern::search_detail {
+
+constexpr bool ranks_before(const scored_document& a, const scored_document& b) {
+    return a.fixed_score != b.fixed_score ? a.fixed_score > b.fixed_score : a.document < b.document;
+}
+
+class best_documents {
+  public:
+    static constexpr std::int64_t no_threshold = std::numeric_limits<std::int64_t>::min();
+
+    /// k >= 1
+    explicit best_documents(std::size_t k) : k_(k), room_(k + std::min(std::max<std::size_t>(k, 64), ~k)) {}
+
+    /// A document must score more than this to enter: the k-th best so far, or no_threshold.
+    std::int64_t threshold() const { return threshold_; }
+
+    /// Documents come in rising order: of equal scores the first stays.
+    void add(std::uint32_t document, std::int64_t score) {
+        if (score <= threshold_) return;
+        kept_.push_back({document, score});
+        if (kept_.size() == room_) select();
+    }
+    /// Raises the threshold where enough has come in to pay for it.
+    void settle() {
+        if (kept_.size() >= k_ && (threshold_ == no_threshold || kept_.size() - k_ > k_ / 8)) select();
+    }
+    std::vector<scored_document> take() {
+        if (kept_.size() > k_) select();
+        std::sort(kept_.begin(), kept_.end(), ranks_before);
+        return std::move(kept_);
+    }
+
+  private:
+    void select() {
+        const auto worst = kept_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+        std::nth_element(kept_.begin(), worst, kept_.end(), ranks_before);
+        threshold_ = worst->fixed_score;
+        kept_.resize(k_);
+    }
+
+    std::size_t k_, room_;
+    std::int64_t threshold_ = no_threshold;
+    std::vector<scored_document> kept_;
+};
+
+}  // namespace quern::search_detail

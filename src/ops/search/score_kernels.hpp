@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of many postings at once, in the vector registers of the processor at hand. Each lane does the
+// operations of scoring.hpp in their order, so that the bits are those of the scalar functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quern::search_detail {
+
+/// Every input and output array may be read, and `parts` written, up to here beyond `size`.
+inline constexpr std::size_t kernel_padding = 16;
+
+/// parts[i] = max(1, fixed(weight f / (f + (flat + slope length))))
+void bm25_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+                double weight, double flat, double slope, std::int64_t* parts);
+/// parts[i] = max(1, fixed(ln(1 + (ratio f) / max(1, length))))
+void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+                          double ratio, std::int64_t* parts);
+/// parts[i] = max(1, fixed(ln(1 + f / prior)))
+void dirichlet_parts(const std::uint32_t* frequencies, std::size_t size, double prior, std::int64_t* parts);
+/// parts[i] = fixed(ln(length + mu))
+void document_parts(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts);
+
+/// The positions i < size with sums[i] > limit, rising, into `positions` (room for `size`); their number.
+std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,
+                          std::uint32_t* positions);
+
+}  // namespace quern::search_detail

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/ops/search.hpp"
+
+namespace quern::search_detail {
+
+/// How the work is cut; results do not depend on it. Tests run them all.
+struct strategy {
+    static constexpr std::uint32_t largest_window = 4096;
+    std::uint32_t window = largest_window;  ///< documents scored together, 1 to largest_window
+    bool prune = true;                      ///< leave out what cannot reach the best k
+};
+
+/// `search` behind its door: arguments are checked, k is at least 1.
+std::vector<scored_document> rank_cpu(const collection_view& collection, std::span<const query_term> terms,
+                                      const ranking_options& options, std::size_t k,
+                                      const strategy& how = {});
+
+}  // namespace quern::search_detail
