@@ -31,16 +31,21 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
                                            const std::vector<query_word>& query,
                                            const ranking_options& options, std::size_t k) {
     const double n = static_cast<double>(lengths.size()), total = static_cast<double>(words);
+    std::vector<double> collection_frequencies;
+    for (const auto& word : query) {
+        std::uint64_t occurrences = 0;
+        for (const auto& [_, frequency] : word.documents) occurrences += frequency;
+        collection_frequencies.push_back(static_cast<double>(occurrences));
+    }
     std::vector<scored_document> ranked;
     for (std::uint32_t d = 0; d < lengths.size(); ++d) {
         const double length = lengths[d];
         std::int64_t score = 0;
         bool holds_a_word = false;
-        for (const auto& [documents, count] : query) {
+        for (std::size_t w = 0; w < query.size(); ++w) {
+            const auto& [documents, count] = query[w];
             if (documents.empty() || count == 0) continue;
-            std::uint64_t occurrences = 0;
-            for (const auto& [_, frequency] : documents) occurrences += frequency;
-            const double cf = static_cast<double>(occurrences), df = static_cast<double>(documents.size());
+            const double cf = collection_frequencies[w], df = static_cast<double>(documents.size());
             const auto found = documents.find(d);
             const bool holds = found != documents.end();
             const double f = holds ? found->second : 0;
