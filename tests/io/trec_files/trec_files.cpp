@@ -155,35 +155,7 @@ TEST(read_run, refuses_what_is_no_run) {
     EXPECT_THAT(refused_run("1 Q0 d 1 \x1b[31m t\n"), HasSubstr("\"?[31m\""));
 }
 
-// Files that trec_eval is tested with, and what it prints for them.
-std::filesystem::path data_folder() {
-    const char* folder = std::getenv("QUERN_DATA");
-    return folder == nullptr ? "" : std::filesystem::path(folder) / "runs" / "trec_eval";
-}
-
-TEST(trec_eval_files, give_the_values_trec_eval_prints) {
-    const auto folder = data_folder();
-    if (!std::filesystem::exists(folder / "out.test.a"))
-        GTEST_SKIP() << "set QUERN_DATA to a folder of real data";
-    std::map<std::string, std::string> printed;  // measure -> mean, to four decimals
-    std::ifstream file(folder / "out.test.a");
-    for (std::string measure, topic, value; file >> measure >> topic >> value;) printed[measure] = value;
-    const auto mean =
-        evaluate(io::read_judgements(folder / "qrels.test", {}), io::read_run(folder / "results.test", {}))
-            .mean;
-    const auto rounded = [](double value) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.4f", value);
-        return std::string(text);
-    };
-    EXPECT_EQ(rounded(mean.map), printed.at("map"));
-    EXPECT_EQ(rounded(mean.ndcg_cut_10), printed.at("ndcg_cut_10"));
-    EXPECT_EQ(rounded(mean.P_10), printed.at("P_10"));
-    EXPECT_EQ(rounded(mean.recall_1000), printed.at("recall_1000"));
-    EXPECT_EQ(rounded(mean.recip_rank), printed.at("recip_rank"));
-}
-
-TEST(trec_eval_files, missing_file_is_a_usage_error) {
+TEST(read_run, missing_file_is_a_usage_error) {
     EXPECT_THROW(io::read_run("no such file", {}), usage_error);
 }
 
