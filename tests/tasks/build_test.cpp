@@ -96,9 +96,9 @@ TEST_F(Build, HoldsWhatWasRead) {
         "{\"id\":\"b\",\"title\":\"Third\",\"text\":\"A red car\",\"links\":[\"a\"]}\n");
     const build_result result = build(options, run_with(1));
     EXPECT_EQ(result.counts.documents, 3U);
-    EXPECT_EQ(result.words, 7U);
-    EXPECT_EQ(result.vocabulary, 5U);
-    EXPECT_EQ(result.postings, 6U);
+    EXPECT_EQ(result.words, 9U);
+    EXPECT_EQ(result.vocabulary, 7U);
+    EXPECT_EQ(result.postings, 8U);
     EXPECT_EQ(result.links, 3U);
     EXPECT_EQ(result.dangling_links, 1U);
     EXPECT_THAT(result.issues, IsEmpty());
@@ -110,11 +110,13 @@ TEST_F(Build, HoldsWhatWasRead) {
     EXPECT_EQ(store.text(0), "Red apples, red pears.");
     EXPECT_EQ(store.text(1), "");
     EXPECT_EQ(store.text(2), "A red car");
-    EXPECT_THAT(store.collection().document_lengths, ElementsAre(4U, 0U, 3U));
-    const auto red = store.dictionary().find("red");
-    ASSERT_TRUE(red);
-    EXPECT_EQ(store.postings(*red).document_frequency, 2U);
-    EXPECT_EQ(store.postings(*red).collection_frequency, 3U);
+    EXPECT_THAT(store.collection().document_lengths, ElementsAre(5U, 0U, 4U));
+    const posting_list red = store.words().find("red");
+    EXPECT_EQ(red.document_frequency, 2U);
+    EXPECT_EQ(red.collection_frequency, 3U);
+    EXPECT_EQ(store.words().find("first").document_frequency, 1U);
+    EXPECT_EQ(store.title_words().find("first").document_frequency, 1U);
+    EXPECT_EQ(store.title_words().find("red").document_frequency, 0U);
 
     const store_info info = read_store_info(options.store);
     const auto section = [&](std::string_view name) {
@@ -171,7 +173,7 @@ TEST_F(Build, RepeatedIdsAreRejectedWithTheirPlace) {
     const build_result result = build(options, run_with(2));
     EXPECT_EQ(result.counts.documents, 2U);
     EXPECT_EQ(result.counts.rejected, 1U);
-    EXPECT_FALSE(opened_store(options.store).dictionary().find("three"));
+    EXPECT_FALSE(opened_store(options.store).words().dictionary().find("three"));
 }
 
 TEST_F(Build, ErrorsBeyondTheLimitLeaveNothing) {

@@ -110,9 +110,14 @@ build_result build(const build_options& options, const context& run) {
     pieces.ids = {};
     clock.end_stage("links", links.links * sizeof(std::uint32_t));
 
-    const auto words =
-        run_parallel(run, [&] { return pieces.runs.merge(folder.temporary(), run, memory / 2); });
-    clock.end_stage("merge", pieces.runs.spilled_bytes());
+    const auto merge = [&](run_store& runs, const store_layout::word_index_names& names) {
+        return run_parallel(run, [&] { return runs.merge(folder.temporary(), names, run, memory / 2); });
+    };
+    const auto words = merge(pieces.words_of_all, store_layout::all_words);
+    const auto title_words = merge(pieces.words_of_titles, store_layout::title_words);
+    const std::uint64_t spilled =
+        pieces.words_of_all.spilled_bytes() + pieces.words_of_titles.spilled_bytes();
+    clock.end_stage("merge", spilled);
 
     store_info info;
     info.format_version = store_format_version;
@@ -124,8 +129,9 @@ build_result build(const build_options& options, const context& run) {
     info.postings = words.postings;
     info.links = links.links;
     info.sections = std::move(pieces.sections);
-    info.sections.insert(info.sections.end(), links.sections.begin(), links.sections.end());
-    info.sections.insert(info.sections.end(), words.sections.begin(), words.sections.end());
+    for (const std::vector<store_section>& part : {links.sections, words.sections, title_words.sections}) {
+        info.sections.insert(info.sections.end(), part.begin(), part.end());
+    }
     write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));
 
     result.counts = pieces.counts;
@@ -146,7 +152,7 @@ build_result build(const build_options& options, const context& run) {
                          {"redirects", pieces.counts.redirects},
                          {"rejected", pieces.counts.rejected},
                          {"damaged", pieces.counts.damaged},
-                         {"spilled_bytes", pieces.runs.spilled_bytes()},
+                         {"spilled_bytes", spilled},
                          {"store_bytes", result.store_bytes}};
     for (const auto& [reason, count] : pieces.counts.skipped) statistics.counts["skipped: " + reason] = count;
     statistics.threads = run.thread_count();

@@ -44,7 +44,7 @@ struct unit_in_work {
     io::parsed_unit parsed;
     std::vector<raw_text_block> full_blocks;
     std::vector<compressed_text_block> frames;
-    search_detail::sorted_run run;
+    search_detail::sorted_run words, title_words;
     std::vector<std::uint32_t> document_lengths;
     double parse_seconds = 0, analyse_seconds = 0, compress_seconds = 0;
 };
@@ -165,20 +165,27 @@ class collection_reader {
     unit_pointer index(unit_pointer unit) {
         stopwatch watch;
         text::analyzer& analyzer = analyzers_.local();
-        search_detail::inverter inverter;
+        search_detail::inverter all, titles;
         text::token_list words;
         for (const document& d : unit->parsed.documents) {
+            analyzer.analyze(d.title, words);
+            for (const text::token& t : words.tokens) {
+                all.add(words.word(t));
+                titles.add(words.word(t));
+            }
+            titles.end_document();
             if (d.verbatim) {
                 text::analyzer::take_lines(d.text, words);
             } else {
                 analyzer.analyze(d.text, words);
             }
-            for (const text::token& t : words.tokens) inverter.add(words.word(t));
-            unit->document_lengths.push_back(inverter.end_document());
+            for (const text::token& t : words.tokens) all.add(words.word(t));
+            unit->document_lengths.push_back(all.end_document());
             run_.check_stop();
         }
         unit->parsed.documents = {};
-        unit->run = inverter.finish();
+        unit->words = all.finish();
+        unit->title_words = titles.finish();
         unit->analyse_seconds = watch.seconds();
         watch = {};
         for (const raw_text_block& block : unit->full_blocks) unit->frames.push_back(compress(block));
@@ -192,7 +199,8 @@ class collection_reader {
         for (const compressed_text_block& frame : unit.frames) blocks_.append(frame);
         lengths_.append_values(std::span<const std::uint32_t>(unit.document_lengths));
         for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
-        pieces_.runs.append(std::move(unit.run));
+        pieces_.words_of_all.append(std::move(unit.words));
+        pieces_.words_of_titles.append(std::move(unit.title_words));
         pieces_.thread_seconds["parse"] += unit.parse_seconds;
         pieces_.thread_seconds["analyse"] += unit.analyse_seconds;
         pieces_.thread_seconds["compress"] += unit.compress_seconds;

@@ -22,11 +22,14 @@ namespace quern {
 /// Where the pieces of a collection go while it is read.
 struct collection_pieces {
     collection_pieces(const io::scratch_folder& scratch, std::uint64_t run_memory_bytes)
-        : links(scratch.path()), runs(scratch.file("runs"), run_memory_bytes) {}
+        : links(scratch.path()),
+          words_of_all(scratch.file("runs"), run_memory_bytes),
+          words_of_titles(scratch.file("title_runs"), run_memory_bytes / 8) {}
 
     id_table ids;
     link_collector links;
-    run_store runs;
+    run_store words_of_all;     ///< titles and texts
+    run_store words_of_titles;  ///< titles alone
 
     std::uint64_t documents = 0, words = 0;
     reading_counts counts;

@@ -21,12 +21,13 @@ using search_detail::word_range;
 /// The word sections, filled range by range.
 class word_sections {
   public:
-    explicit word_sections(const std::filesystem::path& store)
-        : store_(store),
-          document_frequencies_(store_layout::file_of(store, store_layout::document_frequencies)),
-          collection_frequencies_(store_layout::file_of(store, store_layout::collection_frequencies)),
-          posting_ends_(store_layout::file_of(store, store_layout::posting_ends)),
-          postings_(store_layout::file_of(store, store_layout::postings)) {}
+    word_sections(const std::filesystem::path& store, const store_layout::word_index_names& names)
+        : names_(names),
+          dictionary_(store_layout::file_of(store, names.dictionary)),
+          document_frequencies_(store_layout::file_of(store, names.document_frequencies)),
+          collection_frequencies_(store_layout::file_of(store, names.collection_frequencies)),
+          posting_ends_(store_layout::file_of(store, names.posting_ends)),
+          postings_(store_layout::file_of(store, names.postings)) {}
 
     void append(const merged_range& range) {
         const std::uint64_t before = postings_.size();
@@ -46,24 +47,23 @@ class word_sections {
         run_store::outcome result;
         result.vocabulary = words_.size();
         result.postings = count_;
-        io::section_writer dictionary(store_layout::file_of(store_, store_layout::dictionary));
-        dictionary.append(words_.finish());
+        dictionary_.append(words_.finish());
         const auto close = [&](std::string_view name, io::section_writer& section) {
             const auto summary = section.finish();
             result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
         };
-        close(store_layout::dictionary, dictionary);
-        close(store_layout::document_frequencies, document_frequencies_);
-        close(store_layout::collection_frequencies, collection_frequencies_);
-        close(store_layout::posting_ends, posting_ends_);
-        close(store_layout::postings, postings_);
+        close(names_.dictionary, dictionary_);
+        close(names_.document_frequencies, document_frequencies_);
+        close(names_.collection_frequencies, collection_frequencies_);
+        close(names_.posting_ends, posting_ends_);
+        close(names_.postings, postings_);
         return result;
     }
 
   private:
-    std::filesystem::path store_;
+    const store_layout::word_index_names& names_;
     text::dictionary_builder words_;
-    io::section_writer document_frequencies_, collection_frequencies_, posting_ends_, postings_;
+    io::section_writer dictionary_, document_frequencies_, collection_frequencies_, posting_ends_, postings_;
     std::uint64_t count_ = 0;
 };
 
@@ -96,7 +96,8 @@ void run_store::spill(sorted_run& run) {
     spilled_ += run.size;
 }
 
-run_store::outcome run_store::merge(const std::filesystem::path& store, const context& run,
+run_store::outcome run_store::merge(const std::filesystem::path& store,
+                                    const store_layout::word_index_names& names, const context& run,
                                     std::uint64_t memory_bytes) {
     if (file_) file_->flush();
     const std::size_t in_flight = run.thread_count() + 2;
@@ -108,7 +109,7 @@ run_store::outcome run_store::merge(const std::filesystem::path& store, const co
     const std::size_t buffer_bytes = std::clamp<std::size_t>(
         memory_bytes / 2 / in_flight / std::max<std::size_t>(1, runs_.size()), 4 << 10, 1 << 20);
 
-    word_sections sections(store);
+    word_sections sections(store, names);
     std::size_t next = 0;
     using range_pointer = std::shared_ptr<merged_range>;
     tbb::parallel_pipeline(

@@ -27,9 +27,10 @@ class run_store {
         std::uint64_t vocabulary = 0, postings = 0;
         std::vector<store_section> sections;
     };
-    /// Writes dictionary, frequencies and postings. Ranges of words are merged by all threads, each holding
+    /// Writes the sections `names`: dictionary, frequencies and postings. Ranges of words are merged by all threads, each holding
     /// at most about `memory_bytes` / (threads + 2).
-    outcome merge(const std::filesystem::path& store, const context& run, std::uint64_t memory_bytes);
+    outcome merge(const std::filesystem::path& store, const store_layout::word_index_names& names,
+                  const context& run, std::uint64_t memory_bytes);
     std::uint64_t spilled_bytes() const { return spilled_; }
 
   private:

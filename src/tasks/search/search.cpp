@@ -56,8 +56,8 @@ analysed_query search_engine::state::analyse(std::string_view query) const {
     for (std::size_t i = 0, next; i < words.size(); i = next) {
         next = i + 1;
         while (next < words.size() && words[next] == words[i]) ++next;
-        if (const auto id = store.dictionary().find(words[i])) {
-            result.terms.push_back({store.postings(*id), static_cast<std::uint32_t>(next - i)});
+        if (const auto id = store.words().dictionary().find(words[i])) {
+            result.terms.push_back({store.words().postings(*id), static_cast<std::uint32_t>(next - i)});
             result.words.push_back(words[i]);
         } else {
             result.unknown.push_back(words[i]);

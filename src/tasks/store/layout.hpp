@@ -25,12 +25,21 @@ inline constexpr std::string_view text_blocks = "text_blocks";  // text_block[B]
 inline constexpr std::string_view texts = "texts";              // B zstd frames
 inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
 inline constexpr std::string_view links = "links";              // u32: the documents pointed to, in order
-inline constexpr std::string_view dictionary = "dictionary";    // text/dictionary.hpp
-inline constexpr std::string_view document_frequencies = "document_frequencies";      // u32[V]
-inline constexpr std::string_view collection_frequencies = "collection_frequencies";  // u64[V]
-inline constexpr std::string_view posting_ends =
-    "posting_ends";                                       // u64[V]: bytes of postings up to each word's end
-inline constexpr std::string_view postings = "postings";  // ops/search/postings.hpp
+
+/// The sections that lead from a word to its documents: of all words of the documents, titles included, and of the
+/// words in titles alone.
+struct word_index_names {
+    std::string_view dictionary;              // text/dictionary.hpp
+    std::string_view document_frequencies;    // u32[V]
+    std::string_view collection_frequencies;  // u64[V]
+    std::string_view posting_ends;            // u64[V]: bytes of postings up to each word's end
+    std::string_view postings;                // ops/search/postings.hpp
+};
+inline constexpr word_index_names all_words = {"dictionary", "document_frequencies", "collection_frequencies",
+                                               "posting_ends", "postings"};
+inline constexpr word_index_names title_words = {"title_dictionary", "title_document_frequencies",
+                                                 "title_collection_frequencies", "title_posting_ends",
+                                                 "title_postings"};
 
 /// Texts are compressed in blocks: whole documents, closed at 64 KiB, so that a block is a function of the
 /// collection alone.

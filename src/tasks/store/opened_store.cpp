@@ -13,26 +13,21 @@
 namespace quern {
 namespace layout = store_layout;
 
-opened_store::opened_store(std::filesystem::path path)
-    : path_(std::move(path)), info_(read_store_info(path_)) {
-    const auto open = [this](std::string_view name) { return layout::open_section(path_, info_, name); };
-    ids_ = open(layout::ids);
-    titles_ = open(layout::titles);
-    lengths_section_ = open(layout::document_lengths);
-    text_ends_ = open(layout::text_ends);
-    text_blocks_ = open(layout::text_blocks);
-    texts_ = open(layout::texts);
-    dictionary_section_ = open(layout::dictionary);
-    document_frequencies_ = open(layout::document_frequencies);
-    collection_frequencies_ = open(layout::collection_frequencies);
-    posting_ends_ = open(layout::posting_ends);
-    postings_ = open(layout::postings);
-    lengths_ = lengths_section_.values<std::uint32_t>(0, info_.documents);
-    dictionary_ = text::dictionary_view::open(dictionary_section_.all());
-    if (!dictionary_ || dictionary_->size() != info_.vocabulary) dictionary_section_.fail("is no dictionary");
+word_index::word_index(const std::filesystem::path& store, const store_info& info,
+                       const layout::word_index_names& names)
+    : dictionary_(layout::open_section(store, info, names.dictionary)),
+      document_frequencies_(layout::open_section(store, info, names.document_frequencies)),
+      collection_frequencies_(layout::open_section(store, info, names.collection_frequencies)),
+      posting_ends_(layout::open_section(store, info, names.posting_ends)),
+      postings_(layout::open_section(store, info, names.postings)),
+      words_(text::dictionary_view::open(dictionary_.all())) {
+    if (!words_) dictionary_.fail("is no dictionary");
+    if (posting_ends_.size() != words_->size() * sizeof(std::uint64_t)) {
+        posting_ends_.fail("does not fit the dictionary");
+    }
 }
 
-posting_list opened_store::postings(std::uint32_t word) const {
+posting_list word_index::postings(std::uint32_t word) const {
     const auto end = posting_ends_.value<std::uint64_t>(std::uint64_t{word} * 8);
     const auto begin = word == 0 ? 0 : posting_ends_.value<std::uint64_t>((std::uint64_t{word} - 1) * 8);
     if (begin > end) posting_ends_.fail("is out of order");
@@ -41,6 +36,26 @@ posting_list opened_store::postings(std::uint32_t word) const {
     list.document_frequency = document_frequencies_.value<std::uint32_t>(std::uint64_t{word} * 4);
     list.collection_frequency = collection_frequencies_.value<std::uint64_t>(std::uint64_t{word} * 8);
     return list;
+}
+
+posting_list word_index::find(std::string_view word) const {
+    const auto id = words_->find(word);
+    return id ? postings(*id) : posting_list{};
+}
+
+opened_store::opened_store(std::filesystem::path path)
+    : path_(std::move(path)),
+      info_(read_store_info(path_)),
+      words_(path_, info_, layout::all_words),
+      title_words_(path_, info_, layout::title_words) {
+    const auto open = [this](std::string_view name) { return layout::open_section(path_, info_, name); };
+    ids_ = open(layout::ids);
+    titles_ = open(layout::titles);
+    lengths_section_ = open(layout::document_lengths);
+    text_ends_ = open(layout::text_ends);
+    text_blocks_ = open(layout::text_blocks);
+    texts_ = open(layout::texts);
+    lengths_ = lengths_section_.values<std::uint32_t>(0, info_.documents);
 }
 
 std::string_view opened_store::id(std::uint32_t document) const {

@@ -11,9 +11,25 @@
 #include "io/store/section.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/store/layout.hpp"
 #include "text/dictionary.hpp"
 
 namespace quern {
+
+/// From a word to the documents that hold it.
+class word_index {
+  public:
+    word_index(const std::filesystem::path& store, const store_info& info,
+               const store_layout::word_index_names& names);
+    const text::dictionary_view& dictionary() const { return *words_; }
+    posting_list postings(std::uint32_t word) const;
+    /// The documents of a word; an empty list where there are none.
+    posting_list find(std::string_view word) const;
+
+  private:
+    io::section_view dictionary_, document_frequencies_, collection_frequencies_, posting_ends_, postings_;
+    std::optional<text::dictionary_view> words_;
+};
 
 /// Thread-safe once opened. Every member throws damaged_store, naming the section, where bytes are damaged.
 class opened_store {
@@ -23,8 +39,8 @@ class opened_store {
     const store_info& info() const { return info_; }
     const std::filesystem::path& path() const { return path_; }
     collection_view collection() const { return {lengths_, info_.words}; }
-    const text::dictionary_view& dictionary() const { return *dictionary_; }
-    posting_list postings(std::uint32_t word) const;
+    const word_index& words() const { return words_; }              ///< of titles and texts
+    const word_index& title_words() const { return title_words_; }  ///< of titles alone
     std::string_view id(std::uint32_t document) const;
     std::string_view title(std::uint32_t document) const;
     /// The document's text, decompressed. Cost: its block, 64 KiB or the document.
@@ -34,10 +50,8 @@ class opened_store {
     std::filesystem::path path_;
     store_info info_;
     io::section_view ids_, titles_, lengths_section_, text_ends_, text_blocks_, texts_;
-    io::section_view dictionary_section_, document_frequencies_, collection_frequencies_, posting_ends_,
-        postings_;
     std::span<const std::uint32_t> lengths_;
-    std::optional<text::dictionary_view> dictionary_;
+    word_index words_, title_words_;
 };
 
 }  // namespace quern
