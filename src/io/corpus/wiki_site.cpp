@@ -68,7 +68,7 @@ bool normalise(std::string_view text, std::string& out) {
         }
         if (is_direction_mark(c)) continue;
         anchor = anchor || c == '#';
-        if (!is_title_character(c) && (!anchor || c == '\n')) return false;
+        if (!is_title_character(c) && (!anchor || c < 0x20)) return false;
         if (space && !out.empty()) out += ' ';
         space = false;
         out.append(text.substr(begin, i - begin));

@@ -54,13 +54,13 @@ class wikipedia_unit final : public corpus_unit {
         parsed_unit out;
         wiki_page_parser parser;
         wiki_page page;
-        clean_text clean;
+        cleaning scratch;
         for (const unit_piece& piece : pieces_) {
             if (piece.is_page) {
                 const std::string_view xml =
                     std::string_view(xml_).substr(piece.begin, piece.end - piece.begin);
                 const page_result result = parser.parse(xml, piece.complete, page);
-                take_page(piece, xml, result, page, clean, out);
+                take_page(piece, xml, result, page, scratch, out);
             } else {
                 add(piece.issue, out);
             }
@@ -69,6 +69,12 @@ class wikipedia_unit final : public corpus_unit {
     }
 
   private:
+    /// Memory that serves one page after the other.
+    struct cleaning {
+        clean_text clean;
+        std::string raw;
+    };
+
     static void add(input_issue issue, parsed_unit& out) {
         ++(issue.rejected ? out.counts.rejected : out.counts.damaged);
         out.issues.push_back(std::move(issue));
@@ -86,7 +92,7 @@ class wikipedia_unit final : public corpus_unit {
 
     /// What becomes of a page: skipped by rule, rejected, a redirect, or a document.
     void take_page(const unit_piece& piece, std::string_view xml, const page_result& result, wiki_page& page,
-                   clean_text& clean, parsed_unit& out) const {
+                   cleaning& scratch, parsed_unit& out) const {
         const std::string id = id_of_title(page.title);
         const bool lost = result.state == page_state::hopeless || id.empty();
         if (lost || result.state != page_state::whole) {
@@ -109,14 +115,14 @@ class wikipedia_unit final : public corpus_unit {
             out.redirects.push_back({id, std::move(*target)});
             return;
         }
-        clean_wikitext(page.text, *site_, clean);
+        clean_wikitext(page.text, *site_, scratch.clean, scratch.raw);
         ++out.counts.documents;
         std::replace(page.title.begin(), page.title.end(), '\n', ' ');
         document article;
         article.id = id;
         article.title = std::move(page.title);
-        article.text = std::move(clean.text);
-        article.links = std::move(clean.links);
+        article.text = scratch.clean.text;  // copied: exactly as large as needed
+        article.links = std::move(scratch.clean.links);
         article.path = path_;
         article.line = piece.line;
         out.documents.push_back(std::move(article));

@@ -85,6 +85,16 @@ std::size_t xml_reference(std::string_view text, bool& character) {
 
 }  // namespace
 
+void wiki_page::clear() {
+    title.clear();
+    space.reset();
+    is_redirect = false;
+    redirect_title.clear();
+    model.clear();
+    text.clear();
+    text_begun = false;
+}
+
 struct wiki_page_parser::state {
     parser_handle parser;
     wiki_page* page = nullptr;
@@ -163,7 +173,7 @@ struct wiki_page_parser::state {
     }
 
     void begin(wiki_page& target) {
-        target = wiki_page();
+        target.clear();
         page = &target;
         sink = nullptr;
         space_text.clear();

@@ -21,6 +21,9 @@ struct wiki_page {
     std::string model;           ///< empty where nothing is said: wikitext
     std::string text;
     bool text_begun = false;
+
+    /// Forgets all but the memory.
+    void clear();
 };
 
 enum class page_state {

@@ -25,7 +25,6 @@ class tidying {
             one_line();
             if (at_ < raw_.size()) ++at_;  // the line end
         }
-        text_.shrink_to_fit();
     }
 
   private:
@@ -157,11 +156,10 @@ class tidying {
 
 }  // namespace
 
-void clean_wikitext(std::string_view wikitext, const wiki_site& site, clean_text& out) {
+void clean_wikitext(std::string_view wikitext, const wiki_site& site, clean_text& out, std::string& scratch) {
     out.links.clear();
-    std::string raw;
-    wikitext_scan(wikitext, site, raw, out.links).run();
-    tidying(raw, out.text).run();
+    wikitext_scan(wikitext, site, scratch, out.links).run();
+    tidying(scratch, out.text).run();
 }
 
 }  // namespace quern::io

@@ -26,6 +26,13 @@ struct clean_text {
 /// Unbalanced: "{{", "[[" and unknown tags are text; a table without an end reaches to the next heading; a
 /// file without an end, to the end of its line; <ref>, <math>, … and comments without an end, to the
 /// paragraph's end.
-void clean_wikitext(std::string_view wikitext, const wiki_site& site, clean_text& out);
+///
+/// Over many texts, reuse `out` and `scratch`: they keep their memory.
+void clean_wikitext(std::string_view wikitext, const wiki_site& site, clean_text& out, std::string& scratch);
+
+inline void clean_wikitext(std::string_view wikitext, const wiki_site& site, clean_text& out) {
+    std::string scratch;
+    clean_wikitext(wikitext, site, out, scratch);
+}
 
 }  // namespace quern::io

@@ -263,9 +263,11 @@ void wikitext_scan::open_external(std::size_t scheme) {
 void wikitext_scan::skip_url() {
     frame& f = open_.back();
     if (f.has_label) return;
+    const auto ends = [](char c) {
+        return static_cast<unsigned char>(c) <= ' ' || std::string_view("[]<>").find(c) != npos;
+    };
     const std::size_t begin = at_;
-    while (at_ < source_.size() && std::string_view(" \t\n[]<>").find(source_[at_]) == npos && !starts("{{"))
-        ++at_;
+    while (at_ < source_.size() && !ends(source_[at_]) && !starts("{{")) ++at_;
     out_.append(source_, begin, at_ - begin);
     if (at_ < source_.size() && source_[at_] != '\n' && source_[at_] != ']' && source_[at_] != '{') {
         f.has_label = true;
