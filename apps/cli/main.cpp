@@ -18,6 +18,8 @@ namespace {
 
 constexpr command commands[] = {
     {"build", "turn a raw collection into a store", run_build},
+    {"search", "find documents by words, in a store or straight in a corpus", run_search},
+    {"evaluate", "measure a run against judgements", run_evaluate},
     {"info", "show what a store holds", run_info},
     {"verify", "check every checksum of a store", run_verify},
     {"doctor", "show what Quern sees of this machine", run_doctor},

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "quern/base/error.hpp"
+#include "signals.hpp"
 
 namespace quern::cli {
 namespace {
@@ -57,6 +58,8 @@ void output::flush() {
             throw closed_pipe{};
         } else if (errno != EINTR) {
             throw io_error("standard output", "cannot write", errno);
+        } else if (const int signal = stop_signal().load(); signal != 0) {
+            throw interrupted(signal);  // the reader may never read on
         }
     }
     buffer_.clear();

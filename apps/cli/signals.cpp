@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <string_view>
 #include <thread>
 
 namespace quern::cli {
@@ -25,6 +26,8 @@ void watch() {
     while (sem_wait(&watchdog_wakes) != 0) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    constexpr std::string_view message = "quern: interrupted; temporary files are removed by the next run\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
     _exit(128 + signal_seen.load());
 }
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// quern search
+#include "quern/tasks/search.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+
+#include "commands.hpp"
+#include "quern/base/error.hpp"
+#include "session.hpp"
+#include "values.hpp"
+
+namespace quern::cli {
+namespace {
+
+struct search_request {
+    common_options common;
+    search_options search;
+    build_options corpus;
+    text_choice text;
+    std::string path, topics, run_file;
+    std::vector<std::string> words;
+    std::optional<std::size_t> k;
+};
+
+void declare(command_line& line, search_request& request) {
+    line.argument(
+        "STORE|CORPUS",
+        "A store, or a corpus as for quern build: its store is built once and kept in the "
+        "cache folder ($QUERN_CACHE, else $XDG_CACHE_HOME/quern, else ~/.cache/quern) as long as the files "
+        "stay the same.",
+        request.path);
+    line.arguments("QUERY",
+                   "Words; several arguments are one query. Without any, queries are read from standard "
+                   "input, one a line, and the results begin with a column query, numbered from 0.",
+                   request.words, false);
+    line.section("Search options");
+    line.option("-k", "N", "Results per query; all for the complete ranking.", "10; 1000 with --topics",
+                [&](const std::string& value) {
+                    request.k = value == "all"
+                                    ? std::numeric_limits<std::size_t>::max()
+                                    : parse_integer(value, 1, std::numeric_limits<std::size_t>::max());
+                });
+    ranking_options& ranking = request.search.ranking;
+    line.option("--model", "MODEL",
+                "bm25, ql (query likelihood, Jelinek-Mercer) or dirichlet (query likelihood, "
+                "Dirichlet).",
+                "bm25", [&](const std::string& value) {
+                    ranking.model =
+                        parse_choice<ranking_model>(value, {{"bm25", ranking_model::bm25},
+                                                            {"ql", ranking_model::ql},
+                                                            {"dirichlet", ranking_model::dirichlet}});
+                });
+    const auto number = [&](const char* name, const char* help, double& target) {
+        line.option(name, "X", help, shortest(target),
+                    [&](const std::string& value) { target = parse_number(value); });
+    };
+    number("--k1", "bm25: how soon more occurrences of a word stop to count; 0 or more.", ranking.k1);
+    number("--b", "bm25: how much long documents are held back; 0 to 1.", ranking.b);
+    number("--mu", "dirichlet: words of the collection mixed into each document; above 0.", ranking.mu);
+    number("--lambda", "ql: weight of the document against the collection; above 0, below 1.",
+           ranking.lambda);
+    line.option("--topics", "FILE",
+                "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
+                "Writes a TREC run.",
+                "", [&](const std::string& value) { request.topics = value; });
+    line.option("--run", "FILE", "Where the TREC run goes (topic Q0 id rank score quern).", "--output",
+                [&](const std::string& value) { request.run_file = value; });
+    line.section("Options for a corpus");
+    declare_corpus(line, request.corpus);
+    declare_text(line, request.text);
+    declare_common(line, request.common);
+    line.example("quern search wiki \"theory of relativity\"",
+                 "The ten best documents of a store, as a table.");
+    line.example("quern search ~/notes garden -k 3 --format jsonl",
+                 "A folder, indexed on the fly and remembered.");
+    line.example("quern search wiki --topics topics.tsv --run bm25.run --k1 1.2 --b 0.75",
+                 "A run for quern evaluate or trec_eval.");
+}
+
+/// The environment is read here, in the program, and nowhere in the library.
+std::filesystem::path cache_folder() {
+    const auto variable = [](const char* name) {
+        const char* value = std::getenv(name);
+        return std::filesystem::path(value == nullptr ? "" : value);
+    };
+    if (auto own = variable("QUERN_CACHE"); !own.empty()) return own;
+    // The XDG specification asks to ignore a relative path.
+    if (auto shared = variable("XDG_CACHE_HOME"); shared.is_absolute()) return shared / "quern";
+    if (auto home = variable("HOME"); !home.empty()) return home / ".cache" / "quern";
+    throw usage_error("no cache folder for the corpus's store: set QUERN_CACHE, or quern build it");
+}
+
+std::filesystem::path store_for(search_request& request, session& run) {
+    if (is_store(request.path)) return request.path;
+    request.corpus.inputs = {request.path};
+    request.corpus.text = request.text.over({});
+    auto store = run.stage("corpus", [&] { return cached_store(request.corpus, cache_folder(), run.run); });
+    run.messages.finish();
+    return store;
+}
+
+/// What must be said of an answer beside its hits.
+void tell(const search_answer& answer, std::string_view query, console& messages) {
+    const std::string unknown = fmt::format("{}", fmt::join(answer.unknown_words, ", "));
+    if (answer.empty_query) {
+        messages.error(fmt::format("nothing found: '{}' holds no word", query));
+    } else if (answer.hits.empty()) {
+        messages.error(unknown.empty() ? fmt::format("nothing found for '{}'", query)
+                                       : fmt::format("nothing found: no document holds {}", unknown));
+    } else if (!unknown.empty()) {
+        messages.info(fmt::format("no document holds {}", unknown));
+    }
+}
+
+void write_hits(row_writer& rows, const search_answer& answer, std::optional<cell> first) {
+    std::vector<cell> cells;
+    for (const search_hit& hit : answer.hits) {
+        cells.clear();
+        if (first) cells.push_back(*first);
+        cells.insert(cells.end(), {static_cast<std::uint64_t>(hit.rank), std::string_view(hit.id), hit.score,
+                                   std::string_view(hit.title), std::string_view(hit.snippet)});
+        rows.row(cells);
+    }
+}
+
+const std::vector<std::string> hit_columns{"rank", "id", "score", "title", "snippet"};
+
+std::vector<std::string> with_first(const char* name) {
+    std::vector<std::string> columns = hit_columns;
+    columns.insert(columns.begin(), name);
+    return columns;
+}
+
+std::uint64_t answer_one(const search_engine& engine, const search_request& request, session& run,
+                         output& to) {
+    const std::string query = fmt::format("{}", fmt::join(request.words, " "));
+    const auto answer = run.stage("search", [&] { return engine.search(query, request.search); });
+    auto rows = run.rows(to, hit_columns);
+    write_hits(rows, answer, {});
+    rows.finish();
+    tell(answer, query, run.messages);
+    run.statistics.counts["queries"] = 1;
+    return answer.hits.size();
+}
+
+/// Answers each line as it comes, so that a person or a program can hold a conversation.
+std::uint64_t answer_lines(const search_engine& engine, const search_request& request, session& run,
+                           output& to) {
+    const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
+    auto rows = run.rows(to, with_first("query"));
+    std::uint64_t hits = 0;
+    std::uint64_t number = 0;
+    run.stage("search", [&] {
+        for (std::string query;; ++number) {
+            if (person) std::cerr << "query> " << std::flush;
+            if (!std::getline(std::cin, query)) break;
+            run.run.check_stop();
+            const auto answer = engine.search(query, request.search);
+            write_hits(rows, answer, cell(number));
+            rows.finish();
+            to.flush();
+            tell(answer, query, run.messages);
+            hits += answer.hits.size();
+        }
+        run.run.check_stop();
+        if (std::cin.bad()) throw io_error("standard input", "cannot read", errno);
+    });
+    if (person) std::cerr << '\n';
+    run.statistics.counts["queries"] = number;
+    return hits;
+}
+
+std::uint64_t answer_topics(const search_engine& engine, search_request& request, session& run, output& to) {
+    const auto topics = run.stage("topics", [&] { return read_topics(request.topics, run.run); });
+    const bool as_run = !request.run_file.empty() || !request.common.format;
+    request.search.snippets = !as_run;
+    const auto answers = run.stage("search", [&] { return engine.search(topics, request.search, run.run); });
+    run.messages.finish();
+    auto rows = run.rows(to, with_first("topic"));
+    std::uint64_t hits = 0;
+    std::string text;
+    for (std::size_t i = 0; i < topics.size(); ++i) {
+        const search_answer& answer = answers[i];
+        hits += answer.hits.size();
+        if (answer.hits.empty()) run.messages.warning(fmt::format("topic {}: nothing found", topics[i].id));
+        if (!as_run) {
+            write_hits(rows, answer, cell(std::string_view(topics[i].id)));
+            continue;
+        }
+        text.clear();
+        for (const search_hit& hit : answer.hits)
+            append_run_line(text, topics[i].id, hit.id, hit.rank, hit.score);
+        to.write(text);
+    }
+    rows.finish();
+    run.statistics.counts["queries"] = topics.size();
+    return hits;
+}
+
+}  // namespace
+
+int run_search(const command& self, const std::vector<std::string>& arguments) {
+    search_request request;
+    command_line line(
+        self, "STORE|CORPUS [QUERY]... [OPTION]...",
+        "Ranks the documents that hold at least one word of the query: exact scores, best first, equal "
+        "scores in the order of the collection, any number of results. Writes rank, id, score, title "
+        "and snippet; with --topics a TREC run, or, with --format, rows that begin with the topic.");
+    declare(line, request);
+    line.parse(arguments);
+    if (!request.run_file.empty() && request.topics.empty()) throw usage_error("--run needs --topics");
+    if (!request.topics.empty() && !request.words.empty())
+        throw usage_error("a query and --topics exclude each other");
+    if (!request.run_file.empty() && !request.common.output.empty()) {
+        throw usage_error("--run and --output name the same thing; give one of them");
+    }
+
+    session run(self, request.common);
+    run.choose_device("search");
+    request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
+    const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
+    std::vector<std::filesystem::path> inputs{request.path};
+    if (!request.topics.empty()) inputs.emplace_back(request.topics);
+    output to = run.open_output(destination, inputs);  // refused before the work, not after it
+
+    const bool from_store = is_store(request.path);
+    const auto engine = run.stage(
+        "open", [&, store = store_for(request, run)] { return search_engine::open(store, run.run); });
+    if (from_store && request.text.any()) request.search.text = request.text.over(engine.text());
+
+    const std::uint64_t hits = !request.topics.empty()  ? answer_topics(engine, request, run, to)
+                               : !request.words.empty() ? answer_one(engine, request, run, to)
+                                                        : answer_lines(engine, request, run, to);
+    run.stage("write", [&] { to.commit(); });
+    run.statistics.counts["documents"] = engine.documents();
+    run.statistics.counts["hits"] = hits;
+    run.write_statistics();
+    return hits == 0 ? 1 : 0;
+}
+
+}  // namespace quern::cli

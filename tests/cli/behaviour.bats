@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2059,SC2154 # bash -c expands its own text; common and bats set $data, $stderr
+# How the program behaves around its results: pipes, interruptions, full disks, determinism, records.
+load common
+
+same_store() { diff -r --exclude stats.json "$1" "$2"; }
+
+@test "a closed pipe ends quietly with 0" {
+    endless_corpus | head -n 20000 >large.jsonl
+    build large.jsonl store
+    # More than a pipe holds, to a reader that takes one line.
+    run --separate-stderr bash -c '"$QUERN" search store word of document -k all --quiet | head -n 1 >/dev/null; exit "${PIPESTATUS[0]}"'
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+}
+
+# interrupted SIGNAL CODE: a build from an endless pipe, stopped after a second, is gone within two.
+interrupted() {
+    mkdir out scratch
+    mkfifo pipe
+    endless_corpus >pipe 2>/dev/null &
+    local writer=$!
+    "$QUERN" build - -o out/store --tmp scratch --memory 256M <pipe 2>said &
+    local program=$!
+    sleep 1
+    local begin=${EPOCHREALTIME/[.,]/}
+    kill -"$1" "$program"
+    local status=0
+    wait "$program" || status=$?
+    local taken=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+    kill "$writer" 2>/dev/null || true
+    echo "exit code $status after $taken ms; said: $(cat said)"
+    [ "$status" -eq "$2" ]
+    [ "$taken" -lt 2200 ]
+    grep -q "interrupted" said
+    nothing_left out
+    nothing_left scratch
+}
+
+@test "Ctrl-C: 130 within two seconds, nothing left" { interrupted INT 130; }
+@test "SIGTERM: 143 within two seconds, nothing left" { interrupted TERM 143; }
+
+@test "Ctrl-C while nothing comes from the pipe: 130 within two seconds" {
+    mkdir out
+    mkfifo pipe
+    sleep 60 >pipe 3>&- &
+    local writer=$!
+    "$QUERN" build - -o out/store <pipe 2>/dev/null 3>&- &
+    local program=$!
+    sleep 0.5
+    local begin=${EPOCHREALTIME/[.,]/} status=0
+    kill -INT "$program"
+    wait "$program" || status=$?
+    local taken=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+    kill "$writer"
+    echo "exit code $status after $taken ms"
+    [ "$status" -eq 130 ]
+    [ "$taken" -lt 2200 ]
+    [ ! -e out/store ]
+    # What such an end leaves is known for what it is, and removed by the next run.
+    build "$data/corpus.jsonl" out/store
+    [ "$(ls -A out)" = store ]
+}
+
+@test "the second Ctrl-C ends at once" {
+    mkdir out
+    mkfifo pipe
+    sleep 60 >pipe 3>&- &
+    local writer=$!
+    "$QUERN" build - -o out/store <pipe 2>/dev/null 3>&- &
+    local program=$!
+    sleep 0.5
+    local begin=${EPOCHREALTIME/[.,]/} status=0
+    kill -INT "$program"
+    sleep 0.1
+    kill -INT "$program" || true
+    wait "$program" || status=$?
+    local taken=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+    kill "$writer"
+    [ "$status" -eq 130 ]
+    [ "$taken" -lt 1000 ]
+    [ ! -e out/store ]
+}
+
+@test "interrupting a rebuild leaves the old store" {
+    build "$data/corpus.jsonl" store
+    cp -r store before
+    mkfifo pipe
+    endless_corpus >pipe 2>/dev/null &
+    local writer=$!
+    "$QUERN" build - -o store --force <pipe 2>/dev/null &
+    local program=$! status=0
+    sleep 0.7
+    kill -TERM "$program"
+    wait "$program" || status=$?
+    kill "$writer" 2>/dev/null || true
+    [ "$status" -eq 143 ]
+    diff -r before store
+}
+
+@test "a full disk: 4, by name, and nothing half-written" {
+    endless_corpus | head -n 100000 >large.jsonl
+    mkdir full
+    mount -t tmpfs -o size=1m tmpfs full 2>/dev/null || skip "needs the right to mount"
+    run --separate-stderr quern build large.jsonl -o full/store
+    left=$(ls -A full)
+    umount full
+    echo "exit code $status; said: $stderr; left: $left"
+    [ "$status" -eq 4 ]
+    says "No space left on device"
+    [ -z "$left" ]
+}
+
+@test "the same bytes for every number of threads and every memory budget" {
+    endless_corpus | head -n 30000 >large.jsonl
+    build large.jsonl one --threads 1
+    build large.jsonl two --threads 2
+    same_store one two
+    build large.jsonl many --threads 7 --memory 4G
+    same_store one many
+    build large.jsonl small --threads 2 --memory 48M
+    same_store one small
+    quern search one word17 document --quiet -k all >first
+    quern search small word17 document --quiet -k all --threads 1 | cmp - first
+}
+
+@test "the same bytes wherever the corpus lies" {
+    mkdir -p elsewhere/deeper
+    cp -r "$data/garden" elsewhere/deeper/garden
+    build "$data/garden" one
+    (cd elsewhere && build deeper/garden ../two)
+    same_store one two
+}
+
+@test "a memory budget holds" {
+    if grep -q -e __asan_init -e __tsan_init "$QUERN"; then skip "sanitizers need memory of their own"; fi
+    endless_corpus | head -n 1500000 >large.jsonl
+    quern build large.jsonl -o store --quiet --memory 256M --stats stats.json
+    peak=$(json stats.json "d['peak_memory_bytes']")
+    echo "peak $peak"
+    [ "$peak" -le $((256 << 20)) ]
+}
+
+@test "--stats records the run" {
+    quern build "$data/corpus.jsonl" -o store --quiet --stats build.json --threads 2
+    [ "$(json build.json 'sorted(d)')" = \
+        "['counts', 'device', 'device_reason', 'peak_memory_bytes', 'seconds', 'stages', 'threads']" ]
+    [ "$(json build.json "d['counts']['documents'], d['counts']['vocabulary'] > 20, d['threads'], d['device']")" = \
+        "(6, True, 2, 'cpu')" ]
+    [ "$(json build.json "all(s['seconds'] >= 0 and s['name'] for s in d['stages']) and len(d['stages']) > 2")" = True ]
+    quern search store apple --quiet --stats search.json --device cpu
+    [ "$(json search.json "d['counts']['hits'], d['device_reason']")" = "(3, 'asked for with --device')" ]
+    quern search store pear --quiet --stats search.json # a record is replaced
+    [ "$(json search.json "d['counts']['hits']")" -eq 1 ]
+    quern search store --topics "$data/topics.tsv" --run out.run --quiet --stats topics.json
+    [ "$(json topics.json "d['counts']['queries']")" -eq 3 ]
+    quern evaluate "$data/qrels.txt" out.run --quiet --stats evaluate.json
+    [ "$(json evaluate.json "d['counts']['topics']")" -eq 2 ]
+    quern verify store --stats verify.json
+    [ "$(json verify.json "d['stages'][0]['bytes'] > 1000")" = True ]
+}
+
+@test "auto says which device it took and why, unless quiet" {
+    ends_with 0 quern build "$data/corpus.jsonl" -o store
+    [[ $stderr == *"device cpu: build runs on cpu only"* ]]
+    ends_with 0 quern search store apple --device cpu
+    [ -z "$stderr" ]
+    ends_with 0 quern search store apple --quiet
+    [ -z "$stderr" ]
+}
+
+@test "--progress json: one object a line, in order, to the end" {
+    endless_corpus | head -n 50000 >large.jsonl
+    quern build large.jsonl -o store --quiet --progress json 2>lines
+    python3 - "$(wc -c <large.jsonl)" <<'END'
+import json, sys
+stages = []
+last = {}
+for line in open("lines"):
+    d = json.loads(line)
+    assert {"stage", "done", "total", "unit", "seconds"} <= set(d), d
+    if d["stage"] not in stages: stages.append(d["stage"])
+    assert stages[-1] == d["stage"], "stages mix"
+    assert d["done"] >= last.get(d["stage"], 0), "it went backwards"
+    last[d["stage"]] = d["done"]
+    assert d["total"] is None or d["done"] <= d["total"], d
+assert "read" in stages, stages
+assert last["read"] == int(sys.argv[1]), last
+END
+}
+
+@test "progress is silent where nobody looks and a run is short" {
+    quern build "$data/corpus.jsonl" -o store --device cpu 2>said
+    [ "$(wc -l <said)" -eq 1 ] # the summary
+    quern build "$data/corpus.jsonl" -o other --device cpu --progress never --quiet 2>said
+    [ ! -s said ]
+}
+
+@test "on a terminal progress is one line that disappears" {
+    command -v script >/dev/null || skip "needs script(1) of util-linux"
+    endless_corpus | head -n 400000 >large.jsonl
+    SHELL=/bin/sh script -qec "stty cols 70; '$QUERN' build large.jsonl -o store --device cpu" /dev/null </dev/null >seen
+    grep -q $'\rread .*%.* of .*MiB' seen # it was there
+    # What stays on the screen after every "return and clear to the end of line": the summary alone.
+    sed 's/.*\r\x1b\[K//; s/\r$//' seen | tail -n 1 | grep -q '^quern build: 400,000 documents'
+}
+
+@test "--config gives options, and the command line wins" {
+    cat >quern.toml <<'END'
+# for every command
+quiet = true
+threads = 1
+[search]
+k = 2
+format = "jsonl"
+[build]
+stem = "porter"
+force = true
+END
+    quern build "$data/corpus.jsonl" -o store --config quern.toml
+    [ "$(quern info store | awk '$1 == "stem" { print $2 }')" = porter ]
+    quern build "$data/corpus.jsonl" -o store --config quern.toml --stem none
+    [ "$(quern info store | awk '$1 == "stem" { print $2 }')" = none ]
+    [[ $(quern search store apple --config quern.toml) == '{"rank":1,'* ]]
+    [ "$(quern search store apple --config quern.toml | wc -l)" -eq 2 ]
+    [ "$(quern search store apple --config quern.toml -k 1 | wc -l)" -eq 1 ]
+    [[ $(quern search store apple --config=quern.toml --format tsv) == 1$'\t'* ]]
+    printf '[build]\nstemm = "porter"\n' >wrong.toml
+    ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+    says "'stemm' is no option of build"
+    printf 'threads = many\n' >wrong.toml
+    ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+    says "--threads: 'many' is not a whole number"
+}
+
+@test "a word in square brackets is a word" {
+    build "$data/corpus.jsonl" store
+    [ "$(quern search store "[apple, honey]" --quiet | wc -l)" -eq "$(quern search store apple honey --quiet | wc -l)" ]
+    cp "$data/corpus.jsonl" "[a,b]"
+    build "[a,b]" bracketed
+    same_store store bracketed
+}
+
+@test "words that begin with a dash go behind --" {
+    build "$data/corpus.jsonl" store
+    [ "$(quern search store --quiet -- -apple | wc -l)" -eq 3 ]
+}
+
+@test "a store travels: moved, it answers the same" {
+    build "$data/corpus.jsonl" store
+    quern search store apple --quiet >before
+    mkdir other && mv store other/place
+    quern search other/place apple --quiet | cmp - before
+}

@@ -1,0 +1,70 @@
+# Shared by the tests of the program: where it is, a folder of its own for each test, golden files.
+# QUERN_UPDATE_GOLDEN=1 rewrites the golden files from what the program prints; read the difference before
+# committing it.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${QUERN:?the program to test}"
+    data=$BATS_TEST_DIRNAME/data
+    golden_folder=$BATS_TEST_DIRNAME/golden
+    export QUERN_CACHE=$BATS_TEST_TMPDIR/cache
+    unset COLUMNS
+    cd "$BATS_TEST_TMPDIR" || return 1
+    if declare -F own_setup >/dev/null; then own_setup; fi
+}
+
+quern() { "$QUERN" "$@"; }
+
+# golden NAME COMMAND...: the command succeeds and prints, on standard output, exactly tests/cli/golden/NAME.
+golden() {
+    local name=$1
+    shift
+    "$@" >actual
+    matches_golden "$name" actual
+}
+
+matches_golden() { # matches_golden NAME FILE
+    if [ -n "${QUERN_UPDATE_GOLDEN:-}" ]; then
+        mkdir -p "$(dirname "$golden_folder/$1")"
+        cp "$2" "$golden_folder/$1"
+    fi
+    diff -u "$golden_folder/$1" "$2"
+}
+
+# ends_with CODE COMMAND...: the command ends with this exit code; $output and $stderr hold what it said. An error is
+# one line that begins with the program's name.
+ends_with() {
+    local code=$1
+    shift
+    run --separate-stderr "$@"
+    echo "exit code $status, expected $code; said: $stderr" # shown when the test fails
+    [ "$status" -eq "$code" ]
+}
+
+says() { # says TEXT: the last message holds the text
+    [[ ${stderr_lines[-1]} == "quern"*": "*"$1"* ]] || {
+        echo "said: $stderr"
+        return 1
+    }
+}
+
+build() { # build CORPUS STORE OPTION...: quietly
+    local corpus=$1 store=$2
+    shift 2
+    quern build "$corpus" -o "$store" --quiet "$@"
+}
+
+# json FILE EXPRESSION: evaluates a Python expression over the parsed file, as `d`.
+json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$@"; }
+
+# endless_corpus: JSON lines without end, all different.
+endless_corpus() {
+    awk 'BEGIN { for (i = 0;; ++i) printf "{\"id\":\"d%d\",\"text\":\"word%d and word%d of document %d\"}\n", i, i % 9973, i % 101, i }'
+}
+
+nothing_left() { # nothing_left FOLDER: no file but those that were there before, hidden ones included
+    [ -z "$(ls -A "$1")" ] || {
+        ls -lA "$1"
+        return 1
+    }
+}

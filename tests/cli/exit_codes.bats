@@ -1,0 +1,261 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2059,SC2154 # bash -c expands its own text; common and bats set $data, $stderr
+# Every row of the table of exit codes, and the one line that says why.
+load common
+
+own_setup() { build "$data/corpus.jsonl" store; }
+
+refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, and the reason
+    local text=$1
+    shift
+    ends_with 2 quern "$@"
+    [ -z "$output" ]
+    says "$text"
+}
+
+@test "0: done" { ends_with 0 quern search store apple; }
+
+@test "1: no document holds the words, and which" {
+    ends_with 1 quern search store zebra apfel
+    [ -z "$output" ]
+    says "no document holds"
+    [[ $stderr == *apfel* && $stderr == *zebra* ]]
+}
+
+@test "1: the query holds no word" {
+    ends_with 1 quern search store "..."
+    says "holds no word"
+}
+
+@test "1: no topic has an answer" {
+    printf '1\tzebra\n' >topics
+    ends_with 1 quern search store --topics topics --run out.run
+    [ -f out.run ] && [ ! -s out.run ]
+}
+
+@test "1: judgements and run share no topic" {
+    printf '9 Q0 a1 1 1.0 x\n' >other.run
+    ends_with 1 quern evaluate "$data/qrels.txt" other.run
+}
+
+@test "an unknown word beside known ones is a remark, not a failure" {
+    ends_with 0 quern search store apple zebra
+    says "no document holds zebra"
+}
+
+@test "2: no command: the help page, on standard error" {
+    ends_with 2 quern
+    [ -z "$output" ]
+    [[ $stderr == *"Usage: quern COMMAND"* ]]
+}
+
+@test "2: an unknown command, with the nearest one" {
+    refused "unknown command 'serch'; did you mean search?" serch
+    refused "unknown command 'bulid'; did you mean build?" bulid x
+    refused "unknown command 'frobnicate'; quern --help" frobnicate
+    refused "unknown option '--versoin'" --versoin
+}
+
+@test "2: an unknown option, with the nearest one" {
+    refused "unknown option --thread; did you mean --threads?" build x -o y --thread 2
+    refused "unknown option -z; words that begin with a dash go behind --" search store -z
+}
+
+@test "2: values that are none" {
+    refused "--threads: '0' is not a whole number from 1" build x -o y --threads 0
+    refused "--threads: '2x' is not a whole number" build x -o y --threads 2x
+    refused "--memory: '1Q' is not a size" build x -o y --memory 1Q
+    refused "--memory: '-1G' is not a size" build x -o y --memory=-1G
+    refused "--format: 'csv' is none of tsv, jsonl, table" search store apple --format csv
+    refused "--progress: 'often' is none of" search store apple --progress often
+    refused "--device: 'tpu' is none of" search store apple --device tpu
+    refused "--device: 'cuda:x' is none of" search store apple --device cuda:x
+    refused "--model: 'tfidf' is none of" search store apple --model tfidf
+    refused "--k1: 'high' is not a number" search store apple --k1 high
+    refused "--max-errors: '101%' is neither" build x -o y --max-errors 101%
+    refused "--max-errors: '-3' is neither" build x -o y --max-errors=-3
+    refused "--input-format: 'pdf' is none of" build x -o y --input-format pdf
+    refused "--tokens: 'words' is none of" build x -o y --tokens words
+    refused "--stem: 'snowball' is none of" build x -o y --stem snowball
+    refused "--tmp: /no/such is no folder" build x -o y --tmp /no/such
+    refused "-k: '0' is not a whole number" search store apple -k 0
+}
+
+@test "2: parameters out of range" {
+    for option in --k1=-1 --b=1.5; do ends_with 2 quern search store apple "$option"; done
+    ends_with 2 quern search store apple --model ql --lambda 0
+    ends_with 2 quern search store apple --model dirichlet --mu 0
+    ends_with 2 quern search store apple --k1 nan
+}
+
+@test "2: what is required is missing" {
+    refused "CORPUS" build -o y
+    refused "--output is required" build "$data/corpus.jsonl"
+    refused "STORE" search
+    refused "RUN" evaluate "$data/qrels.txt"
+}
+
+@test "2: one argument too many" { refused "one argument too many" info store store; }
+
+@test "2: options that exclude each other" {
+    refused "--run needs --topics" search store apple --run out.run
+    refused "exclude each other" search store apple --topics "$data/topics.tsv"
+    refused "same thing" search store --topics "$data/topics.tsv" --run a -o b
+}
+
+@test "2: missing inputs" {
+    refused "no/such: no such" build no/such -o y
+    refused "no/such: no such" search no/such apple
+    refused "no/such" search store --topics no/such
+    refused "no/such" evaluate no/such "$data/qrels.txt"
+    refused "no/such" evaluate "$data/qrels.txt" no/such
+    refused "no/such" info no/such
+    refused "no/such" verify no/such
+    refused "no/such" build "$data/corpus.jsonl" -o y --stop-words no/such
+    refused "no/such" build "$data/corpus.jsonl" -o y --config no/such
+    [ ! -e y ]
+}
+
+@test "2: a folder that is no store" {
+    mkdir empty
+    refused "is no store" info empty
+    refused "is no store" verify empty
+}
+
+@test "2: an existing store is not overwritten without --force" {
+    cp -r store before
+    refused "store exists; --force replaces it" build "$data/corpus.tsv" -o store
+    diff -r before store
+    ends_with 0 quern build "$data/corpus.tsv" -o store --force
+    [ "$(quern info store | awk '$1 == "documents" { print $2 }')" -eq 3 ]
+}
+
+@test "2: what is no store is not overwritten even with --force" {
+    mkdir precious && echo x >precious/file
+    refused "precious" build "$data/corpus.tsv" -o precious --force
+    [ "$(cat precious/file)" = x ]
+}
+
+@test "2: an existing result file is not overwritten without --force" {
+    echo precious >out.tsv
+    refused "out.tsv exists; --force replaces it" search store apple -o out.tsv
+    [ "$(cat out.tsv)" = precious ]
+    ends_with 0 quern search store apple -o out.tsv --force
+    [ "$(wc -l <out.tsv)" -eq 3 ]
+}
+
+@test "2: an output equal to an input, by any name" {
+    cp "$data/corpus.jsonl" in.jsonl
+    ends_with 2 quern build in.jsonl -o in.jsonl --force
+    cp "$data/topics.tsv" topics.tsv
+    ln topics.tsv other-name
+    refused "is an input" search store --topics topics.tsv --run other-name --force
+    cp "$data/qrels.txt" qrels.txt
+    printf '1 Q0 a1 1 1.0 x\n' >a.run
+    refused "is an input" evaluate qrels.txt a.run -o ./a.run --force
+    cmp qrels.txt "$data/qrels.txt"
+    cmp in.jsonl "$data/corpus.jsonl"
+}
+
+@test "2: a store inside its corpus" {
+    cp -r "$data/garden" garden
+    ends_with 2 quern build garden -o garden/store
+    [ ! -e garden/store ]
+}
+
+@test "2: a device the operation does not run on" {
+    refused "build runs on cpu only" build "$data/corpus.jsonl" -o y --device cuda
+    refused "search runs on cpu only" search store apple --device cuda:0
+    refused "evaluate runs on cpu only" evaluate a b --device cuda:all
+    [ ! -e y ]
+}
+
+@test "2: other text options than the store's" {
+    refused "other text options" search store apple --stem porter
+    refused "other text options" search store apple --tokens ascii
+    ends_with 0 quern search store apple --tokens unicode
+}
+
+@test "2: standard input as a corpus to search" { ends_with 2 quern search - apple; }
+
+@test "3: bad input beyond --max-errors, with file, line and reason" {
+    { cat "$data/corpus.jsonl"; echo '{"id": "x", "text": '; echo 'no json'; } >bad.jsonl
+    ends_with 3 quern build bad.jsonl -o new
+    says "bad.jsonl:7: "
+    [ ! -e new ]
+    ends_with 3 quern build bad.jsonl -o new --max-errors 1
+    ends_with 0 quern build bad.jsonl -o new --max-errors 2
+    ends_with 0 quern build bad.jsonl -o new --max-errors 25% --force
+}
+
+@test "3: an id that is missing or repeated" {
+    printf '{"id":"a","text":"x"}\n{"id":"a","text":"y"}\n' >twice.jsonl
+    ends_with 3 quern build twice.jsonl -o new
+    says "twice.jsonl:2: "
+    printf '{"id":"a","text":"x"}\n{"text":"y"}\n' >none.jsonl
+    ends_with 3 quern build none.jsonl -o new
+    says "none.jsonl:2: "
+    [ ! -e new ]
+}
+
+@test "3: no documents at all" {
+    : >empty.jsonl
+    ends_with 3 quern build empty.jsonl -o new --input-format jsonl
+    [ ! -e new ]
+}
+
+@test "3: malformed judgements and runs, with file and line" {
+    printf '1 0 a1 2\n1 0 oops\n' >qrels
+    printf '1 Q0 a1 1 1.0 x\n' >run
+    ends_with 3 quern evaluate qrels run
+    says "qrels:2: "
+    printf '1 Q0 a1 1 1.0 x\n1 Q0 b2 2 high x\n' >run
+    ends_with 3 quern evaluate "$data/qrels.txt" run
+    says "run:2: "
+}
+
+@test "4: the disk does not take the results" {
+    [ -e /dev/full ] || skip "needs /dev/full"
+    run --separate-stderr bash -c '"$QUERN" search store apple --quiet >/dev/full'
+    [ "$status" -eq 4 ]
+    says "No space left on device"
+    mkdir locked && chmod a-w locked
+    if touch locked/probe 2>/dev/null; then skip "root writes everywhere"; fi
+    ends_with 4 quern search store apple -o locked/out
+}
+
+@test "4: a file larger than allowed, and nothing half-written" {
+    endless_corpus | head -n 40000 >large.jsonl
+    mkdir out
+    run --separate-stderr bash -c 'ulimit -f 64; "$QUERN" build large.jsonl -o out/new'
+    [ "$status" -eq 4 ]
+    says "File too large"
+    nothing_left out
+}
+
+@test "4: more memory than the budget" {
+    endless_corpus | head -n 20000 >large.jsonl
+    mkdir out
+    ends_with 4 quern build large.jsonl -o out/new --memory 200K
+    says "memory"
+    nothing_left out
+}
+
+@test "5: a store of another version" {
+    sed -i 's/"version": [0-9]*/"version": 99/' store/store.json
+    ends_with 5 quern search store apple
+    says "version 99"
+    ends_with 5 quern info store
+}
+
+@test "help goes to standard output, for the program and each command" {
+    ends_with 0 quern --help
+    for name in build search evaluate info verify doctor; do
+        [[ $output == *"  $name "* ]]
+        help=$(quern "$name" --help)
+        [ "$help" = "$(quern help "$name")" ]
+        [[ $help == "quern $name - "*"Usage: quern $name "*"Examples:"*"Exit codes:"* ]]
+        [ "$(wc -L <<<"$help")" -le 80 ]
+    done
+    [[ $(quern --version) == "quern "[0-9]*.[0-9]*.[0-9]* ]]
+}
