@@ -188,7 +188,7 @@ TEST(byte_source, bytes_before_the_cut_arrive) {
 }
 
 TEST(byte_source, any_flipped_byte_is_found_or_harmless) {
-    const std::string plain = test::words(700, 6);
+    const std::string plain = test::words(400, 6);
     for (const auto& format : formats()) {
         SCOPED_TRACE(format.name);
         const std::string packed = format.pack(plain);
@@ -307,7 +307,7 @@ TEST_F(byte_source_files, an_idle_pipe_does_not_hold_up_the_end_nor_the_stop_fla
             run_.stop_signal = &stop;
             run_.threads = threads;
             auto source = open_bytes(path, run_);
-            std::string piece(100'000'000, '\0');
+            std::string piece(3'000'000, '\0');
             std::thread interrupter([&] {
                 ::usleep(30'000);
                 stop = 2;
