@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016,SC2059,SC2154 # bash -c expands its own text; common and bats set $data, $stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2059,SC2154 # bash -c expands its own text; common and bats set $data, $stderr
 # Every form of corpus, plain, compressed and from a pipe: what is read, and what is said of the rest.
 load common
 
@@ -18,6 +18,59 @@ built() {
 @test "JSON lines" { built jsonl "$data/corpus.jsonl"; }
 @test "TSV" { built tsv "$data/corpus.tsv"; }
 @test "word lines, never guessed" { built lines "$data/corpus.lines" --input-format lines; }
+
+# read_as CORPUS STATS: builds `store`, or skips while this form is only planned.
+read_as() {
+    run --separate-stderr quern build "$1" -o store --stats "$2"
+    [[ $stderr != *"is not read yet"* ]] || skip "this form is not read yet"
+    [ "$status" -eq 0 ]
+    said=$stderr
+}
+
+documents() { # documents QUERY: ids and titles of all hits, in order of id
+    quern search store "$1" -k all --quiet | cut -f 2,4 | LC_ALL=C sort
+}
+
+silent_about() { # silent_about WORD...: none of them is in the collection
+    for word in "$@"; do
+        run --separate-stderr quern search store "$word" --quiet
+        echo "$word: $output"
+        [ "$status" -eq 1 ]
+    done
+}
+
+@test "a folder: HTML without its markup, hidden and binary files counted" {
+    read_as "$data/garden" stats.json
+    documents "apple bees Bienen" >rows
+    grep -q $'^notes/bees.html\tBees & hives$' rows || skip "HTML is not read yet"
+    [ "$(cut -f 1 rows | tr '\n' ' ')" = "autumn.md notes/bees.html notes/count.py notes/winter.txt spring.txt " ]
+    silent_about secret never script doctype nbsp
+    [ "$(quern search store "honey harvested" -k 1 --quiet | cut -f 2)" = notes/bees.html ]
+    [[ $said == *"skipped by rule:"*"1 binary file"*"1 hidden file"* ]]
+    [ "$(json stats.json "d['counts']['documents']")" -eq 5 ]
+}
+
+@test "TREC SGML: DOCNO without the spaces around it" {
+    read_as "$data/corpus.trec" stats.json
+    [ "$(documents "apple bees" | cut -f 1 | tr '\n' ' ')" = "TR-1 TR-2 " ]
+    silent_about docno text
+}
+
+@test "wikiextractor output: its ids and titles, entities read" {
+    read_as "$data/corpus.wikiextractor" stats.json
+    [ "$(documents "apple bees")" = $'12\tApple tree\n25\tBee' ]
+    silent_about amp curid doc
+}
+
+@test "a Wikipedia dump: prose alone, namespaces skipped, redirects resolved" {
+    read_as "$data/wiki.xml" stats.json
+    [ "$(documents "bee apple")" = $'Apple_tree\tApple tree\nBee\tBee' ]
+    silent_about infobox nested book cell wikitable picture jpg hidden ref category article
+    # Apple tree -> Bee twice, once through the redirect; Bee -> Apple tree; "spring" is not here.
+    [ "$(json stats.json "[d['counts'][k] for k in ('documents', 'redirects', 'links', 'dangling_links', 'rejected')]")" = \
+        "[2, 1, 3, 1, 0]" ]
+    [[ $said == *"skipped by rule:"*namespace* ]]
+}
 
 same_store() { # same_store A B: byte for byte, the record of the run excepted
     diff -r --exclude stats.json "$1" "$2"
