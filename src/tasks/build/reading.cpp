@@ -167,6 +167,7 @@ class collection_reader {
         text::analyzer& analyzer = analyzers_.local();
         search_detail::inverter all, titles;
         text::token_list words;
+        std::vector<std::string_view> spelled;
         for (const document& d : unit->parsed.documents) {
             analyzer.analyze(d.title, words);
             for (const text::token& t : words.tokens) {
@@ -179,7 +180,9 @@ class collection_reader {
             } else {
                 analyzer.analyze(d.text, words);
             }
-            for (const text::token& t : words.tokens) all.add(words.word(t));
+            spelled.clear();
+            for (const text::token& t : words.tokens) spelled.push_back(words.word(t));
+            all.add(spelled);
             unit->document_lengths.push_back(all.end_document());
             run_.check_stop();
         }

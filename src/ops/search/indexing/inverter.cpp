@@ -2,6 +2,7 @@
 #include "ops/search/indexing/inverter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -19,7 +20,29 @@ constexpr std::uint64_t tag_mask = 0xffffffff00000000;
 inverter::inverter() : slots_(1 << 14) {}
 
 void inverter::add(std::string_view word) {
-    const std::uint32_t number = find_or_insert(word);
+    add(word, hash64(word));
+}
+
+void inverter::add(std::span<const std::string_view> words) {
+    std::array<std::uint64_t, 64> hashes;
+    while (!words.empty()) {
+        const auto batch = words.first(std::min(words.size(), hashes.size()));
+        words = words.subspan(batch.size());
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            hashes[i] = hash64(batch[i]);
+            __builtin_prefetch(&slots_[hashes[i] & mask]);
+        }
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const auto number_plus_one = static_cast<std::uint32_t>(slots_[hashes[i] & mask]);
+            if (number_plus_one != 0) __builtin_prefetch(&entries_[number_plus_one - 1], 1);
+        }
+        for (std::size_t i = 0; i < batch.size(); ++i) add(batch[i], hashes[i]);
+    }
+}
+
+void inverter::add(std::string_view word, std::uint64_t hash) {
+    const std::uint32_t number = find_or_insert(word, hash);
     entry& e = entries_[number];
     if (e.last_document != documents_ + 1) {
         e.last_document = documents_ + 1;
@@ -30,13 +53,13 @@ void inverter::add(std::string_view word) {
     ++length_;
 }
 
-std::uint32_t inverter::find_or_insert(std::string_view word) {
-    const std::uint64_t hash = hash64(word);
+std::uint32_t inverter::find_or_insert(std::string_view word, std::uint64_t hash) {
+    const std::uint64_t prefix = prefix_key(word);
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
         const std::uint64_t slot = slots_[at];
         if (slot == 0) {
-            entries_.push_back({letters_.size(), static_cast<std::uint32_t>(word.size()), 0, 0, 0});
+            entries_.push_back({prefix, letters_.size(), static_cast<std::uint32_t>(word.size()), 0, 0, 0});
             letters_.append(word);
             slots_[at] = (hash & tag_mask) | entries_.size();
             if (entries_.size() * 2 > slots_.size()) grow();
@@ -44,7 +67,11 @@ std::uint32_t inverter::find_or_insert(std::string_view word) {
         }
         if ((slot & tag_mask) == (hash & tag_mask)) {
             const auto number = static_cast<std::uint32_t>(slot) - 1;
-            if (word_of(entries_[number]) == word) return number;
+            const entry& e = entries_[number];
+            if (e.prefix == prefix && e.word_bytes == word.size() &&
+                (word.size() <= sizeof prefix || word_of(e) == word)) {
+                return number;
+            }
         }
     }
 }
@@ -76,7 +103,7 @@ sorted_run inverter::finish() {
     slots_ = {};
     // Words in byte order: most are told apart by their first eight bytes.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order(entries_.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {prefix_key(word_of(entries_[i])), i};
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {entries_[i].prefix, i};
     std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
         return a.first != b.first ? a.first < b.first
                                   : word_of(entries_[a.second]) < word_of(entries_[b.second]);
@@ -93,6 +120,7 @@ sorted_run inverter::finish() {
     std::uint64_t i = 0;
     for (std::uint32_t d = 0; d < documents_; ++d) {
         for (; i < document_ends_[d]; ++i) {
+            if (i + 16 < postings_.size()) __builtin_prefetch(&next[postings_[i + 16].word], 1);
             by_word[next[postings_[i].word]++] = {d, postings_[i].frequency};
         }
     }

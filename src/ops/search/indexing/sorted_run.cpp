@@ -2,8 +2,6 @@
 #include "ops/search/indexing/sorted_run.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "base/varint.hpp"
 
@@ -13,14 +11,6 @@ namespace {
 constexpr std::size_t longest_varint = 10;
 
 }  // namespace
-
-std::uint64_t prefix_key(std::string_view word) {
-    char head[8] = {};
-    std::memcpy(head, word.data(), std::min<std::size_t>(word.size(), sizeof head));
-    std::uint64_t key;
-    std::memcpy(&key, head, sizeof key);
-    return std::endian::native == std::endian::little ? __builtin_bswap64(key) : key;
-}
 
 std::uint64_t sorted_run::memory_bytes() const {
     std::uint64_t sum = bytes.capacity() + restart_offsets.capacity() * sizeof(std::uint64_t);
