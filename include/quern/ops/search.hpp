@@ -20,9 +20,9 @@ enum class ranking_model {
 
 struct ranking_options {
     ranking_model model = ranking_model::bm25;
-    double k1 = 0.9;      ///< BM25: k1 >= 0
+    double k1 = 0.9;      ///< BM25: 0 <= k1 <= 2^64
     double b = 0.4;       ///< BM25: 0 <= b <= 1
-    double mu = 1000;     ///< Dirichlet: mu > 0
+    double mu = 1000;     ///< Dirichlet: 2^-64 <= mu <= 2^64
     double lambda = 0.5;  ///< Jelinek-Mercer: weight of the document, 0 < lambda < 1
 };
 
@@ -52,9 +52,13 @@ struct scored_document {
 
 /// The k best documents among those that hold at least one query term; score falling, then document rising.
 /// `k` may exceed the number of matches. Words unknown to the collection are left out by the caller: they add
-/// the same nothing to every document. Throws usage_error for parameters out of range, damaged_store where
+/// the same nothing to every document. Throws usage_error for parameters out of range (not-a-number too) and
+/// for queries of more than 262,144 words, damaged_store where
 /// the bytes of a list are not what postings_writer wrote.
-/// Cost: O(postings of the terms) time at most, O(N) scratch, kept per thread.
+/// A score is, in units of 2^-32, the sum over the query's words of rounded parts; docs/search.md fixes them
+/// operation by operation. Contract class: exact. Safe to call from many threads at once.
+/// Cost: time O(postings of the terms + k log k) at most, less where block bounds let parts of lists be left out;
+/// scratch O(terms + k), about 90 KiB on the stack.
 std::vector<scored_document> search(const collection_view& collection, std::span<const query_term> terms,
                                     const ranking_options& options, std::size_t k);
 

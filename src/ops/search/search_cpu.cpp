@@ -64,6 +64,7 @@ class window_search {
             query_words_ += term.count;
         }
         for (auto& word : words_) active_.push_back(&word);
+        most_from_length_ = most_from(0);
     }
 
     std::vector<scored_document> run() {
@@ -71,14 +72,20 @@ class window_search {
         while (next_window(begin)) {
             const std::uint64_t end = std::min<std::uint64_t>(begin + how_.window, lengths_.size());
             score_window(begin, end);
-            best_.settle();
             begin = end;
         }
         return best_.take();
     }
 
   private:
+    static constexpr std::uint64_t piece_size = 512;
     static constexpr bool scores_lengths = std::is_same_v<Scorer, dirichlet_scorer>;
+
+    // The most that the length of a document with `shortest` words or more can add to its score.
+    std::int64_t most_from(std::uint32_t shortest) const {
+        // A logarithm may break the order of lengths by a unit.
+        return scores_lengths ? -query_words_ * (document_part(shortest, options_.mu) - 1) : 0;
+    }
 
     // Moves `begin` to the lowest document that a word may hold; false where there is none.
     bool next_window(std::uint64_t& begin) {
@@ -94,11 +101,10 @@ class window_search {
     }
 
     void score_window(std::uint64_t begin, std::uint64_t end) {
-        // Words [0, optional) together add at most `optional_bound`; a document needs more than `needed` from all.
+        // Words [0, optional) together add at most `optional_bound`: not enough without the others.
         std::size_t optional = 0;
-        std::int64_t optional_bound = 0, needed = 0;
-        const bool pruned = how_.prune && best_.threshold() != best_documents::no_threshold;
-        if (pruned) {
+        std::int64_t optional_bound = 0;
+        if (how_.prune && best_.threshold() != best_documents::no_threshold) {
             std::uint32_t shortest = ~std::uint32_t{0};
             for (auto* word : active_) {
                 word->set_bound(end);
@@ -106,24 +112,32 @@ class window_search {
             }
             std::sort(active_.begin(), active_.end(),
                       [](const auto* a, const auto* b) { return a->bound < b->bound; });
-            // A logarithm may break the order of lengths by a unit.
-            const std::int64_t most_from_length =
-                scores_lengths ? -query_words_ * (document_part(shortest, options_.mu) - 1) : 0;
-            needed = best_.threshold() - background_ - most_from_length;
+            most_from_length_ = most_from(shortest);
+            const std::int64_t needed = best_.threshold() - background_ - most_from_length_;
             while (optional < active_.size() && optional_bound + active_[optional]->bound <= needed)
                 optional_bound += active_[optional++]->bound;
             if (optional == active_.size()) return;
         }
         for (std::size_t i = optional; i < active_.size(); ++i) add_all(*active_[i], begin, end);
 
-        const std::size_t size = end - begin;
-        const std::int64_t limit = pruned ? std::max<std::int64_t>(0, needed - optional_bound) : 0;
-        std::size_t candidates = collect_above(sums_.data(), size, limit, documents_.data());
+        // In pieces, so that the first window's best documents soon bar the way to its others.
+        for (std::uint64_t piece = begin; piece < end; piece += piece_size)
+            finish(begin, piece, std::min(end, piece + piece_size), optional, optional_bound);
+        std::fill_n(sums_.begin(), end - begin, 0);
+    }
+
+    // Turns the sums of documents [from, to) into scores and offers those that may be among the best.
+    void finish(std::uint64_t begin, std::uint64_t from, std::uint64_t to, std::size_t optional,
+                std::int64_t optional_bound) {
+        std::int64_t limit = 0;
+        if (how_.prune && best_.threshold() != best_documents::no_threshold)
+            limit = std::max(limit, best_.threshold() - background_ - most_from_length_ - optional_bound);
+        std::size_t candidates =
+            collect_above(sums_.data() + (from - begin), to - from, limit, documents_.data());
         for (std::size_t i = 0; i < candidates; ++i) {
-            scores_[i] = sums_[documents_[i]] + background_;
-            documents_[i] += static_cast<std::uint32_t>(begin);
+            scores_[i] = sums_[documents_[i] + (from - begin)] + background_;
+            documents_[i] += static_cast<std::uint32_t>(from);
         }
-        std::fill_n(sums_.begin(), size, 0);
         if constexpr (scores_lengths) subtract_lengths(candidates);
 
         while (optional > 0 && candidates > 0) {
@@ -133,6 +147,7 @@ class window_search {
             look_up(word, candidates);
         }
         for (std::size_t i = 0; i < candidates; ++i) best_.add(documents_[i], scores_[i]);
+        best_.settle();
     }
 
     // Adds the word's parts for all documents of the window to the sums.
@@ -204,6 +219,7 @@ class window_search {
     std::vector<word<Scorer>*>
         active_;  // those with postings left; in the order of their bounds where pruned
     std::int64_t background_ = 0, query_words_ = 0;
+    std::int64_t most_from_length_ = 0;  // a bound for the documents of the window
 
     alignas(64) std::array<std::int64_t, strategy::largest_window> sums_{};  // zero between windows
     std::array<std::uint32_t, strategy::largest_window> documents_;          // the candidates, rising
