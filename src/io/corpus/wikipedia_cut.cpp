@@ -229,22 +229,21 @@ dump_piece dump_cutter::cut_page() {
 /// What begins with '<' within a page; true where the page ends before at_.
 bool dump_cutter::inside_tag(dump_piece& page) {
     ensure(longest_name);
-    const std::string_view text = rest();
-    if (is_tag(text, "</page")) {
+    if (is_tag(rest(), "</page")) {
         const std::size_t end = find_end(terminator::tag, at_, longest_markup);
         page.complete = end != npos;
         pass(end == npos ? 1 : end - at_);
         return true;
     }
-    if (is_tag(text, "<page") || is_tag(text, "<mediawiki") || is_tag(text, "</mediawiki")) {
+    if (is_tag(rest(), "<page") || is_tag(rest(), "<mediawiki") || is_tag(rest(), "</mediawiki")) {
         page.complete = false;
         return true;
     }
-    if (is_tag(text, "<revision")) {
+    if (is_tag(rest(), "<revision")) {
         begin_revision(page);
-    } else if (text.starts_with("<!--") && skip_past(terminator::comment, 4)) {
+    } else if (rest().starts_with("<!--") && skip_past(terminator::comment, 4)) {
         return false;
-    } else if (text.starts_with("<![CDATA[")) {
+    } else if (rest().starts_with("<![CDATA[")) {
         const std::size_t end = find_end(terminator::cdata, at_, static_cast<std::size_t>(max_page_bytes_));
         if (end != npos) {
             pass(end - at_);

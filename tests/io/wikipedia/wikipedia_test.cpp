@@ -237,6 +237,15 @@ TEST(WikipediaForms, CdataAndCommentsAreNoPages) {
     EXPECT_THAT(got.issues, IsEmpty());
 }
 
+TEST(WikipediaForms, MarkupLargerThanARead) {
+    const std::string filler(700000, 'x');
+    const auto got = read(head + page("A", "a<!-- " + filler + "-->b<![CDATA[" + filler + "]]>") +
+                          page("B", "b<!-- " + filler + filler) + page("C", "c") + tail);
+    EXPECT_THAT(ids(got), ElementsAre("A", "B", "C"));
+    EXPECT_EQ(got.documents[0].text, "ab" + filler);
+    EXPECT_THAT(got.issues, SizeIs(1));
+}
+
 TEST(WikipediaForms, EntitiesOfADtdAreNotExpanded) {
     const auto got = read("<!DOCTYPE m [<!ENTITY a \"aaaa\"><!ENTITY b SYSTEM \"file:///etc/passwd\">]>" +
                           head + page("A", "&a;&b;") + tail);
