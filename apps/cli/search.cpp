@@ -26,7 +26,11 @@ struct search_request {
     std::string path, topics, run_file;
     std::vector<std::string> words;
     std::optional<std::size_t> k;
+    std::optional<double> title_weight;
 };
+
+/// A person who searches expects a page named after the query; an experiment expects the published model.
+constexpr double title_weight_for_people = 0.25;
 
 void declare(command_line& line, search_request& request) {
     line.argument(
@@ -65,6 +69,10 @@ void declare(command_line& line, search_request& request) {
     number("--mu", "dirichlet: words of the collection mixed into each document; above 0.", ranking.mu);
     number("--lambda", "ql: weight of the document against the collection; above 0, below 1.",
            ranking.lambda);
+    line.option("--title-weight", "X",
+                "What a query word in a document's title adds, in units of the word's idf; 0 to 100.",
+                shortest(title_weight_for_people) + "; 0 with --topics: the published models know no titles",
+                [&](const std::string& value) { request.title_weight = parse_number(value); });
     line.option("--topics", "FILE",
                 "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
                 "Writes a TREC run.",
@@ -224,6 +232,8 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     session run(self, request.common);
     run.choose_device("search");
     request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
+    request.search.ranking.title_weight =
+        request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
     std::vector<std::filesystem::path> inputs{request.path};
     if (!request.topics.empty()) inputs.emplace_back(request.topics);

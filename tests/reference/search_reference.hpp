@@ -21,6 +21,7 @@ using word_documents = std::map<std::uint32_t, std::uint32_t>;
 struct query_word {
     word_documents documents;
     std::uint32_t count = 1;
+    word_documents titles;
 };
 
 inline std::int64_t fixed(double x) {
@@ -43,7 +44,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
         std::int64_t score = 0;
         bool holds_a_word = false;
         for (std::size_t w = 0; w < query.size(); ++w) {
-            const auto& [documents, count] = query[w];
+            const auto& [documents, count, titles] = query[w];
             if (documents.empty() || count == 0) continue;
             const double cf = collection_frequencies[w], df = static_cast<double>(documents.size());
             const auto found = documents.find(d);
@@ -65,6 +66,10 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
                 part = canonical_log(1.0 + f / prior);
             }
             if (holds) score += count * std::max<std::int64_t>(1, fixed(part));
+            if (options.title_weight != 0 && titles.contains(d)) {
+                const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
+                score += count * std::max<std::int64_t>(1, fixed(options.title_weight * idf));
+            }
         }
         if (holds_a_word) ranked.push_back({d, score});
     }

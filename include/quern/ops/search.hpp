@@ -24,6 +24,9 @@ struct ranking_options {
     double b = 0.4;       ///< BM25: 0 <= b <= 1
     double mu = 1000;     ///< Dirichlet: 2^-64 <= mu <= 2^64
     double lambda = 0.5;  ///< Jelinek-Mercer: weight of the document, 0 < lambda < 1
+    /// What a query word in a document's title adds to its score, in units of the word's idf; 0: nothing. The
+    /// published models know no titles: leave it at 0 to compare with them.
+    double title_weight = 0;  ///< 0 <= title_weight <= 100
 };
 
 /// The documents that hold one word, encoded by postings_writer (src/ops/search/postings.hpp).
@@ -41,6 +44,7 @@ struct collection_view {
 struct query_term {
     posting_list list;
     std::uint32_t count = 1;  ///< how often the query holds the word
+    posting_list titles;      ///< documents with the word in their title: some of `list`, or none
 };
 
 struct scored_document {

@@ -30,13 +30,24 @@ constexpr std::int64_t positive_part(double x) {
 // part() rises with the frequency and falls with the length; rounding can break this by one unit, so
 // part(most, shortest) + 1 is an upper bound.
 
+/// How rare a word is: ln(1 + (N - df + 1/2) / (df + 1/2)).
+inline double inverse_document_frequency(const collection_view& collection, const posting_list& list) {
+    const double documents = static_cast<double>(collection.document_lengths.size());
+    const double df = list.document_frequency;
+    return canonical_log(1.0 + (documents - df + 0.5) / (df + 0.5));
+}
+
+/// What the word adds to every document with it in the title.
+inline std::int64_t title_part(const collection_view& collection, const posting_list& list, double weight) {
+    return positive_part(weight * inverse_document_frequency(collection, list));
+}
+
 /// Okapi BM25.
 class bm25_scorer {
   public:
     bm25_scorer(const collection_view& collection, const posting_list& list, const ranking_options& options) {
         const double documents = static_cast<double>(collection.document_lengths.size());
-        const double df = list.document_frequency;
-        idf_ = canonical_log(1.0 + (documents - df + 0.5) / (df + 0.5));
+        idf_ = inverse_document_frequency(collection, list);
         const double average = static_cast<double>(collection.words) / documents;
         flat_ = options.k1 * (1.0 - options.b);
         slope_ = options.k1 * options.b / average;

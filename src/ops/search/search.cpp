@@ -9,12 +9,14 @@ namespace quern {
 namespace search_detail {
 namespace {
 
-// With at most so many words in a query no sum of parts leaves 64 bits: a part is below 2^10 · 2^32 units.
+// With at most so many words in a query no sum of parts leaves 64 bits: a part is below 2^12 · 2^32 units.
 constexpr std::uint64_t max_query_words = 1 << 18;
 
 void check_options(const ranking_options& options) {
     // Written so that not-a-number is refused.
     const auto within = [](double x, double low, double high) { return x >= low && x <= high; };
+    if (!within(options.title_weight, 0, 100))
+        throw usage_error("the weight of titles must lie between 0 and 100");
     switch (options.model) {
         case ranking_model::bm25:
             if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must lie between 0 and 2^64");
@@ -31,6 +33,12 @@ void check_options(const ranking_options& options) {
     throw usage_error("no such ranking model");
 }
 
+void check_counts(const posting_list& list, const collection_view& collection, const char* section) {
+    if (list.collection_frequency < list.document_frequency || list.collection_frequency > collection.words ||
+        list.document_frequency > collection.document_lengths.size())
+        throw damaged_store("the store", section, "a list's counts do not fit the collection");
+}
+
 }  // namespace
 }  // namespace search_detail
 
@@ -41,11 +49,10 @@ std::vector<scored_document> search(const collection_view& collection, std::span
     std::uint64_t words = 0;
     for (const query_term& term : terms) words += term.count;
     if (words > max_query_words) throw usage_error("a query may hold 262144 words at most");
-    for (const query_term& term : terms)
-        if (term.list.collection_frequency < term.list.document_frequency ||
-            term.list.collection_frequency > collection.words ||
-            term.list.document_frequency > collection.document_lengths.size())
-            throw damaged_store("the store", "postings", "a list's counts do not fit the collection");
+    for (const query_term& term : terms) {
+        check_counts(term.list, collection, "postings");
+        check_counts(term.titles, collection, "title_postings");
+    }
     if (k == 0) return {};
     return rank_cpu(collection, terms, options, k);
 }

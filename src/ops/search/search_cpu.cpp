@@ -18,17 +18,37 @@
 namespace quern::search_detail {
 namespace {
 
+/// A list to be scored: a word's documents by the model, or those with it in the title by one part for all.
 template <typename Scorer>
 struct word {
     word(const collection_view& collection, const query_term& term, const ranking_options& options)
         : scorer(collection, term.list, options),
           cursor(term.list, collection.document_lengths),
           count(term.count) {}
+    word(const collection_view& collection, const query_term& term, const ranking_options& options,
+         std::int64_t part_for_all)
+        : scorer(collection, term.list, options),
+          cursor(term.titles, collection.document_lengths),
+          count(term.count),
+          constant(part_for_all) {}
+
+    std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
+        return constant != 0 ? constant : scorer.part(frequency, length);
+    }
+    void parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+               std::int64_t* out) const {
+        if (constant != 0) {
+            std::fill_n(out, size, constant);
+        } else {
+            scorer.parts(frequencies, lengths, size, out);
+        }
+    }
 
     Scorer scorer;
     postings_cursor cursor;
     std::int64_t count;
-    std::int64_t bound = 0;  // of what the word can add to a document of the window
+    std::int64_t constant = 0;  // 0: the model's part
+    std::int64_t bound = 0;     // of what the word can add to a document of the window
     std::uint32_t shortest = 0;
 
     /// The lowest document at or after `from` that the word may hold.
@@ -43,7 +63,7 @@ struct word {
         bound = 0;
         shortest = ~std::uint32_t{0};
         cursor.visit_bounds(end, [&](const postings_cursor::bounds& block) {
-            bound = std::max(bound, scorer.part(block.max_frequency, block.min_length) + 1);
+            bound = std::max(bound, part(block.max_frequency, block.min_length) + 1);
             shortest = std::min(shortest, block.min_length);
         });
         bound *= count;
@@ -56,12 +76,15 @@ class window_search {
     window_search(const collection_view& collection, std::span<const query_term> terms,
                   const ranking_options& options, std::size_t k, const strategy& how)
         : lengths_(collection.document_lengths), options_(options), how_(how), best_(k) {
-        words_.reserve(terms.size());
+        words_.reserve(2 * terms.size());
         for (const query_term& term : terms) {
             if (term.list.document_frequency == 0 || term.count == 0) continue;
             words_.emplace_back(collection, term, options);
             background_ += words_.back().count * words_.back().scorer.background();
             query_words_ += term.count;
+            if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
+            words_.emplace_back(collection, term, options,
+                                title_part(collection, term.list, options.title_weight));
         }
         for (auto& word : words_) active_.push_back(&word);
         most_from_length_ = most_from(0);
@@ -163,8 +186,8 @@ class window_search {
             if (!ends_within) last = std::lower_bound(first, last, end);
             const std::size_t size = static_cast<std::size_t>(last - first);
             for (std::size_t i = 0; i < size; ++i) block_lengths_[i] = lengths_[first[i]];
-            word.scorer.parts(cursor.frequencies().data() + (first - all.data()), block_lengths_.data(), size,
-                              parts_.data());
+            word.parts(cursor.frequencies().data() + (first - all.data()), block_lengths_.data(), size,
+                       parts_.data());
             std::int64_t* const sums = sums_.data();
             for (std::size_t i = 0; i < size; ++i) sums[first[i] - begin] += word.count * parts_[i];
             if (!ends_within) return;
@@ -187,7 +210,7 @@ class window_search {
                     continue;  // at is no end: the block's last is not below the document
                 const std::uint32_t frequency =
                     cursor.frequencies()[static_cast<std::size_t>(at - all.begin())];
-                scores_[i] += word.count * word.scorer.part(frequency, lengths_[documents_[i]]);
+                scores_[i] += word.count * word.part(frequency, lengths_[documents_[i]]);
             }
         }
     }

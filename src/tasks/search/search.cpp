@@ -57,7 +57,8 @@ analysed_query search_engine::state::analyse(std::string_view query) const {
         next = i + 1;
         while (next < words.size() && words[next] == words[i]) ++next;
         if (const auto id = store.words().dictionary().find(words[i])) {
-            result.terms.push_back({store.words().postings(*id), static_cast<std::uint32_t>(next - i)});
+            result.terms.push_back({store.words().postings(*id), static_cast<std::uint32_t>(next - i),
+                                    store.title_words().find(words[i])});
             result.words.push_back(words[i]);
         } else {
             result.unknown.push_back(words[i]);

@@ -27,7 +27,16 @@ constexpr strategy all_strategies[] = {{4096, false}, {4096, true}, {1, false},
 using query = std::vector<std::pair<std::size_t, std::uint32_t>>;  // word, count
 
 struct encoded_query {
-    std::vector<encoded_list> lists;
+    /// Some of a word's documents, others for each word; none for every fourth word.
+    static reference::word_documents in_titles(const reference::word_documents& documents, std::size_t word) {
+        reference::word_documents titles;
+        if (word % 4 == 3) return titles;
+        for (const auto& [document, _] : documents)
+            if (document % (3 + word) == word) titles[document] = 1;
+        return titles;
+    }
+
+    std::vector<encoded_list> lists, titles;
     std::vector<reference::query_word> words;
     std::vector<query_term> terms;
 
@@ -35,9 +44,11 @@ struct encoded_query {
         for (const auto& [word, count] : asked) {
             lists.emplace_back(collection.words[word],
                                with_lengths ? collection.lengths : std::span<const std::uint32_t>{});
-            words.push_back({collection.words[word], count});
+            words.push_back({collection.words[word], count, in_titles(collection.words[word], word)});
         }
-        for (std::size_t i = 0; i < asked.size(); ++i) terms.push_back({lists[i].view(), asked[i].second});
+        for (const auto& word : words) titles.emplace_back(word.titles, std::span<const std::uint32_t>{});
+        for (std::size_t i = 0; i < asked.size(); ++i)
+            terms.push_back({lists[i].view(), asked[i].second, titles[i].view()});
     }
 };
 
@@ -68,6 +79,14 @@ TEST_P(search_models, matches_reference_at_every_size) {
         for (const std::size_t k : {0u, 1u, 10u, 1000u, 100000u})
             expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 1}}, {.model = GetParam()}, k);
     }
+}
+
+TEST_P(search_models, titles_match_reference) {
+    const auto collection = random_sample(9'000, {0.9, 0.6, 0.3, 0.02, 0.002}, 6);
+    for (const double weight : {1e-12, 0.25, 3.0, 100.0})
+        for (const std::size_t k : {1u, 10u, 300u, 100'000u})
+            expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 1}, {4, 1}},
+                             {.model = GetParam(), .title_weight = weight}, k);
 }
 
 TEST_P(search_models, matches_reference_over_many_windows) {
