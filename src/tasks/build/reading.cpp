@@ -95,10 +95,10 @@ class collection_reader {
             corpus.form = io::corpus_form_named(options.input_format);
             if (!corpus.form) throw usage_error("unknown input format: " + options.input_format);
         }
-        // A unit is held about four times over (raw, parsed, inverted, compressed) by each thread and two
-        // more.
-        const std::uint64_t share = run.memory_limit() / (16 * (run.thread_count() + 2));
-        corpus.unit_bytes = std::clamp<std::uint64_t>(share, 256 << 10, 16 << 20);
+        // Each thread and two more hold a unit, in all its forms about eight times over (raw, parsed, inverted,
+        // compressed). Beyond some MiB larger units gain nothing, and the last one keeps a thread waiting.
+        const std::uint64_t share = run.memory_limit() / (64 * (run.thread_count() + 2));
+        corpus.unit_bytes = std::clamp<std::uint64_t>(share, 256 << 10, 8 << 20);
         corpus.max_document_bytes = std::clamp<std::uint64_t>(run.memory_limit() / 32, 1 << 20, 1 << 30);
         return corpus;
     }
