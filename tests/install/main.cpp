@@ -21,9 +21,8 @@ int main(int, char** arguments) {
     const quern::build_result built = quern::build(options, quern::context{});
     const auto engine = quern::search_engine::open(options.store, quern::context{});
     const quern::search_answer answer = engine.search("grinding mill", {});
-    if (built.words != 14 || answer.hits.size() != 1 || answer.hits[0].id != "mill.txt") {
-        std::fprintf(stderr, "%llu words, %zu hits\n", static_cast<unsigned long long>(built.words),
-                     answer.hits.size());
+    if (built.counts.documents != 2 || answer.hits.size() != 1 || answer.hits[0].id != "mill.txt") {
+        std::fprintf(stderr, "%zu hits\n", answer.hits.size());
         return 1;
     }
     return 0;
