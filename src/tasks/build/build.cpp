@@ -111,7 +111,9 @@ build_result build(const build_options& options, const context& run) {
     clock.end_stage("links", links.links * sizeof(std::uint32_t));
 
     const auto merge = [&](run_store& runs, const store_layout::word_index_names& names) {
-        return run_parallel(run, [&] { return runs.merge(folder.temporary(), names, run, memory / 2); });
+        return run_parallel(run, [&] {
+            return runs.merge(folder.temporary(), names, pieces.document_lengths, run, memory / 2);
+        });
     };
     const auto words = merge(pieces.words_of_all, store_layout::all_words);
     const auto title_words = merge(pieces.words_of_titles, store_layout::title_words);

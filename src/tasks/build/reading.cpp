@@ -201,6 +201,8 @@ class collection_reader {
         const stopwatch watch;
         for (const compressed_text_block& frame : unit.frames) blocks_.append(frame);
         lengths_.append_values(std::span<const std::uint32_t>(unit.document_lengths));
+        pieces_.document_lengths.insert(pieces_.document_lengths.end(), unit.document_lengths.begin(),
+                                        unit.document_lengths.end());
         for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
         pieces_.words_of_all.append(std::move(unit.words));
         pieces_.words_of_titles.append(std::move(unit.title_words));

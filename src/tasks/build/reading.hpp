@@ -32,6 +32,7 @@ struct collection_pieces {
     run_store words_of_titles;  ///< titles alone
 
     std::uint64_t documents = 0, words = 0;
+    std::vector<std::uint32_t> document_lengths;  ///< in words
     reading_counts counts;
     std::vector<input_issue> issues;               ///< the first 100
     std::map<std::string, double> thread_seconds;  ///< by step: parse, analyse, …

@@ -97,7 +97,8 @@ void run_store::spill(sorted_run& run) {
 }
 
 run_store::outcome run_store::merge(const std::filesystem::path& store,
-                                    const store_layout::word_index_names& names, const context& run,
+                                    const store_layout::word_index_names& names,
+                                    std::span<const std::uint32_t> document_lengths, const context& run,
                                     std::uint64_t memory_bytes) {
     if (file_) file_->flush();
     const std::size_t in_flight = run.thread_count() + 2;
@@ -124,8 +125,8 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
             tbb::make_filter<std::size_t, range_pointer>(
                 tbb::filter_mode::parallel,
                 [&](std::size_t i) {
-                    return std::make_shared<merged_range>(
-                        search_detail::merge_runs(runs_, first_documents_, ranges[i], buffer_bytes));
+                    return std::make_shared<merged_range>(search_detail::merge_runs(
+                        runs_, first_documents_, document_lengths, ranges[i], buffer_bytes));
                 }) &
             tbb::make_filter<range_pointer, void>(
                 tbb::filter_mode::serial_in_order,

@@ -30,7 +30,8 @@ class run_store {
     /// Writes the sections `names`: dictionary, frequencies and postings. Ranges of words are merged by all threads, each holding
     /// at most about `memory_bytes` / (threads + 2).
     outcome merge(const std::filesystem::path& store, const store_layout::word_index_names& names,
-                  const context& run, std::uint64_t memory_bytes);
+                  std::span<const std::uint32_t> document_lengths, const context& run,
+                  std::uint64_t memory_bytes);
     std::uint64_t spilled_bytes() const { return spilled_; }
 
   private:

@@ -66,7 +66,8 @@ std::vector<word_range> split_words(std::span<const sorted_run> runs, std::size_
 }
 
 merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::uint32_t> first_document,
-                        const word_range& range, std::size_t buffer_bytes) {
+                        std::span<const std::uint32_t> document_lengths, const word_range& range,
+                        std::size_t buffer_bytes) {
     std::vector<source> sources;
     sources.reserve(runs.size());
     std::vector<source*> heap;
@@ -80,7 +81,7 @@ merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::u
     std::make_heap(heap.begin(), heap.end(), after);
 
     merged_range merged;
-    postings_writer writer(merged.postings);
+    postings_writer writer(merged.postings, document_lengths);
     std::string word;
     while (!heap.empty()) {
         word = heap.front()->cursor.word();

@@ -34,9 +34,11 @@ struct merged_range {
 };
 
 /// Merges one range; ranges may be merged by different threads at once. `first_document[i]` is the number of
-/// the first document of run i. `buffer_bytes` is spent once a run that lies on disk.
+/// the first document of run i; `document_lengths` are those of the collection, in words (see postings_writer).
+/// `buffer_bytes` is spent once a run that lies on disk.
 /// Cost: log2(runs) comparisons an entry, one pass over its postings.
 merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::uint32_t> first_document,
-                        const word_range& range, std::size_t buffer_bytes);
+                        std::span<const std::uint32_t> document_lengths, const word_range& range,
+                        std::size_t buffer_bytes);
 
 }  // namespace quern::search_detail

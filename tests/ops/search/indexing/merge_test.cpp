@@ -18,13 +18,20 @@ namespace {
 
 using documents = std::vector<std::vector<std::string>>;
 
+std::vector<std::uint32_t> lengths_of(const documents& collection) {
+    std::vector<std::uint32_t> lengths;
+    for (const auto& words : collection) lengths.push_back(static_cast<std::uint32_t>(words.size()));
+    return lengths;
+}
+
 merged_range reference_index(const documents& collection) {
     std::map<std::string, std::map<std::uint32_t, std::uint32_t>> index;
     for (std::uint32_t d = 0; d < collection.size(); ++d) {
         for (const std::string& word : collection[d]) ++index[word][d];
     }
     merged_range expected;
-    postings_writer writer(expected.postings);
+    const std::vector<std::uint32_t> lengths = lengths_of(collection);
+    postings_writer writer(expected.postings, lengths);
     for (const auto& [word, list] : index) {
         for (const auto& [document, frequency] : list) writer.add(document, frequency);
         const auto totals = writer.finish_list();
@@ -65,9 +72,10 @@ merged_range index_by_runs(const documents& collection, const layout& how) {
             };
         }
     }
+    const std::vector<std::uint32_t> lengths = lengths_of(collection);
     merged_range whole;
     for (const word_range& range : split_words(runs, how.ranges)) {
-        const merged_range part = merge_runs(runs, first_documents, range, how.buffer_bytes);
+        const merged_range part = merge_runs(runs, first_documents, lengths, range, how.buffer_bytes);
         for (const std::uint64_t end : part.word_ends) whole.word_ends.push_back(whole.words.size() + end);
         for (const std::uint64_t end : part.posting_ends)
             whole.posting_ends.push_back(whole.postings.size() + end);
