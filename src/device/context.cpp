@@ -14,10 +14,33 @@ namespace quern {
 namespace {
 
 /// The limit in one control-group file, or the largest number where there is none ("max", no such file).
-std::uint64_t control_group_limit(const char* path) {
+std::uint64_t limit_in(const std::string& path) {
     std::ifstream file(path);
     std::uint64_t bytes = 0;
     return file >> bytes ? bytes : UINT64_MAX;
+}
+
+/// The least limit of this process's control group and of all groups around it (version 2, or version 1's
+/// memory controller).
+std::uint64_t control_group_limit() {
+    std::uint64_t least = UINT64_MAX;
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+        const std::size_t controllers = line.find(':'), path = line.find(':', controllers + 1);
+        if (path == std::string::npos) continue;
+        const std::string named = line.substr(controllers + 1, path - controllers - 1);
+        const bool second = named.empty();
+        if (!second && named.find("memory") == std::string::npos) continue;
+        const std::string root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+        const std::string file = second ? "/memory.max" : "/memory.limit_in_bytes";
+        for (std::string group = line.substr(path + 1);; group.resize(group.rfind('/'))) {
+            while (group.ends_with('/')) group.pop_back();
+            if (group.find('/') == std::string::npos) group.clear();
+            least = std::min(least, limit_in(root + group + file));
+            if (group.empty()) break;
+        }
+    }
+    return least;
 }
 
 }  // namespace
@@ -25,8 +48,7 @@ std::uint64_t control_group_limit(const char* path) {
 std::uint64_t memory_limit_seen() {
     const auto physical = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                           static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
-    return std::min({physical, control_group_limit("/sys/fs/cgroup/memory.max"),
-                     control_group_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+    return std::min(physical, control_group_limit());
 }
 
 void context::check_stop() const {

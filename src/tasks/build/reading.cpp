@@ -48,7 +48,6 @@ struct unit_in_work {
     std::vector<std::uint32_t> document_lengths;
     double parse_seconds = 0, analyse_seconds = 0, compress_seconds = 0;
 };
-using unit_pointer = std::shared_ptr<unit_in_work>;
 
 /// The steps' state; each member is touched by one in-order step only.
 class collection_reader {
@@ -60,6 +59,7 @@ class collection_reader {
           pieces_(pieces),
           run_(run),
           corpus_(io::open_corpus(options.inputs, corpus_options_for(options, run), run)),
+          units_(run.thread_count() + 2),
           analyzers_([text] { return text::analyzer(text); }),
           ids_(store_layout::file_of(store, store_layout::ids), scratch.file("id_ends")),
           titles_(store_layout::file_of(store, store_layout::titles), scratch.file("title_ends")),
@@ -70,21 +70,21 @@ class collection_reader {
     void run_pipeline() {
         using tbb::filter_mode;
         tbb::parallel_pipeline(
-            run_.thread_count() + 2,
-            tbb::make_filter<void, unit_pointer>(filter_mode::serial_in_order,
-                                                 [this](tbb::flow_control& control) {
-                                                     unit_pointer unit = cut();
-                                                     if (!unit) control.stop();
-                                                     return unit;
-                                                 }) &
-                tbb::make_filter<unit_pointer, unit_pointer>(
-                    filter_mode::parallel, [this](unit_pointer u) { return parse(std::move(u)); }) &
-                tbb::make_filter<unit_pointer, unit_pointer>(
-                    filter_mode::serial_in_order, [this](unit_pointer u) { return admit(std::move(u)); }) &
-                tbb::make_filter<unit_pointer, unit_pointer>(
-                    filter_mode::parallel, [this](unit_pointer u) { return index(std::move(u)); }) &
-                tbb::make_filter<unit_pointer, void>(filter_mode::serial_in_order,
-                                                     [this](const unit_pointer& u) { append(*u); }));
+            units_.size(),
+            tbb::make_filter<void, unit_in_work*>(filter_mode::serial_in_order,
+                                                  [this](tbb::flow_control& control) {
+                                                      unit_in_work* unit = cut();
+                                                      if (unit == nullptr) control.stop();
+                                                      return unit;
+                                                  }) &
+                tbb::make_filter<unit_in_work*, unit_in_work*>(
+                    filter_mode::parallel, [](unit_in_work* unit) { return parse(unit); }) &
+                tbb::make_filter<unit_in_work*, unit_in_work*>(
+                    filter_mode::serial_in_order, [this](unit_in_work* unit) { return admit(unit); }) &
+                tbb::make_filter<unit_in_work*, unit_in_work*>(
+                    filter_mode::parallel, [this](unit_in_work* unit) { return index(unit); }) &
+                tbb::make_filter<unit_in_work*, void>(filter_mode::serial_in_order,
+                                                      [this](unit_in_work* unit) { append(*unit); }));
         finish();
     }
 
@@ -103,17 +103,20 @@ class collection_reader {
         return corpus;
     }
 
-    unit_pointer cut() {
+    // At most units_.size() units are under way, and they leave in the order in which they came: the place of
+    // the unit so many before is free again.
+    unit_in_work* cut() {
         run_.check_stop();
         const stopwatch watch;
-        auto unit = std::make_shared<unit_in_work>();
-        unit->raw = corpus_->next();
+        unit_in_work& unit = units_[cut_++ % units_.size()];
+        unit = {};
+        unit.raw = corpus_->next();
         pieces_.thread_seconds["read"] += watch.seconds();
         run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
-        return unit->raw ? unit : nullptr;
+        return unit.raw ? &unit : nullptr;
     }
 
-    unit_pointer parse(unit_pointer unit) {
+    static unit_in_work* parse(unit_in_work* unit) {
         const stopwatch watch;
         unit->parsed = unit->raw->parse();
         unit->raw.reset();
@@ -121,7 +124,7 @@ class collection_reader {
         return unit;
     }
 
-    unit_pointer admit(unit_pointer unit) {
+    unit_in_work* admit(unit_in_work* unit) {
         const stopwatch watch;
         io::parsed_unit& parsed = unit->parsed;
         pieces_.counts += parsed.counts;
@@ -151,7 +154,7 @@ class collection_reader {
         if (pieces_.ids.insert(d.id, static_cast<std::uint32_t>(pieces_.documents))) {
             ++pieces_.documents;
             if (pieces_.ids.memory_bytes() > run_.memory_limit() / 2) {
-                throw out_of_memory("the table of document ids", pieces_.ids.memory_bytes_while_growing(),
+                throw out_of_memory("the table of document ids", 2 * pieces_.ids.memory_bytes(),
                                     run_.memory_limit() / 2);
             }
             return true;
@@ -162,7 +165,7 @@ class collection_reader {
         return false;
     }
 
-    unit_pointer index(unit_pointer unit) {
+    unit_in_work* index(unit_in_work* unit) {
         stopwatch watch;
         text::analyzer& analyzer = analyzers_.local();
         search_detail::inverter all, titles;
@@ -247,6 +250,8 @@ class collection_reader {
     collection_pieces& pieces_;
     const context& run_;
     std::unique_ptr<io::corpus_reader> corpus_;
+    std::vector<unit_in_work> units_;  // those under way; reused
+    std::uint64_t cut_ = 0;
     tbb::enumerable_thread_specific<text::analyzer> analyzers_;
     io::string_column_writer ids_, titles_;
     io::section_writer text_ends_, lengths_;

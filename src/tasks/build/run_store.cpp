@@ -112,7 +112,8 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
 
     word_sections sections(store, names);
     std::size_t next = 0;
-    using range_pointer = std::shared_ptr<merged_range>;
+    // As many places as ranges may be under way: they leave in the order in which they came.
+    std::vector<merged_range> places(in_flight);
     tbb::parallel_pipeline(
         in_flight,
         tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order,
@@ -122,15 +123,19 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
                                                 if (next == ranges.size()) control.stop();
                                                 return next++;
                                             }) &
-            tbb::make_filter<std::size_t, range_pointer>(
-                tbb::filter_mode::parallel,
-                [&](std::size_t i) {
-                    return std::make_shared<merged_range>(search_detail::merge_runs(
-                        runs_, first_documents_, document_lengths, ranges[i], buffer_bytes));
-                }) &
-            tbb::make_filter<range_pointer, void>(
-                tbb::filter_mode::serial_in_order,
-                [&](const range_pointer& range) { sections.append(*range); }));
+            tbb::make_filter<std::size_t, merged_range*>(tbb::filter_mode::parallel,
+                                                         [&](std::size_t i) {
+                                                             merged_range& place = places[i % in_flight];
+                                                             place = search_detail::merge_runs(
+                                                                 runs_, first_documents_, document_lengths,
+                                                                 ranges[i], buffer_bytes);
+                                                             return &place;
+                                                         }) &
+            tbb::make_filter<merged_range*, void>(tbb::filter_mode::serial_in_order,
+                                                  [&](merged_range* range) {
+                                                      sections.append(*range);
+                                                      *range = {};
+                                                  }));
     return sections.finish();
 }
 

@@ -10,6 +10,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/store/opened_store.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
 
@@ -49,6 +50,16 @@ std::string describe(const build_options& corpus) {
     return out;
 }
 
+bool is_whole(const fs::path& store) {
+    if (!is_store(store)) return false;
+    try {
+        const opened_store opened(store);
+        return true;
+    } catch (const damaged_store&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 fs::path cached_store(const build_options& corpus, const fs::path& cache, const context& run) {
@@ -57,7 +68,7 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     }
     const hash128_value key = hash128(describe(corpus));
     const fs::path store = cache / fmt::format("{:016x}{:016x}", key.high, key.low);
-    if (is_store(store)) {
+    if (is_whole(store)) {
         run.log(log_level::info, "using the store kept in " + store.string());
         return store;
     }
@@ -65,6 +76,7 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     run.log(log_level::info, "building a store in " + store.string());
     build_options options = corpus;
     options.store = store;
+    options.force = true;  // over a damaged one; of two searches that build it at once the last wins
     build(options, run);
     return store;
 }
