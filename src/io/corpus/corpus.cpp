@@ -12,6 +12,7 @@
 #include "io/corpus/folder.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/corpus/wikipedia.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -159,9 +160,8 @@ class many_reader final : public corpus_reader {
         if (!source) source = std::make_unique<peeked_source>(open_bytes(path, run_), 4);
         const byte_order order = byte_order_of(source->head());
         std::unique_ptr<byte_source> bytes = std::move(source);
-        if (form == corpus_form::wikipedia || form == corpus_form::trec ||
-            form == corpus_form::wikiextractor) {
-            throw usage_error(path.native() + ": this form is not read yet");
+        if (form == corpus_form::wikipedia) {
+            return read_wikipedia(std::move(bytes), options_, run_);
         }
         if (order != byte_order::none && order != byte_order::utf8) bytes = as_utf8(std::move(bytes), order);
         const bool numbered = form == corpus_form::lines;
@@ -173,11 +173,18 @@ class many_reader final : public corpus_reader {
         switch (form) {
             case corpus_form::tsv:
                 return tsv_form();
+            case corpus_form::trec:
+                return trec_form();
+            case corpus_form::wikiextractor:
+                return wikiextractor_form();
             case corpus_form::lines:
                 return lines_form();
-            default:
-                return jsonl_form();
+            case corpus_form::jsonl:
+            case corpus_form::wikipedia:
+            case corpus_form::folder:
+                break;
         }
+        return jsonl_form();
     }
 
     corpus_options options_;

@@ -10,58 +10,13 @@
 #include <cstring>
 #include <vector>
 
+#include "io/corpus/utf8.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
-
-void append_utf8(std::string& out, char32_t c) {
-    if (c < 0x80) {
-        out += static_cast<char>(c);
-    } else if (c < 0x800) {
-        out += static_cast<char>(0xC0 | (c >> 6));
-        out += static_cast<char>(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        out += static_cast<char>(0xE0 | (c >> 12));
-        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-        out += static_cast<char>(0x80 | (c & 0x3F));
-    } else {
-        out += static_cast<char>(0xF0 | (c >> 18));
-        out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-        out += static_cast<char>(0x80 | (c & 0x3F));
-    }
-}
-
-/// One step over UTF-8: the bytes taken, and whether they are a character or a maximal ill-formed part.
-struct utf8_step {
-    std::size_t length;
-    bool valid;
-};
-
-utf8_step step_utf8(std::string_view bytes) {
-    const auto lead = static_cast<unsigned char>(bytes[0]);
-    if (lead < 0x80) return {1, true};
-    if (lead < 0xC2 || lead > 0xF4) return {1, false};
-    const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    // The second byte's range is narrower after some leads: no overlong form, no surrogate, no more than
-    // 10FFFF.
-    unsigned low = 0x80, high = 0xBF;
-    if (lead == 0xE0) low = 0xA0;
-    if (lead == 0xED) high = 0x9F;
-    if (lead == 0xF0) low = 0x90;
-    if (lead == 0xF4) high = 0x8F;
-    for (std::size_t i = 1; i < length; ++i) {
-        if (i == bytes.size()) return {i, false};
-        const auto next = static_cast<unsigned char>(bytes[i]);
-        if (next < low || next > high) return {i, false};
-        low = 0x80;
-        high = 0xBF;
-    }
-    return {length, true};
-}
 
 /// The characters of Windows-1252 at 0x80 to 0x9F; its five gaps stay the control characters they are in
 /// Latin-1.
@@ -75,7 +30,7 @@ std::string from_windows_1252(std::string_view bytes) {
     out.reserve(bytes.size() + bytes.size() / 8);
     for (const char byte : bytes) {
         const auto c = static_cast<unsigned char>(byte);
-        append_utf8(out, c >= 0x80 && c < 0xA0 ? windows_1252[c - 0x80] : char32_t{c});
+        append_utf8(c >= 0x80 && c < 0xA0 ? windows_1252[c - 0x80] : char32_t{c}, out);
     }
     return out;
 }
@@ -101,12 +56,12 @@ std::uint32_t wide_unit(const char* at, byte_order order) {
 /// Appends the characters of `bytes`; returns how many bytes were taken: a character's first half at the end
 /// stays, unless this is the `last` piece.
 std::size_t append_wide(std::string_view bytes, byte_order order, bool last, std::string& out,
-                        std::size_t& ill_formed) {
+                        std::size_t& bad_units) {
     const std::size_t step = unit_of(order);
     std::size_t at = 0;
     const auto bad = [&] {
         out += replacement;
-        ++ill_formed;
+        ++bad_units;
     };
     while (bytes.size() - at >= step) {
         const std::uint32_t unit = wide_unit(bytes.data() + at, order);
@@ -114,7 +69,7 @@ std::size_t append_wide(std::string_view bytes, byte_order order, bool last, std
             if (bytes.size() - at < 4 && !last) return at;
             const std::uint32_t second = bytes.size() - at < 4 ? 0 : wide_unit(bytes.data() + at + 2, order);
             if (second >= 0xDC00 && second < 0xE000) {
-                append_utf8(out, 0x10000 + ((unit - 0xD800) << 10) + (second - 0xDC00));
+                append_utf8(0x10000 + ((unit - 0xD800) << 10) + (second - 0xDC00), out);
                 at += 4;
                 continue;
             }
@@ -122,7 +77,7 @@ std::size_t append_wide(std::string_view bytes, byte_order order, bool last, std
         } else if ((unit >= 0xD800 && unit < 0xE000) || unit > 0x10FFFF) {
             bad();
         } else {
-            append_utf8(out, unit);
+            append_utf8(unit, out);
         }
         at += step;
     }
@@ -173,8 +128,8 @@ class wide_source final : public byte_source {
                 raw_.erase(0, mark_bytes(order_, raw_));
                 started_ = true;
             }
-            std::size_t ill_formed = 0;
-            raw_.erase(0, append_wide(raw_, order_, ended_, ready_, ill_formed));
+            std::size_t bad_units = 0;
+            raw_.erase(0, append_wide(raw_, order_, ended_, ready_, bad_units));
         }
         return !ready_.empty();
     }
@@ -197,10 +152,9 @@ std::string mend_utf8(std::string& text) {
     if (is_utf8(text)) return {};
     std::size_t good = 0, bad = 0;
     for (std::size_t at = 0; at < text.size();) {
-        const auto step = step_utf8(std::string_view(text).substr(at));
-        if (!step.valid) ++bad;
-        if (step.valid && step.length > 1) ++good;
-        at += step.length;
+        const char32_t point = next_utf8(text, at);
+        if (point == ill_formed) ++bad;
+        if (point != ill_formed && point >= 0x80) ++good;
     }
     if (good < bad) {
         text = from_windows_1252(text);
@@ -209,9 +163,9 @@ std::string mend_utf8(std::string& text) {
     std::string mended;
     mended.reserve(text.size() + 2 * bad);
     for (std::size_t at = 0; at < text.size();) {
-        const auto step = step_utf8(std::string_view(text).substr(at));
-        mended += step.valid ? std::string_view(text).substr(at, step.length) : replacement;
-        at += step.length;
+        const std::size_t begin = at;
+        const bool good_one = next_utf8(text, at) != ill_formed;
+        mended += good_one ? std::string_view(text).substr(begin, at - begin) : replacement;
     }
     text = std::move(mended);
     return std::to_string(bad) + (bad == 1 ? " ill-formed UTF-8 sequence" : " ill-formed UTF-8 sequences") +
@@ -245,9 +199,9 @@ std::size_t mark_bytes(byte_order order, std::string_view head) {
     }
 }
 
-std::string from_wide(std::string_view bytes, byte_order order, std::size_t& ill_formed) {
+std::string from_wide(std::string_view bytes, byte_order order, std::size_t& bad_units) {
     std::string out;
-    append_wide(bytes.substr(std::min(bytes.size(), mark_bytes(order, bytes))), order, true, out, ill_formed);
+    append_wide(bytes.substr(std::min(bytes.size(), mark_bytes(order, bytes))), order, true, out, bad_units);
     return out;
 }
 
@@ -258,9 +212,9 @@ std::string decode_text(std::string_view bytes, std::string& done) {
         done = mend_utf8(text);
         return text;
     }
-    std::size_t ill_formed = 0;
-    std::string text = from_wide(bytes, order, ill_formed);
-    if (ill_formed != 0) done = std::to_string(ill_formed) + " ill-formed UTF-16 or UTF-32 units replaced";
+    std::size_t bad_units = 0;
+    std::string text = from_wide(bytes, order, bad_units);
+    if (bad_units != 0) done = std::to_string(bad_units) + " ill-formed UTF-16 or UTF-32 units replaced";
     return text;
 }
 

@@ -8,6 +8,7 @@
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/html.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "quern/base/error.hpp"
 
@@ -97,11 +98,21 @@ void parse_file(const folder_file& file, std::uint64_t max_document_bytes, parse
     if (read.too_large) return reject(out, shown, 0, oversize_reason(max_document_bytes));
     if (!read.damage.empty() && read.bytes.empty()) return reject(out, shown, 0, read.damage);
     document made;
+    made.path = shown;
     made.id = file.relative;
     std::string mended;
     if (!is_utf8(made.id)) mended = mend_utf8(made.id) + " (the path)";
     const file_kind kind = kind_of(file.relative);
-    {
+    const bool page =
+        kind == file_kind::html || (kind == file_kind::unknown &&
+                                    opens_as_html(std::string_view(read.bytes).substr(0, detection_bytes)));
+    if (page) {
+        html_page parsed = parse_html(read.bytes, file.relative);
+        made.title = std::move(parsed.title);
+        made.text = std::move(parsed.text);
+        made.links = std::move(parsed.links);
+        if (!parsed.mended.empty()) mended = std::move(parsed.mended);
+    } else {
         std::string done;
         made.text = decode_text(read.bytes, done);
         if (!done.empty()) mended = std::move(done);

@@ -263,6 +263,8 @@ class jsonl final : public line_form {
         }
         if (!mended.empty()) mend(out, place.path, number, std::move(mended));
         document made;
+        made.path = place.path;
+        made.line = number;
         made.id = std::move(*found.id);
         made.text = std::move(*found.text);
         if (found.title) made.title = std::move(*found.title);

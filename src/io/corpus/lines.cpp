@@ -100,6 +100,8 @@ class lines final : public record_form {
             return reject(out, place.path, line, oversize_reason(place.max_document_bytes));
         }
         document made;
+        made.path = place.path;
+        made.line = line;
         made.id = std::to_string(record);
         made.verbatim = true;
         made.text.reserve(block.size());

@@ -86,7 +86,7 @@ class record_reader final : public corpus_reader {
           run_(run),
           counter_(first_record) {
         place_.path = source_->name();
-        place_.max_document_bytes = options.max_document_bytes;
+        place_.max_document_bytes = std::min<std::uint64_t>(options.max_document_bytes, UINT64_MAX / 2);
     }
 
     std::unique_ptr<corpus_unit> next() override {
@@ -109,7 +109,8 @@ class record_reader final : public corpus_reader {
                 skip_record(bytes);
                 target = std::max<std::size_t>(unit_bytes_, 2 * bytes.size());
             } else {
-                target = std::min<std::uint64_t>(2 * bytes.size(), place_.max_document_bytes + 1);
+                target = std::min<std::uint64_t>(std::max<std::uint64_t>(2 * bytes.size(), 64),
+                                                 place_.max_document_bytes + 1);
             }
         }
         rest_.append(bytes.bytes().substr(end));
@@ -158,8 +159,11 @@ class record_reader final : public corpus_reader {
             bytes.append(tail);
             fill(bytes, keep + std::max<std::size_t>(unit_bytes_, 64 << 10));
             end = form_->end_within(bytes.bytes());
-            if (end == 0 && at_end_) end = bytes.size();
             if (end != 0) break;
+            if (at_end_) {
+                end = bytes.size();
+                break;
+            }
         }
         count_lines(bytes.bytes().substr(0, end));
         if (counter_ != nullptr) ++*counter_;

@@ -14,6 +14,8 @@ class tsv final : public line_form {
             return reject(out, place.path, number, "no tab between id and text");
         if (tab == 0) return reject(out, place.path, number, "the id is empty");
         document made;
+        made.path = place.path;
+        made.line = number;
         made.id = line.substr(0, tab);
         made.text = line.substr(tab + 1);
         if (!is_utf8(made.id)) return reject(out, place.path, number, "the id is not UTF-8");

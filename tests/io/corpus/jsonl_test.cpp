@@ -148,6 +148,15 @@ TEST(jsonl, rejects_documents_beyond_the_limit_whatever_the_units) {
     }
 }
 
+TEST(jsonl, a_last_line_beyond_the_limit_ends_the_reading) {
+    corpus_options options;
+    options.unit_bytes = 1;
+    options.max_document_bytes = 10;
+    const auto all = read("{}\n" + std::string(100, 'x'), options);
+    EXPECT_EQ(all.counts.rejected, 2u);
+    EXPECT_EQ(issues(all)[1], "2: larger than the limit of 10 bytes a document");
+}
+
 TEST(jsonl, names_a_json_array) {
     const auto all = read("[{\"id\":\"a\",\"text\":\"\"},\n{\"id\":\"b\",\"text\":\"\"}]\n");
     ASSERT_EQ(all.issues.size(), 2u);

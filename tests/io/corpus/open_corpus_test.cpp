@@ -72,6 +72,34 @@ TEST(open_corpus, reads_collections_in_utf16) {
     }
 }
 
+TEST(open_corpus, reads_dumps) {
+    const temporary_folder folder;
+    const auto dump = folder.write("dump",
+                                   "<!-- made by hand -->\n<mediawiki><siteinfo><dbname>x</dbname></siteinfo>"
+                                   "<page><title>A page</title><ns>0</ns><id>1</id><revision><text>"
+                                   "'''Text''' and [[Other]].</text></revision></page></mediawiki>");
+    const auto all = read_all({dump});
+    ASSERT_THAT(ids(all), ElementsAre("A_page"));
+    EXPECT_THAT(all.documents[0].links, ElementsAre("Other"));
+}
+
+TEST(open_corpus, documents_say_where_they_begin) {
+    const auto lines_of = [](std::string_view bytes, corpus_form form) {
+        std::vector<std::uint64_t> out;
+        for (const auto& each : read_bytes(bytes, form).documents) out.push_back(each.line);
+        return out;
+    };
+    EXPECT_THAT(lines_of("a\tx\n\nb\ty\n", corpus_form::tsv), ElementsAre(1u, 3u));
+    EXPECT_THAT(lines_of("\n{\"id\":1,\"text\":\"\"}\n", corpus_form::jsonl), ElementsAre(2u));
+    EXPECT_THAT(lines_of("\n\na\nb\n\nc\n", corpus_form::lines), ElementsAre(3u, 6u));
+    EXPECT_THAT(
+        lines_of("<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n\n<DOC>\n<DOCNO>2</DOCNO></DOC>", corpus_form::trec),
+        ElementsAre(1u, 5u));
+    EXPECT_THAT(lines_of("\n<doc id=\"1\" title=\"T\">\n</doc>\n<doc id=\"2\" title=\"T\">\n</doc>\n",
+                         corpus_form::wikiextractor),
+                ElementsAre(2u, 4u));
+}
+
 TEST(open_corpus, an_empty_file_holds_nothing) {
     const temporary_folder folder;
     EXPECT_EQ(shown(read_all({folder.write("x.jsonl", "")})), "");

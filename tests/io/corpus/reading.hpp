@@ -54,6 +54,7 @@ inline parsed_unit read_all(corpus_reader& reader) {
         EXPECT_EQ(part.counts.rejected, rejected);
         EXPECT_EQ(part.counts.damaged, part.issues.size() - rejected);
         all.counts += part.counts;
+        for (const auto& each : part.documents) EXPECT_FALSE(each.path.empty());
         for (auto& each : part.documents) all.documents.push_back(std::move(each));
         for (auto& each : part.redirects) all.redirects.push_back(std::move(each));
         for (auto& each : part.issues) all.issues.push_back(std::move(each));
@@ -104,6 +105,7 @@ inline std::string shown(const parsed_unit& all) {
         field("id", each.id);
         field("title", each.title);
         field("text", each.text);
+        field("line", std::to_string(each.line));
         for (const auto& link : each.links) field("link", link);
         if (each.verbatim) out += "verbatim\n";
     }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/html_charset.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "io/corpus/encoding.hpp"
+#include "io/corpus/html_scan.hpp"
+
+namespace quern::io {
+namespace {
+
+using namespace std::string_view_literals;
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    }
+    return out;
+}
+
+/// The word after "charset=" or "encoding=" in `text`, quotes off.
+std::string label_after(std::string_view text, std::string_view key) {
+    std::size_t at = lower(text).find(key);
+    if (at == std::string::npos) return {};
+    at += key.size();
+    while (at < text.size() && (text[at] == ' ' || text[at] == '=' || text[at] == '"' || text[at] == '\''))
+        ++at;
+    const std::size_t end = std::min(text.find_first_of(" \"';>?\t\r\n", at), text.size());
+    return lower(text.substr(at, end - at));
+}
+
+std::string declared_encoding(std::string_view bytes) {
+    std::string_view head = bytes.substr(0, 4096);
+    if (head.starts_with("<?xml")) {
+        if (auto label = label_after(head.substr(0, head.find("?>")), "encoding"); !label.empty())
+            return label;
+    }
+    html_scanner scan(head);
+    std::string_view text;
+    for (html_tag tag; scan.next(text, tag);) {
+        if (tag.what != html_tag::start || tag.name != "meta") continue;
+        if (auto label = label_after(tag.attributes, "charset"); !label.empty()) return label;
+    }
+    return {};
+}
+
+/// What browsers read where an old, narrower name is declared.
+std::string widened(std::string label) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 22> wider = {{
+        {"iso-8859-1"sv, "windows-1252"sv},
+        {"iso8859-1"sv, "windows-1252"sv},
+        {"latin1"sv, "windows-1252"sv},
+        {"latin-1"sv, "windows-1252"sv},
+        {"us-ascii"sv, "windows-1252"sv},
+        {"ascii"sv, "windows-1252"sv},
+        {"iso-8859-9"sv, "windows-1254"sv},
+        {"iso-8859-11"sv, "windows-874"sv},
+        {"tis-620"sv, "windows-874"sv},
+        {"gb2312"sv, "gb18030"sv},
+        {"gb_2312-80"sv, "gb18030"sv},
+        {"gbk"sv, "gb18030"sv},
+        {"x-gbk"sv, "gb18030"sv},
+        {"shift_jis"sv, "windows-31j"sv},
+        {"shift-jis"sv, "windows-31j"sv},
+        {"sjis"sv, "windows-31j"sv},
+        {"x-sjis"sv, "windows-31j"sv},
+        {"euc-kr"sv, "windows-949"sv},
+        {"ks_c_5601-1987"sv, "windows-949"sv},
+        {"big5"sv, "big5-hkscs"sv},
+        {"x-euc-jp"sv, "euc-jp"sv},
+        {"x-big5"sv, "big5-hkscs"sv},
+    }};
+    for (const auto& [narrow, wide] : wider) {
+        if (label == narrow) return std::string(wide);
+    }
+    return label;
+}
+
+}  // namespace
+
+std::string decode_html(std::string_view bytes, std::string& done) {
+    if (byte_order_of(bytes) != byte_order::none) return decode_text(bytes, done);
+    const bool shifts = bytes.substr(0, 64 << 10).find('\x1B') != std::string_view::npos;
+    if (!shifts && is_utf8(bytes)) return std::string(bytes);
+    const std::string label = widened(declared_encoding(bytes));
+    if (shifts && !label.starts_with("iso-2022") && !label.starts_with("hz-gb"))
+        return decode_text(bytes, done);
+    // A page cannot declare in ASCII bytes that it is in an encoding of other units.
+    const bool impossible =
+        label.starts_with("utf-16") || label.starts_with("utf-32") || label.starts_with("ucs-");
+    std::string text;
+    if (label.empty() || impossible || label == "utf-8" || label == "utf8" ||
+        !decode_named(bytes, label, text)) {
+        return decode_text(bytes, done);
+    }
+    return text;
+}
+
+}  // namespace quern::io

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links of a page to ids of other pages of the same folder.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern::io {
+
+/// Against which links are resolved: a page's path, or its <base href>.
+class link_base {
+  public:
+    explicit link_base(std::string_view page);
+    /// A <base href> that names another site makes every relative link foreign.
+    void rebase(std::string_view href);
+    /// The path from the folder's root that `href` (references decoded) names: query and fragment off, percent
+    /// escapes decoded, "." and ".." resolved, a folder standing for its index.html. Nothing for links to the
+    /// page itself by a fragment, to another host or scheme, or to above the root.
+    std::optional<std::string> resolve(std::string_view href) const;
+
+  private:
+    std::string folder_;  ///< "" or ends with '/'
+    bool foreign_ = false;
+};
+
+}  // namespace quern::io
