@@ -16,6 +16,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/release.hpp"
 #include "io/corpus/corpus.hpp"
 #include "io/store/string_column.hpp"
 #include "ops/search/indexing/inverter.hpp"
@@ -189,13 +190,13 @@ class collection_reader {
             unit->document_lengths.push_back(all.end_document());
             run_.check_stop();
         }
-        unit->parsed.documents = {};
+        release(unit->parsed.documents);
         unit->words = all.finish();
         unit->title_words = titles.finish();
         unit->analyse_seconds = watch.seconds();
         watch = {};
         for (const raw_text_block& block : unit->full_blocks) unit->frames.push_back(compress(block));
-        unit->full_blocks = {};
+        release(unit->full_blocks);
         unit->compress_seconds = watch.seconds();
         return unit;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/release.hpp"
 #include "io/store/section.hpp"
 #include "ops/search/indexing/merge.hpp"
 #include "quern/base/error.hpp"
@@ -89,7 +90,7 @@ void run_store::spill(sorted_run& run) {
     if (!file_) file_ = std::make_unique<io::spill_file>(path_);
     const std::uint64_t begin = file_->append(run.bytes);
     held_ -= run.bytes.capacity();
-    run.bytes = {};
+    release(run.bytes);
     run.read = [file = file_.get(), begin](std::uint64_t offset, std::span<char> out) {
         file->read_at(begin + offset, out);
     };

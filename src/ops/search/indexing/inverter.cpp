@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/release.hpp"
 #include "base/varint.hpp"
 #include "quern/base/error.hpp"
 
@@ -100,7 +101,7 @@ std::uint32_t inverter::end_document() {
 }
 
 sorted_run inverter::finish() {
-    slots_ = {};
+    release(slots_);
     // Words in byte order: most are told apart by their first eight bytes.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order(entries_.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {entries_[i].prefix, i};
@@ -128,7 +129,7 @@ sorted_run inverter::finish() {
     sorted_run run;
     run.documents = documents_;
     run.postings = postings_.size();
-    postings_ = {};
+    release(postings_);
     std::string list;
     std::string_view previous;
     for (i = 0; i < order.size(); ++i) {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives a container's memory back at once. `v = {}` does not: for vectors it assigns an empty list, for strings
+// it moves from a short one, and both keep the capacity.
+#pragma once
+
+namespace quern {
+
+template <typename Container>
+void release(Container& container) {
+    Container().swap(container);
+}
+
+}  // namespace quern
