@@ -33,7 +33,8 @@ std::vector<record> read_documents(const char* path) {
     std::ifstream lines(path);
     for (std::string line; std::getline(lines, line);) {
         auto object = nlohmann::json::parse(line);
-        documents.push_back({object["id"], object["title"], std::move(object["text"].get_ref<std::string&>())});
+        documents.push_back(
+            {object["id"], object["title"], std::move(object["text"].get_ref<std::string&>())});
     }
     return documents;
 }
