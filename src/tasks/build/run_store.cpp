@@ -105,11 +105,14 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
     const std::size_t in_flight = run.thread_count() + 2;
     std::uint64_t total = 0;
     for (const sorted_run& r : runs_) total += r.size;
+    // From disk every range reads a piece of every run: the pieces must be long, and no longer than the range
+    // asks for, or most of what is read belongs to other ranges.
+    const std::uint64_t longest_part = file_ ? 64 << 20 : 2 << 20;
     const std::uint64_t part_bytes =
-        std::clamp<std::uint64_t>(memory_bytes / in_flight / 4, 64 << 10, 2 << 20);
+        std::clamp<std::uint64_t>(memory_bytes / in_flight / 4, 64 << 10, longest_part);
     const std::vector<word_range> ranges = search_detail::split_words(runs_, total / part_bytes + 1);
-    const std::size_t buffer_bytes = std::clamp<std::size_t>(
-        memory_bytes / 2 / in_flight / std::max<std::size_t>(1, runs_.size()), 4 << 10, 1 << 20);
+    const std::size_t buffer_bytes =
+        std::clamp<std::size_t>(part_bytes / std::max<std::size_t>(1, runs_.size()), 4 << 10, 1 << 20);
 
     word_sections sections(store, names);
     std::size_t next = 0;
