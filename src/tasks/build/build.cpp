@@ -71,11 +71,14 @@ void write_file(const fs::path& path, const std::string& text) {
     file.close();
 }
 
-void add_reading_stages(run_statistics& statistics, const collection_pieces& pieces) {
-    for (const char* name : {"read", "parse", "admit", "analyse", "compress", "append"}) {
-        const auto at = pieces.thread_seconds.find(name);
-        if (at == pieces.thread_seconds.end()) continue;
-        statistics.stages.push_back({std::string("collection/") + name, 0, at->second, 0});
+void add_steps(run_statistics& statistics, const step_seconds& s) {
+    for (const auto& [name, seconds] : {std::pair{"read", s.read},
+                                        {"parse", s.parse},
+                                        {"admit", s.admit},
+                                        {"analyse", s.analyse},
+                                        {"compress", s.compress},
+                                        {"append", s.append}}) {
+        statistics.stages.push_back({std::string("collection/") + name, 0, seconds, 0});
     }
 }
 
@@ -104,7 +107,7 @@ build_result build(const build_options& options, const context& run) {
         throw invalid_input(options.inputs.front().string(), 0, "holds no documents");
     }
     clock.end_stage("collection", pieces.input_bytes);
-    add_reading_stages(statistics, pieces);
+    add_steps(statistics, pieces.seconds);
 
     const auto links = pieces.links.resolve(pieces.ids, folder.temporary(), run);
     pieces.ids = {};

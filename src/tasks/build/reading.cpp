@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <oneapi/tbb/enumerable_thread_specific.h>
-#include <oneapi/tbb/parallel_pipeline.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "base/release.hpp"
+#include "device/cpu/pipeline.hpp"
 #include "io/corpus/corpus.hpp"
 #include "io/store/string_column.hpp"
 #include "ops/search/indexing/inverter.hpp"
@@ -47,7 +47,7 @@ struct unit_in_work {
     std::vector<compressed_text_block> frames;
     search_detail::sorted_run words, title_words;
     std::vector<std::uint32_t> document_lengths;
-    double parse_seconds = 0, analyse_seconds = 0, compress_seconds = 0;
+    step_seconds seconds;
 };
 
 /// The steps' state; each member is touched by one in-order step only.
@@ -60,7 +60,6 @@ class collection_reader {
           pieces_(pieces),
           run_(run),
           corpus_(io::open_corpus(options.inputs, corpus_options_for(options, run), run)),
-          units_(run.thread_count() + 2),
           analyzers_([text] { return text::analyzer(text); }),
           ids_(store_layout::file_of(store, store_layout::ids), scratch.file("id_ends")),
           titles_(store_layout::file_of(store, store_layout::titles), scratch.file("title_ends")),
@@ -69,23 +68,13 @@ class collection_reader {
           blocks_(store) {}
 
     void run_pipeline() {
-        using tbb::filter_mode;
-        tbb::parallel_pipeline(
-            units_.size(),
-            tbb::make_filter<void, unit_in_work*>(filter_mode::serial_in_order,
-                                                  [this](tbb::flow_control& control) {
-                                                      unit_in_work* unit = cut();
-                                                      if (unit == nullptr) control.stop();
-                                                      return unit;
-                                                  }) &
-                tbb::make_filter<unit_in_work*, unit_in_work*>(
-                    filter_mode::parallel, [](unit_in_work* unit) { return parse(unit); }) &
-                tbb::make_filter<unit_in_work*, unit_in_work*>(
-                    filter_mode::serial_in_order, [this](unit_in_work* unit) { return admit(unit); }) &
-                tbb::make_filter<unit_in_work*, unit_in_work*>(
-                    filter_mode::parallel, [this](unit_in_work* unit) { return index(unit); }) &
-                tbb::make_filter<unit_in_work*, void>(filter_mode::serial_in_order,
-                                                      [this](unit_in_work* unit) { append(*unit); }));
+        pipeline<unit_in_work> line(run_.thread_count() + 2);
+        line.from([this](unit_in_work& unit) { return cut(unit); });
+        line.in_parallel(parse);
+        line.in_order([this](unit_in_work& unit) { admit(unit); });
+        line.in_parallel([this](unit_in_work& unit) { index(unit); });
+        line.in_order([this](unit_in_work& unit) { append(unit); });
+        line.run();
         finish();
     }
 
@@ -104,37 +93,32 @@ class collection_reader {
         return corpus;
     }
 
-    // At most units_.size() units are under way, and they leave in the order in which they came: the place of
-    // the unit so many before is free again.
-    unit_in_work* cut() {
+    bool cut(unit_in_work& unit) {
         run_.check_stop();
         const stopwatch watch;
-        unit_in_work& unit = units_[cut_++ % units_.size()];
-        unit = {};
         unit.raw = corpus_->next();
-        pieces_.thread_seconds["read"] += watch.seconds();
+        unit.seconds.read = watch.seconds();
         run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
-        return unit.raw ? &unit : nullptr;
+        return unit.raw != nullptr;
     }
 
-    static unit_in_work* parse(unit_in_work* unit) {
+    static void parse(unit_in_work& unit) {
         const stopwatch watch;
-        unit->parsed = unit->raw->parse();
-        unit->raw.reset();
-        unit->parse_seconds = watch.seconds();
-        return unit;
+        unit.parsed = unit.raw->parse();
+        unit.raw.reset();
+        unit.seconds.parse = watch.seconds();
     }
 
-    unit_in_work* admit(unit_in_work* unit) {
+    void admit(unit_in_work& unit) {
         const stopwatch watch;
-        io::parsed_unit& parsed = unit->parsed;
+        io::parsed_unit& parsed = unit.parsed;
         pieces_.counts += parsed.counts;
         std::erase_if(parsed.documents, [&](const document& d) { return !admit_id(d, parsed.issues); });
         for (const document& d : parsed.documents) {
             ids_.append(d.id);
             titles_.append(d.title);
             pieces_.links.add_document(d);
-            gatherer_.add(d.text, unit->full_blocks);
+            gatherer_.add(d.text, unit.full_blocks);
             text_bytes_ += d.text.size();
             text_ends_.append_value(text_bytes_);
         }
@@ -143,8 +127,7 @@ class collection_reader {
             if (pieces_.issues.size() < issues_kept) pieces_.issues.push_back(std::move(issue));
         }
         if (!options_.max_errors.is_share) refuse_too_many_errors(options_, pieces_);
-        pieces_.thread_seconds["admit"] += watch.seconds();
-        return unit;
+        unit.seconds.admit = watch.seconds();
     }
 
     bool admit_id(const document& d, std::vector<input_issue>& issues) {
@@ -166,13 +149,13 @@ class collection_reader {
         return false;
     }
 
-    unit_in_work* index(unit_in_work* unit) {
+    void index(unit_in_work& unit) {
         stopwatch watch;
         text::analyzer& analyzer = analyzers_.local();
         search_detail::inverter all, titles;
         text::token_list words;
         std::vector<std::string_view> spelled;
-        for (const document& d : unit->parsed.documents) {
+        for (const document& d : unit.parsed.documents) {
             analyzer.analyze(d.title, words);
             for (const text::token& t : words.tokens) {
                 all.add(words.word(t));
@@ -187,18 +170,17 @@ class collection_reader {
             spelled.clear();
             for (const text::token& t : words.tokens) spelled.push_back(words.word(t));
             all.add(spelled);
-            unit->document_lengths.push_back(all.end_document());
+            unit.document_lengths.push_back(all.end_document());
             run_.check_stop();
         }
-        release(unit->parsed.documents);
-        unit->words = all.finish();
-        unit->title_words = titles.finish();
-        unit->analyse_seconds = watch.seconds();
+        release(unit.parsed.documents);
+        unit.words = all.finish();
+        unit.title_words = titles.finish();
+        unit.seconds.analyse = watch.seconds();
         watch = {};
-        for (const raw_text_block& block : unit->full_blocks) unit->frames.push_back(compress(block));
-        release(unit->full_blocks);
-        unit->compress_seconds = watch.seconds();
-        return unit;
+        for (const raw_text_block& block : unit.full_blocks) unit.frames.push_back(compress(block));
+        release(unit.full_blocks);
+        unit.seconds.compress = watch.seconds();
     }
 
     void append(unit_in_work& unit) {
@@ -210,10 +192,8 @@ class collection_reader {
         for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
         pieces_.words_of_all.append(std::move(unit.words));
         pieces_.words_of_titles.append(std::move(unit.title_words));
-        pieces_.thread_seconds["parse"] += unit.parse_seconds;
-        pieces_.thread_seconds["analyse"] += unit.analyse_seconds;
-        pieces_.thread_seconds["compress"] += unit.compress_seconds;
-        pieces_.thread_seconds["append"] += watch.seconds();
+        unit.seconds.append = watch.seconds();
+        pieces_.seconds += unit.seconds;
     }
 
     void finish() {
@@ -251,8 +231,6 @@ class collection_reader {
     collection_pieces& pieces_;
     const context& run_;
     std::unique_ptr<io::corpus_reader> corpus_;
-    std::vector<unit_in_work> units_;  // those under way; reused
-    std::uint64_t cut_ = 0;
     tbb::enumerable_thread_specific<text::analyzer> analyzers_;
     io::string_column_writer ids_, titles_;
     io::section_writer text_ends_, lengths_;
@@ -262,6 +240,16 @@ class collection_reader {
 };
 
 }  // namespace
+
+step_seconds& step_seconds::operator+=(const step_seconds& other) {
+    read += other.read;
+    parse += other.parse;
+    admit += other.admit;
+    analyse += other.analyse;
+    compress += other.compress;
+    append += other.append;
+    return *this;
+}
 
 void read_collection(const build_options& options, const text_options& text,
                      const std::filesystem::path& store, const io::scratch_folder& scratch,

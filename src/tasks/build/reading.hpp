@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,12 @@
 #include "tasks/store/layout.hpp"
 
 namespace quern {
+
+/// What the steps of reading took, added up over threads.
+struct step_seconds {
+    double read = 0, parse = 0, admit = 0, analyse = 0, compress = 0, append = 0;
+    step_seconds& operator+=(const step_seconds& other);
+};
 
 /// Where the pieces of a collection go while it is read.
 struct collection_pieces {
@@ -34,8 +39,8 @@ struct collection_pieces {
     std::uint64_t documents = 0, words = 0;
     std::vector<std::uint32_t> document_lengths;  ///< in words
     reading_counts counts;
-    std::vector<input_issue> issues;               ///< the first 100
-    std::map<std::string, double> thread_seconds;  ///< by step: parse, analyse, …
+    std::vector<input_issue> issues;  ///< the first 100
+    step_seconds seconds;
     std::uint64_t input_bytes = 0;
     std::vector<store_section> sections;  ///< written so far
 };

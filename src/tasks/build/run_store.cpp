@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/build/run_store.hpp"
 
-#include <oneapi/tbb/parallel_pipeline.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/release.hpp"
+#include "device/cpu/pipeline.hpp"
 #include "io/store/section.hpp"
 #include "ops/search/indexing/merge.hpp"
 #include "quern/base/error.hpp"
@@ -115,31 +114,24 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
         std::clamp<std::size_t>(part_bytes / std::max<std::size_t>(1, runs_.size()), 4 << 10, 1 << 20);
 
     word_sections sections(store, names);
+    struct range_in_work {
+        std::size_t number;
+        merged_range merged;
+    };
     std::size_t next = 0;
-    // As many places as ranges may be under way: they leave in the order in which they came.
-    std::vector<merged_range> places(in_flight);
-    tbb::parallel_pipeline(
-        in_flight,
-        tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order,
-                                            [&](tbb::flow_control& control) -> std::size_t {
-                                                run.check_stop();
-                                                run.report({"merge", next, ranges.size(), "ranges"});
-                                                if (next == ranges.size()) control.stop();
-                                                return next++;
-                                            }) &
-            tbb::make_filter<std::size_t, merged_range*>(tbb::filter_mode::parallel,
-                                                         [&](std::size_t i) {
-                                                             merged_range& place = places[i % in_flight];
-                                                             place = search_detail::merge_runs(
-                                                                 runs_, first_documents_, document_lengths,
-                                                                 ranges[i], buffer_bytes);
-                                                             return &place;
-                                                         }) &
-            tbb::make_filter<merged_range*, void>(tbb::filter_mode::serial_in_order,
-                                                  [&](merged_range* range) {
-                                                      sections.append(*range);
-                                                      *range = {};
-                                                  }));
+    pipeline<range_in_work> line(in_flight);
+    line.from([&](range_in_work& range) {
+        run.check_stop();
+        run.report({"merge", next, ranges.size(), "ranges"});
+        range.number = next++;
+        return range.number < ranges.size();
+    });
+    line.in_parallel([&](range_in_work& range) {
+        range.merged = search_detail::merge_runs(runs_, first_documents_, document_lengths,
+                                                 ranges[range.number], buffer_bytes);
+    });
+    line.in_order([&](range_in_work& range) { sections.append(range.merged); });
+    line.run();
     return sections.finish();
 }
 
