@@ -124,10 +124,11 @@ class wide_source final : public byte_source {
             }
             raw_.resize(held + got);
             ended_ = got == 0;
-            if (!started_ && raw_.size() >= 4) {
+            if (!started_ && (raw_.size() >= 4 || ended_)) {
                 raw_.erase(0, mark_bytes(order_, raw_));
                 started_ = true;
             }
+            if (!started_) continue;
             std::size_t bad_units = 0;
             raw_.erase(0, append_wide(raw_, order_, ended_, ready_, bad_units));
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of documents, or of files that each hold a collection. See docs/corpora for the rules in full.
+// A folder of documents, or of files that each hold a collection. docs/corpora.md has the rules in full.
 #pragma once
 
 #include <filesystem>

@@ -429,8 +429,8 @@ html_page parse_html(std::string_view bytes, std::string_view path) {
     std::replace(html.begin(), html.end(), '\0', ' ');
     const bool xhtml = html.starts_with("<?xml") || path.ends_with(".xhtml");
     if (xhtml) html = expand_self_closing(html);
-    if (is_tame(html)) {
-        read_tree(html, path, page);
+    if (std::string slim; is_tame(html, slim)) {
+        read_tree(slim, path, page);
     } else {
         read_flat(html, path, page);
     }

@@ -116,7 +116,7 @@ bool html_attribute(std::string_view attributes, std::string_view wanted, std::s
 
 bool html_scanner::next(std::string_view& text, html_tag& tag) {
     if (rest_.empty()) return false;
-    raw_text_ = {};
+    raw_text_ = comment_ = {};
     tag.what = html_tag::none;
     std::size_t at = 0;
     while (true) {
@@ -176,8 +176,14 @@ bool html_scanner::read_tag(html_tag& tag) {
 void html_scanner::skip_markup() {
     std::size_t end = 0;
     if (rest_.starts_with("<!--")) {
-        const std::size_t close = rest_.find("-->", 2);
-        end = close == std::string_view::npos ? rest_.size() : close + 3;
+        std::size_t close = rest_.find("--", 2);
+        while (close != std::string_view::npos && close + 2 < rest_.size() && rest_[close + 2] != '>' &&
+               (close < 4 || !rest_.substr(close).starts_with("--!>"))) {
+            close = rest_.find("--", close + 1);
+        }
+        if (close != std::string_view::npos) close = rest_.find('>', close);
+        end = close == std::string_view::npos ? rest_.size() : close + 1;
+        if (close != std::string_view::npos) comment_ = rest_.substr(0, end);
     } else {
         end = std::min(rest_.find('>'), rest_.size() - 1) + 1;
     }
@@ -348,16 +354,27 @@ class nesting_model {
 
 }  // namespace
 
-bool is_tame(std::string_view html) {
+bool is_tame(std::string_view html, std::string& slim) {
     constexpr std::size_t largest_tree = 64 << 20;
     if (html.size() > largest_tree) return false;
+    slim.clear();
+    slim.reserve(html.size());
     html_scanner scan(html);
     nesting_model model;
+    const char* copied = html.data();
+    const auto leave_out = [&](std::string_view part, std::string_view instead) {
+        slim.append(copied, part.data()).append(instead);
+        copied = part.data() + part.size();
+    };
     std::string_view text;
     for (html_tag tag; scan.next(text, tag);) {
         if (!model.takes(text, tag)) return false;
         tag.attribute_count = 0;
+        if (!scan.comment().empty()) leave_out(scan.comment(), "<!---->");
+        const bool shows = scan.raw_text().empty() || (tag.name != "script" && tag.name != "style");
+        if (!shows) leave_out(scan.raw_text(), "");
     }
+    slim.append(copied, html.data() + html.size());
     return true;
 }
 

@@ -27,6 +27,8 @@ class html_scanner {
     bool next(std::string_view& text, html_tag& tag);
     /// What stood between the last start tag, if it was of a raw element (title, textarea …), and its end tag.
     std::string_view raw_text() const { return raw_text_; }
+    /// The comment that stood in place of a tag, if one did.
+    std::string_view comment() const { return comment_; }
 
   private:
     bool read_tag(html_tag& tag);
@@ -34,7 +36,7 @@ class html_scanner {
     void skip_raw(const std::string& name);
 
     std::string_view rest_;
-    std::string_view raw_text_;
+    std::string_view raw_text_, comment_;
 };
 
 /// The value of one attribute in a tag's raw attributes, references not decoded; false where it is absent.
@@ -44,8 +46,9 @@ bool is_void_element(std::string_view name);
 /// Elements that begin and end a paragraph.
 bool is_block_element(std::string_view name);
 
-/// Whether a tree of this page can be built in linear time and memory by the HTML standard's algorithm.
-bool is_tame(std::string_view html);
+/// Whether a tree of this page can be built in linear time and memory by the HTML standard's algorithm. If so,
+/// `slim` becomes the page without what costs time and shows nothing: the insides of scripts, styles, comments.
+bool is_tame(std::string_view html, std::string& slim);
 
 /// XHTML's <title/> and <script …/> as HTML must have them: with an end tag.
 std::string expand_self_closing(std::string_view xhtml);

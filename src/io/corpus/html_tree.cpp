@@ -7,10 +7,12 @@ namespace quern::io {
 
 void* html_tree::allocate(void* self, std::size_t bytes) {
     auto& tree = *static_cast<html_tree*>(self);
+    // Small enough to come from the heap's free lists instead of fresh pages for every document.
+    constexpr std::size_t smallest_block = 64 << 10;
     constexpr std::size_t alignment = alignof(std::max_align_t);
     bytes = (bytes + alignment - 1) / alignment * alignment;
     if (bytes > tree.left_) {
-        const std::size_t block = std::max<std::size_t>(bytes, 256 << 10);
+        const std::size_t block = std::max<std::size_t>(bytes, smallest_block);
         tree.blocks_.push_back(std::make_unique_for_overwrite<char[]>(block));
         tree.free_ = tree.blocks_.back().get();
         tree.left_ = block;

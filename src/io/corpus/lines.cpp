@@ -63,8 +63,8 @@ class lines final : public record_form {
         // Branchless, so that the compiler turns it into vector code.
         std::size_t inside = 0;
         for (std::size_t i = 2; i < bytes.size(); ++i) {
-            inside += static_cast<std::size_t>((bytes[i - 2] == '\n') & (bytes[i - 1] == '\n') &
-                                               (bytes[i] != '\n'));
+            const int first = bytes[i - 2] == '\n', second = bytes[i - 1] == '\n', word = bytes[i] != '\n';
+            inside += static_cast<std::size_t>(first & second & word);
         }
         return found + inside;
     }

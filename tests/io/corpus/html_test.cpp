@@ -128,6 +128,14 @@ TEST(html, reads_self_closed_elements_of_xhtml) {
               "kept");
 }
 
+TEST(html, what_shows_nothing_leaves_no_trace) {
+    EXPECT_EQ(text_of("a<!-- <p> -->b<script>if (a</b>c) '<!--'</script>c<style>p>a</style>d<<!-- x "
+                      "-->b>e<!-->f<!-- --!>g-->h"),
+              "abcd<b>efg-->h");
+    EXPECT_EQ(text_of("a<!-- never closed"), "a");
+    EXPECT_EQ(text_of("a<script>never closed"), "a");
+}
+
 TEST(html, zero_bytes_do_not_end_a_page) {
     EXPECT_EQ(text_of("<p>a\0b</p><p>c</p>"s), "a b\n\nc");
 }
@@ -184,6 +192,11 @@ TEST(html, reads_hostile_pages_in_linear_time) {
     }
     EXPECT_EQ(parse_html(pages[0], "").text, "deep");
     EXPECT_NE(parse_html(pages[0], "").mended, "");
+}
+
+bool is_tame(std::string_view html) {
+    std::string slim;
+    return io::is_tame(html, slim);
 }
 
 TEST(html, ordinary_pages_are_read_with_their_structure) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fuzz targets of the corpus readers share: bytes as a source, and the check that the documents do not
+// depend on where units are cut.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "io/byte_source.hpp"
+#include "io/corpus/encoding.hpp"
+#include "io/corpus/record_reader.hpp"
+
+namespace quern::io::fuzzing {
+
+class memory_source final : public byte_source {
+  public:
+    explicit memory_source(std::string_view bytes) : bytes_(bytes) {}
+    std::size_t read(std::span<char> out) override {
+        const std::size_t taken = std::min(out.size(), bytes_.size() - at_);
+        if (taken != 0) std::memcpy(out.data(), bytes_.data() + at_, taken);
+        at_ += taken;
+        return taken;
+    }
+    std::uint64_t consumed() const override { return at_; }
+    std::uint64_t size() const override { return bytes_.size(); }
+    const std::string& name() const override { return name_; }
+
+  private:
+    std::string_view bytes_;
+    std::size_t at_ = 0;
+    std::string name_ = "input";
+};
+
+inline void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+/// Everything read, as one text.
+inline std::string reading(std::unique_ptr<byte_source> source,
+                           const std::shared_ptr<const record_form>& form, std::uint64_t unit_bytes,
+                           std::uint64_t limit) {
+    corpus_options options;
+    options.unit_bytes = unit_bytes;
+    options.max_document_bytes = limit;
+    std::uint64_t number = 0;
+    const auto reader = read_records(std::move(source), form, options, context{}, &number);
+    std::string out, issues;
+    while (const auto unit = reader->next()) {
+        const parsed_unit part = unit->parse();
+        require(part.counts.documents == part.documents.size());
+        require(part.counts.rejected + part.counts.damaged == part.issues.size());
+        for (const auto& each : part.documents) {
+            require(!each.id.empty() && is_utf8(each.id) && is_utf8(each.title) && is_utf8(each.text));
+            out += each.id + '\1' + each.title + '\1' + each.text + '\1' + std::to_string(each.line) + '\1';
+            for (const auto& link : each.links) {
+                require(is_utf8(link));
+                out += link + '\1';
+            }
+        }
+        for (const auto& each : part.issues) issues += std::to_string(each.line) + each.reason + '\1';
+    }
+    return out + issues;
+}
+
+inline void read_in_any_units(std::string_view bytes, const std::shared_ptr<const record_form>& form) {
+    for (const std::uint64_t limit : {std::uint64_t{1} << 30, std::uint64_t{60}}) {
+        const std::string whole = reading(std::make_unique<memory_source>(bytes), form, 1 << 20, limit);
+        require(whole == reading(std::make_unique<memory_source>(bytes), form, 1, limit));
+        require(whole == reading(std::make_unique<memory_source>(bytes), form, 37, limit));
+    }
+}
+
+}  // namespace quern::io::fuzzing

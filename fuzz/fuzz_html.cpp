@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Web pages: any bytes give valid UTF-8 and links that stay in the folder, with a tree of the page and without.
+#include <string_view>
+
+#include "corpus_input.hpp"
+#include "io/corpus/html.hpp"
+#include "io/corpus/html_scan.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using quern::io::is_utf8;
+    using quern::io::fuzzing::require;
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    std::string deep;
+    for (int i = 0; i < 600; ++i) deep += "<div>";
+    for (const std::string& page : {std::string(bytes), deep.append(bytes)}) {
+        const auto read = quern::io::parse_html(page, "a/b/page.html");
+        require(is_utf8(read.text) && is_utf8(read.title));
+        for (const auto& link : read.links) {
+            require(is_utf8(link) && !link.empty() && link.front() != '/' && !link.starts_with("../"));
+        }
+    }
+    return 0;
+}

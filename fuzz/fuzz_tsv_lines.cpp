@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// TSV and word lines: any bytes, in any units, give the same documents.
+#include "corpus_input.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    quern::io::fuzzing::read_in_any_units(bytes, quern::io::tsv_form());
+    quern::io::fuzzing::read_in_any_units(bytes, quern::io::lines_form());
+    return 0;
+}
