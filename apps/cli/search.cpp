@@ -131,8 +131,8 @@ void write_hits(row_writer& rows, const search_answer& answer, std::optional<cel
     for (const search_hit& hit : answer.hits) {
         cells.clear();
         if (first) cells.push_back(*first);
-        cells.insert(cells.end(), {static_cast<std::uint64_t>(hit.rank), std::string_view(hit.id), hit.score,
-                                   std::string_view(hit.title), std::string_view(hit.snippet)});
+        cells.insert(cells.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title,
+                                   std::string_view(hit.snippet)});
         rows.row(cells);
     }
 }

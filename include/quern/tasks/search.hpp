@@ -31,7 +31,9 @@ struct search_hit {
     std::uint32_t rank = 0;  ///< from 1
     std::uint32_t document = 0;
     double score = 0;
-    std::string id, title, snippet;
+    /// In the engine's memory: valid as long as the engine, also after it is moved.
+    std::string_view id, title;
+    std::string snippet;
 };
 
 struct search_answer {
