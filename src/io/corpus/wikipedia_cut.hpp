@@ -78,7 +78,6 @@ class dump_cutter {
     bool finished_ = false;
     // of the page being cut
     std::size_t first_revision_ = npos;
-    std::uint64_t revision_line_ = 0;
 };
 
 }  // namespace quern::io
