@@ -71,5 +71,29 @@ TEST(Pipeline, TheFirstExceptionEndsTheRun) {
     EXPECT_LT(next, 100'000);
 }
 
+TEST(ForEachIndex, CallsEveryIndexOnce) {
+    for (const unsigned threads : {1U, 2U, 5U}) {
+        for (const std::uint64_t count : {0U, 1U, 31U, 4097U}) {
+            context run;
+            run.threads = threads;
+            std::vector<int> calls(count);
+            for_each_index(run, count, [&](std::uint64_t i) { ++calls[i]; });
+            EXPECT_EQ(calls, std::vector<int>(count, 1)) << threads << " threads, " << count;
+        }
+    }
+}
+
+TEST(ForEachIndex, TheFirstExceptionEndsIt) {
+    context run;
+    run.threads = 3;
+    std::atomic<int> calls = 0;
+    const auto fail_at_seven = [&](std::uint64_t i) {
+        ++calls;
+        if (i == 7) throw std::runtime_error("seven");
+    };
+    EXPECT_THROW(for_each_index(run, 1'000'000, fail_at_seven), std::runtime_error);
+    EXPECT_LT(calls, 1'000'000);
+}
+
 }  // namespace
 }  // namespace quern

@@ -2,11 +2,10 @@
 #include "quern/tasks/search.hpp"
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 
-#include "device/cpu/threads.hpp"
+#include "device/cpu/pipeline.hpp"
 #include "io/trec_files.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -124,11 +123,9 @@ search_answer search_engine::search(std::string_view query, const search_options
 std::vector<search_answer> search_engine::search(std::span<const search_topic> topics,
                                                  const search_options& options, const context& run) const {
     std::vector<search_answer> answers(topics.size());
-    run_parallel(run, [&] {
-        tbb::parallel_for<std::size_t>(0, topics.size(), [&](std::size_t i) {
-            run.check_stop();
-            answers[i] = search(topics[i].query, options);
-        });
+    for_each_index(run, topics.size(), [&](std::uint64_t i) {
+        run.check_stop();
+        answers[i] = search(topics[i].query, options);
     });
     return answers;
 }

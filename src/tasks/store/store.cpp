@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quern/tasks/store.hpp"
 
-#include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
 #include <fstream>
 
-#include "device/cpu/threads.hpp"
+#include "device/cpu/pipeline.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/layout.hpp"
@@ -33,11 +30,9 @@ std::uint64_t verify_store(const std::filesystem::path& store, const context& ru
     std::uint64_t bytes = 0;
     for (const store_section& listed : info.sections) {
         const io::section_view section = store_layout::open_section(store, info, listed.name);
-        run_parallel(run, [&] {
-            tbb::parallel_for<std::uint64_t>(0, section.size() / piece + 1, [&](std::uint64_t i) {
-                run.check_stop();
-                section.bytes(i * piece, std::min(piece, section.size() - i * piece));
-            });
+        for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {
+            run.check_stop();
+            section.bytes(i * piece, std::min(piece, section.size() - i * piece));
         });
         bytes += listed.bytes;
         run.report({"verify", bytes, 0, "bytes"});
