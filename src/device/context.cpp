@@ -36,7 +36,7 @@ std::uint64_t control_group_limit() {
         for (std::string group = line.substr(path + 1);; group.resize(group.rfind('/'))) {
             while (group.ends_with('/')) group.pop_back();
             if (group.find('/') == std::string::npos) group.clear();
-            least = std::min(least, limit_in(root + group + file));
+            least = std::min(least, limit_in(std::string(root).append(group).append(file)));
             if (group.empty()) break;
         }
     }

@@ -236,7 +236,7 @@ class bzip2_decoder final : public decoder {
     bool next_block();
     bool begin_stream();
     void end_stream();
-    void take_block(std::shared_ptr<piece> which);
+    void take_block(const std::shared_ptr<piece>& which);
     void join_and_decode(piece& front);
     void cut(piece& front);
     std::optional<std::uint64_t> bits(std::uint64_t position, unsigned count);
@@ -296,7 +296,7 @@ void bzip2_decoder::end_stream() {
     block_limit_ = 0;
 }
 
-void bzip2_decoder::take_block(std::shared_ptr<piece> which) {
+void bzip2_decoder::take_block(const std::shared_ptr<piece>& which) {
     if (which->start_bit == position_ && which->begins_block) {
         pieces_.finish(*which);
     } else {  // inside joined pieces

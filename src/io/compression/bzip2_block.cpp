@@ -58,8 +58,8 @@ class chain_walker {
     std::uint32_t size_;
     std::uint32_t origin_;
     std::uint8_t* arena_;
-    std::array<part, most_parts> parts_;
-    std::array<std::uint32_t, most_chunks> next_chunk_;
+    std::array<part, most_parts> parts_{};
+    std::array<std::uint32_t, most_chunks> next_chunk_{};
     std::uint32_t part_count_ = 0;
     std::uint32_t chunk_count_ = 0;
     std::uint32_t started_ = 0;
@@ -67,11 +67,11 @@ class chain_walker {
     // Walkers share one step counter: walker w writes to arena_[base_[w] + step], and its chunk is full, or
     // it began, at a step of its own.
     std::uint64_t step_ = 0;
-    std::array<std::uint32_t, walkers> place_;
-    std::array<std::uint64_t, walkers> base_;
-    std::array<std::uint64_t, walkers> full_at_;
-    std::array<std::uint32_t, walkers> part_of_;
-    std::array<std::uint32_t, walkers> chunk_of_;
+    std::array<std::uint32_t, walkers> place_{};
+    std::array<std::uint64_t, walkers> base_{};
+    std::array<std::uint64_t, walkers> full_at_{};
+    std::array<std::uint32_t, walkers> part_of_{};
+    std::array<std::uint32_t, walkers> chunk_of_{};
 };
 
 /// Gives a walker the next part, or, when there is none, the endless loop at links_[size_].
@@ -176,7 +176,7 @@ void chain_walker::join(std::uint8_t* out) const {
 
 void link_rotations(const std::uint8_t* column, std::uint32_t size, const std::uint32_t* counts,
                     std::uint32_t* links) {
-    std::array<std::uint32_t*, 256> next;
+    std::array<std::uint32_t*, 256> next{};
     for (unsigned byte = 0; byte < 256; ++byte) {
         next[byte] = links;
         links += counts[byte];
@@ -185,7 +185,7 @@ void link_rotations(const std::uint8_t* column, std::uint32_t size, const std::u
 }
 
 std::uint32_t checksum_of(std::span<const std::uint8_t> bytes) {
-    std::array<char, std::size_t{1} << 14> piece;
+    std::array<char, std::size_t{1} << 14> piece{};
     run_expander expander(bytes);
     std::uint32_t checksum = ~0U;
     while (const std::size_t count = expander.expand(piece)) {
@@ -212,7 +212,7 @@ block_decoder::block_decoder() : links_(nullptr, {0}), column_(largest_block), a
 
 void block_decoder::decode(std::span<const std::uint8_t> packed, std::uint64_t start_bit, block& result) {
     packed = packed.first(packed.size() - padding);
-    std::array<std::uint32_t, 256> counts;
+    std::array<std::uint32_t, 256> counts{};
     const column_result column = decode_column(packed, start_bit, column_.data(), counts.data());
     result.end_bit = column.end_bit;
     result.checksum = column.checksum;

@@ -23,10 +23,10 @@ constexpr unsigned group_size = 50;
 constexpr unsigned most_groups = 18'002;
 
 struct code_table {
-    std::array<std::uint16_t, 1U << table_bits> fast;         ///< symbol << 5 | length; 0: a longer code
-    std::array<std::uint64_t, longest_code + 2> first_above;  ///< codes of a length lie below, left-aligned
-    std::array<std::int32_t, longest_code + 2> index_offset;  ///< code + offset = index in `symbols`
-    std::array<std::uint16_t, most_symbols> symbols;          ///< by length, then number
+    std::array<std::uint16_t, 1U << table_bits> fast{};         ///< symbol << 5 | length; 0: a longer code
+    std::array<std::uint64_t, longest_code + 2> first_above{};  ///< codes of a length lie below, left-aligned
+    std::array<std::int32_t, longest_code + 2> index_offset{};  ///< code + offset = index in `symbols`
+    std::array<std::uint16_t, most_symbols> symbols{};          ///< by length, then number
     unsigned longest = 0;
 
     bool build(std::span<const std::uint8_t> lengths);
@@ -112,12 +112,12 @@ class recent_bytes {
     }
     std::uint64_t front_ = 0;   ///< places 0 to 7, the first in the lowest byte
     std::uint64_t middle_ = 0;  ///< places 8 to 15
-    std::uint8_t rest_[256];    ///< places from 16
+    std::uint8_t rest_[256]{};  ///< places from 16
 };
 
 struct header {
     std::array<code_table, 6> tables;
-    std::array<std::uint8_t, most_groups> selectors;
+    std::array<std::uint8_t, most_groups> selectors{};
     std::array<std::uint8_t, 256> used{};  ///< bytes that occur, in order
     unsigned used_count = 0;
     unsigned selector_count = 0;
@@ -159,7 +159,7 @@ const char* read_selectors(bit_reader& bits, header& head, unsigned table_count,
 
 const char* read_table(bit_reader& bits, code_table& table, unsigned symbol_count, const std::uint8_t* bytes,
                        std::uint64_t limit) {
-    std::array<std::uint8_t, most_symbols> lengths;
+    std::array<std::uint8_t, most_symbols> lengths{};
     unsigned length = bits.take(5);
     for (unsigned i = 0; i < symbol_count; ++i) {
         while (true) {

@@ -59,7 +59,7 @@ class run_packer {
 void decode_randomised(std::span<const std::uint8_t> packed, std::uint64_t start_bit, block& result) {
     std::vector<std::uint8_t> stream = as_stream(packed, start_bit, result);
     run_packer packer(result.bytes);
-    std::array<char, 4096> piece;
+    std::array<char, 4096> piece{};
     bz_stream state{};
     if (BZ2_bzDecompressInit(&state, 0, 0) != BZ_OK) throw std::bad_alloc();
     state.next_in = reinterpret_cast<char*>(stream.data());

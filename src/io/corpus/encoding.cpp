@@ -228,7 +228,7 @@ bool decode_named(std::string_view bytes, const std::string& name, std::string& 
     if (U_FAILURE(status)) return false;
     out.clear();
     std::vector<char> piece(64 << 10);
-    std::array<UChar, 4096> pivot;
+    std::array<UChar, 4096> pivot{};
     UChar *pivot_source = pivot.data(), *pivot_target = pivot.data();
     const char* source = bytes.data();
     bool first = true;

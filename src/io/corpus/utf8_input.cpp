@@ -68,7 +68,7 @@ struct utf8_input::converter {
     }
 
     void convert(std::string_view in, bool last, std::string& out) {
-        std::array<char, 16384> buffer;
+        std::array<char, 16384> buffer{};
         const char* source = in.data();
         UErrorCode status = U_BUFFER_OVERFLOW_ERROR;
         while (status == U_BUFFER_OVERFLOW_ERROR) {

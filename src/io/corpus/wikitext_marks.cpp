@@ -259,17 +259,19 @@ void wikitext_scan::open_external(std::size_t scheme) {
 }
 
 /// The rest of an external link's address; the label begins after the white space that ends it. A template in
-/// the address is dropped on its own, and the address goes on behind it.
+/// the address is dropped on its own, and the address goes on behind it; the end of a template around it ends it.
 void wikitext_scan::skip_url() {
     frame& f = open_.back();
     if (f.has_label) return;
     const auto ends = [](char c) {
         return static_cast<unsigned char>(c) <= ' ' || std::string_view("[]<>").find(c) != npos;
     };
+    const bool in_template = inside(mark::braces);
+    const auto braces = [&] { return starts("{{") || (in_template && starts("}}")); };
     const std::size_t begin = at_;
-    while (at_ < source_.size() && !ends(source_[at_]) && !starts("{{")) ++at_;
+    while (at_ < source_.size() && !ends(source_[at_]) && !braces()) ++at_;
     out_.append(source_, begin, at_ - begin);
-    if (at_ < source_.size() && source_[at_] != '\n' && source_[at_] != ']' && source_[at_] != '{') {
+    if (at_ < source_.size() && source_[at_] != '\n' && source_[at_] != ']' && !braces()) {
         f.has_label = true;
         f.content = out_.size();
     }

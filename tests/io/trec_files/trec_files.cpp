@@ -111,7 +111,8 @@ TEST(read_topics, refuses_what_is_no_topic) {
     EXPECT_EQ(refused_topics("<top><num>1<num>2<title>x</top>"), "sample:1: a topic with two fields <num>");
     EXPECT_EQ(refused_topics("<top><num>1<title>x</top>\n<top><num>1<title>y</top>"),
               "sample:2: topic \"1\" again");
-    EXPECT_EQ(refused_topics("1\t" + std::string(2 << 20, 'x')), "sample:1: a line is longer than 1 MiB");
+    EXPECT_EQ(refused_topics("1\t" + std::string((1 << 20) + 1, 'x')),
+              "sample:1: a line is longer than 1 MiB");
 }
 
 TEST(read_judgements, reads_grades) {

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "io/corpus/wikipedia.hpp"
@@ -49,10 +50,26 @@ RC_GTEST_PROP(WikitextProperties, SoupGivesTidyText, ()) {
     if (!text.empty()) RC_ASSERT(text.front() != '\n' && text.back() != '\n');
 }
 
+/// Braces in even runs, and single ones only in the marks of tables. Braces to the left and right of what goes
+/// may else meet in the text: {{{}}{| is a brace, an empty template, and another brace.
+void leave_out_braces_that_join(std::string& source) {
+    for (const char brace : {'{', '}'}) {
+        for (std::size_t at = 0; (at = source.find(brace, at)) != std::string::npos;) {
+            const std::size_t end = std::min(source.find_first_not_of(brace, at), source.size());
+            const bool opens_table = brace == '{' && end < source.size() && source[end] == '|';
+            const bool ends_table = brace == '}' && at > 0 && source[at - 1] == '|';
+            const bool table = end - at == 1 && (opens_table || ends_table);
+            if ((end - at) % 2 == 1 && !table) source[brace == '{' ? at : end - 1] = '.';
+            at = end;
+        }
+    }
+}
+
 RC_GTEST_PROP(WikitextProperties, NoPairedTemplateIsLeft, ()) {
     // <nowiki> and the like may show braces: they are left out here.
     std::string source = *markup_soup();
     for (std::size_t at = 0; (at = source.find_first_of("<&", at)) != std::string::npos;) source[at] = '.';
+    leave_out_braces_that_join(source);
     const std::string text = clean(source, "en").text;
     const std::size_t open = text.find("{{");
     if (open != std::string::npos) RC_ASSERT(text.find("}}", open) == std::string::npos);

@@ -150,6 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                     golden{"external_with_template", "[http://a/{{b}}/c d]", "d"},
                     golden{"external_in_file", "[[File:a|[http://b c]]]d", "d"},
                     golden{"external_unclosed", "[http://a b\nc]", "[http://a b\nc]"},
+                    golden{"external_unclosed_in_template", "{{a|[http://b}}c", "c"},
                     golden{"italic_label", "[[a|''b'']]s", "bs"}),
     name_of_case);
 
