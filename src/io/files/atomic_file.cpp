@@ -49,7 +49,7 @@ descriptor open_target(const fs::path& path, existing policy, fs::path& temporar
 
 }  // namespace
 
-atomic_file::atomic_file(fs::path path, existing policy)
+atomic_file::atomic_file(const fs::path& path, existing policy)
     : path_(followed(path)), policy_(policy), writer_(open_target(path_, policy, temporary_), path_) {}
 
 atomic_file::~atomic_file() {

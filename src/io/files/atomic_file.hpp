@@ -19,7 +19,7 @@ class atomic_file {
   public:
     /// Throws usage_error where `path` exists and `policy` is refuse, or is a folder; io_error where nothing
     /// can be created beside it.
-    explicit atomic_file(std::filesystem::path path, existing policy = existing::refuse);
+    explicit atomic_file(const std::filesystem::path& path, existing policy = existing::refuse);
     atomic_file(const atomic_file&) = delete;  // one owner publishes or removes the temporary
     atomic_file& operator=(const atomic_file&) = delete;
     ~atomic_file();

@@ -97,7 +97,7 @@ void restore_renamed_away(const fs::path& final_name) {
 
 }  // namespace detail
 
-atomic_folder::atomic_folder(fs::path path, existing policy) : path_(settled(path)), policy_(policy) {
+atomic_folder::atomic_folder(const fs::path& path, existing policy) : path_(settled(path)), policy_(policy) {
     detail::restore_renamed_away(path_);
     struct stat status {};
     if (::stat(path_.c_str(), &status) == 0) {

@@ -19,7 +19,7 @@ class atomic_folder {
     /// Throws usage_error where `path` exists and `policy` is refuse, or where it is a file. Missing parent
     /// folders are an io_error. That an older folder may be replaced (that it is a store, and not somebody's
     /// home) is for the caller to check before.
-    explicit atomic_folder(std::filesystem::path path, existing policy = existing::refuse);
+    explicit atomic_folder(const std::filesystem::path& path, existing policy = existing::refuse);
     atomic_folder(const atomic_folder&) = delete;  // one owner publishes or removes the temporary
     atomic_folder& operator=(const atomic_folder&) = delete;
     ~atomic_folder();

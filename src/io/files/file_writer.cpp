@@ -12,7 +12,7 @@
 
 namespace quern::io {
 
-file_writer::file_writer(std::filesystem::path path, std::size_t buffer_bytes)
+file_writer::file_writer(const std::filesystem::path& path, std::size_t buffer_bytes)
     : file_writer(open_file(path, O_WRONLY | O_CREAT | O_TRUNC), path, buffer_bytes) {}
 
 file_writer::file_writer(descriptor file, std::filesystem::path path, std::size_t buffer_bytes)

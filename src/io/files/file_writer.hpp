@@ -22,7 +22,7 @@ class file_writer {
     static constexpr std::size_t default_buffer_bytes = std::size_t{1} << 18;
 
     /// Creates the file, or empties an existing one.
-    explicit file_writer(std::filesystem::path path, std::size_t buffer_bytes = default_buffer_bytes);
+    explicit file_writer(const std::filesystem::path& path, std::size_t buffer_bytes = default_buffer_bytes);
     /// Takes over an open descriptor; `path` is for messages.
     file_writer(descriptor file, std::filesystem::path path, std::size_t buffer_bytes = default_buffer_bytes);
     file_writer(file_writer&&) noexcept = default;

@@ -36,7 +36,7 @@ std::uint32_t largest_frequency(const block_header& header) {
 }
 
 block_header header_at(std::span<const char> bytes, std::uint32_t block) {
-    block_header header;
+    block_header header{};
     std::memcpy(&header, bytes.data() + sizeof header * std::size_t{block}, sizeof header);
     return header;
 }

@@ -115,7 +115,7 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
 
     word_sections sections(store, names);
     struct range_in_work {
-        std::size_t number;
+        std::size_t number = 0;
         merged_range merged;
     };
     std::size_t next = 0;

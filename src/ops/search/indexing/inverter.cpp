@@ -25,7 +25,7 @@ void inverter::add(std::string_view word) {
 }
 
 void inverter::add(std::span<const std::string_view> words) {
-    std::array<std::uint64_t, 64> hashes;
+    std::array<std::uint64_t, 64> hashes{};
     while (!words.empty()) {
         const auto batch = words.first(std::min(words.size(), hashes.size()));
         words = words.subspan(batch.size());
