@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "quern/base/error.hpp"
 #include "signals.hpp"
@@ -153,6 +154,9 @@ session::session(const command& self, const common_options& common)
     run.threads = common.threads;
     run.memory_bytes = common.memory;
     run.scratch = common.scratch;
+    // The environment is read by the program, never by the library.
+    if (const char* folder = std::getenv("TMPDIR"); run.scratch.empty() && folder != nullptr)
+        run.scratch = folder;
     run.seed = common.seed;
     run.stop_signal = &stop_signal();
     run.on_progress = [this](const progress& now) { messages.progress(now); };

@@ -79,7 +79,7 @@ std::uint64_t context::memory_limit() const {
 }
 
 std::filesystem::path context::scratch_folder() const {
-    return scratch.empty() ? std::filesystem::temp_directory_path() : scratch;
+    return scratch.empty() ? std::filesystem::path("/tmp") : scratch;
 }
 
 }  // namespace quern

@@ -93,13 +93,9 @@ void look_at_memory(std::vector<finding>& found, const context& run) {
 
 void look_at_scratch(std::vector<finding>& found, const context& run) {
     std::error_code failure;
-    std::filesystem::path folder = run.scratch;
-    std::string note = "as asked by --tmp";
-    if (folder.empty()) {
-        folder = std::filesystem::temp_directory_path(failure);
-        note = "the system's temporary folder";
-    }
-    if (failure || !std::filesystem::is_directory(folder, failure)) {
+    const std::filesystem::path folder = run.scratch_folder();
+    std::string note = run.scratch.empty() ? "the default" : "as asked by --tmp or TMPDIR";
+    if (!std::filesystem::is_directory(folder, failure)) {
         found.push_back({"scratch folder", folder.string(), "is no folder; give one with --tmp"});
         return;
     }

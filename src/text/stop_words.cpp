@@ -3,8 +3,7 @@
 // are the files in stop_words/, which the build puts into the program.
 #include "text/stop_words.hpp"
 
-#include <cerrno>
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -64,25 +63,36 @@ std::vector<std::string_view> builtin_stop_lists() {
     return names;
 }
 
+bool is_builtin_stop_list(std::string_view name) {
+    return name == "none" || std::ranges::find(stop_word_files, name, &stop_word_file::name) !=
+                                 std::ranges::end(stop_word_files);
+}
+
+std::string read_stop_word_file(const std::string& path) {
+    std::error_code failed;
+    const auto status = std::filesystem::status(path, failed);
+    if (status.type() == std::filesystem::file_type::not_found) {
+        throw usage_error("unknown stop words '" + path + "': neither a file nor one of none" +
+                          known_names());
+    }
+    // A pipe would be empty at the second reading.
+    std::ifstream file(path, std::ios::binary);
+    std::string text;
+    if (file && std::filesystem::is_regular_file(status)) {
+        text.assign(std::istreambuf_iterator<char>(file), {});
+    } else {
+        file.setstate(std::ios::failbit);
+    }
+    if (!file || file.bad()) throw usage_error("cannot read the stop-word file '" + path + "'");
+    return text;
+}
+
 std::vector<std::string> read_stop_words(const std::string& name) {
     if (name == "none") return {};
     for (const stop_word_file& file : stop_word_files) {
         if (file.name == name) return words_of_builtin(file.text);
     }
-    std::error_code failed;
-    if (!std::filesystem::exists(name, failed)) {
-        throw usage_error("unknown stop words '" + name + "': neither a file nor one of none" +
-                          known_names());
-    }
-    std::ifstream file(name, std::ios::binary);
-    std::string text;
-    if (file && !std::filesystem::is_directory(name, failed)) {
-        text.assign(std::istreambuf_iterator<char>(file), {});
-    } else {
-        file.setstate(std::ios::failbit);
-    }
-    if (!file || file.bad()) throw usage_error("cannot read the stop-word file '" + name + "'");
-    return words_of_lines(text);
+    return words_of_lines(read_stop_word_file(name));
 }
 
 }  // namespace quern::text

@@ -13,6 +13,13 @@ namespace quern::text {
 /// and for a file that cannot be read.
 std::vector<std::string> read_stop_words(const std::string& name);
 
+/// Whether `name` is "none" or a code of builtin_stop_lists(): then it never means a file, whatever the current
+/// folder holds.
+bool is_builtin_stop_list(std::string_view name);
+
+/// The bytes of a user's file of stop words. Throws usage_error where it is none or cannot be read.
+std::string read_stop_word_file(const std::string& path);
+
 /// The codes of the lists that come with Quern, sorted.
 std::vector<std::string_view> builtin_stop_lists();
 

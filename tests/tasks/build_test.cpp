@@ -5,10 +5,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
@@ -217,6 +219,56 @@ TEST_F(Build, RefusedRequestsLeaveTheStoreAlone) {
     EXPECT_EQ(read_file(folder_ / "precious" / "file"), "keep me");
 }
 
+TEST_F(Build, WhatIsSpilledIsNotIndexed) {
+    write_file(folder_ / "corpus" / "a.txt", "word");
+    build_options options;
+    options.inputs = {folder_ / "corpus"};
+    options.store = folder_ / "store";
+    context run = run_with(2);
+    run.scratch = folder_ / "corpus";
+    const build_result result = build(options, run);
+    EXPECT_EQ(result.counts.documents, 1U);
+    EXPECT_EQ(result.counts.skipped.at("hidden folder"), 1U);
+    EXPECT_EQ(result.counts.skipped.size(), 1U);
+}
+
+TEST_F(Build, AStoreMayLieInAHiddenFolderOfTheInput) {
+    write_file(folder_ / "home" / "a.txt", "word");
+    fs::create_directories(folder_ / "home" / ".cache" / "kept");
+    fs::create_directories(folder_ / "home" / "seen");
+    build_options options;
+    options.inputs = {folder_ / "home"};
+    options.store = folder_ / "home" / "seen" / "store";
+    EXPECT_THROW(build(options, run_with(1)), usage_error);
+    options.store = folder_ / "home" / ".cache" / "kept" / "store";
+    EXPECT_EQ(build(options, run_with(1)).counts.documents, 1U);
+}
+
+TEST_F(Build, ReadsPipesWithoutAPlace) {
+    const std::string line = "{\"id\":\"a\",\"text\":\"word\"}\n";
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    ::close(ends[1]);
+    build_options options;
+    options.inputs = {"/proc/self/fd/" + std::to_string(ends[0])};
+    options.store = folder_ / "store";
+    EXPECT_EQ(build(options, run_with(1)).counts.documents, 1U);
+    ::close(ends[0]);
+}
+
+TEST_F(Build, PathsThatCannotBeFollowedAreErrorsOfOurs) {
+    fs::create_symlink("loop", folder_ / "loop");
+    auto options = options_for("{\"id\":\"a\",\"text\":\"word\"}\n");
+    const fs::path good = std::exchange(options.inputs[0], folder_ / "loop");
+    EXPECT_THROW(build(options, run_with(1)), error);
+    options.inputs = {good};
+    options.store = folder_ / "loop" / "store";
+    EXPECT_THROW(build(options, run_with(1)), error);
+    options.text.stop_words = (folder_ / "loop").string();
+    EXPECT_THROW(build(options, run_with(1)), error);
+}
+
 TEST_F(Build, ForceReplaces) {
     auto options = options_for("{\"id\":\"a\",\"text\":\"old\"}\n");
     build(options, run_with(1));
@@ -232,6 +284,16 @@ TEST_F(Build, EmptyCorpusIsTold) {
         EXPECT_ANY_THROW(build(options_for(corpus), run_with(1)));
         expect_only({"corpus.jsonl"});
     }
+    for (const std::string name : {"empty.txt", "empty.md", "empty"}) {
+        EXPECT_THROW(build(options_for("", name), run_with(1)), invalid_input) << name;
+    }
+    auto options = options_for("");
+    options.inputs = {"/dev/null"};
+    EXPECT_THROW(build(options, run_with(1)), invalid_input);
+    // A folder's file is a document even where it is empty.
+    write_file(folder_ / "documents" / "empty.txt", "");
+    options.inputs = {folder_ / "documents"};
+    EXPECT_EQ(build(options, run_with(1)).counts.documents, 1U);
 }
 
 TEST_F(Build, InterruptionLeavesNothing) {
@@ -259,6 +321,36 @@ TEST_F(Build, StopWordsOfAFileTravelWithTheStore) {
     EXPECT_THAT(answer.unknown_words, IsEmpty());
     EXPECT_EQ(answer.hits.size(), 1U);
     EXPECT_EQ(read_file(options.store / "store.json").find(folder_.path().string()), std::string::npos);
+}
+
+TEST_F(Build, BuiltInStopWordsWinOverFilesOfTheSameName) {
+    const fs::path before = fs::current_path();
+    auto options = options_for("{\"id\":\"a\",\"text\":\"the red car\"}\n");
+    write_file(folder_ / "en", "red\n");
+    write_file(folder_ / "none", "red\n");
+    fs::current_path(folder_.path());
+    for (const auto& [name, words] : {std::pair("en", 2U), std::pair("none", 3U)}) {
+        options.text.stop_words = name;
+        options.force = true;
+        EXPECT_EQ(build(options, run_with(1)).words, words);
+        EXPECT_EQ(read_store_info(options.store).text.stop_words, name);
+        EXPECT_FALSE(fs::exists(options.store / "stop_words.txt"));
+    }
+    fs::current_path(before);
+}
+
+TEST_F(Build, KeptStopWordsAreVerified) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"the red car\"}\n");
+    write_file(folder_ / "stop.txt", "the\n");
+    options.text.stop_words = (folder_ / "stop.txt").string();
+    build(options, run_with(1));
+    verify_store(options.store, run_with(1));
+    for (const bool missing : {false, true}) {
+        write_file(options.store / "stop_words.txt", "red\n");
+        if (missing) fs::remove(options.store / "stop_words.txt");
+        EXPECT_THROW(verify_store(options.store, run_with(1)), damaged_store) << missing;
+        EXPECT_THROW(search_engine::open(options.store, run_with(1)), damaged_store) << missing;
+    }
 }
 
 TEST_F(Build, DamageIsNamedBySection) {
@@ -297,6 +389,25 @@ TEST_F(Build, CachedStoreIsFoundAgainUntilTheCorpusChanges) {
     const fs::path second = cached_store(options, folder_ / "cache", run_with(1));
     EXPECT_NE(second, first);
     EXPECT_EQ(opened_store(second).text(0), "longer");
+    EXPECT_FALSE(fs::exists(first));  // one store a request, however often the corpus changes
+    options.text.min_length = 2;
+    const fs::path other = cached_store(options, folder_ / "cache", run_with(1));
+    EXPECT_TRUE(is_store(second));
+    EXPECT_TRUE(is_store(other));
+}
+
+TEST_F(Build, CachedStoreDependsOnWhatIsRead) {
+    write_file(folder_ / "home" / "a.txt", "word");
+    build_options options;
+    options.inputs = {folder_ / "home"};
+    const fs::path cache = folder_ / "home" / ".cache";
+    const fs::path first = cached_store(options, cache, run_with(1));
+    write_file(folder_ / "home" / ".git" / "index", "changes often");
+    EXPECT_EQ(cached_store(options, cache, run_with(1)), first);
+    write_file(folder_ / "home" / "below" / "b.txt", "word");
+    EXPECT_EQ(opened_store(cached_store(options, cache, run_with(1))).info().documents, 2U);
+    options.inputs = {"/dev/null"};
+    EXPECT_THROW(cached_store(options, cache, run_with(1)), usage_error);
 }
 
 TEST_F(Build, SearchFindsRanksAndShows) {

@@ -27,7 +27,7 @@ struct progress {
 struct context {
     unsigned threads = 0;            ///< 0: every core this process may use
     std::uint64_t memory_bytes = 0;  ///< budget for the whole process; 0: three quarters of the limit seen
-    std::filesystem::path scratch;   ///< folder for spilled runs; empty: the system's temporary folder
+    std::filesystem::path scratch;   ///< folder for spilled runs; empty: /tmp
     std::uint64_t seed = 0;
     const std::atomic<int>* stop_signal = nullptr;  ///< non-zero: stop soon, with this signal's number
     std::function<void(const progress&)> on_progress;

@@ -74,7 +74,8 @@ class search_engine {
 std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& run);
 
 /// The store of a corpus: built under `cache` at the first call, found there again as long as the inputs'
-/// names, sizes and times and the text options stay the same.
+/// names, sizes and times stay the same; where they change, the new store replaces the old one. A request of
+/// other inputs or options has a store of its own. Throws usage_error for a pipe, which cannot be read twice.
 std::filesystem::path cached_store(const build_options& corpus, const std::filesystem::path& cache,
                                    const context& run);
 

@@ -188,11 +188,12 @@ bool looks_like_tsv(std::string_view head, bool whole) {
 
 std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path,
                                   std::string& why) {
+    // An input of no bytes holds no documents, whatever its name: an empty dump is told, not indexed.
+    if (head.empty()) return corpus_form::jsonl;
     const file_kind kind = kind_of(path);
     if (kind == file_kind::markdown || kind == file_kind::html || kind == file_kind::source) {
         if (!is_binary(head)) return corpus_form::folder;
     }
-    if (head.empty()) return kind == file_kind::unknown ? corpus_form::jsonl : corpus_form::folder;
     if (const auto form = marked_form(head)) return form;
     why = archive_kind(head);
     if (!why.empty()) return std::nullopt;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/files/scratch_folder.hpp"
 
-#include <sys/statvfs.h>
-
-#include <cerrno>
 #include <system_error>
 
 #include "io/files/temporary.hpp"
@@ -11,14 +8,17 @@
 
 namespace quern::io {
 namespace {
-constexpr std::string_view prefix = "quern-scratch-";
-}
+// Hidden, so that no walk over a corpus takes what is spilled for documents.
+constexpr std::string_view prefix = ".quern-scratch-";
+}  // namespace
 
 scratch_folder::scratch_folder(const context& run) {
     std::error_code failure;
-    const auto base = std::filesystem::absolute(run.scratch_folder());
-    std::filesystem::create_directories(base, failure);
-    if (failure) throw io_error(base.string(), "cannot create", failure.value());
+    const auto base = std::filesystem::absolute(run.scratch_folder(), failure);
+    if (!failure) std::filesystem::create_directories(base, failure);
+    if (failure)
+        throw io_error(run.scratch_folder().string(), "cannot create the folder for temporary files",
+                       failure.value());
     remove_stale_temporaries(base, prefix);
     auto fresh = make_temporary_folder(base, prefix);
     path_ = std::move(fresh.path);
@@ -28,13 +28,6 @@ scratch_folder::scratch_folder(const context& run) {
 scratch_folder::~scratch_folder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
-}
-
-std::uint64_t scratch_folder::free_bytes() const {
-    struct statvfs disk {};
-    if (::statvfs(path_.c_str(), &disk) != 0)
-        throw io_error(path_.string(), "cannot look at the disk", errno);
-    return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
 }
 
 }  // namespace quern::io

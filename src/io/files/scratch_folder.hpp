@@ -2,7 +2,6 @@
 // A folder for spilled runs, gone when its owner is.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
@@ -11,7 +10,7 @@
 
 namespace quern::io {
 
-/// A private folder (`quern-scratch-xxxxxx`) under the run's scratch folder, removed with all it holds by the
+/// A private folder (`.quern-scratch-xxxxxx`) under the run's scratch folder, removed with all it holds by the
 /// destructor. What a killed process left there is removed by the next one.
 class scratch_folder {
   public:
@@ -23,8 +22,6 @@ class scratch_folder {
 
     const std::filesystem::path& path() const noexcept { return path_; }
     std::filesystem::path file(std::string_view name) const { return path_ / name; }
-    /// Bytes free to this user on the disk it lies on.
-    std::uint64_t free_bytes() const;
 
   private:
     std::filesystem::path path_;

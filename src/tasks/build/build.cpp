@@ -39,26 +39,57 @@ class stage_clock {
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-bool lies_within(const fs::path& inner, const fs::path& outer) {
-    const fs::path relative = fs::weakly_canonical(inner).lexically_relative(fs::weakly_canonical(outer));
-    return !relative.empty() && *relative.begin() != "..";
+/// Where `path` lies when links are followed; empty for what lies nowhere: a pipe, a removed file.
+fs::path place_of(const fs::path& path) {
+    std::error_code nowhere;
+    return fs::weakly_canonical(path, nowhere);
+}
+
+/// The way from `outer` down to `inner`; empty where `inner` does not lie within it.
+fs::path way_down(const fs::path& inner, const fs::path& outer) {
+    const fs::path from = place_of(outer), to = place_of(inner);
+    if (from.empty() || to.empty()) return {};
+    const fs::path relative = to.lexically_relative(from);
+    return relative.empty() || *relative.begin() == ".." ? fs::path() : relative;
+}
+
+/// Whether a walk over a folder passes by what lies at `relative` in it.
+bool is_hidden(const fs::path& relative) {
+    return std::ranges::any_of(relative, [](const fs::path& name) {
+        return name.native().starts_with('.') && name != "." && name != "..";
+    });
+}
+
+/// Only folders hold other things: an input that is a file or a pipe cannot hold the store.
+void refuse_overlap(const fs::path& store, const fs::path& input, const fs::file_status& status) {
+    if (fs::is_directory(status)) {
+        const fs::path inside = way_down(store, input);
+        if (!inside.empty() && !is_hidden(inside)) {
+            throw usage_error(store.string() + " lies within the input " + input.string());
+        }
+    }
+    if ((fs::is_directory(status) || fs::is_regular_file(status)) && !way_down(input, store).empty()) {
+        throw usage_error("the input " + input.string() + " lies within the store " + store.string());
+    }
 }
 
 void check_request(const build_options& options) {
     if (options.inputs.empty()) throw usage_error("no corpus is given");
     if (options.store.empty()) throw usage_error("no store is given");
+    std::error_code failed;
     for (const fs::path& input : options.inputs) {
         if (input == "-") continue;
-        if (!fs::exists(input)) throw usage_error(input.string() + ": no such file or folder");
-        if (lies_within(options.store, input)) {
-            throw usage_error(options.store.string() + " lies within the input " + input.string());
-        }
-        if (lies_within(input, options.store)) {
-            throw usage_error("the input " + input.string() + " lies within the store " +
-                              options.store.string());
-        }
+        const fs::file_status status = fs::status(input, failed);
+        if (status.type() == fs::file_type::none)
+            throw io_error(input.string(), "cannot open", failed.value());
+        if (!fs::exists(status)) throw usage_error(input.string() + ": no such file or folder");
+        refuse_overlap(options.store, input, status);
     }
-    if (!fs::exists(options.store)) return;
+    const fs::file_status status = fs::status(options.store, failed);
+    if (status.type() == fs::file_type::none) {
+        throw io_error(options.store.string(), "cannot look there", failed.value());
+    }
+    if (!fs::exists(status)) return;
     if (!options.force) throw usage_error(options.store.string() + " exists; --force replaces it");
     if (!is_store(options.store)) {
         throw usage_error(options.store.string() + " is no store, and is not replaced by one");

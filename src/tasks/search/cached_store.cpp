@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stores of corpora that are searched directly: CACHE/REQUEST/CONTENT. The first name stands for the inputs and
+// options, the second for the state of the files, so that a change is seen and its store replaces the old one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "io/corpus/folder_walk.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
@@ -19,35 +22,68 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void describe(const fs::directory_entry& entry, std::string& out) {
-    std::error_code ignored;
-    const auto time = entry.last_write_time(ignored).time_since_epoch().count();
-    const std::uint64_t size = entry.is_regular_file(ignored) ? entry.file_size(ignored) : 0;
-    out += fmt::format("{}\t{}\t{}\n", entry.path().string(), size, time);
-}
-
-/// What a corpus's store depends on, in one text: names, sizes and times of all files, and every option.
-std::string describe(const build_options& corpus) {
+/// What a search asks for: which inputs, read how. Each such request keeps one store.
+std::string describe_request(const build_options& corpus) {
     const text_options text = as_recorded(corpus.text);
-    std::string out = fmt::format("format {} unicode {} input {} text {} {} {} {} {} errors {} {} {}\n",
-                                  store_format_version, text::unicode_version(), corpus.input_format,
+    std::string out = fmt::format("input {} text {} {} {} {} {} errors {} {} {}\n", corpus.input_format,
                                   text.language, static_cast<int>(text.tokens), text.min_length,
                                   text.stop_words, static_cast<int>(text.stem), corpus.max_errors.is_share,
                                   corpus.max_errors.share, corpus.max_errors.count);
     for (const fs::path& input : corpus.inputs) {
-        if (!fs::exists(input)) throw usage_error(input.string() + ": no such file or folder");
-        const fs::directory_entry root(fs::canonical(input));
-        describe(root, out);
-        if (!root.is_directory()) continue;
-        std::vector<fs::directory_entry> entries;
-        for (const auto& entry :
-             fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied)) {
-            entries.push_back(entry);
+        std::error_code failed;
+        const fs::path place = fs::canonical(input, failed);
+        if (!failed && !fs::is_directory(place, failed) && !fs::is_regular_file(place, failed)) {
+            throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");
         }
-        std::sort(entries.begin(), entries.end());
-        for (const auto& entry : entries) describe(entry, out);
+        if (place.empty()) throw usage_error(input.string() + ": no such file or folder");
+        out += place.string() + '\n';
     }
     return out;
+}
+
+void describe_file(const fs::path& path, std::string& out) {
+    std::error_code gone;
+    const auto time = fs::last_write_time(path, gone).time_since_epoch().count();
+    const std::uint64_t size = fs::file_size(path, gone);
+    out += fmt::format("{}\t{}\t{}\n", path.string(), size, time);
+}
+
+/// What the store for a request depends on beside the request: names, sizes and times of the files that a build
+/// would look at, and the versions of the format and of the rules for words.
+std::string describe_content(const build_options& corpus) {
+    std::string out = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
+    for (const fs::path& input : corpus.inputs) {
+        if (!fs::is_directory(input)) {
+            describe_file(input, out);
+            continue;
+        }
+        io::folder_walk walk(input);
+        io::parsed_unit notes;
+        while (const auto file = walk.next(notes)) {
+            describe_file(file->path, out);
+            notes = {};
+        }
+        out += '\n';
+    }
+    return out;
+}
+
+std::string name_of(const std::string& description) {
+    const hash128_value hash = hash128(description);
+    return fmt::format("{:016x}{:016x}", hash.high, hash.low);
+}
+
+/// Removes what earlier content of the same inputs left. A search that has such a store open keeps its mapped
+/// files; temporaries of a build at work are hidden and are left to it.
+void remove_others(const fs::path& folder, const fs::path& kept) {
+    std::error_code ignored;
+    std::vector<fs::path> old;
+    for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+        const fs::path& path = entry->path();
+        if (path != kept && !path.filename().native().starts_with('.') && is_store(path)) old.push_back(path);
+    }
+    for (const fs::path& path : old) fs::remove_all(path, ignored);
 }
 
 bool is_whole(const fs::path& store) {
@@ -66,18 +102,21 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     if (std::ranges::find(corpus.inputs, fs::path("-")) != corpus.inputs.end()) {
         throw usage_error("standard input cannot be searched directly; build a store from it");
     }
-    const hash128_value key = hash128(describe(corpus));
-    const fs::path store = cache / fmt::format("{:016x}{:016x}", key.high, key.low);
+    const fs::path folder = cache / name_of(describe_request(corpus));
+    const fs::path store = folder / name_of(describe_content(corpus));
     if (is_whole(store)) {
         run.log(log_level::info, "using the store kept in " + store.string());
         return store;
     }
-    fs::create_directories(cache);
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    if (failed) throw io_error(folder.string(), "cannot create", failed.value());
     run.log(log_level::info, "building a store in " + store.string());
     build_options options = corpus;
     options.store = store;
     options.force = true;  // over a damaged one; of two searches that build it at once the last wins
     build(options, run);
+    remove_others(folder, store);
     return store;
 }
 

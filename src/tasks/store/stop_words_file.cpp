@@ -5,8 +5,8 @@
 
 #include "base/hash.hpp"
 #include "io/files/file_writer.hpp"
-#include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
+#include "text/stop_words.hpp"
 
 namespace quern {
 namespace {
@@ -14,14 +14,18 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* file_name = "stop_words.txt";
 
-/// A code such as "en" names a list of ours; whatever exists as a file, and is no code, is the user's.
-bool is_file(const std::string& stop_words) {
-    return stop_words.find_first_of("./") != std::string::npos || fs::is_regular_file(stop_words);
+/// As a manifest names a file: "@" and the hash of its bytes.
+std::string recorded_name(std::string_view words) {
+    return fmt::format("@{:016x}", hash64(words));
 }
 
-io::mapped_file open(const std::string& path) {
-    if (!fs::is_regular_file(path)) throw usage_error(path + ": no such file of stop words");
-    return io::mapped_file(path);
+bool is_recorded_name(std::string_view name) {
+    return name.size() == 17 && name[0] == '@' &&
+           name.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+}
+
+bool is_file(const std::string& stop_words) {
+    return !text::is_builtin_stop_list(stop_words) && !is_recorded_name(stop_words);
 }
 
 }  // namespace
@@ -29,26 +33,38 @@ io::mapped_file open(const std::string& path) {
 text_options as_recorded(const text_options& text) {
     if (!is_file(text.stop_words)) return text;
     text_options recorded = text;
-    recorded.stop_words = fmt::format("@{:016x}", hash64(open(text.stop_words).text()));
+    recorded.stop_words = recorded_name(text::read_stop_word_file(text.stop_words));
     return recorded;
 }
 
 text_options keep_stop_words(const text_options& text, const fs::path& store) {
     if (!is_file(text.stop_words)) return text;
-    const io::mapped_file file = open(text.stop_words);
+    const std::string words = text::read_stop_word_file(text.stop_words);
     io::file_writer copy(store / file_name);
-    copy.append(file.text());
+    copy.append(words);
     copy.close();
-    return as_recorded(text);
+    text_options recorded = text;
+    recorded.stop_words = recorded_name(words);
+    return recorded;
+}
+
+std::uint64_t check_stop_words(const text_options& recorded, const fs::path& store) {
+    if (!is_recorded_name(recorded.stop_words)) return 0;
+    const fs::path kept = store / file_name;
+    const auto fail = [&](std::string_view reason) -> damaged_store {
+        return {store.string(), file_name, reason};
+    };
+    std::error_code failed;
+    if (!fs::is_regular_file(kept, failed)) throw fail("is missing");
+    const std::string words = text::read_stop_word_file(kept.string());
+    if (recorded_name(words) != recorded.stop_words) throw fail("is not the list the store was made with");
+    return words.size();
 }
 
 text_options with_stop_words_of(const text_options& recorded, const fs::path& store) {
-    if (!recorded.stop_words.starts_with('@')) return recorded;
+    check_stop_words(recorded, store);
     text_options text = recorded;
-    text.stop_words = (store / file_name).string();
-    if (as_recorded(text) != recorded) {
-        throw damaged_store(text.stop_words, "stop words", "is not the list the store was made with");
-    }
+    if (is_recorded_name(recorded.stop_words)) text.stop_words = (store / file_name).string();
     return text;
 }
 

@@ -2,6 +2,7 @@
 // A user's stop words travel with the store, because a query must be read as the collection was.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "quern/base/text_options.hpp"
@@ -12,8 +13,13 @@ namespace quern {
 /// file is named "@" and its content's hash. Throws usage_error where it cannot be read.
 text_options keep_stop_words(const text_options& text, const std::filesystem::path& store);
 
-/// The options with which to read a query: a recorded file becomes the copy in `store`.
+/// The options with which to read a query: a recorded file becomes the copy in `store`. Throws as
+/// `check_stop_words`.
 text_options with_stop_words_of(const text_options& recorded, const std::filesystem::path& store);
+
+/// Bytes of the copy in `store`, 0 where the options record none. Throws damaged_store where it is missing or
+/// not what was recorded.
+std::uint64_t check_stop_words(const text_options& recorded, const std::filesystem::path& store);
 
 /// The options as `keep_stop_words` would record them.
 text_options as_recorded(const text_options& text);

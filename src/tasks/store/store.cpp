@@ -8,6 +8,7 @@
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/stop_words_file.hpp"
 
 namespace quern {
 
@@ -27,7 +28,7 @@ store_info read_store_info(const std::filesystem::path& store) {
 std::uint64_t verify_store(const std::filesystem::path& store, const context& run) {
     constexpr std::uint64_t piece = 8 << 20;
     const store_info info = read_store_info(store);
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = check_stop_words(info.text, store);
     for (const store_section& listed : info.sections) {
         const io::section_view section = store_layout::open_section(store, info, listed.name);
         for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {

@@ -313,10 +313,29 @@ TEST_F(files, scratch_folders_are_apart_and_leave_nothing) {
         scratch_folder two(run);
         EXPECT_NE(one.path(), two.path());
         put(one.file("run"), "x");
-        EXPECT_GT(one.free_bytes(), 0U);
         EXPECT_EQ(std::distance(fs::directory_iterator(run.scratch), {}), 2);
     }
     EXPECT_TRUE(fs::is_empty(run.scratch));
+}
+
+TEST_F(files, scratch_folders_that_cannot_be_made_are_io_errors_naming_the_folder) {
+    put(at("file"), "x");
+    context run;
+    run.scratch = at("file") / "below";
+    try {
+        scratch_folder{run};
+        ADD_FAILURE() << "made below a file";
+    } catch (const io_error& failed) {
+        EXPECT_THAT(failed.what(), ::testing::HasSubstr(run.scratch.string()));
+    }
+}
+
+TEST_F(files, the_library_does_not_ask_the_environment_for_a_scratch_folder) {
+    const char* before = std::getenv("TMPDIR");
+    const std::string kept = before == nullptr ? "" : before;
+    ::setenv("TMPDIR", "/no/such/folder", 1);
+    EXPECT_EQ(context{}.scratch_folder(), "/tmp");
+    before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
 }
 
 }  // namespace
