@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "io/compression/decoder.hpp"
 #include "quern/base/error.hpp"
@@ -12,9 +14,32 @@
 namespace quern::io {
 namespace {
 
+/// What the first block of the file at whose beginning `head` lies needs to be decoded; 0 where it cannot be
+/// told. The decoder with threads does not say it: of a block it refuses it counts nothing.
+std::uint64_t first_block_memory(std::string_view head) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(head.data());
+    lzma_stream_flags flags;
+    if (head.size() <= LZMA_STREAM_HEADER_SIZE || lzma_stream_header_decode(&flags, bytes) != LZMA_OK)
+        return 0;
+    bytes += LZMA_STREAM_HEADER_SIZE;
+    lzma_filter filters[LZMA_FILTERS_MAX + 1];
+    lzma_block block{};
+    block.version = 1;
+    block.check = flags.check;
+    block.filters = filters;
+    block.header_size = lzma_block_header_size_decode(*bytes);
+    if (*bytes == 0 || LZMA_STREAM_HEADER_SIZE + block.header_size > head.size()) return 0;
+    if (lzma_block_header_decode(&block, nullptr, bytes) != LZMA_OK) return 0;
+    const std::uint64_t needed = lzma_raw_decoder_memusage(filters);
+    lzma_filters_free(filters, nullptr);
+    return needed == UINT64_MAX ? 0 : needed;
+}
+
 class xz_decoder final : public decoder {
   public:
     explicit xz_decoder(raw_input& input) : window_(input) {
+        first_block_memory_ =
+            first_block_memory(input.peek(LZMA_STREAM_HEADER_SIZE + LZMA_BLOCK_HEADER_SIZE_MAX));
         lzma_mt options{};
         options.flags = LZMA_CONCATENATED;
         options.threads = std::min(input.run().thread_count(), 64U);
@@ -54,9 +79,12 @@ class xz_decoder final : public decoder {
                 throw_cut_off(window_.input(), "xz", offset);
             case LZMA_MEM_ERROR:
                 throw out_of_memory("xz decompression", lzma_memusage(&stream_), 0);
-            case LZMA_MEMLIMIT_ERROR:
-                throw out_of_memory("the xz dictionary of " + window_.input().name(), lzma_memusage(&stream_),
-                                    lzma_memlimit_get(&stream_));
+            case LZMA_MEMLIMIT_ERROR: {
+                // A later block may need more than the first: then it needs more than there is.
+                const std::uint64_t limit = lzma_memlimit_get(&stream_);
+                throw out_of_memory("the xz dictionary of " + window_.input().name(),
+                                    std::max(first_block_memory_, limit + 1), limit);
+            }
             case LZMA_OPTIONS_ERROR:
                 throw_damaged(window_.input(), "xz", offset, "options that this version does not know");
             case LZMA_FORMAT_ERROR:
@@ -69,6 +97,7 @@ class xz_decoder final : public decoder {
 
     input_window window_;
     lzma_stream stream_ = LZMA_STREAM_INIT;
+    std::uint64_t first_block_memory_ = 0;
     lzma_ret failure_ = LZMA_OK;
     bool ended_ = false;
 };

@@ -3,9 +3,11 @@
 // library asks for (one block each), because a call that fails returns none of the blocks it decoded before
 // the bad one.
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 #include "io/compression/decoder.hpp"
 #include "quern/base/error.hpp"
@@ -24,7 +26,8 @@ class zstd_decoder final : public decoder {
         // Windows beyond the library's 128 MiB (zstd --long=31) are read where the budget holds them.
         const int largest = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
         const int fitting = static_cast<int>(std::bit_width(input.run().memory_limit() / 2)) - 1;
-        ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, std::clamp(fitting, 20, largest));
+        window_log_ = std::clamp(fitting, 20, largest);
+        ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, window_log_);
     }
 
     std::size_t decode(std::span<char> out) override {
@@ -36,6 +39,9 @@ class zstd_decoder final : public decoder {
             if (bytes.empty() && wanted_ == 0) return 0;
             const bool between = wanted_ == 0;
             const std::uint64_t offset = window_.offset();
+            if (between) header_.clear();
+            header_.append(reinterpret_cast<const char*>(packed.src),
+                           std::min(packed.size, header_bytes - header_.size()));
             const std::size_t result = ZSTD_decompressStream(context_.get(), &plain, &packed);
             if (ZSTD_isError(result)) fail(result, between || in_magic_, offset);
             window_.take(packed.pos);
@@ -49,7 +55,30 @@ class zstd_decoder final : public decoder {
     }
 
   private:
+    /// What a reader of the frame must keep in memory, by the format's description (RFC 8878, 3.1.1.1).
+    std::uint64_t window_bytes() const {
+        const auto byte = [this](std::size_t i) {
+            return i < header_.size() ? static_cast<unsigned char>(header_[i]) : std::uint64_t{0};
+        };
+        const std::uint64_t descriptor = byte(4);
+        const bool single_segment = (descriptor >> 5 & 1) != 0;
+        if (!single_segment) {
+            const std::uint64_t base = std::uint64_t{1} << (10 + (byte(5) >> 3));
+            return base + base / 8 * (byte(5) & 7);
+        }
+        // Without a window the whole content is one; its length follows the dictionary's number.
+        constexpr std::size_t number_bytes[] = {0, 1, 2, 4}, length_bytes[] = {1, 2, 4, 8};
+        const std::size_t begin = 5 + number_bytes[descriptor & 3], count = length_bytes[descriptor >> 6];
+        std::uint64_t length = count == 2 ? 256 : 0;
+        for (std::size_t i = 0; i < count; ++i) length += byte(begin + i) << (8 * i);
+        return length;
+    }
+
     [[noreturn]] void fail(std::size_t result, bool at_frame_start, std::uint64_t offset) {
+        if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) {
+            throw out_of_memory("the zstd window of " + window_.input().name(), window_bytes(),
+                                std::uint64_t{1} << window_log_);
+        }
         if (at_frame_start && frames_ != 0) throw_trailing(window_.input(), "zstd", offset - magic_taken_);
         throw_damaged(window_.input(), "zstd", offset, ZSTD_getErrorName(result));
     }
@@ -60,6 +89,9 @@ class zstd_decoder final : public decoder {
     bool in_magic_ = false;        ///< inside the first four bytes of a frame
     std::size_t magic_taken_ = 0;  ///< how many of them were taken
     std::uint64_t frames_ = 0;
+    static constexpr std::size_t header_bytes = 18;  ///< the longest frame header
+    std::string header_;                             ///< the first bytes of the frame
+    int window_log_ = 0;
 };
 
 }  // namespace

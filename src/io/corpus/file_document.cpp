@@ -21,11 +21,9 @@ struct file_bytes {
     bool too_large = false;
 };
 
-file_bytes read_file(const folder_file& file, std::uint64_t limit) {
-    context alone;
-    alone.threads = 1;
+file_bytes read_file(const folder_file& file, std::uint64_t limit, const context& run) {
     file_bytes out;
-    const auto source = open_bytes(file.path, alone);
+    const auto source = open_bytes(file.path, run);
     std::size_t target = std::min<std::uint64_t>(file.bytes, limit) + 1;
     while (true) {
         const std::size_t held = out.bytes.size();
@@ -78,11 +76,12 @@ std::string_view file_name(std::string_view path) {
 
 }  // namespace
 
-void parse_file(const folder_file& file, std::uint64_t max_document_bytes, parsed_unit& out) {
+void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const context& run,
+                parsed_unit& out) {
     const std::string& shown = file.path.native();
     file_bytes read;
     try {
-        read = read_file(file, max_document_bytes);
+        read = read_file(file, max_document_bytes, run);
     } catch (const io_error& failed) {
         // The message names the path already; an issue has it apart.
         return reject(out, shown, 0, "cannot be read: " + std::generic_category().message(failed.code()));

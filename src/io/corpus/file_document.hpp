@@ -5,11 +5,13 @@
 #include <cstdint>
 
 #include "io/corpus/folder_walk.hpp"
+#include "quern/base/context.hpp"
 
 namespace quern::io {
 
 /// Adds the file's document to `out`, or what speaks against it: unreadable, too large (issues), binary (a
-/// count).
-void parse_file(const folder_file& file, std::uint64_t max_document_bytes, parsed_unit& out);
+/// count). Throws interrupted and out_of_memory as `run` has it.
+void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const context& run,
+                parsed_unit& out);
 
 }  // namespace quern::io

@@ -18,12 +18,13 @@ namespace {
 /// Files are read where they are parsed, so that many threads read at once.
 class file_unit final : public corpus_unit {
   public:
-    file_unit(std::vector<folder_file> files, parsed_unit notes, std::uint64_t bytes, std::uint64_t limit)
-        : files_(std::move(files)), notes_(std::move(notes)), bytes_(bytes), limit_(limit) {}
+    file_unit(std::vector<folder_file> files, parsed_unit notes, std::uint64_t bytes, std::uint64_t limit,
+              const context& run)
+        : files_(std::move(files)), notes_(std::move(notes)), bytes_(bytes), limit_(limit), run_(run) {}
 
     parsed_unit parse() override {
         parsed_unit out = std::move(notes_);
-        for (const auto& file : files_) parse_file(file, limit_, out);
+        for (const auto& file : files_) parse_file(file, limit_, run_, out);
         out.counts.documents += out.documents.size();
         return out;
     }
@@ -34,15 +35,30 @@ class file_unit final : public corpus_unit {
     parsed_unit notes_;
     std::uint64_t bytes_;
     std::uint64_t limit_;
+    context run_;
 };
+
+/// For files read one by one on the threads that parse units: the run's stop flag and memory budget, but no
+/// threads of their own, and no listeners, which must not be called from several threads.
+context for_one_file(const context& run) {
+    context alone = run;
+    alone.threads = 1;
+    alone.on_progress = nullptr;
+    alone.on_log = nullptr;
+    return alone;
+}
 
 class folder_reader final : public corpus_reader {
   public:
     folder_reader(const std::filesystem::path& root, std::optional<corpus_form> form,
                   const corpus_options& options, open_shard open, const context& run)
-        : root_(root), walk_(root), form_(form), options_(options), open_(std::move(open)), run_(run) {
-        alone_.threads = 1;
-    }
+        : root_(root),
+          walk_(root),
+          form_(form),
+          options_(options),
+          open_(std::move(open)),
+          run_(run),
+          alone_(for_one_file(run)) {}
 
     std::unique_ptr<corpus_unit> next() override {
         while (true) {
@@ -56,6 +72,10 @@ class folder_reader final : public corpus_reader {
                 const auto [path, form] = *std::exchange(waiting_, std::nullopt);
                 try {
                     shard_ = open_(path, form);
+                } catch (const interrupted&) {
+                    throw;
+                } catch (const out_of_memory&) {  // the run's failure, not the file's
+                    throw;
                 } catch (const error& failed) {
                     reject(notes_, path.native(), 0, failed.what());
                 }
@@ -94,7 +114,7 @@ class folder_reader final : public corpus_reader {
         const bool silent = notes_.issues.empty() && notes_.counts.skipped.empty();
         if (files.empty() && silent) return nullptr;
         return std::make_unique<file_unit>(std::move(files), std::exchange(notes_, {}), bytes,
-                                           options_.max_document_bytes);
+                                           options_.max_document_bytes, alone_);
     }
 
     /// The form of a file that holds a collection. Else `is_document_` says whether it is a document.
@@ -137,10 +157,11 @@ class folder_reader final : public corpus_reader {
 
 class single_reader final : public corpus_reader {
   public:
-    single_reader(folder_file file, std::uint64_t limit) : file_(std::move(file)), limit_(limit) {}
+    single_reader(folder_file file, std::uint64_t limit, const context& run)
+        : file_(std::move(file)), limit_(limit), run_(for_one_file(run)) {}
     std::unique_ptr<corpus_unit> next() override {
         if (std::exchange(done_, true)) return nullptr;
-        return std::make_unique<file_unit>(std::vector{file_}, parsed_unit{}, file_.bytes, limit_);
+        return std::make_unique<file_unit>(std::vector{file_}, parsed_unit{}, file_.bytes, limit_, run_);
     }
     std::uint64_t consumed_bytes() const override { return done_ ? file_.bytes : 0; }
     std::uint64_t total_bytes() const override { return file_.bytes; }
@@ -148,6 +169,7 @@ class single_reader final : public corpus_reader {
   private:
     folder_file file_;
     std::uint64_t limit_;
+    context run_;
     bool done_ = false;
 };
 
@@ -160,11 +182,11 @@ std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, st
 }
 
 std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,
-                                                    const corpus_options& options, const context&) {
+                                                    const corpus_options& options, const context& run) {
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(path, unknown);
     folder_file file{path.filename().native(), path, unknown ? 0 : bytes};
-    return std::make_unique<single_reader>(std::move(file), options.max_document_bytes);
+    return std::make_unique<single_reader>(std::move(file), options.max_document_bytes, run);
 }
 
 }  // namespace quern::io

@@ -136,6 +136,30 @@ TEST(byte_source, xz_blocks_and_stream_padding) {
     expect_round_trip(packed + std::string(8, '\0') + packed, plain + plain);
 }
 
+TEST(byte_source, what_the_budget_cannot_hold_is_no_damage) {
+    const auto asks = [](const std::string& packed, std::uint64_t budget, const std::string& bytes) {
+        for (const unsigned threads : {1U, 3U}) {
+            context run;
+            run.threads = threads;
+            run.memory_bytes = budget;
+            const auto source = open_bytes_memory(packed, "sample", run);
+            try {
+                drain(*source);
+                ADD_FAILURE() << "decoded beyond the budget";
+            } catch (const out_of_memory& failed) {
+                EXPECT_THAT(failed.what(), HasSubstr("of sample needs " + bytes));
+            }
+        }
+    };
+    const std::string plain = test::words(1'500'000, 4);
+    asks(test::pack_zstd_long(plain, 27), 64 << 20, "134217728 bytes of memory; 33554432 are free");
+    asks(test::pack_zstd("sound") + test::pack_zstd_long(plain, 26), 64 << 20, "67108864 bytes");
+    asks(test::pack_zstd(plain), 1 << 20, "1500000 bytes");  // no window but the content itself
+    asks(test::pack_xz_wide(plain), 64 << 20, "671");        // 64 MiB and the decoder's own
+    expect_round_trip(test::pack_zstd_long(plain, 27), plain);
+    expect_round_trip(test::pack_xz_wide(plain), plain);
+}
+
 TEST(byte_source, gzip_zero_padding_is_no_damage) {
     const std::string packed = test::pack_gzip("text");
     expect_round_trip(packed + std::string(1000, '\0'), "text");

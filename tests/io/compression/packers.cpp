@@ -6,6 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <memory>
 #include <stdexcept>
 
 namespace quern::io::test {
@@ -57,6 +58,31 @@ std::string pack_zstd(std::string_view plain, int level) {
         ZSTD_compress2(context, packed.data(), packed.size(), plain.data(), plain.size());
     ZSTD_freeCCtx(context);
     check(!ZSTD_isError(size), "zstd");
+    packed.resize(size);
+    return packed;
+}
+
+std::string pack_zstd_long(std::string_view plain, int window_log) {
+    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+    check(ZSTD_isError(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, window_log)) == 0, "zstd");
+    std::string packed(ZSTD_compressBound(plain.size()) + 64, '\0');
+    ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+    ZSTD_inBuffer in{plain.data(), plain.size(), 0};
+    // Told of the end only after the first flush, it cannot know the length when it writes the header.
+    for (const auto directive : {ZSTD_e_flush, ZSTD_e_end}) {
+        check(ZSTD_compressStream2(context.get(), &out, &in, directive) == 0, "zstd");
+    }
+    packed.resize(out.pos);
+    return packed;
+}
+
+std::string pack_xz_wide(std::string_view plain) {
+    std::string packed(lzma_stream_buffer_bound(plain.size()), '\0');
+    std::size_t size = 0;
+    const auto result = lzma_easy_buffer_encode(
+        9, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const std::uint8_t*>(plain.data()), plain.size(),
+        reinterpret_cast<std::uint8_t*>(packed.data()), &size, packed.size());
+    check(result == LZMA_OK, "xz");
     packed.resize(size);
     return packed;
 }

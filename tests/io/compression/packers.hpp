@@ -15,6 +15,10 @@ std::string pack_bzip2(std::string_view plain, int level = 9);
 std::string pack_gzip(std::string_view plain, int level = 6);
 std::string pack_zstd(std::string_view plain, int level = 3);
 std::string pack_xz(std::string_view plain, std::size_t block_bytes = 0);
+/// Of a length the header does not say, with a window of 2^window_log bytes (zstd --long).
+std::string pack_zstd_long(std::string_view plain, int window_log);
+/// By preset 9, whose dictionary has 64 MiB.
+std::string pack_xz_wide(std::string_view plain);
 
 struct format {
     const char* name;

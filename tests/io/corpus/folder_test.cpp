@@ -3,6 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+
+#include "io/compression/packers.hpp"
 #include "io/corpus/reading.hpp"
 #include "quern/base/error.hpp"
 
@@ -26,6 +29,31 @@ TEST(folder, orders_files_by_relative_path_in_bytes) {
         const auto all = read_all({folder.path()}, options);
         EXPECT_THAT(ids(all), ElementsAre("A.py", "README", "a-b.txt", "a.txt", "a/b/c.md", "a/z.txt",
                                           "b.txt", "é.txt"));
+    }
+}
+
+TEST(folder, files_are_read_within_the_run_s_limits) {
+    const temporary_folder folder;
+    folder.write("a.txt.zst", test::pack_zstd_long(test::words(100'000, 1), 27));
+    corpus_options options;
+    context run;
+    run.memory_bytes = 64 << 20;
+    const std::vector<fs::path> whole{folder.path()}, one{folder.path() / "a.txt.zst"};
+    for (const auto& inputs : {whole, one}) {
+        options.form = corpus_form::folder;
+        const auto corpus = open_corpus(inputs, options, run);
+        EXPECT_THROW(read_all(*corpus), out_of_memory);
+    }
+    // The stop flag reaches units that are already cut.
+    std::atomic<int> signal = 0;
+    run = {};
+    run.stop_signal = &signal;
+    for (const auto& inputs : {whole, one}) {
+        const auto unit = open_corpus(inputs, options, run)->next();
+        ASSERT_NE(unit, nullptr);
+        signal = 2;
+        EXPECT_THROW(unit->parse(), interrupted);
+        signal = 0;
     }
 }
 
