@@ -3,28 +3,10 @@
 #include "quern/tasks/build.hpp"
 
 #include "commands.hpp"
+#include "quern/base/error.hpp"
 #include "session.hpp"
 
 namespace quern::cli {
-namespace {
-
-/// What the build counted, for the record of the run.
-void add_counts(run_statistics& statistics, const build_result& result) {
-    auto& counts = statistics.counts;
-    counts["documents"] = result.counts.documents;
-    counts["redirects"] = result.counts.redirects;
-    counts["rejected"] = result.counts.rejected;
-    counts["damaged"] = result.counts.damaged;
-    for (const auto& [reason, count] : result.counts.skipped) counts["skipped: " + reason] = count;
-    counts["words"] = result.words;
-    counts["vocabulary"] = result.vocabulary;
-    counts["postings"] = result.postings;
-    counts["links"] = result.links;
-    counts["dangling_links"] = result.dangling_links;
-    counts["store_bytes"] = result.store_bytes;
-}
-
-}  // namespace
 
 int run_build(const command& self, const std::vector<std::string>& arguments) {
     build_options options;
@@ -47,7 +29,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.section("Build options");
     line.option(
         "-o,--output", "STORE", "The folder to write. An existing one is refused without --force.", "",
-        [&](const std::string& value) { options.store = value; }, true);
+        [&](const std::string& value) {
+            if (value == "-") throw usage_error("a store is a folder; it cannot go to standard output");
+            options.store = value;
+        },
+        true);
     declare_corpus(line, options);
     declare_text(line, text);
     declare_common(line, common, {.rows = false});
@@ -64,13 +50,15 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     options.inputs.assign(inputs.begin(), inputs.end());
     options.text = text.over({});
     options.force = common.force;
+    std::vector<std::filesystem::path> files = options.inputs;
+    files.emplace_back(text.stop_words.value_or(""));
+    run.check_destinations(options.store, std::move(files));
 
     build_result result = build(options, run.run);
     run.messages.finish();
     tell_reading(run.messages, result);
     run.statistics.stages = std::move(result.statistics.stages);
     run.statistics.counts = std::move(result.statistics.counts);
-    add_counts(run.statistics, result);
     run.write_statistics();
     return 0;
 }

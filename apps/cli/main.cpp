@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `quern`: finds the command, runs it, and turns whatever happens into an exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -43,9 +46,20 @@ std::string program_help() {
 }
 
 void print(const std::string& text) {
-    output to("-", false, {});
+    output to("-", false);
     to.write(text);
     to.commit();
+}
+
+/// A program may be started with standard input, output or error closed. The next file opened would take
+/// that number, and messages would go into a result. What stands in refuses what the real one is for, so that
+/// results meant for a closed standard output are a failure and not lost.
+void open_standard_files() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        // open() takes the lowest number that is free: this one, for those below it are open by now.
+        const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", mode) != descriptor) std::abort();
+    }
 }
 
 /// The command named, or null after having said what is wrong.
@@ -95,6 +109,7 @@ int run(std::vector<std::string> arguments, std::string& speaker) {
 
 int main(int count, char** values) {
     using namespace quern::cli;
+    open_standard_files();  // before anything else opens a file
     // Large blocks go back to the system when freed. Left alone, glibc soon keeps them in its heaps, in pieces:
     // a build under --memory 1G then held half as much again.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
 #include "signals.hpp"
 
 namespace quern::cli {
@@ -15,24 +17,64 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
-void refuse_overwrite(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
+/// Without links, dots and a slash at the end, as far as the path exists.
+fs::path resolved(const fs::path& path) {
     std::error_code failure;
-    const auto status = fs::status(path, failure);
-    if (!fs::is_regular_file(status)) return;
-    for (const fs::path& input : inputs) {
-        if (input != "-" && fs::equivalent(path, input, failure) && !failure) {
-            throw usage_error(fmt::format("{} is an input and would be overwritten", path));
-        }
-    }
-    if (!force) throw usage_error(fmt::format("{} exists; --force replaces it", path));
+    const fs::path whole = fs::weakly_canonical(fs::absolute(path, failure), failure);
+    return failure ? path : whole.has_filename() ? whole : whole.parent_path();
+}
+
+bool lies_within(const fs::path& inner, const fs::path& outer) {
+    return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+/// Whether writing to the path makes or replaces a regular file: it is one, or nothing is there.
+bool becomes_file(const fs::path& path) {
+    std::error_code failure;
+    const fs::file_status status = fs::status(path, failure);
+    return !fs::exists(status) || fs::is_regular_file(status);
 }
 
 }  // namespace
 
-output::output(const std::string& path, bool force, const std::vector<fs::path>& inputs) {
+bool same_file(const fs::path& a, const fs::path& b) {
+    std::error_code failure;
+    if (!becomes_file(a) || !becomes_file(b)) return false;
+    return resolved(a) == resolved(b) || (fs::equivalent(a, b, failure) && !failure);
+}
+
+void refuse_harm(const fs::path& path, std::span<const fs::path> inputs) {
+    if (!becomes_file(path)) return;
+    // A link counts for itself and for what it leads to.
+    const fs::path itself = resolved(path.has_parent_path() ? path.parent_path() : ".") / path.filename();
+    const fs::path target = resolved(path);
+    for (const fs::path& input : inputs) {
+        if (input.empty() || input == "-") continue;
+        if (same_file(path, input)) {
+            throw usage_error(fmt::format("{} is an input and would be overwritten", path.string()));
+        }
+        const fs::path folder = resolved(input);
+        if (lies_within(itself, folder) || lies_within(target, folder)) {
+            throw usage_error(fmt::format("{} lies within {}", path.string(), input.string()));
+        }
+    }
+    for (const fs::path& place : {itself, target}) {
+        for (fs::path folder = place; folder.has_relative_path();) {
+            folder = folder.parent_path();
+            if (is_store(folder)) {
+                throw usage_error(fmt::format("{} lies within the store {}", path.string(), folder.string()));
+            }
+        }
+    }
+}
+
+output::output(const std::string& path, bool replace) {
     if (path.empty() || path == "-") return;
-    refuse_overwrite(path, force, inputs);
-    file_.emplace(path, force);
+    std::error_code failure;
+    if (!replace && fs::is_regular_file(path, failure)) {
+        throw usage_error(fmt::format("{} exists; --force replaces it", path));
+    }
+    file_.emplace(path, replace);
 }
 
 void output::write(std::string_view bytes) {

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "quern/tasks/output_file.hpp"
 
@@ -15,11 +15,18 @@ namespace quern::cli {
 /// The reader of standard output has gone (`| head`): the program ends quietly with 0.
 struct closed_pipe {};
 
+/// Throws usage_error where a file written as `path` would harm what a run reads: it is one of the `inputs`,
+/// whatever its name, or lies within one that is a folder, or within any store. What is no regular file
+/// (/dev/null, a FIFO) harms nothing.
+void refuse_harm(const std::filesystem::path& path, std::span<const std::filesystem::path> inputs);
+
+/// Whether two names, of files that need not exist, lead to the same regular file.
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 class output {
   public:
-    /// `path` empty or "-": standard output. Throws usage_error where the file exists and `force` is false,
-    /// or is one of the `inputs`, whatever its name.
-    output(const std::string& path, bool force, const std::vector<std::filesystem::path>& inputs);
+    /// `path` empty or "-": standard output. Throws usage_error where the file exists and `replace` is false.
+    output(const std::string& path, bool replace);
 
     void write(std::string_view bytes);
     void flush();

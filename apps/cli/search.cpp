@@ -235,9 +235,9 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     request.search.ranking.title_weight =
         request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
-    std::vector<std::filesystem::path> inputs{request.path};
-    if (!request.topics.empty()) inputs.emplace_back(request.topics);
-    output to = run.open_output(destination, inputs);  // refused before the work, not after it
+    output to = run.open_output(
+        destination, {request.path, request.topics,
+                      request.text.stop_words.value_or("")});  // refused before the work, not after it
 
     const bool from_store = is_store(request.path);
     const auto engine = run.stage(

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include "quern/base/error.hpp"
 #include "signals.hpp"
@@ -31,6 +32,19 @@ std::filesystem::path parse_folder(const std::string& text) {
     if (!std::filesystem::is_directory(text, failure))
         throw usage_error(fmt::format("{} is no folder", text));
     return text;
+}
+
+/// Whether a regular file lies there that is no record of an earlier run.
+bool holds_something_else(const std::filesystem::path& path) {
+    std::error_code failure;
+    if (!std::filesystem::is_regular_file(path, failure) || std::filesystem::is_empty(path, failure))
+        return false;
+    constexpr std::size_t most = 1 << 20;  // a record is a few KiB
+    std::ifstream file(path, std::ios::binary);
+    std::string text(most, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return !is_statistics(text);
 }
 
 }  // namespace
@@ -83,12 +97,12 @@ void declare_common(command_line& line, common_options& common, offers offered) 
                 });
     line.option("--stats", "FILE",
                 "Write a JSON record of the run to FILE: seconds per stage, bytes, counts, peak "
-                "memory, device and why. An older record is replaced.",
+                "memory, device and why. An older record is replaced, other files only with --force.",
                 "", [&](const std::string& text) { common.stats = text; });
     line.option("--config", "FILE",
                 "Take options from a TOML or INI file: names without dashes as keys, at the top "
                 "for every command or in a section [COMMAND]. The command line wins.",
-                "", [](const std::string&) {});
+                "", [&](const std::string& text) { common.config = text; });
     line.remark("-h, --help", "Show this page.");
 }
 
@@ -174,8 +188,29 @@ void session::choose_device(std::string_view operation) {
         run.log(log_level::info, fmt::format("device cpu: {}", statistics.device_reason));
 }
 
-output session::open_output(const std::string& path, const std::vector<std::filesystem::path>& inputs) const {
-    return {path, common_.force, inputs};
+void session::check_destinations(const std::filesystem::path& destination,
+                                 std::vector<std::filesystem::path> inputs) {
+    inputs.emplace_back(common_.config);
+    const bool to_file = !destination.empty() && destination != "-";
+    if (to_file) refuse_harm(destination, inputs);
+    if (common_.stats.empty()) return;
+    if (to_file && same_file(common_.stats, destination)) {
+        throw usage_error(fmt::format("--stats and the results both go to {}", common_.stats));
+    }
+    if (common_.stats != "-") {
+        inputs.push_back(destination);  // which may be a store
+        refuse_harm(common_.stats, inputs);
+        if (!common_.force && holds_something_else(common_.stats)) {
+            throw usage_error(
+                fmt::format("{} exists and is no record of a run; --force replaces it", common_.stats));
+        }
+    }
+    record_.emplace(common_.stats, true);
+}
+
+output session::open_output(const std::string& path, std::vector<std::filesystem::path> inputs) {
+    check_destinations(path, std::move(inputs));
+    return {path, common_.force};
 }
 
 row_format session::format_for(const output& to) const {
@@ -189,14 +224,13 @@ row_writer session::rows(output& to, std::vector<std::string> columns) const {
 }
 
 void session::write_statistics() {
-    if (common_.stats.empty()) return;
+    if (!record_) return;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
     statistics.seconds = taken.count();
     statistics.peak_memory_bytes = peak_memory_bytes();
     statistics.threads = run.thread_count();
-    output to(common_.stats, true, {});
-    to.write(to_json(statistics));
-    to.commit();
+    record_->write(to_json(statistics));
+    record_->commit();
 }
 
 void tell_reading(console& messages, const build_result& result) {

@@ -30,7 +30,7 @@ struct common_options {
     std::optional<row_format> format;
     bool quiet = false, force = false;
     progress_mode progress = progress_mode::automatic;
-    std::string stats;
+    std::string stats, config;
 };
 
 /// Which of the common options a command offers beyond those that all do.
@@ -86,18 +86,22 @@ class session {
     }
     run_statistics statistics;
 
-    /// Opens the results' destination, which must be none of the inputs.
-    output open_output(const std::string& path, const std::vector<std::filesystem::path>& inputs) const;
+    /// Refuses, before the work, a destination or a record (--stats) that would harm what the run reads or
+    /// one another; makes sure that the record can be written. Throws usage_error, io_error.
+    void check_destinations(const std::filesystem::path& destination,
+                            std::vector<std::filesystem::path> inputs);
+    /// The same, and opens the destination of the results.
+    output open_output(const std::string& path, std::vector<std::filesystem::path> inputs);
     /// A writer of rows in the form asked for: a table on a terminal, TSV elsewhere.
     row_writer rows(output& to, std::vector<std::string> columns) const;
     row_format format_for(const output& to) const;
 
-    /// Writes --stats, where asked for. An older file of that name is replaced: it is a record of the last
-    /// run.
+    /// Writes --stats, where asked for.
     void write_statistics();
 
   private:
     const common_options& common_;
+    std::optional<output> record_;  ///< --stats
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -60,7 +60,7 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
 
     session run(self, common);
     const store_info info = run.stage("read", [&] { return read_store_info(path); });
-    output to = run.open_output(common.output, {});
+    output to = run.open_output(common.output, {path});
     auto rows = run.rows(to, {"property", "value"});
     write_info(rows, info);
     rows.finish();
@@ -83,7 +83,7 @@ int run_verify(const command& self, const std::vector<std::string>& arguments) {
     line.parse(arguments);
 
     session run(self, common);
-    output to = run.open_output(common.output, {});
+    output to = run.open_output(common.output, {path});
     const std::uint64_t bytes = run.stage("verify", [&] { return verify_store(path, run.run); });
     run.messages.finish();
     run.statistics.stages.back().bytes = bytes;

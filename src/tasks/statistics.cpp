@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -36,6 +37,14 @@ std::string to_json(const run_statistics& statistics) {
     json["device"] = statistics.device;
     json["device_reason"] = statistics.device_reason;
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+bool is_statistics(std::string_view text) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) return false;
+    const auto keys = nlohmann::json::parse(to_json({}));
+    return json.size() == keys.size() &&
+           std::ranges::all_of(keys.items(), [&](const auto& item) { return json.contains(item.key()); });
 }
 
 }  // namespace quern

@@ -14,6 +14,19 @@ same_store() { diff -r --exclude stats.json "$1" "$2"; }
     [ -z "$stderr" ]
 }
 
+@test "closed standard files: messages go nowhere else, and results are not lost in silence" {
+    local status=0
+    "$QUERN" build "$data/corpus.jsonl" -o store --progress json <&- >&- 2>&-
+    quern verify store
+    "$QUERN" search store apple >&- 2>said || status=$?
+    [ "$status" -eq 4 ]
+    grep -q "standard output" said
+    status=0
+    "$QUERN" build - -o other <&- 2>said || status=$?
+    [ "$status" -eq 4 ]
+    [ ! -e other ]
+}
+
 # interrupted SIGNAL CODE: a build from an endless pipe, stopped after a second, is gone within two.
 interrupted() {
     mkdir out scratch

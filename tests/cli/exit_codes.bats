@@ -157,6 +157,71 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     cmp in.jsonl "$data/corpus.jsonl"
 }
 
+# kept FILE COMMAND...: the command is refused and the file is what it was, with --force too.
+kept() {
+    local file=$1
+    shift
+    cp "$file" kept-before
+    ends_with 2 quern "$@"
+    ends_with 2 quern "$@" --force
+    cmp "$file" kept-before
+}
+
+@test "2: a record of the run over anything the run reads or writes" {
+    cp "$data/corpus.jsonl" in.jsonl
+    cp "$data/topics.tsv" topics.tsv
+    cp "$data/qrels.txt" qrels.txt
+    printf '1 Q0 a1 1 1.0 x\n' >a.run
+    printf 'the\n' >stop
+    printf 'threads = 1\n' >quern.toml
+    cp -r "$data/garden" garden
+    ln -s garden/spring.txt link
+    kept in.jsonl build in.jsonl -o new --stats ./in.jsonl
+    kept stop build in.jsonl -o new --stop-words stop --stats stop
+    kept quern.toml build in.jsonl -o new --config quern.toml --stats quern.toml
+    kept garden/spring.txt build garden -o new --stats garden/spring.txt
+    kept garden/spring.txt build garden -o new --stats link
+    kept topics.tsv search store --topics topics.tsv --stats topics.tsv
+    kept store/ids.section search store apple --stats store/ids.section
+    kept qrels.txt evaluate qrels.txt a.run --stats qrels.txt
+    kept a.run evaluate qrels.txt a.run --stats a.run
+    refused "lies within new" build in.jsonl -o new --stats new/record.json
+    refused "both go to" build in.jsonl -o new --stats new
+    refused "both go to ./o.tsv" search store apple -o o.tsv --stats ./o.tsv
+    refused "is a folder" search store apple --stats garden
+    [ ! -e new ] && [ ! -e o.tsv ]
+    ends_with 0 quern search store apple -o /dev/null --stats /dev/null
+}
+
+@test "2: a record of the run replaces records only, without --force" {
+    echo precious >file
+    refused "is no record of a run" search store apple --stats file
+    [ "$(cat file)" = precious ]
+    ends_with 0 quern search store apple --stats file --force
+    ends_with 0 quern search store pear --stats file
+    [ "$(json file "d['counts']['hits']")" -eq 1 ]
+    : >empty # as mktemp leaves it
+    ends_with 0 quern search store apple --stats empty
+    [ "$(json empty "d['counts']['hits']")" -eq 3 ]
+}
+
+@test "2: an output inside an input folder or a store" {
+    cp -r "$data/garden" garden
+    kept garden/spring.txt search garden bees -o garden/spring.txt
+    kept store/ids.section search store apple -o store/ids.section
+    kept store/store.json info store -o store/store.json
+    kept store/stats.json evaluate "$data/qrels.txt" "$data/topics.tsv" -o store/stats.json
+    refused "lies within garden" search garden bees -o garden/notes/new
+    refused "lies within store" verify store -o store/new
+    [ ! -e garden/notes/new ] && [ ! -e store/new ]
+    quern verify store
+}
+
+@test "2: a store on standard output" {
+    refused "cannot go to standard output" build "$data/corpus.jsonl" -o -
+    [ ! -e - ]
+}
+
 @test "2: a store inside its corpus" {
     cp -r "$data/garden" garden
     ends_with 2 quern build garden -o garden/store

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quern {
@@ -31,5 +32,7 @@ std::uint64_t peak_memory_bytes();
 
 /// The JSON text of `--stats`: keys as the members are named.
 std::string to_json(const run_statistics& statistics);
+/// Whether a text is one that to_json made.
+bool is_statistics(std::string_view text);
 
 }  // namespace quern
