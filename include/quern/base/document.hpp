@@ -31,6 +31,7 @@ struct input_issue {
     std::uint64_t line = 0;  ///< from 1; 0 where the input has no lines
     std::string reason;
     bool rejected = true;
+    bool cut = false;  ///< kept in part because the rest is lost, not merely mended
 };
 
 /// What a reader has seen. `skipped` counts, by reason, what is left out by rule and is no error
@@ -39,7 +40,8 @@ struct reading_counts {
     std::uint64_t documents = 0;
     std::uint64_t redirects = 0;
     std::uint64_t rejected = 0;
-    std::uint64_t damaged = 0;  ///< kept in part
+    std::uint64_t damaged = 0;  ///< kept in part: mended or cut
+    std::uint64_t cut = 0;      ///< of these, those of which the rest is lost
     std::map<std::string, std::uint64_t> skipped;
 
     reading_counts& operator+=(const reading_counts& other);

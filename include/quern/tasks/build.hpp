@@ -14,12 +14,13 @@
 
 namespace quern {
 
-/// How many rejected documents a run forgives: a share of all documents, or a number.
+/// How many rejected or cut documents a run forgives: a share of all documents, or a number. Mended ones do not
+/// count.
 struct error_limit {
     double share = 0.01;
     std::uint64_t count = 0;
     bool is_share = true;
-    bool exceeded(std::uint64_t rejected, std::uint64_t documents) const;
+    bool exceeded(std::uint64_t lost, std::uint64_t documents) const;
 };
 
 struct build_options {

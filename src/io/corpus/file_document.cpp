@@ -119,7 +119,7 @@ void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const
     }
     if (made.title.empty()) made.title = file_name(made.id);
     if (!read.damage.empty()) mended = read.damage + "; the rest is lost";
-    if (!mended.empty()) mend(out, shown, 0, std::move(mended));
+    if (!mended.empty()) (read.damage.empty() ? mend : cut)(out, shown, 0, std::move(mended));
     keep(out, std::move(made), shown, 0);
 }
 

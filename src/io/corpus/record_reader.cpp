@@ -53,9 +53,9 @@ class record_unit final : public corpus_unit {
 
     parsed_unit parse() override {
         parsed_unit out;
-        add(before_, out);
+        for (input_issue& issue : before_) note(out, std::move(issue));
         if (bytes_.size() != 0) form_->parse(bytes_.bytes(), place_, out);
-        add(after_, out);
+        for (input_issue& issue : after_) note(out, std::move(issue));
         out.counts.documents += out.documents.size();
         bytes_ = {};
         return out;
@@ -63,13 +63,6 @@ class record_unit final : public corpus_unit {
     std::uint64_t raw_bytes() const override { return bytes_.size(); }
 
   private:
-    static void add(std::vector<input_issue>& issues, parsed_unit& out) {
-        for (auto& issue : issues) {
-            ++(issue.rejected ? out.counts.rejected : out.counts.damaged);
-            out.issues.push_back(std::move(issue));
-        }
-    }
-
     byte_buffer bytes_;
     unit_place place_;
     std::shared_ptr<const record_form> form_;
@@ -187,7 +180,8 @@ class record_reader final : public corpus_reader {
         if (at_end_ && rest_.size() == 0) {
             done_ = true;
             if (damage_)
-                after.push_back({place_.path, place_.first_line, *damage_ + "; the rest is lost", false});
+                after.push_back(
+                    {place_.path, place_.first_line, *damage_ + "; the rest is lost", false, true});
             if (bytes.size() == 0 && before.empty() && after.empty()) return nullptr;
         }
         bytes.reserve(1);
@@ -217,14 +211,22 @@ void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t 
     out.documents.push_back(std::move(made));
 }
 
+void note(parsed_unit& out, input_issue issue) {
+    ++(issue.rejected ? out.counts.rejected : out.counts.damaged);
+    if (issue.cut) ++out.counts.cut;
+    out.issues.push_back(std::move(issue));
+}
+
 void reject(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason) {
-    ++out.counts.rejected;
-    out.issues.push_back({std::string(path), line, std::move(reason), true});
+    note(out, {std::string(path), line, std::move(reason), true, false});
 }
 
 void mend(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason) {
-    ++out.counts.damaged;
-    out.issues.push_back({std::string(path), line, std::move(reason), false});
+    note(out, {std::string(path), line, std::move(reason), false, false});
+}
+
+void cut(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason) {
+    note(out, {std::string(path), line, std::move(reason), false, true});
 }
 
 std::string oversize_reason(std::uint64_t limit) {

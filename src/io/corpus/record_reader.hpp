@@ -46,8 +46,10 @@ class record_form {
 void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line);
 
 /// Notes an issue and counts it.
+void note(parsed_unit& out, input_issue issue);
 void reject(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
 void mend(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
+void cut(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
 
 /// "larger than the limit of N bytes a document": one wording for every form.
 std::string oversize_reason(std::uint64_t limit);

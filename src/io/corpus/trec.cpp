@@ -293,7 +293,7 @@ class trec final : public record_form {
         std::string done = mend_utf8(made.text);
         if (std::string also = mend_utf8(made.title); done.empty()) done = std::move(also);
         if (!closed) done = reuters ? "cut off: no </REUTERS>" : "cut off: no </DOC>";
-        if (!done.empty()) mend(out, place.path, line, std::move(done));
+        if (!done.empty()) (closed ? mend : cut)(out, place.path, line, std::move(done));
         out.documents.push_back(std::move(made));
     }
 };

@@ -185,7 +185,7 @@ class wikiextractor final : public record_form {
         std::string done = mend_utf8(made.text);
         if (std::string also = mend_utf8(made.title); done.empty()) done = std::move(also);
         if (!closed) done = "cut off: no </doc>";
-        if (!done.empty()) mend(out, place.path, line, std::move(done));
+        if (!done.empty()) (closed ? mend : cut)(out, place.path, line, std::move(done));
         out.documents.push_back(std::move(made));
     }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The serial part cuts pages out of the dump (wikipedia_cut); a unit parses and cleans its pages on its own.
 #include "io/corpus/wikipedia.hpp"
+#include "io/corpus/record_reader.hpp"
 
 #include <algorithm>
 
@@ -40,10 +41,10 @@ class wikipedia_unit final : public corpus_unit {
         pieces_.push_back(std::move(piece));
     }
 
-    void add_issue(std::uint64_t line, std::string reason, bool rejected) {
+    void add_issue(std::uint64_t line, std::string reason, bool rejected, bool cut) {
         unit_piece piece;
         piece.is_page = false;
-        piece.issue = {path_, line, std::move(reason), rejected};
+        piece.issue = {path_, line, std::move(reason), rejected, cut};
         pieces_.push_back(std::move(piece));
     }
 
@@ -62,7 +63,7 @@ class wikipedia_unit final : public corpus_unit {
                 const page_result result = parser.parse(xml, piece.complete, page);
                 take_page(piece, xml, result, page, scratch, out);
             } else {
-                add(piece.issue, out);
+                note(out, piece.issue);
             }
         }
         return out;
@@ -74,11 +75,6 @@ class wikipedia_unit final : public corpus_unit {
         clean_text clean;
         std::string raw;
     };
-
-    static void add(input_issue issue, parsed_unit& out) {
-        ++(issue.rejected ? out.counts.rejected : out.counts.damaged);
-        out.issues.push_back(std::move(issue));
-    }
 
     std::uint64_t line_at(const unit_piece& piece, std::string_view xml, std::size_t byte) const {
         const bool in_head = byte < piece.head_bytes;
@@ -99,7 +95,8 @@ class wikipedia_unit final : public corpus_unit {
             std::string reason = id.empty() ? "a page without a title" : "page \"" + id + "\"";
             if (!result.reason.empty()) reason += ": " + result.reason;
             if (!lost) reason += result.state == page_state::mended ? ", mended" : ", kept up to there";
-            add({path_, line_at(piece, xml, result.damage_at), std::move(reason), lost}, out);
+            const bool cut = !lost && result.state != page_state::mended;
+            note(out, {path_, line_at(piece, xml, result.damage_at), std::move(reason), lost, cut});
         }
         if (lost) return;
         if (page.space.value_or(0) != 0 || (!page.space && site_->namespace_of(page.title) != 0)) {
@@ -169,7 +166,7 @@ class wikipedia_reader final : public corpus_reader {
             if (piece.kind == dump_piece::what::page) {
                 unit->add_page(piece);
             } else {
-                unit->add_issue(piece.line, piece.reason, piece.rejected);
+                unit->add_issue(piece.line, piece.reason, piece.rejected, piece.cut);
             }
             if (unit->raw_bytes() >= options_.unit_bytes) break;
         }
@@ -192,7 +189,7 @@ class wikipedia_reader final : public corpus_reader {
         if (!piece.complete && reason.empty()) reason = "no </siteinfo>";
         if (reason.empty()) return;
         begun_ = new_unit();
-        begun_->add_issue(piece.line, "the dump's settings: " + reason, false);
+        begun_->add_issue(piece.line, "the dump's settings: " + reason, false, false);
     }
 
     corpus_options options_;

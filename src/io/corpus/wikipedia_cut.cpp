@@ -85,12 +85,13 @@ bool dump_cutter::skip_past(terminator which, std::size_t opening) {
     return true;
 }
 
-dump_piece dump_cutter::issue(std::uint64_t line, std::string reason, bool rejected) {
+dump_piece dump_cutter::issue(std::uint64_t line, std::string reason, bool rejected, bool cut) {
     dump_piece found;
     found.kind = dump_piece::what::issue;
     found.line = line;
     found.reason = std::move(reason);
     found.rejected = rejected;
+    found.cut = cut;
     return found;
 }
 
@@ -296,8 +297,8 @@ dump_piece dump_cutter::finish() {
     }
     if (!finished_) {
         finished_ = true;
-        if (input_.damage()) return issue(line_, *input_.damage(), false);
-        if (root_open_) return issue(line_, "the dump ends before </mediawiki>", false);
+        if (input_.damage()) return issue(line_, *input_.damage(), false, true);
+        if (root_open_) return issue(line_, "the dump ends before </mediawiki>", false, true);
     }
     return found;
 }

@@ -20,6 +20,7 @@ struct dump_piece {
     what kind = what::end;
     bool complete = true;   ///< page: ends with </page>; site: with </siteinfo>
     bool rejected = false;  ///< issue: a page is lost
+    bool cut = false;       ///< issue: what follows is lost
     std::string_view xml;  ///< page: the XML; site: the root's tag, and <siteinfo>; holds until the next call
     std::uint64_t line = 0;      ///< where it begins
     std::size_t head_bytes = 0;  ///< page: bytes before revisions were left out (all of them, where none was)
@@ -56,7 +57,7 @@ class dump_cutter {
     bool inside_tag(dump_piece& page);
     void begin_revision(dump_piece& page);
     dump_piece skip_page(std::uint64_t line);
-    dump_piece issue(std::uint64_t line, std::string reason, bool rejected);
+    dump_piece issue(std::uint64_t line, std::string reason, bool rejected, bool cut = false);
     bool take_gap_issue(dump_piece& found);
     dump_piece finish();
 

@@ -115,9 +115,9 @@ void add_steps(run_statistics& statistics, const step_seconds& s) {
 
 }  // namespace
 
-bool error_limit::exceeded(std::uint64_t rejected, std::uint64_t documents) const {
-    if (!is_share) return rejected > count;
-    return static_cast<double>(rejected) > share * static_cast<double>(documents);
+bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
+    if (!is_share) return lost > count;
+    return static_cast<double>(lost) > share * static_cast<double>(documents);
 }
 
 build_result build(const build_options& options, const context& run) {
@@ -188,6 +188,7 @@ build_result build(const build_options& options, const context& run) {
                          {"redirects", pieces.counts.redirects},
                          {"rejected", pieces.counts.rejected},
                          {"damaged", pieces.counts.damaged},
+                         {"cut", pieces.counts.cut},
                          {"spilled_bytes", spilled},
                          {"store_bytes", result.store_bytes}};
     for (const auto& [reason, count] : pieces.counts.skipped) statistics.counts["skipped: " + reason] = count;

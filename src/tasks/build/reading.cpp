@@ -28,6 +28,8 @@ namespace quern {
 namespace {
 
 constexpr std::size_t issues_kept = 100;
+/// A constant, because what a store holds must not depend on the memory at hand.
+constexpr std::uint64_t max_document_bytes = 256 << 20;
 
 class stopwatch {
   public:
@@ -89,7 +91,7 @@ class collection_reader {
         // compressed). Beyond some MiB larger units gain nothing, and the last one keeps a thread waiting.
         const std::uint64_t share = run.memory_limit() / (64 * (run.thread_count() + 2));
         corpus.unit_bytes = std::clamp<std::uint64_t>(share, 256 << 10, 8 << 20);
-        corpus.max_document_bytes = std::clamp<std::uint64_t>(run.memory_limit() / 32, 1 << 20, 1 << 30);
+        corpus.max_document_bytes = max_document_bytes;
         return corpus;
     }
 
@@ -97,6 +99,10 @@ class collection_reader {
         run_.check_stop();
         const stopwatch watch;
         unit.raw = corpus_->next();
+        if (unit.raw && unit.raw->raw_bytes() > run_.memory_limit() / 4) {
+            throw out_of_memory("a document of " + std::to_string(unit.raw->raw_bytes()) + " bytes",
+                                4 * unit.raw->raw_bytes(), run_.memory_limit());
+        }
         unit.seconds.read = watch.seconds();
         run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
         return unit.raw != nullptr;
@@ -214,16 +220,18 @@ class collection_reader {
 
   public:
     static void refuse_too_many_errors(const build_options& options, const collection_pieces& pieces) {
-        const std::uint64_t rejected = pieces.counts.rejected;
-        if (!options.max_errors.exceeded(rejected, pieces.counts.documents + rejected)) return;
-        const auto first = std::ranges::find(pieces.issues, true, &input_issue::rejected);
+        const std::uint64_t all = pieces.counts.documents + pieces.counts.rejected;
+        const std::uint64_t lost = pieces.counts.rejected + pieces.counts.cut;
+        if (!options.max_errors.exceeded(lost, all)) return;
+        const auto first = std::ranges::find_if(
+            pieces.issues, [](const input_issue& issue) { return issue.rejected || issue.cut; });
         input_issue shown;
         shown.path = options.inputs.front().string();
         if (first != pieces.issues.end()) shown = *first;
         throw invalid_input(
             shown.path, shown.line,
-            fmt::format("{} (the first of {} rejected among {} documents; --max-errors allows fewer)",
-                        shown.reason, rejected, pieces.counts.documents + rejected));
+            fmt::format("{} (the first of {} rejected or cut among {} documents; --max-errors allows fewer)",
+                        shown.reason, lost, all));
     }
 
   private:
