@@ -217,6 +217,54 @@ TEST_F(Build, RefusedRequestsLeaveTheStoreAlone) {
     options.store = folder_ / "precious";
     EXPECT_THROW(build(options, run_with(1)), usage_error);
     EXPECT_EQ(read_file(folder_ / "precious" / "file"), "keep me");
+    write_file(folder_ / "precious" / "store.json", "{}");
+    EXPECT_THROW(build(options, run_with(1)), usage_error);  // a file of that name makes no store
+    EXPECT_EQ(read_file(folder_ / "precious" / "file"), "keep me");
+
+    options.store = folder_ / "store";
+    write_file(options.store / "notes.txt", "mine");
+    EXPECT_THROW(build(options, run_with(1)), usage_error);  // a store with something of its owner's
+    EXPECT_EQ(read_file(options.store / "notes.txt"), "mine");
+}
+
+TEST_F(Build, ReplacesWhatThePathMeansAndNotWhatItSpells) {
+    fs::create_directories(folder_ / "other" / "dir");
+    fs::create_symlink(folder_ / "other" / "dir", folder_ / "link");
+    write_file(folder_ / "store" / "file", "keep me");
+    auto options = options_for(generated_corpus(5, 5));
+    options.store = folder_ / "link" / ".." / "store";
+    build(options, run_with(1));
+    EXPECT_TRUE(is_store(folder_ / "other" / "store"));
+    EXPECT_EQ(read_file(folder_ / "store" / "file"), "keep me");
+}
+
+TEST_F(Build, WordLinesAreFoundVerbatim) {
+    auto options = options_for("Apple\nNew York\n\npear\nApple\n", "corpus.lines");
+    options.input_format = "lines";
+    build(options, run_with(1));
+    const auto engine = search_engine::open(options.store, run_with(1));
+    EXPECT_EQ(engine.search("Apple", {}).hits.size(), 2U);
+    EXPECT_EQ(engine.search("pear Apple", {}).hits.size(), 2U);
+    EXPECT_THAT(engine.search("apple", {}).unknown_words, ElementsAre("apple"));
+}
+
+TEST_F(Build, CutDocumentsCountAsErrors) {
+    auto options = options_for("<DOC><DOCNO>1</DOCNO>whole</DOC>\n<DOC><DOCNO>2</DOCNO>cut", "corpus.trec");
+    options.max_errors = {.count = 0, .is_share = false};
+    EXPECT_THROW(build(options, run_with(1)), invalid_input);
+    options.max_errors = {.count = 1, .is_share = false};
+    const build_result result = build(options, run_with(1));
+    EXPECT_EQ(result.counts.documents, 2U);
+    EXPECT_EQ(result.counts.cut, 1U);
+}
+
+TEST_F(Build, TheLimitOfADocumentDoesNotDependOnMemory) {
+    std::string corpus = generated_corpus(20, 20);
+    corpus += "{\"id\":\"large\",\"text\":\"" + std::string(3 << 20, 'x') + "\"}\n";
+    auto options = options_for(corpus);
+    EXPECT_EQ(build(options, run_with(1, std::uint64_t{32} << 20)).counts.documents, 21U);
+    options.force = true;
+    EXPECT_THROW(build(options, run_with(1, std::uint64_t{8} << 20)), out_of_memory);
 }
 
 TEST_F(Build, WhatIsSpilledIsNotIndexed) {

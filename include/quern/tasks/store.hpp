@@ -25,6 +25,7 @@ struct store_info {
     unsigned format_version = 0;
     std::string unicode_version;  ///< of the data the words were made with
     text_options text;
+    bool verbatim = false;  ///< made from word lines: words are taken as they are, `text` was not applied
     std::uint64_t documents = 0, words = 0, vocabulary = 0, postings = 0, links = 0;
     std::vector<store_section> sections;
 };

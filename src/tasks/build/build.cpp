@@ -73,6 +73,33 @@ void refuse_overlap(const fs::path& store, const fs::path& input, const fs::file
     }
 }
 
+/// A store holds what a build writes and nothing else; a folder with anything of its owner's is left alone.
+void refuse_to_replace_other_things(const fs::path& folder) {
+    bool sections = false;
+    if (is_store(folder)) {
+        for (const auto& entry : fs::directory_iterator(folder)) {
+            const fs::path name = entry.path().filename();
+            const bool section = name.extension() == store_layout::section_extension;
+            sections |= section;
+            if (section || name == store_layout::manifest || name == store_layout::statistics ||
+                name == stop_words_file_name || name.extension() == ".log") {
+                continue;
+            }
+            throw usage_error(folder.string() + " also holds " + name.string() + ", and is not replaced");
+        }
+    }
+    if (!sections) throw usage_error(folder.string() + " is no store, and is not replaced by one");
+}
+
+/// The store's path as the system will see it, whatever is linked on the way.
+fs::path resolved(const fs::path& store) {
+    const fs::path named = store.has_filename() ? store : store.parent_path();
+    std::error_code failure;
+    fs::path path = fs::weakly_canonical(fs::absolute(named), failure);
+    if (failure) throw io_error(store.string(), "cannot be resolved", failure.value());
+    return path;
+}
+
 void check_request(const build_options& options) {
     if (options.inputs.empty()) throw usage_error("no corpus is given");
     if (options.store.empty()) throw usage_error("no store is given");
@@ -91,9 +118,7 @@ void check_request(const build_options& options) {
     }
     if (!fs::exists(status)) return;
     if (!options.force) throw usage_error(options.store.string() + " exists; --force replaces it");
-    if (!is_store(options.store)) {
-        throw usage_error(options.store.string() + " is no store, and is not replaced by one");
-    }
+    refuse_to_replace_other_things(options.store);
 }
 
 void write_file(const fs::path& path, const std::string& text) {
@@ -120,7 +145,9 @@ bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
     return static_cast<double>(lost) > share * static_cast<double>(documents);
 }
 
-build_result build(const build_options& options, const context& run) {
+build_result build(const build_options& request, const context& run) {
+    build_options options = request;
+    if (!options.store.empty()) options.store = resolved(options.store);
     check_request(options);
     build_result result;
     run_statistics& statistics = result.statistics;
@@ -159,6 +186,7 @@ build_result build(const build_options& options, const context& run) {
     info.format_version = store_format_version;
     info.unicode_version = text::unicode_version();
     info.text = text;
+    info.verbatim = pieces.verbatim;
     info.documents = pieces.documents;
     info.words = pieces.words;
     info.vocabulary = words.vocabulary;

@@ -1,29 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/build/link_store.hpp"
 
-#include <algorithm>
-#include <fstream>
+#include <fcntl.h>
+
+#include <cerrno>
+#include <optional>
 #include <span>
 
-#include "io/files/mapped_file.hpp"
+#include "io/files/descriptor.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern {
 namespace {
 
-/// Reads a scratch file of plain values in pieces, so that memory stays constant.
-template <class Value, class Visit>
-void for_each_piece(const std::filesystem::path& path, std::size_t values_a_piece, Visit visit) {
-    std::ifstream in(path, std::ios::binary);
-    std::vector<Value> piece(values_a_piece);
-    for (;;) {
-        in.read(reinterpret_cast<char*>(piece.data()),
-                static_cast<std::streamsize>(piece.size() * sizeof(Value)));
-        const auto count = static_cast<std::size_t>(in.gcount()) / sizeof(Value);
-        if (count == 0) break;
-        visit(std::span<const Value>(piece.data(), count));
+/// Reads a scratch file of plain values front to back through one buffer, so that memory stays constant.
+template <class Value>
+class value_reader {
+  public:
+    explicit value_reader(const std::filesystem::path& path)
+        : path_(path), file_(io::open_file(path, O_RDONLY)), buffer_(std::size_t{1} << 14) {}
+
+    /// The next values, at least one; none at the end.
+    std::span<const Value> next() {
+        std::size_t bytes = 0;
+        const std::span<char> room(reinterpret_cast<char*>(buffer_.data()), buffer_.size() * sizeof(Value));
+        while (const std::size_t got = io::read_some(file_.number(), room.subspan(bytes), path_)) {
+            bytes += got;
+            if (bytes % sizeof(Value) == 0) break;
+        }
+        if (bytes % sizeof(Value) != 0) throw io_error(path_.string(), "is cut off", EIO);
+        return std::span<const Value>(buffer_).first(bytes / sizeof(Value));
     }
-    if (in.bad()) throw io_error(path.string(), "cannot be read", errno);
-}
+
+  private:
+    std::filesystem::path path_;
+    io::descriptor file_;
+    std::vector<Value> buffer_;
+};
 
 }  // namespace
 
@@ -45,18 +58,44 @@ void link_collector::add_redirect(const redirect& r) {
 }
 
 void link_collector::resolve_redirects(id_table& ids, const context& run) const {
-    // A pass resolves what leads to something known, so a chain of n steps takes n passes; real chains are
-    // short (Wikipedia's software itself follows one step), and circles end when a pass finds nothing new.
-    for (bool found = true; found;) {
-        found = false;
-        for_each_piece<waiting_redirect>(
-            redirects_.path(), 1 << 16, [&](std::span<const waiting_redirect> piece) {
-                run.check_stop();
-                for (const waiting_redirect& r : piece) {
-                    if (const auto document = ids.find(r.to); document && ids.insert(r.from, *document))
-                        found = true;
-                }
-            });
+    std::vector<waiting_redirect> redirects;
+    value_reader<waiting_redirect> reader(redirects_.path());
+    for (auto piece = reader.next(); !piece.empty(); piece = reader.next()) {
+        run.check_stop();
+        redirects.insert(redirects.end(), piece.begin(), piece.end());
+        if (redirects.size() * sizeof(waiting_redirect) > run.memory_limit() / 4) {
+            throw out_of_memory("the table of redirects", 2 * redirects.size() * sizeof(waiting_redirect),
+                                run.memory_limit() / 4);
+        }
+    }
+    id_table number_of;  // of the first redirect from a name
+    for (std::uint32_t i = 0; i < redirects.size(); ++i) number_of.insert(redirects[i].from, i);
+
+    // Every redirect is followed once: what lies on the way gets the same end.
+    constexpr std::uint32_t unknown = ~std::uint32_t{0}, nowhere = unknown - 1;
+    std::vector<std::uint32_t> ends(redirects.size(), unknown);
+    std::vector<std::uint32_t> way;
+    for (std::uint32_t i = 0; i < redirects.size(); ++i) {
+        std::optional<std::uint32_t> at = i;
+        std::uint32_t end = nowhere;
+        while (at) {
+            if (ends[*at] != unknown) {
+                end = ends[*at];  // `nowhere` too where the way comes round to itself
+                break;
+            }
+            ends[*at] = nowhere;
+            way.push_back(*at);
+            if (const auto document = ids.find(redirects[*at].to)) {
+                end = *document;
+                break;
+            }
+            at = number_of.find(redirects[*at].to);
+        }
+        for (const std::uint32_t passed : way) ends[passed] = end;
+        way.clear();
+    }
+    for (std::size_t i = 0; i < redirects.size(); ++i) {
+        if (ends[i] != nowhere) ids.insert(redirects[i].from, ends[i]);
     }
 }
 
@@ -71,29 +110,27 @@ link_collector::outcome link_collector::resolve(id_table& ids, const std::filesy
     io::section_writer link_ends(store_layout::file_of(store, store_layout::link_ends));
     outcome result;
     // The ends of the raw links become the ends of the resolved ones on the way.
-    std::ifstream ends(ends_.path(), std::ios::binary);
-    std::uint64_t seen = 0, end = 0;
-    const auto next_end = [&] {
-        return static_cast<bool>(ends.read(reinterpret_cast<char*>(&end), sizeof end));
-    };
-    bool more = next_end();
-    const auto close_documents = [&] {
-        for (; more && end == seen; more = next_end()) link_ends.append_value(result.links);
-    };
-    close_documents();
-    for_each_piece<hash128_value>(targets_.path(), 1 << 16, [&](std::span<const hash128_value> piece) {
+    value_reader<hash128_value> targets(targets_.path());
+    value_reader<std::uint64_t> ends(ends_.path());
+    std::span<const hash128_value> waiting;
+    std::uint64_t seen = 0;
+    for (auto piece = ends.next(); !piece.empty(); piece = ends.next()) {
         run.check_stop();
-        for (const hash128_value& target : piece) {
-            if (const auto document = ids.find(target)) {
-                links.append_value(*document);
-                ++result.links;
-            } else {
-                ++result.dangling;
+        for (const std::uint64_t end : piece) {
+            for (; seen < end; ++seen) {
+                if (waiting.empty()) waiting = targets.next();
+                if (waiting.empty()) throw io_error(targets_.path().string(), "is cut off", EIO);
+                if (const auto document = ids.find(waiting.front())) {
+                    links.append_value(*document);
+                    ++result.links;
+                } else {
+                    ++result.dangling;
+                }
+                waiting = waiting.subspan(1);
             }
-            ++seen;
-            close_documents();
+            link_ends.append_value(result.links);
         }
-    });
+    }
     const auto links_summary = links.finish();
     const auto ends_summary = link_ends.finish();
     result.sections = {

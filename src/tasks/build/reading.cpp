@@ -70,7 +70,7 @@ class collection_reader {
           blocks_(store) {}
 
     void run_pipeline() {
-        pipeline<unit_in_work> line(run_.thread_count() + 2);
+        pipeline<unit_in_work> line(places_for(run_));
         line.from([this](unit_in_work& unit) { return cut(unit); });
         line.in_parallel(parse);
         line.in_order([this](unit_in_work& unit) { admit(unit); });
@@ -81,16 +81,23 @@ class collection_reader {
     }
 
   private:
+    // A unit under way is held about eight times over (raw, parsed, inverted, compressed), and all of them
+    // together get an eighth of the budget; where it is small, fewer are under way than there are threads.
+    static constexpr std::uint64_t unit_share = 64, smallest_unit = 256 << 10;
+    static std::size_t places_for(const context& run) {
+        return std::clamp<std::size_t>(run.memory_limit() / (unit_share * smallest_unit), 2,
+                                       run.thread_count() + 2);
+    }
+
     static io::corpus_options corpus_options_for(const build_options& options, const context& run) {
         io::corpus_options corpus;
         if (!options.input_format.empty()) {
             corpus.form = io::corpus_form_named(options.input_format);
             if (!corpus.form) throw usage_error("unknown input format: " + options.input_format);
         }
-        // Each thread and two more hold a unit, in all its forms about eight times over (raw, parsed, inverted,
-        // compressed). Beyond some MiB larger units gain nothing, and the last one keeps a thread waiting.
-        const std::uint64_t share = run.memory_limit() / (64 * (run.thread_count() + 2));
-        corpus.unit_bytes = std::clamp<std::uint64_t>(share, 256 << 10, 8 << 20);
+        // Beyond some MiB larger units gain nothing, and the last one keeps a thread waiting.
+        const std::uint64_t share = run.memory_limit() / (unit_share * places_for(run));
+        corpus.unit_bytes = std::clamp<std::uint64_t>(share, smallest_unit, 8 << 20);
         corpus.max_document_bytes = max_document_bytes;
         return corpus;
     }
@@ -125,6 +132,7 @@ class collection_reader {
             titles_.append(d.title);
             pieces_.links.add_document(d);
             gatherer_.add(d.text, unit.full_blocks);
+            pieces_.verbatim |= d.verbatim;
             text_bytes_ += d.text.size();
             text_ends_.append_value(text_bytes_);
         }

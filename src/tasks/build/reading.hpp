@@ -37,6 +37,7 @@ struct collection_pieces {
     run_store words_of_titles;  ///< titles alone
 
     std::uint64_t documents = 0, words = 0;
+    bool verbatim = false;                        ///< the corpus is word lines: words are taken as they are
     std::vector<std::uint32_t> document_lengths;  ///< in words
     reading_counts counts;
     std::vector<input_issue> issues;  ///< the first 100

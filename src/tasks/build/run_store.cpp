@@ -101,7 +101,13 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
                                     std::span<const std::uint32_t> document_lengths, const context& run,
                                     std::uint64_t memory_bytes) {
     if (file_) file_->flush();
-    const std::size_t in_flight = run.thread_count() + 2;
+    // A range under way holds a buffer for every run on disk; where there are many runs and little memory, fewer
+    // ranges are under way than there are threads.
+    constexpr std::size_t smallest_buffer = 4 << 10;
+    const std::size_t least_bytes =
+        std::max<std::size_t>(256 << 10, file_ ? runs_.size() * smallest_buffer : 0);
+    const std::size_t in_flight =
+        std::clamp<std::size_t>(memory_bytes / 2 / least_bytes, 1, run.thread_count() + 2);
     std::uint64_t total = 0;
     for (const sorted_run& r : runs_) total += r.size;
     // From disk every range reads a piece of every run: the pieces must be long, and no longer than the range
@@ -110,8 +116,8 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
     const std::uint64_t part_bytes =
         std::clamp<std::uint64_t>(memory_bytes / in_flight / 4, 64 << 10, longest_part);
     const std::vector<word_range> ranges = search_detail::split_words(runs_, total / part_bytes + 1);
-    const std::size_t buffer_bytes =
-        std::clamp<std::size_t>(part_bytes / std::max<std::size_t>(1, runs_.size()), 4 << 10, 1 << 20);
+    const std::size_t buffer_bytes = std::clamp<std::size_t>(
+        part_bytes / std::max<std::size_t>(1, runs_.size()), smallest_buffer, 1 << 20);
 
     word_sections sections(store, names);
     struct range_in_work {

@@ -30,10 +30,11 @@ struct analysed_query {
 
 struct search_engine::state {
     explicit state(const std::filesystem::path& path)
-        : store(path),
+        : store(open_store(path)),
           analysis(with_stop_words_of(store.info().text, path)),
           analyzers([options = analysis] { return text::analyzer(options); }) {}
 
+    void words_of(std::string_view text, text::token_list& words) const;
     analysed_query analyse(std::string_view query) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, std::span<const std::string> words) const;
@@ -43,9 +44,23 @@ struct search_engine::state {
     mutable tbb::enumerable_thread_specific<text::analyzer> analyzers;
 };
 
+/// The words of a text of the collection, or of a query, as the build read them.
+void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
+    if (store.info().verbatim) {
+        text::analyzer::take_lines(text, words);
+    } else {
+        analyzers.local().analyze(text, words);
+    }
+}
+
 analysed_query search_engine::state::analyse(std::string_view query) const {
     text::token_list tokens;
-    analyzers.local().analyze(query, tokens);
+    std::string lines(
+        query);  // words stand on lines of their own in the collection, between blanks in a query
+    if (store.info().verbatim)
+        std::ranges::replace_if(
+            lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
+    words_of(lines, tokens);
     std::vector<std::string> words;
     for (const text::token& t : tokens.tokens) words.emplace_back(tokens.word(t));
     std::sort(words.begin(), words.end());
@@ -70,7 +85,7 @@ std::string search_engine::state::snippet_of(std::uint32_t document,
                                              std::span<const std::string> words) const {
     const std::string text = store.text(document);
     text::token_list tokens;
-    analyzers.local().analyze(text, tokens);
+    words_of(text, tokens);
     return snippet(text, tokens, words, snippet_bytes);
 }
 

@@ -58,14 +58,15 @@ text_options text_options_of(const nlohmann::json& json) {
 }  // namespace
 
 std::filesystem::path file_of(const std::filesystem::path& store, std::string_view section) {
-    return store / (std::string(section) + ".section");
+    return store / (std::string(section) + std::string(section_extension));
 }
 
 std::string manifest_text(const store_info& info) {
     nlohmann::json json = {
-        {"format", format_name},         {"version", info.format_version}, {"unicode", info.unicode_version},
-        {"text", to_json(info.text)},    {"documents", info.documents},    {"words", info.words},
-        {"vocabulary", info.vocabulary}, {"postings", info.postings},      {"links", info.links},
+        {"format", format_name},      {"version", info.format_version}, {"unicode", info.unicode_version},
+        {"text", to_json(info.text)}, {"verbatim", info.verbatim},      {"documents", info.documents},
+        {"words", info.words},        {"vocabulary", info.vocabulary},  {"postings", info.postings},
+        {"links", info.links},
     };
     for (const store_section& section : info.sections) {
         json["sections"][section.name] = {{"bytes", section.bytes}, {"checksum", hex(section.checksum)}};
@@ -90,6 +91,7 @@ store_info parse_manifest(const std::filesystem::path& store, std::string_view t
         if (hash64(json.dump()) != checksum) throw std::runtime_error("does not match its checksum");
         info.unicode_version = json.at("unicode");
         info.text = text_options_of(json.at("text"));
+        info.verbatim = json.at("verbatim");
         info.documents = json.at("documents");
         info.words = json.at("words");
         info.vocabulary = json.at("vocabulary");

@@ -49,6 +49,8 @@ struct text_block {
     std::uint64_t first_document;  ///< of the block
 };
 
+inline constexpr std::string_view section_extension = ".section";
+
 std::filesystem::path file_of(const std::filesystem::path& store, std::string_view section);
 
 /// The manifest's bytes: JSON, keys sorted, its own checksum among them.

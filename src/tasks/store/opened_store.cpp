@@ -102,4 +102,16 @@ std::string opened_store::text(std::uint32_t document) const {
     return raw.substr(begin, end - begin);
 }
 
+opened_store open_store(const std::filesystem::path& path) {
+    const auto manifest_of = [&path] { return layout::manifest_text(read_store_info(path)); };
+    for (;;) {
+        const std::string before = manifest_of();
+        try {
+            return opened_store(path);
+        } catch (const damaged_store&) {
+            if (manifest_of() == before) throw;  // otherwise sections of two stores were met
+        }
+    }
+}
+
 }  // namespace quern

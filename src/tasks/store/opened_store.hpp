@@ -54,4 +54,7 @@ class opened_store {
     word_index words_, title_words_;
 };
 
+/// Opens a store that may be replaced by a new one meanwhile: one of the two, whole.
+opened_store open_store(const std::filesystem::path& path);
+
 }  // namespace quern

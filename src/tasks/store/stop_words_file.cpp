@@ -12,8 +12,6 @@ namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* file_name = "stop_words.txt";
-
 /// As a manifest names a file: "@" and the hash of its bytes.
 std::string recorded_name(std::string_view words) {
     return fmt::format("@{:016x}", hash64(words));
@@ -40,7 +38,7 @@ text_options as_recorded(const text_options& text) {
 text_options keep_stop_words(const text_options& text, const fs::path& store) {
     if (!is_file(text.stop_words)) return text;
     const std::string words = text::read_stop_word_file(text.stop_words);
-    io::file_writer copy(store / file_name);
+    io::file_writer copy(store / stop_words_file_name);
     copy.append(words);
     copy.close();
     text_options recorded = text;
@@ -50,9 +48,9 @@ text_options keep_stop_words(const text_options& text, const fs::path& store) {
 
 std::uint64_t check_stop_words(const text_options& recorded, const fs::path& store) {
     if (!is_recorded_name(recorded.stop_words)) return 0;
-    const fs::path kept = store / file_name;
+    const fs::path kept = store / stop_words_file_name;
     const auto fail = [&](std::string_view reason) -> damaged_store {
-        return {store.string(), file_name, reason};
+        return {store.string(), stop_words_file_name, reason};
     };
     std::error_code failed;
     if (!fs::is_regular_file(kept, failed)) throw fail("is missing");
@@ -64,7 +62,7 @@ std::uint64_t check_stop_words(const text_options& recorded, const fs::path& sto
 text_options with_stop_words_of(const text_options& recorded, const fs::path& store) {
     check_stop_words(recorded, store);
     text_options text = recorded;
-    if (is_recorded_name(recorded.stop_words)) text.stop_words = (store / file_name).string();
+    if (is_recorded_name(recorded.stop_words)) text.stop_words = (store / stop_words_file_name).string();
     return text;
 }
 

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include "quern/base/text_options.hpp"
 
 namespace quern {
+
+inline constexpr std::string_view stop_words_file_name = "stop_words.txt";
 
 /// Where `text.stop_words` names a file, copies it into `store`; returns the options to record, in which the
 /// file is named "@" and its content's hash. Throws usage_error where it cannot be read.
