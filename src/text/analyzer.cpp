@@ -21,7 +21,7 @@ namespace {
 
 icu::Locale locale_of(const std::string& language) {
     if (language == "auto") return icu::Locale::getRoot();
-    const icu::Locale locale = icu::Locale::createCanonical(language.c_str());
+    icu::Locale locale = icu::Locale::createCanonical(language.c_str());
     const bool known = !locale.isBogus() && *locale.getLanguage() != 0 && *locale.getISO3Language() != 0;
     if (!known) {
         throw usage_error("unknown language '" + language + "': expected auto or a code such as en, de, zh");

@@ -23,7 +23,8 @@ struct byte_masks {
 void classify_bytes(const char* from, std::size_t blocks, char* lowered, byte_masks* masks);
 
 /// A stretch of text with its masks. Bytes behind the text's end count as zero.
-class byte_chunk {
+// Its arrays are written before they are read, for every text anew.
+class byte_chunk {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   public:
     static constexpr std::size_t max_bytes = 4096;
     static constexpr std::size_t max_blocks = max_bytes / 64 + 1;  // one of zeros behind a full chunk

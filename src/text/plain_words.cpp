@@ -20,7 +20,7 @@ bool belongs(char c, bool digits) {
 void find_plain_words(std::string_view text, bool digits, token_list& out) {
     word_writer writer(out, text.size());
     byte_chunk chunk;
-    chunk_bits changes;
+    chunk_bits changes;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
     std::string long_word;
     for (std::size_t base = 0; base < text.size();) {
         chunk.load(text, base);

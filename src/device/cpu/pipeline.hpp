@@ -55,7 +55,7 @@ class pipeline {
     // handed from thread to thread, and that a step in order is taken by one at a time.
     struct place {
         std::mutex mutex;
-        Work work;
+        Work work{};
     };
     struct step {
         std::function<void(Work&)> take;

@@ -26,7 +26,7 @@ namespace quern::io {
 /// Writes a section front to back. Not thread-safe. Throws io_error.
 class section_writer {
   public:
-    explicit section_writer(std::filesystem::path file) : out_(std::move(file)) {}
+    explicit section_writer(const std::filesystem::path& file) : out_(file) {}
 
     void append(std::string_view bytes);
     template <class Value>
