@@ -15,6 +15,8 @@
 //   "number": seven bits a byte, low ones first, the high bit set on all but the last
 #include "text/dictionary.hpp"
 
+#include "base/varint.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -39,11 +41,6 @@ Number load(const char* from) {
 template <class Number>
 void store(std::string& out, Number number) {
     out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-void put_number(std::string& out, std::uint64_t number) {
-    for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
-    out += static_cast<char>(number);
 }
 
 /// The first eight bytes as a number that compares as the bytes do; a short word is filled with zeros, so
@@ -135,7 +132,7 @@ void dictionary_builder::append(std::string_view word) {
     if (size_ % words_per_block == 0) {
         offsets_.push_back(blocks_.size());
         keys_.push_back(key_of(word));
-        put_number(blocks_, word.size());
+        append_varint(blocks_, word.size());
         blocks_ += word;
         previous_.assign(word);
     } else {
@@ -145,8 +142,8 @@ void dictionary_builder::append(std::string_view word) {
         const std::size_t low = std::min<std::size_t>(added - 1, half_limit);
         const std::size_t high = std::min<std::size_t>(shared, half_limit);
         blocks_ += static_cast<char>(high << 4 | low);
-        if (high == half_limit) put_number(blocks_, shared - half_limit);
-        if (low == half_limit) put_number(blocks_, added - 1 - half_limit);
+        if (high == half_limit) append_varint(blocks_, shared - half_limit);
+        if (low == half_limit) append_varint(blocks_, added - 1 - half_limit);
         blocks_ += word.substr(shared);
         previous_.replace(shared, std::string::npos, word.substr(shared));
     }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/varint.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::search_detail {
@@ -39,11 +40,6 @@ block_header header_at(std::span<const char> bytes, std::uint32_t block) {
     block_header header{};
     std::memcpy(&header, bytes.data() + sizeof header * std::size_t{block}, sizeof header);
     return header;
-}
-
-void put_varint(std::string& out, std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-    out.push_back(static_cast<char>(value));
 }
 
 // Seven bits a byte, lowest first, the top bit set on all but the last.
@@ -100,12 +96,12 @@ void postings_writer::write_block() {
 // in a tail are 1: the lowest bit of the gap says so, and saves the byte.
 void postings_writer::write_tail() {
     if (documents_ > block_size && filled_ != 0) {
-        put_varint(out_, *std::max_element(extras_.begin(), extras_.begin() + filled_));
-        put_varint(out_, shortest_);
+        append_varint(out_, *std::max_element(extras_.begin(), extras_.begin() + filled_));
+        append_varint(out_, shortest_);
     }
     for (std::uint32_t i = 0; i < filled_; ++i) {
-        put_varint(out_, std::uint64_t{gaps_[i]} << 1 | (extras_[i] == 0));
-        if (extras_[i] != 0) put_varint(out_, extras_[i] - 1);
+        append_varint(out_, std::uint64_t{gaps_[i]} << 1 | (extras_[i] == 0));
+        if (extras_[i] != 0) append_varint(out_, extras_[i] - 1);
     }
 }
 

@@ -153,7 +153,6 @@ sorted_run inverter::finish() {
         append_varint(run.bytes, shared);
         append_varint(run.bytes, word.size() - shared);
         run.bytes.append(word.substr(shared));
-        append_varint(run.bytes, begin[number + 1] - begin[number]);
         append_varint(run.bytes, list.size());
         run.bytes.append(list);
     }

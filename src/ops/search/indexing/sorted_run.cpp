@@ -45,12 +45,11 @@ bool run_cursor::next() {
     const std::size_t rest = read_varint(p);
     position_ += static_cast<std::uint64_t>(p - lengths);
 
-    const char* const tail = need(rest + 2 * longest_varint);
+    const char* const tail = need(rest + longest_varint);
     word_.resize(shared);
     word_.append(tail, rest);
     prefix_ = prefix_key(word_);
     p = tail + rest;
-    posting_count_ = read_varint(p);
     const std::size_t postings_bytes = read_varint(p);
     position_ += static_cast<std::uint64_t>(p - tail);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sorted run: the words of a stretch of consecutive documents, in byte order, each with its postings.
 //
-// An entry is: bytes shared with the word before, bytes of the rest (both varint), the rest, number of
-// postings, bytes of the postings (varint), the postings (document − previous document, frequency; documents
+// An entry is: bytes shared with the word before, bytes of the rest (both varint), the rest, bytes
+// of the postings (varint), the postings (document − previous document, frequency; documents
 // numbered from 0 inside the run). Every `restart_interval` entries nothing is shared, so that a merge can
 // begin there: that is how one merge is split by ranges of words over many threads.
 #pragma once
@@ -43,7 +43,6 @@ class run_cursor {
     bool next();
     std::string_view word() const { return word_; }
     std::uint64_t word_prefix() const { return prefix_; }  ///< first 8 bytes, big-endian: orders most words
-    std::uint64_t posting_count() const { return posting_count_; }
     /// The entry's postings; valid until next().
     std::string_view postings() const { return postings_; }
 
@@ -58,7 +57,6 @@ class run_cursor {
     std::uint64_t position_;
     std::string word_;
     std::uint64_t prefix_ = 0;
-    std::uint64_t posting_count_ = 0;
     std::string_view postings_;
 };
 
