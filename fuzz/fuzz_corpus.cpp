@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::string why;
         for (const bool whole : {false, true}) {
             static_cast<void>(detect(bytes, whole, name, why));
-            static_cast<void>(detect_shard(bytes, whole, name));
+            static_cast<void>(detect_collection(bytes, whole, name));
         }
     }
     std::string done;

@@ -11,22 +11,13 @@
 #include <set>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
 
 constexpr std::size_t longest_line = std::size_t{1} << 20;
-
-bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    return text;
-}
 
 /// Lines that are not empty, with their numbers.
 class line_reader {

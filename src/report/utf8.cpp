@@ -2,27 +2,18 @@
 #include "report/utf8.hpp"
 
 #include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
-#include <cstdint>
+#include "base/utf8.hpp"
 
 namespace quern::report {
 
 char32_t next_code_point(std::string_view text, std::size_t& position) {
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
-    const auto size = static_cast<std::int64_t>(text.size());
-    auto next = static_cast<std::int64_t>(position);
-    UChar32 code_point = 0;
-    U8_NEXT_OR_FFFD(bytes, next, size, code_point);
-    position = static_cast<std::size_t>(next);
-    return static_cast<char32_t>(code_point);
+    const char32_t point = next_utf8(text, position);
+    return point == ill_formed ? U'\uFFFD' : point;
 }
 
 void append_code_point(std::string& out, char32_t code_point) {
-    char bytes[U8_MAX_LENGTH];
-    std::size_t length = 0;
-    U8_APPEND_UNSAFE(bytes, length, static_cast<UChar32>(code_point));
-    out.append(bytes, length);
+    append_utf8(code_point, out);
 }
 
 unsigned display_width(char32_t code_point) {

@@ -146,10 +146,10 @@ class many_reader final : public corpus_reader {
 
     std::unique_ptr<corpus_reader> open(corpus_input& input) {
         if (input.is_folder) {
-            const auto shard = [this](const fs::path& path, corpus_form form) {
+            const auto open_file = [this](const fs::path& path, corpus_form form) {
                 return open_stream(path, form, nullptr);
             };
-            return read_folder(input.path, input.form, options_, shard, run_);
+            return read_folder(input.path, input.form, options_, open_file, run_);
         }
         if (input.form == corpus_form::folder) return read_single_document(input.path, options_, run_);
         return open_stream(input.path, *input.form, std::move(input.opened));

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 
 namespace quern::io {
@@ -31,18 +32,6 @@ constexpr std::array source_extensions = {
 static_assert(std::is_sorted(source_extensions.begin(), source_extensions.end()));
 constexpr std::array compressions = {"gz"sv, "bz2"sv, "zst"sv, "xz"sv};
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    }
-    return out;
-}
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 /// Without the dot, in lower case; empty where there is none ("README", ".profile").
 std::string extension(std::string_view path) {
     const std::string_view name = file_name(path);
@@ -55,14 +44,14 @@ bool holds(const List& list, std::string_view wanted) {
     return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view after_blanks(std::string_view text) {
     return text.substr(std::min(text.find_first_not_of(" \t\r\n\f"), text.size()));
 }
 
 /// Past white space, comments, processing instructions and a document type that open a piece of markup.
 std::string_view after_prologue(std::string_view text) {
     while (true) {
-        text = trimmed(text);
+        text = after_blanks(text);
         std::string_view close;
         if (text.starts_with("<!--")) {
             close = "-->";
@@ -149,9 +138,9 @@ std::optional<corpus_form> marked_form(std::string_view head) {
     if (body.starts_with("<doc id=") || body.starts_with("<doc url=") || body.starts_with("<doc title=")) {
         return corpus_form::wikiextractor;
     }
-    if (opens_as_trec(trimmed(text))) return corpus_form::trec;
+    if (opens_as_trec(after_blanks(text))) return corpus_form::trec;
     if (body.starts_with('{')) {
-        const std::string_view inside = trimmed(body.substr(1));
+        const std::string_view inside = after_blanks(body.substr(1));
         if (inside.starts_with('"') || inside.starts_with('}')) return corpus_form::jsonl;
     }
     return std::nullopt;
@@ -159,7 +148,7 @@ std::optional<corpus_form> marked_form(std::string_view head) {
 
 bool opens_as_html(std::string_view head) {
     const std::string text = utf8_head(head);
-    if (lower(trimmed(text).substr(0, 14)) == "<!doctype html") return true;
+    if (lower(after_blanks(text).substr(0, 14)) == "<!doctype html") return true;
     const std::string_view body = after_prologue(text);
     for (const auto tag : {"<html"sv, "<head"sv, "<body"sv, "<title"sv}) {
         if (opens_with(body, tag)) return true;
@@ -202,8 +191,8 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
         return std::nullopt;
     }
     const std::string text = utf8_head(head);
-    const std::string_view body = trimmed(text);
-    if (body.starts_with('[') && trimmed(body.substr(1)).starts_with('{')) {
+    const std::string_view body = after_blanks(text);
+    if (body.starts_with('[') && after_blanks(body.substr(1)).starts_with('{')) {
         why = "a JSON array; JSON lines have one object a line, without commas or brackets around them";
         return std::nullopt;
     }
@@ -213,7 +202,7 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     return std::nullopt;
 }
 
-std::optional<corpus_form> detect_shard(std::string_view head, bool whole, std::string_view path) {
+std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path) {
     const file_kind kind = kind_of(path);
     if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
     if (const auto form = marked_form(head)) return form;

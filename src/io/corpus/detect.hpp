@@ -41,6 +41,6 @@ bool looks_like_tsv(std::string_view head, bool whole);
 std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path, std::string& why);
 
 /// For a file in a folder: the form of a file that holds a collection, empty for a document.
-std::optional<corpus_form> detect_shard(std::string_view head, bool whole, std::string_view path);
+std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path);
 
 }  // namespace quern::io

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "io/corpus/utf8.hpp"
+#include "base/utf8.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

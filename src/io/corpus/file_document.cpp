@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
@@ -68,10 +69,6 @@ std::string markdown_title(std::string_view text) {
         before = line.substr(std::min(line.find_first_not_of(' '), line.size()));
     }
     return {};
-}
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace

@@ -51,9 +51,8 @@ context for_one_file(const context& run) {
 class folder_reader final : public corpus_reader {
   public:
     folder_reader(const std::filesystem::path& root, std::optional<corpus_form> form,
-                  const corpus_options& options, open_shard open, const context& run)
-        : root_(root),
-          walk_(root),
+                  const corpus_options& options, open_collection open, const context& run)
+        : walk_(root),
           form_(form),
           options_(options),
           open_(std::move(open)),
@@ -63,15 +62,15 @@ class folder_reader final : public corpus_reader {
     std::unique_ptr<corpus_unit> next() override {
         while (true) {
             run_.check_stop();
-            if (shard_) {
-                if (auto unit = shard_->next()) return unit;
-                done_ += shard_->consumed_bytes();
-                shard_.reset();
+            if (collection_) {
+                if (auto unit = collection_->next()) return unit;
+                done_ += collection_->consumed_bytes();
+                collection_.reset();
             }
             if (waiting_) {
                 const auto [path, form] = *std::exchange(waiting_, std::nullopt);
                 try {
-                    shard_ = open_(path, form);
+                    collection_ = open_(path, form);
                 } catch (const interrupted&) {
                     throw;
                 } catch (const out_of_memory&) {  // the run's failure, not the file's
@@ -86,8 +85,11 @@ class folder_reader final : public corpus_reader {
         }
     }
 
-    std::uint64_t consumed_bytes() const override { return done_ + (shard_ ? shard_->consumed_bytes() : 0); }
-    std::uint64_t total_bytes() const override { return folder_bytes(root_); }
+    std::uint64_t consumed_bytes() const override {
+        return done_ + (collection_ ? collection_->consumed_bytes() : 0);
+    }
+    /// Whoever opens a folder counts it once, by folder_bytes(): that is a walk of its own.
+    std::uint64_t total_bytes() const override { return 0; }
 
   private:
     /// Documents up to the unit's size, or up to a file that holds a collection. Null where there are none.
@@ -101,7 +103,7 @@ class folder_reader final : public corpus_reader {
                 ended_ = true;
                 break;
             }
-            if (const auto form = shard_form(*file)) {
+            if (const auto form = collection_form(*file)) {
                 waiting_.emplace(file->path, *form);
                 break;
             }
@@ -118,7 +120,7 @@ class folder_reader final : public corpus_reader {
     }
 
     /// The form of a file that holds a collection. Else `is_document_` says whether it is a document.
-    std::optional<corpus_form> shard_form(const folder_file& file) {
+    std::optional<corpus_form> collection_form(const folder_file& file) {
         if (form_) return form_;
         const file_kind kind = kind_of(file.relative);
         is_document_ = kind != file_kind::unknown;
@@ -127,7 +129,7 @@ class folder_reader final : public corpus_reader {
             std::string head(detection_bytes, '\0');
             const auto source = open_bytes(file.path, alone_);
             head.resize(source->read(head));
-            const auto found = detect_shard(head, head.size() < detection_bytes, file.relative);
+            const auto found = detect_collection(head, head.size() < detection_bytes, file.relative);
             if (found) return found;
             if (kind == file_kind::unknown) {
                 is_document_ = opens_as_html(head);
@@ -142,15 +144,14 @@ class folder_reader final : public corpus_reader {
         return std::nullopt;
     }
 
-    std::filesystem::path root_;
     folder_walk walk_;
     std::optional<corpus_form> form_;
     corpus_options options_;
-    open_shard open_;
+    open_collection open_;
     context run_, alone_;
     std::uint64_t done_ = 0;
     parsed_unit notes_;
-    std::unique_ptr<corpus_reader> shard_;
+    std::unique_ptr<corpus_reader> collection_;
     std::optional<std::pair<std::filesystem::path, corpus_form>> waiting_;
     bool ended_ = false, is_document_ = false;
 };
@@ -176,7 +177,7 @@ class single_reader final : public corpus_reader {
 }  // namespace
 
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
-                                           const corpus_options& options, open_shard open,
+                                           const corpus_options& options, open_collection open,
                                            const context& run) {
     return std::make_unique<folder_reader>(root, form, options, std::move(open), run);
 }

@@ -11,13 +11,14 @@
 namespace quern::io {
 
 /// Opens one file as a collection of a given form.
-using open_shard = std::function<std::unique_ptr<corpus_reader>(const std::filesystem::path&, corpus_form)>;
+using open_collection =
+    std::function<std::unique_ptr<corpus_reader>(const std::filesystem::path&, corpus_form)>;
 
 /// Every file of the folder. With `form` empty, text, markdown, HTML and source files are documents, and a
 /// file that opens with the marks of a corpus form (a dump, JSON lines, wikiextractor's output …) is read by
 /// that form; with a form given, every file that is not hidden is read by it.
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
-                                           const corpus_options& options, open_shard open,
+                                           const corpus_options& options, open_collection open,
                                            const context& run);
 
 /// One file as a document: the folder of one. Its id is the file's name.

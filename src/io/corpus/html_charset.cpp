@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/html_scan.hpp"
 
@@ -12,14 +13,6 @@ namespace quern::io {
 namespace {
 
 using namespace std::string_view_literals;
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    }
-    return out;
-}
 
 /// The word after "charset=" or "encoding=" in `text`, quotes off.
 std::string label_after(std::string_view text, std::string_view key) {

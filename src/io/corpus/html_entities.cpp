@@ -7,7 +7,7 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "io/corpus/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace quern::io {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/corpus/html_scan.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -54,10 +56,6 @@ bool holds(const List& list, std::string_view name) {
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
@@ -70,24 +68,25 @@ bool same_name(std::string_view text, std::string_view lower_name) {
 /// One attribute from the front of `rest`; false where there is none.
 bool take_attribute(std::string_view& rest, std::string_view& name, std::string_view& value) {
     std::size_t at = 0;
-    while (at < rest.size() && (is_space(rest[at]) || rest[at] == '/')) ++at;
+    while (at < rest.size() && (is_html_space(rest[at]) || rest[at] == '/')) ++at;
     const std::size_t begin = at;
-    while (at < rest.size() && !is_space(rest[at]) && rest[at] != '/' && (rest[at] != '=' || at == begin))
+    while (at < rest.size() && !is_html_space(rest[at]) && rest[at] != '/' &&
+           (rest[at] != '=' || at == begin))
         ++at;
     if (at == begin) return false;
     name = rest.substr(begin, at - begin);
     value = {};
-    while (at < rest.size() && is_space(rest[at])) ++at;
+    while (at < rest.size() && is_html_space(rest[at])) ++at;
     if (at < rest.size() && rest[at] == '=') {
         ++at;
-        while (at < rest.size() && is_space(rest[at])) ++at;
+        while (at < rest.size() && is_html_space(rest[at])) ++at;
         if (at < rest.size() && (rest[at] == '"' || rest[at] == '\'')) {
             const std::size_t close = std::min(rest.find(rest[at], at + 1), rest.size());
             value = rest.substr(at + 1, close - at - 1);
             at = std::min(close + 1, rest.size());
         } else {
             const std::size_t first = at;
-            while (at < rest.size() && !is_space(rest[at])) ++at;
+            while (at < rest.size() && !is_html_space(rest[at])) ++at;
             value = rest.substr(first, at - first);
         }
     }
@@ -141,7 +140,7 @@ bool html_scanner::read_tag(html_tag& tag) {
     std::size_t at = end ? 2 : 1;
     if (at >= rest_.size() || !is_letter(rest_[at])) return false;
     tag.name.clear();
-    for (; at < rest_.size() && !is_space(rest_[at]) && rest_[at] != '/' && rest_[at] != '>'; ++at) {
+    for (; at < rest_.size() && !is_html_space(rest_[at]) && rest_[at] != '/' && rest_[at] != '>'; ++at) {
         tag.name += lower(rest_[at]);
     }
     const std::size_t first = at;
@@ -155,7 +154,7 @@ bool html_scanner::read_tag(html_tag& tag) {
             after_equals = in_name = false;
         } else if (c == '=') {
             after_equals = true;
-        } else if (is_space(c) || c == '/') {
+        } else if (is_html_space(c) || c == '/') {
             in_name = false;
         } else {
             if (!in_name && !after_equals) ++tag.attribute_count;
@@ -214,7 +213,7 @@ class nesting_model {
   public:
     bool takes(std::string_view text, const html_tag& tag) {
         ++events_;
-        if (in_table() && std::any_of(text.begin(), text.end(), [](char c) { return !is_space(c); }))
+        if (in_table() && std::any_of(text.begin(), text.end(), [](char c) { return !is_html_space(c); }))
             ++misplaced_;
         if (tag.what == html_tag::start) open(tag);
         if (tag.what == html_tag::end) close(tag.name);

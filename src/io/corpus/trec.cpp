@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/html.hpp"
 #include "io/corpus/html_entities.hpp"
@@ -75,12 +76,6 @@ std::string newid(std::string_view attributes) {
         return std::string(value.substr(0, value.find_first_of("\" \t\r\n")));
     }
     return {};
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 /// White space collapsed.

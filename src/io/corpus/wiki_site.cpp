@@ -7,8 +7,9 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+#include "base/utf8.hpp"
 #include "io/corpus/html_entities.hpp"
-#include "io/corpus/utf8.hpp"
 #include "io/corpus/wiki_names.hpp"
 
 namespace quern::io {
@@ -86,12 +87,6 @@ void raise_first_letter(std::string& title) {
     std::string letter;
     append_utf8(raised, letter);
     title.replace(0, length, letter);
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <new>
 
-#include "io/corpus/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace quern::io {
 namespace {

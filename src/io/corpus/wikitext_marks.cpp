@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/ascii.hpp"
 #include "io/corpus/wikitext_scan.hpp"
 
 namespace quern::io {
@@ -12,12 +13,6 @@ namespace {
 // file in a file's caption; a limit keeps hostile input linear.
 constexpr std::size_t deepest_links = 32;
 constexpr std::size_t deepest_variants = 8;
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\n");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
-}
 
 /// [[ns:Name (remark)|]] is shown as "Name", [[Name, place|]] too.
 std::string_view pipe_trick(std::string_view target) {

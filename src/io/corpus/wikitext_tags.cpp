@@ -3,6 +3,8 @@
 // comes before the next '<' and before an empty line.
 #include "io/corpus/wikitext_tags.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 
 namespace quern::io {
@@ -128,10 +130,6 @@ constexpr bool is_letter(char c) {
 constexpr bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-constexpr bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 bool same_name(std::string_view text, std::string_view lower) {
     if (text.size() < lower.size()) return false;
     for (std::size_t i = 0; i < lower.size(); ++i) {
@@ -170,7 +168,7 @@ wiki_tag read_tag(std::string_view text) {
         std::lower_bound(tag_table.begin(), tag_table.end(), name,
                          [](const named_role& a, std::string_view b) { return a.name < b; });
     if (name.empty() || found == tag_table.end() || found->name != name) return tag;
-    if (at == text.size() || (text[at] != '>' && text[at] != '/' && !is_space(text[at]))) return tag;
+    if (at == text.size() || (text[at] != '>' && text[at] != '/' && !is_html_space(text[at]))) return tag;
     const std::size_t end = tag_end(text, at);
     if (end == std::string_view::npos) return tag;
     tag.role = found->role;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store/snippet.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -46,10 +48,6 @@ stretch best_stretch(const std::vector<match>& matches, std::size_t distinct_wor
         }
     }
     return best;
-}
-
-bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
 bool is_continuation(char c) {

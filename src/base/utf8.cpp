@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // UTF-8 by the ranges that Unicode allows for the second byte: overlong forms and surrogates never get
 // further.
-#include "io/corpus/utf8.hpp"
+#include "base/utf8.hpp"
 
-namespace quern::io {
+namespace quern {
 
 char32_t next_utf8(std::string_view text, std::size_t& at) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -46,4 +46,4 @@ void append_utf8(char32_t point, std::string& out) {
     }
 }
 
-}  // namespace quern::io
+}  // namespace quern
