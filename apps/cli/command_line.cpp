@@ -110,13 +110,14 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
 
 std::string exit_code_table() {
     return "Exit codes:\n"
-           "  0        done; also when the reader of a pipe has gone\n"
-           "  1        nothing found\n"
-           "  2        usage, missing input, refused overwrite\n"
-           "  3        bad input beyond --max-errors\n"
-           "  4        resources: memory, disk, an absent or failing device\n"
-           "  5        damaged or unsupported store\n"
-           "  130 143  interrupted (Ctrl-C, SIGTERM); no half-written result is left\n";
+           "  0            done; also when the reader of a pipe has gone\n"
+           "  1            nothing found\n"
+           "  2            usage, missing input, refused overwrite\n"
+           "  3            bad input beyond --max-errors\n"
+           "  4            resources: memory, disk, an absent or failing device\n"
+           "  5            damaged or unsupported store\n"
+           "  70           internal error; please report it\n"
+           "  129 130 143  hang-up, Ctrl-C, SIGTERM; no half-written result is left\n";
 }
 
 struct command_line::state {

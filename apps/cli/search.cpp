@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
+#include <span>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
@@ -157,55 +160,114 @@ std::uint64_t answer_one(const search_engine& engine, const search_request& requ
     return answer.hits.size();
 }
 
-/// Answers each line as it comes, so that a person or a program can hold a conversation.
+/// The next line of standard input, without its end; of a longer one the first `most` bytes, and the rest is
+/// passed over. False where there is none.
+bool next_line(std::string& line, std::size_t most, bool& whole) {
+    line.clear();
+    whole = true;
+    int c = std::getc(stdin);
+    if (c == EOF) return false;
+    for (; c != EOF && c != '\n'; c = std::getc(stdin)) {
+        if (line.size() < most) {
+            line += static_cast<char>(c);
+        } else {
+            whole = false;
+        }
+    }
+    return true;
+}
+
+/// Answers each line as it comes, so that a person or a program can hold a conversation. A line that is no
+/// query (far too long) is said to be none, and the conversation goes on.
 std::uint64_t answer_lines(const search_engine& engine, const search_request& request, session& run,
                            output& to) {
+    constexpr std::size_t most_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
+    engine.search("", request.search);  // options that are refused are so before the first line
     auto rows = run.rows(to, with_first("query"));
-    std::uint64_t hits = 0;
-    std::uint64_t number = 0;
+    std::uint64_t hits = 0, number = 0, refused = 0;
+    const auto answer_line = [&](const std::string& query, bool whole) {
+        if (!whole) throw usage_error(fmt::format("a query may hold {} bytes at most", grouped(most_bytes)));
+        const auto answer = engine.search(query, request.search);
+        write_hits(rows, answer, cell(number));
+        rows.finish();
+        to.flush();
+        tell(answer, query, run.messages);
+        hits += answer.hits.size();
+    };
     run.stage("search", [&] {
+        bool whole = true;
         for (std::string query;; ++number) {
             if (person) std::cerr << "query> " << std::flush;
-            if (!std::getline(std::cin, query)) break;
+            const bool there = next_line(query, most_bytes, whole);
             run.run.check_stop();
-            const auto answer = engine.search(query, request.search);
-            write_hits(rows, answer, cell(number));
-            rows.finish();
-            to.flush();
-            tell(answer, query, run.messages);
-            hits += answer.hits.size();
+            if (!there) break;
+            try {
+                answer_line(query, whole);
+            } catch (const usage_error& reason) {
+                run.messages.warning(fmt::format("query {} is not answered: {}", number, reason.what()));
+                ++refused;
+            }
         }
-        run.run.check_stop();
-        if (std::cin.bad()) throw io_error("standard input", "cannot read", errno);
+        if (std::ferror(stdin) != 0) throw io_error("standard input", "cannot read", errno);
     });
     if (person) std::cerr << '\n';
     run.statistics.counts["queries"] = number;
+    if (refused != 0) run.statistics.counts["refused_queries"] = refused;
     return hits;
+}
+
+/// The lines of one topic; refuses documents that they would not tell apart.
+void append_run(std::string& text, std::string_view topic, const search_answer& answer,
+                const std::string& store) {
+    std::vector<std::string_view> ids;
+    for (const search_hit& hit : answer.hits) ids.push_back(hit.id);
+    if (const auto alike = alike_in_run(ids)) {
+        throw invalid_input(store, 0,
+                            fmt::format("the documents '{}' and '{}' are written alike in a TREC run; "
+                                        "--format tsv or jsonl keeps them apart",
+                                        alike->first, alike->second));
+    }
+    for (const search_hit& hit : answer.hits) append_run_line(text, topic, hit.id, hit.rank, hit.score);
+}
+
+/// How many topics to answer at once, so that their hits take a quarter of the memory at most. One after the
+/// other is the least; the answers do not depend on it.
+std::size_t topics_at_once(const search_engine& engine, const search_options& options, const context& run) {
+    constexpr std::uint64_t snippet_bytes = 256;
+    const std::uint64_t hit_bytes =
+        sizeof(search_hit) + sizeof(scored_document) + (options.snippets ? snippet_bytes : 0);
+    const std::uint64_t answer_bytes = std::min<std::uint64_t>(options.k, engine.documents()) * hit_bytes;
+    return std::max<std::uint64_t>(1, run.memory_limit() / 4 / std::max<std::uint64_t>(1, answer_bytes));
 }
 
 std::uint64_t answer_topics(const search_engine& engine, search_request& request, session& run, output& to) {
     const auto topics = run.stage("topics", [&] { return read_topics(request.topics, run.run); });
     const bool as_run = !request.run_file.empty() || !request.common.format;
     request.search.snippets = !as_run;
-    const auto answers = run.stage("search", [&] { return engine.search(topics, request.search, run.run); });
-    run.messages.finish();
     auto rows = run.rows(to, with_first("topic"));
     std::uint64_t hits = 0;
-    std::string text;
-    for (std::size_t i = 0; i < topics.size(); ++i) {
-        const search_answer& answer = answers[i];
+    const auto write = [&](const search_topic& topic, const search_answer& answer) {
         hits += answer.hits.size();
-        if (answer.hits.empty()) run.messages.warning(fmt::format("topic {}: nothing found", topics[i].id));
-        if (!as_run) {
-            write_hits(rows, answer, cell(std::string_view(topics[i].id)));
-            continue;
+        if (answer.hits.empty()) run.messages.warning(fmt::format("topic {}: nothing found", topic.id));
+        if (as_run) {
+            std::string text;
+            append_run(text, topic.id, answer, request.path);
+            to.write(text);
+        } else {
+            write_hits(rows, answer, cell(std::string_view(topic.id)));
         }
-        text.clear();
-        for (const search_hit& hit : answer.hits)
-            append_run_line(text, topics[i].id, hit.id, hit.rank, hit.score);
-        to.write(text);
-    }
+    };
+    const std::size_t at_once = topics_at_once(engine, request.search, run.run);
+    run.stage("search", [&] {
+        for (std::span<const search_topic> rest(topics); !rest.empty();) {
+            const auto batch = rest.first(std::min(at_once, rest.size()));
+            const auto answers = engine.search(batch, request.search, run.run);
+            for (std::size_t i = 0; i < batch.size(); ++i) write(batch[i], answers[i]);
+            rest = rest.subspan(batch.size());
+        }
+    });
+    run.messages.finish();
     rows.finish();
     run.statistics.counts["queries"] = topics.size();
     return hits;
@@ -234,6 +296,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
     request.search.ranking.title_weight =
         request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);
+    search({}, {}, request.search.ranking, 0);  // refuses parameters out of range, before the work
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
     output to = run.open_output(
         destination, {request.path, request.topics,

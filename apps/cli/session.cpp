@@ -79,12 +79,15 @@ void declare_common(command_line& line, common_options& common, offers offered) 
                 "Memory budget of the process: bytes, or with K M G T (powers of 1,024), KiB, KB "
                 "(1,000).",
                 "3/4 of the limit seen", [&](const std::string& text) { common.memory = parse_size(text); });
-    line.option("--gpu-memory", "SIZE", "Memory budget on each GPU.", "what is free",
-                [&](const std::string& text) { common.gpu_memory = parse_size(text); });
+    line.option("--gpu-memory", "SIZE",
+                "Memory budget on each GPU. Without effect so far: every command runs on the CPU.",
+                "what is free", [&](const std::string& text) { common.gpu_memory = parse_size(text); });
     line.option("--tmp", "DIR", "Folder for what exceeds the memory budget.", "the system's temporary folder",
                 [&](const std::string& text) { common.scratch = parse_folder(text); });
-    line.option("--seed", "N", "Start of the random numbers, where an operation draws any.", "0",
-                [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
+    line.option(
+        "--seed", "N",
+        "Start of the random numbers, where an operation draws any. Without effect so far: none does.", "0",
+        [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
     line.flag("--quiet", "No progress and no remarks on standard error; warnings and errors stay.",
               common.quiet);
     line.option("--progress", "MODE",

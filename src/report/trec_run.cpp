@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
+#include <unordered_map>
 
 #include "quern/base/rows.hpp"
 #include "report/utf8.hpp"
@@ -17,6 +18,30 @@ void append_field(std::string& out, std::string_view field) {
 }
 
 }  // namespace
+
+std::optional<std::pair<std::string_view, std::string_view>> alike_in_run(
+    std::span<const std::string_view> ids) {
+    // Two ids meet only where at least one is changed; nearly always none is.
+    std::unordered_map<std::string, std::string_view> changed;
+    std::string field;
+    const auto written = [&](std::string_view id) -> const std::string& {
+        field.clear();
+        append_field(field, id);
+        return field;
+    };
+    for (const std::string_view id : ids) {
+        if (written(id) == id) continue;
+        const auto [other, is_new] = changed.emplace(field, id);
+        if (!is_new) return std::pair{id, other->second};
+    }
+    if (changed.empty()) return std::nullopt;
+    for (const std::string_view id : ids) {
+        if (written(id) != id) continue;
+        if (const auto other = changed.find(field); other != changed.end())
+            return std::pair{id, other->second};
+    }
+    return std::nullopt;
+}
 
 void append_run_line(std::string& out, std::string_view topic, std::string_view document, std::uint64_t rank,
                      double score, std::string_view tag) {

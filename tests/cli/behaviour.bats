@@ -154,6 +154,38 @@ interrupted() {
     [ "$peak" -le $((256 << 20)) ]
 }
 
+@test "the answers to many topics take no more memory than the budget" {
+    if grep -q -e __asan_init -e __tsan_init "$QUERN"; then skip "sanitizers need memory of their own"; fi
+    endless_corpus | head -n 40000 >large.jsonl
+    build large.jsonl store
+    for i in $(seq 60); do printf '%d\tword and document %d\n' "$i" "$i"; done >topics
+    quern search store --topics topics -k all --memory 64M --run small.run --quiet --stats stats.json
+    peak=$(json stats.json "d['peak_memory_bytes']")
+    echo "peak $peak"
+    [ "$peak" -le $((64 << 20)) ]
+    [ "$(wc -l <small.run)" -gt 2000000 ]
+    quern search store --topics topics -k all --memory 4G --threads 3 --quiet | cmp - small.run
+}
+
+@test "a line that is no query ends no conversation" {
+    printf '{"id":"1","text":"a pie of apple"}\n{"id":"2","text":"a pear"}\n' >corpus.jsonl
+    build corpus.jsonl store
+    {
+        echo apple
+        head -c 600000 /dev/zero | sed 's/\x00/a /g' # more words than a query may hold, in fewer bytes than a line may
+        echo
+        head -c 3000000 /dev/zero | tr '\0' x # more bytes than a line may hold
+        echo
+        echo pear
+    } >lines
+    quern search store --quiet <lines >hits 2>said
+    [ "$(cut -f 1 hits | uniq | tr '\n' ' ')" = "0 3 " ]
+    grep -q "warning: query 1 is not answered: a query may hold 262144 words" said
+    grep -q "warning: query 2 is not answered: a query may hold 1,048,576 bytes" said
+    printf 'apple' | quern search store --quiet | cut -f 1 | grep -q 0 # without an end of line
+    ends_with 2 bash -c 'echo apple | "$QUERN" search store --stem porter' # but bad options do end it
+}
+
 @test "--stats records the run" {
     quern build "$data/corpus.jsonl" -o store --quiet --stats build.json --threads 2
     [ "$(json build.json 'sorted(d)')" = \

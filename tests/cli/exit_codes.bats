@@ -86,6 +86,11 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     ends_with 2 quern search store apple --model ql --lambda 0
     ends_with 2 quern search store apple --model dirichlet --mu 0
     ends_with 2 quern search store apple --k1 nan
+    # Whatever the model, and before a corpus is read.
+    refused "lambda must lie" search store apple --lambda 7
+    refused "b must lie" search store apple --model ql --b 2
+    refused "mu must lie" search "$data/corpus.jsonl" apple --mu 0
+    [ ! -e "$QUERN_CACHE" ]
 }
 
 @test "2: what is required is missing" {
@@ -279,6 +284,31 @@ kept() {
     says "run:2: "
 }
 
+@test "3: ids that a TREC run cannot tell apart" {
+    printf '{"id":"a_b","text":"apple"}\n{"id":"a b","text":"apple pie"}\n{"id":"c d","text":"pear"}\n' >blanks.jsonl
+    build blanks.jsonl blanks
+    printf 't\tapple\n' >topics
+    ends_with 3 quern search blanks --topics topics --run out.run
+    says "'a_b' and 'a b' are written alike"
+    [ ! -e out.run ]
+    ends_with 0 quern search blanks --topics topics --format tsv
+    printf 't\tpear\n' >topics # a blank alone is no clash
+    [[ $(quern search blanks --topics topics) == "t Q0 c_d 1 "* ]]
+}
+
+@test "129: a hang-up" {
+    mkfifo pipe
+    sleep 60 >pipe 3>&- &
+    local writer=$!
+    "$QUERN" build - -o new <pipe 2>/dev/null 3>&- &
+    local program=$! status=0
+    sleep 0.5
+    kill -HUP "$program"
+    wait "$program" || status=$?
+    kill "$writer"
+    [ "$status" -eq 129 ]
+}
+
 @test "4: the disk does not take the results" {
     [ -e /dev/full ] || skip "needs /dev/full"
     run --separate-stderr bash -c '"$QUERN" search store apple --quiet >/dev/full'
@@ -311,6 +341,12 @@ kept() {
     ends_with 5 quern search store apple
     says "version 99"
     ends_with 5 quern info store
+}
+
+@test "every exit code stands in the table of the help pages" {
+    local table
+    table=$(quern --help | sed -n '/^Exit codes:/,$p')
+    for code in 0 1 2 3 4 5 70 129 130 143; do grep -qE "^ *([0-9]+ )*$code( [0-9]+)* " <<<"$table" || { echo "$code"; return 1; }; done
 }
 
 @test "help goes to standard output, for the program and each command" {

@@ -226,5 +226,17 @@ TEST(TrecRun, SeparatesFieldsByOneSpace) {
     EXPECT_EQ(out, "7 Q0 docs/a_file.txt 1 12.5 quern\nt_1 Q0 d\u00e9 2 -0.25 tag\n");
 }
 
+TEST(TrecRun, FindsIdsThatAreWrittenAlike) {
+    using ids = std::vector<std::string_view>;
+    using pair = std::pair<std::string_view, std::string_view>;
+    EXPECT_EQ(alike_in_run(ids{}), std::nullopt);
+    EXPECT_EQ(alike_in_run(ids{"a", "b", "a_b", "a__b"}), std::nullopt);
+    EXPECT_EQ(alike_in_run(ids{"a b", "c d", "a-b"}), std::nullopt);
+    EXPECT_EQ(alike_in_run(ids{"x", "a_b", "a b"}), pair("a_b", "a b"));
+    EXPECT_EQ(alike_in_run(ids{"a b", "y", "a_b"}), pair("a_b", "a b"));
+    EXPECT_EQ(alike_in_run(ids{"a b", "a\tb"}), pair("a\tb", "a b"));
+    EXPECT_EQ(alike_in_run(ids{"\xff", "\xfe"}), pair("\xfe", "\xff"));  // both become U+FFFD
+}
+
 }  // namespace
 }  // namespace quern

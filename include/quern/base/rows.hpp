@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -52,5 +55,10 @@ class row_writer {
 /// so white space inside a topic or a document becomes `_`.
 void append_run_line(std::string& out, std::string_view topic, std::string_view document, std::uint64_t rank,
                      double score, std::string_view tag = "quern");
+
+/// The first id, of those given, that a TREC run would write like another one of them, because white space
+/// becomes `_`, and that other one. Cost: O(ids), and memory for the ids that a run changes.
+std::optional<std::pair<std::string_view, std::string_view>> alike_in_run(
+    std::span<const std::string_view> ids);
 
 }  // namespace quern

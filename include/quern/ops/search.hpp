@@ -56,7 +56,8 @@ struct scored_document {
 
 /// The k best documents among those that hold at least one query term; score falling, then document rising.
 /// `k` may exceed the number of matches. Words unknown to the collection are left out by the caller: they add
-/// the same nothing to every document. Throws usage_error for parameters out of range (not-a-number too) and
+/// the same nothing to every document. Throws usage_error for parameters out of range (not-a-number too; those
+/// of every model) and
 /// for queries of more than 262,144 words, damaged_store where
 /// the bytes of a list are not what postings_writer wrote.
 /// A score is, in units of 2^-32, the sum over the query's words of rounded parts; docs/search.md fixes them

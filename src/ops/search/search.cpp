@@ -12,22 +12,20 @@ namespace {
 // With at most so many words in a query no sum of parts leaves 64 bits: a part is below 2^12 · 2^32 units.
 constexpr std::uint64_t max_query_words = 1 << 18;
 
+/// Those of other models too: a value that no model takes is a slip, whichever model is asked.
 void check_options(const ranking_options& options) {
     // Written so that not-a-number is refused.
     const auto within = [](double x, double low, double high) { return x >= low && x <= high; };
     if (!within(options.title_weight, 0, 100))
         throw usage_error("the weight of titles must lie between 0 and 100");
+    if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must lie between 0 and 2^64");
+    if (!within(options.b, 0, 1)) throw usage_error("b must lie between 0 and 1");
+    if (!within(options.mu, 0x1p-64, 0x1p64)) throw usage_error("mu must lie between 2^-64 and 2^64");
+    if (!(options.lambda > 0 && options.lambda < 1)) throw usage_error("lambda must lie between 0 and 1");
     switch (options.model) {
         case ranking_model::bm25:
-            if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must lie between 0 and 2^64");
-            if (!within(options.b, 0, 1)) throw usage_error("b must lie between 0 and 1");
-            return;
         case ranking_model::ql:
-            if (!(options.lambda > 0 && options.lambda < 1))
-                throw usage_error("lambda must lie between 0 and 1");
-            return;
         case ranking_model::dirichlet:
-            if (!within(options.mu, 0x1p-64, 0x1p64)) throw usage_error("mu must lie between 2^-64 and 2^64");
             return;
     }
     throw usage_error("no such ranking model");
