@@ -171,13 +171,14 @@ build_result build(const build_options& request, const context& run) {
     pieces.ids = {};
     clock.end_stage("links", links.links * sizeof(std::uint32_t));
 
-    const auto merge = [&](run_store& runs, const store_layout::word_index_names& names) {
+    const auto merge = [&](std::string_view stage, run_store& runs,
+                           const store_layout::word_index_names& names) {
         return run_parallel(run, [&] {
-            return runs.merge(folder.temporary(), names, pieces.document_lengths, run, memory / 2);
+            return runs.merge(stage, folder.temporary(), names, pieces.document_lengths, run, memory / 2);
         });
     };
-    const auto words = merge(pieces.words_of_all, store_layout::all_words);
-    const auto title_words = merge(pieces.words_of_titles, store_layout::title_words);
+    const auto words = merge("merge", pieces.words_of_all, store_layout::all_words);
+    const auto title_words = merge("merge titles", pieces.words_of_titles, store_layout::title_words);
     const std::uint64_t spilled =
         pieces.words_of_all.spilled_bytes() + pieces.words_of_titles.spilled_bytes();
     clock.end_stage("merge", spilled);

@@ -96,7 +96,7 @@ void run_store::spill(sorted_run& run) {
     spilled_ += run.size;
 }
 
-run_store::outcome run_store::merge(const std::filesystem::path& store,
+run_store::outcome run_store::merge(std::string_view stage, const std::filesystem::path& store,
                                     const store_layout::word_index_names& names,
                                     std::span<const std::uint32_t> document_lengths, const context& run,
                                     std::uint64_t memory_bytes) {
@@ -128,7 +128,7 @@ run_store::outcome run_store::merge(const std::filesystem::path& store,
     pipeline<range_in_work> line(in_flight);
     line.from([&](range_in_work& range) {
         run.check_stop();
-        run.report({"merge", next, ranges.size(), "ranges"});
+        run.report({stage, next, ranges.size(), "ranges"});
         range.number = next++;
         return range.number < ranges.size();
     });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "io/files/spill_file.hpp"
@@ -27,9 +28,10 @@ class run_store {
         std::uint64_t vocabulary = 0, postings = 0;
         std::vector<store_section> sections;
     };
-    /// Writes the sections `names`: dictionary, frequencies and postings. Ranges of words are merged by all threads, each holding
+    /// Writes the sections `names`, with progress under the name `stage`: dictionary, frequencies and postings. Ranges of words are merged by all threads, each holding
     /// at most about `memory_bytes` / (threads + 2).
-    outcome merge(const std::filesystem::path& store, const store_layout::word_index_names& names,
+    outcome merge(std::string_view stage, const std::filesystem::path& store,
+                  const store_layout::word_index_names& names,
                   std::span<const std::uint32_t> document_lengths, const context& run,
                   std::uint64_t memory_bytes);
     std::uint64_t spilled_bytes() const { return spilled_; }
