@@ -172,7 +172,7 @@ interrupted() {
     build corpus.jsonl store
     {
         echo apple
-        head -c 600000 /dev/zero | sed 's/\x00/a /g' # more words than a query may hold, in fewer bytes than a line may
+        head -c 300000 /dev/zero | sed 's/\x00/a /g' # more words than a query may hold, in fewer bytes than a line may
         echo
         head -c 3000000 /dev/zero | tr '\0' x # more bytes than a line may hold
         echo
