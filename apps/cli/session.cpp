@@ -82,7 +82,7 @@ void declare_common(command_line& line, common_options& common, offers offered) 
     line.option("--gpu-memory", "SIZE",
                 "Memory budget on each GPU. Without effect so far: every command runs on the CPU.",
                 "what is free", [&](const std::string& text) { common.gpu_memory = parse_size(text); });
-    line.option("--tmp", "DIR", "Folder for what exceeds the memory budget.", "the system's temporary folder",
+    line.option("--tmp", "DIR", "Folder for what exceeds the memory budget.", "$TMPDIR, else /tmp",
                 [&](const std::string& text) { common.scratch = parse_folder(text); });
     line.option(
         "--seed", "N",

@@ -387,6 +387,24 @@ TEST_F(Build, BuiltInStopWordsWinOverFilesOfTheSameName) {
     fs::current_path(before);
 }
 
+TEST_F(Build, WordsAreMadeWithTheStopWordsThatAreKept) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"the red car\"}\n");
+    const fs::path list = folder_ / "stop.txt";
+    write_file(list, "the\n");
+    options.text.stop_words = list.string();
+    context run = run_with(1);
+    run.on_progress = [&](const progress&) { write_file(list, "red\ncar\n"); };
+    EXPECT_EQ(build(options, run).words, 2U);
+    EXPECT_EQ(read_file(options.store / "stop_words.txt"), "the\n");
+}
+
+TEST_F(Build, PathsBelowAFileAreNoStores) {
+    write_file(folder_ / "file", "x");
+    EXPECT_THROW(read_store_info(folder_ / "file" / "store"), usage_error);
+    fs::create_symlink("loop", folder_ / "loop");
+    EXPECT_THROW(read_store_info(folder_ / "loop" / "store"), usage_error);
+}
+
 TEST_F(Build, KeptStopWordsAreVerified) {
     auto options = options_for("{\"id\":\"a\",\"text\":\"the red car\"}\n");
     write_file(folder_ / "stop.txt", "the\n");

@@ -159,8 +159,10 @@ build_result build(const build_options& request, const context& run) {
     const std::uint64_t memory = run.memory_limit();
     collection_pieces pieces(scratch, memory / 4);
 
-    run_parallel(run,
-                 [&] { read_collection(options, options.text, folder.temporary(), scratch, pieces, run); });
+    run_parallel(run, [&] {
+        read_collection(options, with_stop_words_of(text, folder.temporary()), folder.temporary(), scratch,
+                        pieces, run);
+    });
     if (pieces.documents == 0) {
         throw invalid_input(options.inputs.front().string(), 0, "holds no documents");
     }

@@ -53,7 +53,8 @@ void describe_file(const fs::path& path, std::string& out) {
 std::string describe_content(const build_options& corpus) {
     std::string out = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
     for (const fs::path& input : corpus.inputs) {
-        if (!fs::is_directory(input)) {
+        std::error_code unseen;
+        if (!fs::is_directory(input, unseen)) {
             describe_file(input, out);
             continue;
         }
@@ -90,6 +91,7 @@ bool is_whole(const fs::path& store) {
     if (!is_store(store)) return false;
     try {
         const opened_store opened(store);
+        check_stop_words(opened.info().text, store);
         return true;
     } catch (const damaged_store&) {
         return false;

@@ -19,8 +19,9 @@ bool is_store(const std::filesystem::path& path) {
 
 store_info read_store_info(const std::filesystem::path& store) {
     if (!is_store(store)) {
+        std::error_code unseen;
         throw usage_error(store.string() +
-                          (std::filesystem::exists(store) ? ": is no store" : ": no such store"));
+                          (std::filesystem::exists(store, unseen) ? ": is no store" : ": no such store"));
     }
     return store_layout::parse_manifest(store, io::mapped_file(store / store_layout::manifest).text());
 }
