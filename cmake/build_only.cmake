@@ -1,4 +1,3 @@
 # What only building Quern needs: header-only libraries, and those of the program.
-find_package(spdlog REQUIRED)
 find_path(NLOHMANN_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "commands.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::cli {
@@ -40,7 +41,7 @@ CLI::callback_t named(std::string name, command_line::parser parse) {
 }
 
 /// What CLI11 found wrong, in the words of this program.
-std::string in_our_words(const CLI::ParseError& failure, const std::vector<std::string>& options) {
+std::string in_our_words(const CLI::ParseError& failure, std::vector<std::string> options) {
     const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&failure);
     if (extras == nullptr) return failure.what();
     const std::string text = failure.what();
@@ -48,10 +49,29 @@ std::string in_our_words(const CLI::ParseError& failure, const std::vector<std::
     std::string words = unguarded(colon == std::string::npos ? text : text.substr(colon + 2));
     const std::string first = words.substr(0, words.find_first_of(" ="));
     if (!first.starts_with('-')) return fmt::format("'{}' is one argument too many", words);
+    // One letter is near to any other: only long names are worth a guess.
+    std::erase_if(options, [](const std::string& name) { return !name.starts_with("--"); });
     const std::string near = nearest_name(first, options);
     return fmt::format("unknown option {}{}", first,
                        near.empty() ? "; words that begin with a dash go behind --"
                                     : fmt::format("; did you mean {}?", near));
+}
+
+struct known_option {
+    std::string command, name;
+};
+
+/// The options of all commands, which each tells with its help page: they are declared nowhere else.
+std::vector<known_option> known_options() {
+    std::vector<known_option> known;
+    for (const command& other : all_commands()) {
+        try {
+            other.run(other, {"--help"});
+        } catch (const help_asked& page) {
+            for (const std::string& option : page.options) known.push_back({other.name, option});
+        }
+    }
+    return known;
 }
 
 }  // namespace
@@ -133,13 +153,14 @@ struct command_line::state {
     std::vector<std::string> option_names() const {
         std::vector<std::string> names;
         for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& short_name : option->get_snames()) names.push_back("-" + short_name);
             for (const std::string& long_name : option->get_lnames()) names.push_back("--" + long_name);
         }
         return names;
     }
 
     /// What the file says for this command, as arguments. Keys stand at the top, for every command, or in a
-    /// section with the command's name; other commands' sections are theirs.
+    /// section with the command's name. A key that no command knows there is a slip and is refused.
     std::vector<std::string> config_arguments(const std::string& path) {
         std::ifstream file(path);
         if (!file) throw usage_error(fmt::format("--config: {}: no such file, or not readable", path));
@@ -149,17 +170,27 @@ struct command_line::state {
         } catch (const CLI::Error& failure) {
             throw usage_error(fmt::format("{}: {}", path, failure.what()));
         }
+        const std::vector<known_option> known = known_options();
         std::vector<std::string> arguments;
         for (const CLI::ConfigItem& item : items) {
-            const bool mark = item.name == "++" || item.name == "--";  // CLI11's begin and end of a section
-            const bool ours = item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == name);
-            if (mark || !ours) continue;
-            const std::string dashed = (item.name.size() == 1 ? "-" : "--") + item.name;
-            const CLI::Option* option = app.get_option_no_throw(dashed);
-            if (option == nullptr && item.parents.empty()) continue;  // for another command
-            if (option == nullptr || item.name == "config") {
-                throw usage_error(fmt::format("{}: '{}' is no option of {}", path, item.name, name));
+            if (item.parents.size() > 1) {
+                throw usage_error(fmt::format("{}: '{}' is no command", path, fmt::join(item.parents, ".")));
             }
+            const std::string section = item.parents.empty() ? "" : item.parents.front();
+            if (!section.empty() &&
+                std::ranges::find(known, section, &known_option::command) == known.end()) {
+                throw usage_error(fmt::format("{}: '{}' is no command", path, section));
+            }
+            if (item.name == "++" || item.name == "--") continue;  // CLI11's begin and end of a section
+            const std::string dashed = (item.name.size() == 1 ? "-" : "--") + item.name;
+            const bool is_known = std::ranges::any_of(known, [&](const known_option& option) {
+                return option.name == dashed && (section.empty() || option.command == section);
+            });
+            if (!is_known || item.name == "config") {
+                throw usage_error(fmt::format("{}: '{}' is no option of {}", path, item.name,
+                                              section.empty() ? "any command" : section));
+            }
+            if ((!section.empty() && section != name) || app.get_option_no_throw(dashed) == nullptr) continue;
             const char* const between = item.name.size() == 1 ? "" : "=";
             arguments.push_back(fmt::format("{}{}{}", dashed, between, fmt::join(item.inputs, " ")));
         }
@@ -233,7 +264,8 @@ void command_line::parse(const std::vector<std::string>& arguments) {
     // --config must be known before its values can take their place in front of the user's.
     std::string config;
     for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
-        if (arguments[i] == "--help" || arguments[i] == "-h") throw help_asked{help()};
+        if (arguments[i] == "--help" || arguments[i] == "-h")
+            throw help_asked{help(), state_->option_names()};
         if (arguments[i] == "--config" && i + 1 < arguments.size()) config = arguments[i + 1];
         if (arguments[i].starts_with("--config=")) config = arguments[i].substr(9);
     }

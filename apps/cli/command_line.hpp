@@ -22,6 +22,7 @@ struct command {
 /// Thrown by parse() when --help is asked for.
 struct help_asked {
     std::string text;
+    std::vector<std::string> options;  ///< the names of all options, with their dashes
 };
 
 class command_line {

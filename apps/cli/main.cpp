@@ -29,6 +29,14 @@ constexpr command commands[] = {
     {"doctor", "show what Quern sees of this machine", run_doctor},
 };
 
+}  // namespace
+
+std::span<const command> all_commands() {
+    return commands;
+}
+
+namespace {
+
 std::string program_help() {
     std::string text =
         "quern - grinds raw text into a search engine, the same bits everywhere\n\n"

@@ -118,9 +118,7 @@ void declare_text(command_line& line, text_choice& choice) {
                 "unicode (word boundaries of Unicode, dictionaries for Chinese and Japanese, case "
                 "folded), ascii (runs of a-z and 0-9 after lower-casing) or letters (runs of a-z).",
                 "unicode", [&](const std::string& value) {
-                    choice.tokens = parse_choice<token_rule>(value, {{"unicode", token_rule::unicode},
-                                                                     {"ascii", token_rule::ascii},
-                                                                     {"letters", token_rule::letters}});
+                    choice.tokens = parse_name<token_rule>(value, token_rule_names);
                 });
     line.option("--min-length", "N", "Drop words of fewer characters.", std::to_string(defaults.min_length),
                 [&](const std::string& value) {
@@ -129,9 +127,8 @@ void declare_text(command_line& line, text_choice& choice) {
     line.option("--stop-words", "LIST",
                 "none, a language code with a list of ours, or a file with one word a line.",
                 defaults.stop_words, [&](const std::string& value) { choice.stop_words = value; });
-    line.option("--stem", "STEMMER", "none or porter.", "none", [&](const std::string& value) {
-        choice.stem = parse_choice<stemmer>(value, {{"none", stemmer::none}, {"porter", stemmer::porter}});
-    });
+    line.option("--stem", "STEMMER", "none or porter.", "none",
+                [&](const std::string& value) { choice.stem = parse_name<stemmer>(value, stemmer_names); });
 }
 
 bool text_choice::any() const {

@@ -10,16 +10,14 @@
 namespace quern::cli {
 namespace {
 
-std::string_view name_of(token_rule rule) {
-    switch (rule) {
-        case token_rule::unicode:
-            return "unicode";
-        case token_rule::ascii:
-            return "ascii";
-        case token_rule::letters:
-            return "letters";
-    }
-    return "?";
+struct store_request {
+    common_options common;
+    std::string path;
+};
+
+void declare(command_line& line, store_request& request) {
+    line.argument("STORE", "A folder written by quern build.", request.path);
+    declare_common(line, request.common);
 }
 
 void write_info(row_writer& rows, const store_info& info) {
@@ -28,10 +26,10 @@ void write_info(row_writer& rows, const store_info& info) {
     row("format_version", static_cast<std::uint64_t>(info.format_version));
     row("unicode_version", info.unicode_version);
     row("language", info.text.language);
-    row("tokens", name_of(info.text.tokens));
+    row("tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]);
     row("min_length", static_cast<std::uint64_t>(info.text.min_length));
     row("stop_words", info.text.stop_words);
-    row("stem", info.text.stem == stemmer::porter ? "porter" : "none");
+    row("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
     row("documents", info.documents);
     row("words", info.words);
     row("vocabulary", info.vocabulary);
@@ -46,21 +44,19 @@ void write_info(row_writer& rows, const store_info& info) {
 }  // namespace
 
 int run_info(const command& self, const std::vector<std::string>& arguments) {
-    common_options common;
-    std::string path;
+    store_request request;
     command_line line(
         self, "STORE [OPTION]...",
         "Shows what a store says of itself: format, text options, counts, and the size and checksum of "
         "each section. Writes property and value. Two stores with the same rows hold the same bytes.");
-    line.argument("STORE", "A folder written by quern build.", path);
-    declare_common(line, common);
+    declare(line, request);
     line.example("quern info wiki", "A table of its properties.");
     line.example("quern info wiki --format jsonl", "The same, for a program to read.");
     line.parse(arguments);
 
-    session run(self, common);
-    const store_info info = run.stage("read", [&] { return read_store_info(path); });
-    output to = run.open_output(common.output, {path});
+    session run(self, request.common);
+    const store_info info = run.stage("read", [&] { return read_store_info(request.path); });
+    output to = run.open_output(request.common.output, {request.path});
     auto rows = run.rows(to, {"property", "value"});
     write_info(rows, info);
     rows.finish();
@@ -70,25 +66,23 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
 }
 
 int run_verify(const command& self, const std::vector<std::string>& arguments) {
-    common_options common;
-    std::string path;
+    store_request request;
     command_line line(
         self, "STORE [OPTION]...",
         "Reads every byte of a store and checks every checksum. Writes path, verdict and bytes read; a "
         "damaged store ends with exit code 5 and the name of the damaged section.");
-    line.argument("STORE", "A folder written by quern build.", path);
-    declare_common(line, common);
+    declare(line, request);
     line.example("quern verify wiki", "Whether the store is whole.");
     line.example("quern verify wiki --quiet || restore-from-backup wiki", "In a script, by the exit code.");
     line.parse(arguments);
 
-    session run(self, common);
-    output to = run.open_output(common.output, {path});
-    const std::uint64_t bytes = run.stage("verify", [&] { return verify_store(path, run.run); });
+    session run(self, request.common);
+    output to = run.open_output(request.common.output, {request.path});
+    const std::uint64_t bytes = run.stage("verify", [&] { return verify_store(request.path, run.run); });
     run.messages.finish();
     run.statistics.stages.back().bytes = bytes;
     auto rows = run.rows(to, {"path", "verdict", "bytes"});
-    rows.row({std::string_view(path), std::string_view("whole"), bytes});
+    rows.row({std::string_view(request.path), std::string_view("whole"), bytes});
     rows.finish();
     to.commit();
     run.write_statistics();

@@ -3,9 +3,11 @@
 // was expected; none accepts half of a text.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +33,16 @@ Choice parse_choice(std::string_view text,
         if (text == name) return choice;
         expected.append(expected.empty() ? "" : ", ").append(name);
     }
+    throw usage_error("'" + std::string(text) + "' is none of " + expected);
+}
+
+/// A choice whose values are numbered as its names are.
+template <typename Choice>
+Choice parse_name(std::string_view text, std::span<const std::string_view> names) {
+    const auto at = std::ranges::find(names, text);
+    if (at != names.end()) return static_cast<Choice>(at - names.begin());
+    std::string expected;
+    for (const std::string_view name : names) expected.append(expected.empty() ? "" : ", ").append(name);
     throw usage_error("'" + std::string(text) + "' is none of " + expected);
 }
 

@@ -273,6 +273,14 @@ END
     printf '[build]\nstemm = "porter"\n' >wrong.toml
     ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
     says "'stemm' is no option of build"
+    for line in 'bogus = 3' '[search]\nbogus = 3' '[serch]\nk = 3' '[evaluate]\nk = 3' 'config = "x"' '[a.b]\nk = 3'; do
+        printf "$line\n" >wrong.toml # also where another command is meant
+        ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+        says "' is no "
+    done
+    gzip -c "$data/corpus.jsonl" >wrong.toml # no text at all
+    ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+    [ ! -e new ]
     printf 'threads = many\n' >wrong.toml
     ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
     says "--threads: 'many' is not a whole number"

@@ -90,8 +90,8 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
 }
 
 @test "a library that is confined to a room is caught elsewhere" {
-    header src/text/bad.hpp '#include <spdlog/spdlog.h>'
-    breach 'src/text/bad.hpp:2: <spdlog/spdlog.h> may be included in apps only'
+    header src/text/bad.hpp '#include <CLI/CLI.hpp>'
+    breach 'src/text/bad.hpp:2: <CLI/CLI.hpp> may be included in apps only'
     header src/text/bad.hpp '#include <cub/cub.cuh>'
     breach 'src/text/bad.hpp:2: <cub/cub.cuh> may be included in primitives only'
 }

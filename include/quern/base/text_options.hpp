@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace quern {
 
@@ -14,6 +15,10 @@ enum class token_rule {
 };
 
 enum class stemmer { none, porter };
+
+/// Their names, in the order of the values: as typed, shown and stored.
+inline constexpr std::string_view token_rule_names[] = {"unicode", "ascii", "letters"};
+inline constexpr std::string_view stemmer_names[] = {"none", "porter"};
 
 struct text_options {
     std::string language =

@@ -46,7 +46,7 @@ struct build_result {
 
 /// Reads the inputs and writes the store folder; under its final name there is a whole store or what was
 /// there before. The same inputs and text options give the same bytes, whatever the threads, the memory and
-/// the device (statistics.json excepted).
+/// the device (stats.json excepted).
 /// Throws usage_error (missing input, existing store without `force`, store inside an input), invalid_input
 /// (errors beyond the limit, an id missing or repeated), io_error, out_of_memory, interrupted.
 /// Cost: one pass over the input, sorted runs in `run.scratch` beyond the memory budget, one merge.

@@ -27,9 +27,6 @@ std::uint64_t from_hex(const std::string& text) {
     return value;
 }
 
-constexpr std::string_view token_rule_names[] = {"unicode", "ascii", "letters"};
-constexpr std::string_view stemmer_names[] = {"none", "porter"};
-
 template <std::size_t N>
 std::size_t index_of(const std::string_view (&names)[N], const std::string& name) {
     const auto at = std::find(std::begin(names), std::end(names), name);
