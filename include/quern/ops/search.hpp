@@ -43,8 +43,8 @@ struct collection_view {
 
 struct query_term {
     posting_list list;
-    std::uint32_t count = 1;  ///< how often the query holds the word
-    posting_list titles;      ///< documents with the word in their title: some of `list`, or none
+    std::uint32_t count = 1;   ///< how often the query holds the word
+    posting_list titles = {};  ///< documents with the word in their title: some of `list`, or none
 };
 
 struct scored_document {
