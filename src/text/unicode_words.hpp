@@ -75,7 +75,7 @@ class unicode_words {
     byte_chunk chunk_;
     // Of the chunk: where a run of letters and digits begins or a segment not of ASCII may; where a run ends;
     // and which of these the rules must decide.
-    chunk_bits events_, ends_, unclear_;
+    chunk_bits events_{}, ends_{}, unclear_{};
 };
 
 }  // namespace quern::text

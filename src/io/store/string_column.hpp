@@ -13,8 +13,8 @@ namespace quern::io {
 /// Appends strings one by one; the ends wait in a scratch file, so that memory stays constant.
 class string_column_writer {
   public:
-    string_column_writer(std::filesystem::path file, const std::filesystem::path& scratch_file)
-        : section_(std::move(file)), ends_(scratch_file) {}
+    string_column_writer(const std::filesystem::path& file, const std::filesystem::path& scratch_file)
+        : section_(file), ends_(scratch_file) {}
     void append(std::string_view value);
     section_writer::summary finish();
 

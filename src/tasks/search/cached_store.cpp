@@ -105,7 +105,7 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
         throw usage_error("standard input cannot be searched directly; build a store from it");
     }
     const fs::path folder = cache / name_of(describe_request(corpus));
-    const fs::path store = folder / name_of(describe_content(corpus));
+    fs::path store = folder / name_of(describe_content(corpus));
     if (is_whole(store)) {
         run.log(log_level::info, "using the store kept in " + store.string());
         return store;
