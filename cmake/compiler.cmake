@@ -21,6 +21,7 @@ set(QUERN_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wov
                 -Wno-sign-conversion)
 target_compile_options(quern_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${QUERN_FLAGS}>
                                                $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>
+                                               $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
                                                $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off,-Wall,-Wextra>)
 # GCC 12 to 14 warn about std::string's own memcpy (GCC bug 105651); clang has no such warning.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)

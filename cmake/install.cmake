@@ -10,7 +10,7 @@ target_link_libraries(quern_all INTERFACE quern_tasks)
 
 install(TARGETS quern DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/quern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS quern_all quern_base quern_device quern_io quern_text quern_ops quern_report quern_tasks
+install(TARGETS quern_all quern_base quern_device quern_primitives quern_io quern_text quern_ops quern_report quern_tasks
         EXPORT quern-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT quern-targets NAMESPACE quern:: DESTINATION ${config_folder})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/quern-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -51,6 +51,19 @@ std::uint64_t memory_limit_seen() {
     return std::min(physical, control_group_limit());
 }
 
+context context::cpu(unsigned threads) {
+    context made;
+    made.device.where = device_choice::kind::cpu;
+    made.threads = threads;
+    return made;
+}
+
+context context::cuda(int ordinal) {
+    context made;
+    made.device = {device_choice::kind::cuda, ordinal};
+    return made;
+}
+
 void context::check_stop() const {
     if (stop_signal == nullptr) return;
     if (const int signal = stop_signal->load(std::memory_order_relaxed); signal != 0) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "device/cuda/runtime_probe.hpp"
+#include "device/place.hpp"
 
 namespace quern::device {
 namespace {
@@ -122,12 +123,8 @@ std::vector<cuda_device_info> cuda_devices(const char* library_name, std::string
 }
 
 cuda_runtime_report check_cuda_runtime(int ordinal) {
-#if QUERN_CUDA
-    return probe_cuda_runtime(ordinal);
-#else
-    static_cast<void>(ordinal);
+    if constexpr (has_cuda) return probe_cuda_runtime(ordinal);
     return {false, "this program was built without CUDA"};
-#endif
 }
 
 std::string cuda_version_text(int version) {

@@ -22,16 +22,35 @@ struct progress {
     std::string_view unit;  ///< what is counted: "bytes", "documents", "words"
 };
 
+/// Where operations are to run.
+struct device_choice {
+    enum class kind { automatic, cpu, cuda };
+    kind where = kind::automatic;
+    int ordinal = any_ordinal;  ///< for cuda: the N of cuda:N
+
+    static constexpr int any_ordinal = -1;  ///< the first that works
+    static constexpr int all_ordinals =
+        -2;  ///< every GPU of the machine, for operations that can use several
+    bool operator==(const device_choice&) const = default;
+};
+
 /// Resources and listeners of a run. Plain values; copies share nothing but the flag pointed to.
 /// The callbacks are called from one thread at a time, in no particular thread.
 struct context {
+    device_choice device;            ///< automatic: a GPU where there is one that works, else the CPU
     unsigned threads = 0;            ///< 0: every core this process may use
     std::uint64_t memory_bytes = 0;  ///< budget for the whole process; 0: three quarters of the limit seen
-    std::filesystem::path scratch;   ///< folder for spilled runs; empty: /tmp
+    std::uint64_t gpu_memory_bytes = 0;  ///< budget on each GPU; 0: nine tenths of what is free there
+    std::filesystem::path scratch;       ///< folder for spilled runs; empty: /tmp
     std::uint64_t seed = 0;
     const std::atomic<int>* stop_signal = nullptr;  ///< non-zero: stop soon, with this signal's number
     std::function<void(const progress&)> on_progress;
     std::function<void(log_level, std::string_view)> on_log;
+
+    static context cpu(unsigned threads = 0);
+    /// CUDA or nothing: an operation that cannot have it throws device_error.
+    static context cuda(int ordinal = device_choice::any_ordinal);
+    static context best() { return {}; }
 
     /// Throws `interrupted` when the stop flag is raised; cheap enough for every document.
     void check_stop() const;

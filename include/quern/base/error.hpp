@@ -36,6 +36,17 @@ class invalid_input : public error {
     std::string reason_;
 };
 
+/// A value of an array is refused. `position` counts from 0.
+class invalid_value : public error {
+  public:
+    invalid_value(std::string_view reason, std::uint64_t position)
+        : error(std::string(reason)), position_(position) {}
+    std::uint64_t position() const noexcept { return position_; }
+
+  private:
+    std::uint64_t position_;
+};
+
 /// The operating system refused to read or write: permission, disk full, a broken medium.
 class io_error : public error {
   public:

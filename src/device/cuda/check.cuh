@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// For .cu files: every CUDA call is checked, every launch goes to the place's stream, every fault is noted.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/cuda/place.hpp"
+#include "device/fault.hpp"
+
+namespace quern::cuda {
+
+/// Throws device_error "CALL failed: TEXT (FILE:LINE)" for anything but success, out_of_memory for a failed
+/// allocation, and clears the error that CUDA keeps for the next caller.
+void check(cudaError_t error, const char* call, const char* file, int line);
+
+/// Grid, block, and bytes of dynamic shared memory.
+struct launch_shape {
+    dim3 grid, block;
+    std::size_t shared_bytes = 0;
+};
+
+/// Blocks that cover `items`, each block `per_block` of them.
+constexpr unsigned blocks_for(std::size_t items, std::size_t per_block) {
+    return static_cast<unsigned>((items + per_block - 1) / per_block);
+}
+
+/// Enqueues a kernel on the place's stream. A grid without blocks is nothing to do.
+template <class... Parameters, class... Arguments>
+cudaError_t launch(cuda_place& place, launch_shape shape, void (*kernel)(Parameters...),
+                   Arguments&&... arguments) {
+    if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return cudaSuccess;
+    cudaLaunchConfig_t config{};
+    config.gridDim = shape.grid;
+    config.blockDim = shape.block;
+    config.dynamicSmemBytes = shape.shared_bytes;
+    config.stream = place.stream();
+    return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+}
+
+/// Notes a fault where the place will find it. By any thread, any number of times.
+__device__ inline void note_fault(std::uint64_t* fault_word, fault kind, std::uint64_t position) {
+    atomicMin(reinterpret_cast<unsigned long long*>(fault_word),
+              static_cast<unsigned long long>(packed_fault(kind, position)));
+}
+
+}  // namespace quern::cuda
+
+#define QUERN_CHECK(call) ::quern::cuda::check((call), #call, __FILE__, __LINE__)
+/// QUERN_LAUNCH(place, (launch_shape{grid, block}), kernel, arguments…); a kernel with commas goes in parentheses.
+#define QUERN_LAUNCH(place, shape, kernel, ...)                                                          \
+    ::quern::cuda::check(::quern::cuda::launch(place, shape, kernel, __VA_ARGS__), "launch of " #kernel, \
+                         __FILE__, __LINE__)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/place.hpp"
+
+#include <string>
+#include <vector>
+
+#include "device/devices.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+chosen_device on_cpu(std::string reason) {
+    return {false, 0, "cpu", std::move(reason)};
+}
+
+chosen_device on_gpu(const device::cuda_device_info& gpu, std::string reason) {
+    return {true, gpu.ordinal, "cuda:" + std::to_string(gpu.ordinal), std::move(reason)};
+}
+
+/// The GPU that was asked for. Throws device_error where it cannot be had.
+chosen_device asked_gpu(int ordinal) {
+    if (!has_cuda) throw device_error("CUDA is asked for, but this program was built without it");
+    std::string why_none;
+    const auto gpus = device::cuda_devices(why_none);
+    if (gpus.empty()) throw device_error("CUDA is asked for, but " + why_none);
+    const auto index = static_cast<std::size_t>(ordinal < 0 ? 0 : ordinal);
+    if (index >= gpus.size()) {
+        throw device_error("cuda:" + std::to_string(ordinal) +
+                           " is asked for, but the last GPU is cuda:" + std::to_string(gpus.size() - 1));
+    }
+    if (const auto report = device::check_cuda_runtime(gpus[index].ordinal); !report.works) {
+        throw device_error("cuda:" + std::to_string(index) + " (" + gpus[index].name +
+                           ") fails: " + report.note);
+    }
+    return on_gpu(gpus[index], "asked for, " + gpus[index].name);
+}
+
+chosen_device best_device() {
+    if (!has_cuda) return on_cpu("this program was built without CUDA");
+    std::string why_none;
+    const auto gpus = device::cuda_devices(why_none);
+    for (const auto& gpu : gpus) {
+        const auto report = device::check_cuda_runtime(gpu.ordinal);
+        if (report.works) return on_gpu(gpu, gpu.name);
+        if (why_none.empty()) why_none = "cuda:" + std::to_string(gpu.ordinal) + " fails: " + report.note;
+    }
+    return on_cpu(why_none);
+}
+
+template <class Holder>
+Holder open(const context& run, const chosen_device& chosen) {
+    if constexpr (has_cuda) {
+        if (chosen.cuda) return Holder(std::in_place_type<cuda_place>, run, chosen.ordinal);
+    }
+    return Holder(std::in_place_type<cpu_place>, run);
+}
+
+}  // namespace
+
+chosen_device choose_device(const context& run, std::string_view operation, offered_places offered) {
+    using kind = device_choice::kind;
+    const std::string cpu_only = std::string(operation) + " runs on cpu only";
+    if (offered == offered_places::cpu_only && run.device.where == kind::cuda) throw usage_error(cpu_only);
+    if (run.device.where == kind::cpu) return on_cpu("asked for");
+    if (run.device.where == kind::cuda) return asked_gpu(run.device.ordinal);
+    chosen_device chosen = offered == offered_places::cpu_only ? on_cpu(cpu_only) : best_device();
+    run.log(log_level::info, "device " + chosen.name + ": " + chosen.reason);
+    return chosen;
+}
+
+any_place open_place(const context& run, std::string_view operation) {
+    return open<any_place>(run, choose_device(run, operation));
+}
+
+}  // namespace quern

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam. A place is where an operation runs: the CPU, or one CUDA device. An operation is written as overloads
+// on the place types, with one signature; its door chooses the place once (at_place) and calls the overload. An
+// operation that lacks an overload for a place does not compile. Every place type is readable by any compiler;
+// whether this program has a CUDA back end is decided here and nowhere else.
+//
+//     void sort_keys(cpu_place&, std::span<float>);          // sort_cpu.cpp
+//     void sort_keys(cuda_place&, device_span<float>);       // sort_cuda.cu
+//     at_place(run, "sort", [&](auto& place) { … sort_keys(place, keys.span()); … });
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "device/cpu/place.hpp"
+#include "device/cuda/place.hpp"
+#include "quern/base/context.hpp"
+
+namespace quern {
+
+/// The place types this program has, as List<…>: std::variant for at_place, a list of types for tests.
+#if QUERN_CUDA
+template <template <class...> class List>
+using every_place = List<cpu_place, cuda_place>;
+#else
+template <template <class...> class List>
+using every_place = List<cpu_place>;
+#endif
+
+/// Whether this program has a CUDA back end.
+inline constexpr bool has_cuda = !std::is_same_v<every_place<std::variant>, std::variant<cpu_place>>;
+
+/// Where an operation will run, and why, as the log and --stats say it.
+struct chosen_device {
+    bool cuda = false;
+    int ordinal = 0;     ///< the N of cuda:N
+    std::string name;    ///< "cpu", "cuda:0"
+    std::string reason;  ///< "asked for", "the only GPU of this machine", "there is no NVIDIA driver: …"
+};
+
+/// What an operation has overloads for.
+enum class offered_places { cpu_only, all };
+
+/// What context::device comes to on this machine. `automatic` takes the first GPU that works, else the CPU, and
+/// logs which and why. Throws usage_error for CUDA where the operation runs on the CPU only ("OPERATION runs on
+/// cpu only"), device_error where CUDA is asked for and cannot be had; it never falls back silently.
+chosen_device choose_device(const context& run, std::string_view operation,
+                            offered_places offered = offered_places::all);
+
+/// Holds the place of one call. Places do not move: arrays point back to theirs.
+template <class... Places>
+class place_holder {
+  public:
+    template <class Place, class... Arguments>
+    explicit place_holder(std::in_place_type_t<Place> type, Arguments&&... arguments)
+        : place_(type, std::forward<Arguments>(arguments)...) {}
+    place_holder(const place_holder&) = delete;  // places do not move
+    place_holder& operator=(const place_holder&) = delete;
+
+    /// work(place), which must exist for every place type.
+    template <class Work>
+    decltype(auto) visit(Work&& work) {
+        return std::visit(std::forward<Work>(work), place_);
+    }
+
+  private:
+    std::variant<Places...> place_;
+};
+
+using any_place = every_place<place_holder>;
+
+/// The place that choose_device names.
+any_place open_place(const context& run, std::string_view operation);
+
+/// Chooses the place of one call and returns work(place). What the work enqueued is done when this returns.
+template <class Work>
+auto at_place(const context& run, std::string_view operation, Work&& work) {
+    any_place holder = open_place(run, operation);
+    return holder.visit([&](auto& place) { return work(place); });
+}
+
+}  // namespace quern

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting more pairs than memory holds: sorted runs on disk, then one merge that streams. Contract class: exact and
+// stable in the order of push, whatever the budget, the number of runs, the place and the threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "device/array.hpp"
+#include "primitives/sort/sort.hpp"
+#include "primitives/types.hpp"
+
+namespace quern::primitives {
+
+/// What an external sort did.
+struct external_sort_record {
+    std::uint64_t pairs = 0, runs = 0, merge_passes = 0;
+    std::uint64_t bytes_written = 0, bytes_read = 0;  ///< scratch files; 0 where all fitted into memory
+};
+
+/// Push pairs in any stretches, then take them back sorted, once. Uses at most `memory_bytes` of host memory, its
+/// buffers all told (at least 64 MiB, usage_error below), and on a CUDA place no more than the place's budget of
+/// device memory. Spills to run().scratch_folder(); scratch files are gone when this is. Floats as in sort.hpp: a
+/// NaN is refused with its position in the order of push. A full disk is an io_error; stopping is `interrupted`.
+template <class Place, sortable_key Key, payload Value>
+class external_sorter {
+  public:
+    external_sorter(Place& place, std::uint64_t memory_bytes, sort_options options = {});
+    ~external_sorter();
+
+    /// Host memory. Throws usage_error where the sizes differ.
+    void push(std::span<const Key> keys, std::span<const Value> values);
+
+    /// Calls `take` with stretches of the sorted pairs, in order, from the calling thread; the spans are valid
+    /// during the call. Once; nothing is pushed after.
+    void finish(const std::function<void(std::span<const Key>, std::span<const Value>)>& take);
+
+    const external_sort_record& record() const;
+
+  private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace quern::primitives

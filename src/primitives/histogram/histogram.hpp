@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often each value occurs. Contract class: exact.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "device/array.hpp"
+#include "primitives/types.hpp"
+
+namespace quern::primitives {
+
+/// counts[b] = number of samples equal to b. A sample from counts.size() on is refused (sample_out_of_range, the
+/// first one's position). Sample: uint8, uint32 or uint64. Any number of bins: few stay in fast memory, many (a
+/// vocabulary) are counted in place. All samples equal is no slower than all different by more than a little.
+template <class Sample>
+void histogram(cpu_place& place, std::span<const Sample> samples, std::span<std::uint64_t> counts);
+template <class Sample>
+void histogram(cuda_place& place, device_span<const Sample> samples, device_span<std::uint64_t> counts);
+
+}  // namespace quern::primitives

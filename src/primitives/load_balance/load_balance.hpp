@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Load-balancing search: which segment each item belongs to, so that work is cut into equal pieces whatever the
+// segments' lengths (Baxter, Modern GPU; Merrill and Garland 2016 for the merge path). Contract class: exact.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "device/array.hpp"
+#include "primitives/types.hpp"
+
+namespace quern::primitives {
+
+/// segments[i] = the s with offsets[s] ≤ i < offsets[s + 1]: empty segments own nothing. segments.size() must be
+/// the last offset. Segments as for segmented_sort_keys. Segment: uint32 (fewer than 2³² segments) or uint64.
+template <payload Segment>
+void load_balancing_search(cpu_place& place, std::span<const std::uint64_t> offsets,
+                           std::span<Segment> segments);
+template <payload Segment>
+void load_balancing_search(cuda_place& place, device_span<const std::uint64_t> offsets,
+                           device_span<Segment> segments);
+
+/// A piece of the merge path over segments and items: it begins at this segment and this item.
+struct merge_path_point {
+    std::uint64_t segment, item;
+    bool operator==(const merge_path_point&) const = default;
+};
+
+/// Where pieces of equal size begin, when a segment's end counts as much as an item: points[p] for piece p of
+/// points.size() − 1, the last being (segments, items). The diagonal of piece p is ⌊p · (segments + items) / pieces⌋;
+/// on it, ends of segments come before the items that follow them. At least 2 points (usage_error).
+void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offsets,
+                          std::span<merge_path_point> points);
+void merge_path_partition(cuda_place& place, device_span<const std::uint64_t> offsets,
+                          device_span<merge_path_point> points);
+
+}  // namespace quern::primitives

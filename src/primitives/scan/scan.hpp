@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prefix sums, maxima and minima of integers, whole and within segments. Contract class: exact. Sums wrap like
+// unsigned integers of the output's width (signed too: two's complement), so no order of adding can show.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "device/array.hpp"
+#include "primitives/types.hpp"
+
+namespace quern::primitives {
+
+enum class scan_operation { sum, maximum, minimum };
+
+/// out[i] = in[0] ∘ … ∘ in[i]. `out` may be `in` itself where the types are the same. Throws usage_error where the
+/// sizes differ. In and Out: the same integer type, or std::uint8_t or std::uint32_t into std::uint64_t (sum only).
+template <class In, integer_value Out>
+void inclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out,
+                    scan_operation operation = scan_operation::sum);
+template <class In, integer_value Out>
+void inclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out> out,
+                    scan_operation operation = scan_operation::sum);
+
+/// out[i] = in[0] ∘ … ∘ in[i − 1]; out[0] is the operation's identity (0; the type's least; its greatest). `out` may
+/// have one entry more than `in`: the total then stands there, so that lengths become offsets.
+template <class In, integer_value Out>
+void exclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out,
+                    scan_operation operation = scan_operation::sum);
+template <class In, integer_value Out>
+void exclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out> out,
+                    scan_operation operation = scan_operation::sum);
+
+/// The same within each segment: every segment begins anew. Segments as for segmented_sort_keys. `out` has the size
+/// of `in` and may be `in` itself.
+template <integer_value T>
+void segmented_inclusive_scan(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets,
+                              std::span<T> out, scan_operation operation = scan_operation::sum);
+template <integer_value T>
+void segmented_inclusive_scan(cuda_place& place, device_span<const T> in,
+                              device_span<const std::uint64_t> offsets, device_span<T> out,
+                              scan_operation operation = scan_operation::sum);
+template <integer_value T>
+void segmented_exclusive_scan(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets,
+                              std::span<T> out, scan_operation operation = scan_operation::sum);
+template <integer_value T>
+void segmented_exclusive_scan(cuda_place& place, device_span<const T> in,
+                              device_span<const std::uint64_t> offsets, device_span<T> out,
+                              scan_operation operation = scan_operation::sum);
+
+}  // namespace quern::primitives

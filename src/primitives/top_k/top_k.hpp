@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The k best of n by key, sorted, of one list or of every row of a matrix. Contract class: exact, one total order:
+// the best key first, and among equal keys the lowest id. Any k. Deterministic: no tie is broken by chance.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "device/array.hpp"
+#include "primitives/types.hpp"
+
+namespace quern::primitives {
+
+/// Which keys are best: scores (greatest) or distances (least).
+enum class best { greatest, least };
+
+/// best_keys[j], best_ids[j]: the j-th best key and the position it has in `keys`. k = best_keys.size() =
+/// best_ids.size() ≤ keys.size() < 2³² (usage_error otherwise). −0 = +0 and a NaN is refused, as in sort_pairs; the
+/// bits of the keys are kept. Cost: one pass over the keys and the sorting of k pairs where k is small beside n.
+template <sortable_key Key>
+void top_k(cpu_place& place, std::span<const Key> keys, std::span<Key> best_keys,
+           std::span<std::uint32_t> best_ids, best which = best::greatest);
+template <sortable_key Key>
+void top_k(cuda_place& place, device_span<const Key> keys, device_span<Key> best_keys,
+           device_span<std::uint32_t> best_ids, best which = best::greatest);
+
+/// The same with ids of the caller's, one a key and all different: ties by the lowest of these. ids[] below 2³².
+template <sortable_key Key>
+void top_k(cpu_place& place, std::span<const Key> keys, std::span<const std::uint32_t> ids,
+           std::span<Key> best_keys, std::span<std::uint32_t> best_ids, best which = best::greatest);
+template <sortable_key Key>
+void top_k(cuda_place& place, device_span<const Key> keys, device_span<const std::uint32_t> ids,
+           device_span<Key> best_keys, device_span<std::uint32_t> best_ids, best which = best::greatest);
+
+/// For each row of a row-major matrix of `columns` columns: the k best of the row, ids being columns. Row r of the
+/// results begins at r · k. keys.size() must be rows · columns, and the results rows · k (usage_error otherwise).
+/// A NaN's position is that in the matrix.
+template <sortable_key Key>
+void batched_top_k(cpu_place& place, std::span<const Key> keys, std::uint64_t columns, std::uint64_t k,
+                   std::span<Key> best_keys, std::span<std::uint32_t> best_ids, best which = best::greatest);
+template <sortable_key Key>
+void batched_top_k(cuda_place& place, device_span<const Key> keys, std::uint64_t columns, std::uint64_t k,
+                   device_span<Key> best_keys, device_span<std::uint32_t> best_ids,
+                   best which = best::greatest);
+
+}  // namespace quern::primitives
