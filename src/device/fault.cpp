@@ -15,7 +15,8 @@ void throw_fault(fault kind, std::uint64_t position) {
         case fault::sample_out_of_range:
             throw invalid_value("sample " + at + " has no bin", position);
         case fault::offsets_not_rising:
-            throw invalid_value("segment " + at + " ends before it begins, or beyond the items", position);
+            throw invalid_value("the offsets do not rise from 0 to the number of items: see segment " + at,
+                                position);
     }
     throw device_error("a kernel noted a fault of unknown kind " + std::to_string(static_cast<int>(kind)));
 }

@@ -10,7 +10,7 @@ namespace quern {
 enum class fault : std::uint8_t {
     key_not_a_number,
     sample_out_of_range,  ///< a histogram's sample that has no bin
-    offsets_not_rising,   ///< a segment that ends before it begins, or beyond the items
+    offsets_not_rising,   ///< of segments: see primitives/segments.hpp
 };
 
 /// Throws invalid_value: what is wrong, and at which position (from 0).

@@ -10,12 +10,15 @@
 
 namespace quern::primitives {
 
+template <class T>
+concept histogram_sample = one_of<T, std::uint8_t, std::uint32_t, std::uint64_t>;
+
 /// counts[b] = number of samples equal to b. A sample from counts.size() on is refused (sample_out_of_range, the
-/// first one's position). Sample: uint8, uint32 or uint64. Any number of bins: few stay in fast memory, many (a
+/// first one's position, and the counts are then worth nothing). Any number of bins: few stay in fast memory, many (a
 /// vocabulary) are counted in place. All samples equal is no slower than all different by more than a little.
-template <class Sample>
+template <histogram_sample Sample>
 void histogram(cpu_place& place, std::span<const Sample> samples, std::span<std::uint64_t> counts);
-template <class Sample>
+template <histogram_sample Sample>
 void histogram(cuda_place& place, device_span<const Sample> samples, device_span<std::uint64_t> counts);
 
 }  // namespace quern::primitives

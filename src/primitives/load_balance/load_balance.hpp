@@ -11,8 +11,9 @@
 
 namespace quern::primitives {
 
-/// segments[i] = the s with offsets[s] ≤ i < offsets[s + 1]: empty segments own nothing. segments.size() must be
-/// the last offset. Segments as for segmented_sort_keys. Segment: uint32 (fewer than 2³² segments) or uint64.
+/// segments[i] = the s with offsets[s] ≤ i < offsets[s + 1]: empty segments own nothing. segments.size() is the
+/// number of items. Offsets as in primitives/segments.hpp. Segment: uint32 for fewer than 2³² segments (usage_error
+/// otherwise), uint64 for any number.
 template <payload Segment>
 void load_balancing_search(cpu_place& place, std::span<const std::uint64_t> offsets,
                            std::span<Segment> segments);
@@ -29,6 +30,7 @@ struct merge_path_point {
 /// Where pieces of equal size begin, when a segment's end counts as much as an item: points[p] for piece p of
 /// points.size() − 1, the last being (segments, items). The diagonal of piece p is ⌊p · (segments + items) / pieces⌋;
 /// on it, ends of segments come before the items that follow them. At least 2 points (usage_error).
+/// Offsets as in primitives/segments.hpp; the number of items is the last of them.
 void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offsets,
                           std::span<merge_path_point> points);
 void merge_path_partition(cuda_place& place, device_span<const std::uint64_t> offsets,

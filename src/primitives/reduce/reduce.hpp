@@ -40,22 +40,25 @@ struct reduced_type_of<T> {
 };
 template <class T>
 using reduced_type = typename reduced_type_of<T>::type;
+template <class T>
+concept reducible = requires { typename reduced_type_of<T>::type; };
 
 /// The operation's identity for no values: 0; the lowest value of T (−∞ for floats); the greatest (+∞). Maxima and
 /// minima refuse NaN (key_not_a_number) and give +0 for a zero of either sign; sums pass NaN and infinities on (a
 /// NaN result is always the same quiet NaN). Synchronises.
-template <class T>
+template <reducible T>
 reduced_type<T> reduce(cpu_place& place, std::span<const T> values,
                        reduce_operation operation = reduce_operation::sum);
-template <class T>
+template <reducible T>
 reduced_type<T> reduce(cuda_place& place, device_span<const T> values,
                        reduce_operation operation = reduce_operation::sum);
 
-/// out[s]: the reduction of segment s. Segments as for segmented_sort_keys; `out` has one entry a segment.
-template <class T>
+/// out[s]: the reduction of segment s. Segments as in primitives/segments.hpp; `out` has one entry a
+/// segment (usage_error otherwise).
+template <reducible T>
 void segmented_reduce(cpu_place& place, std::span<const T> values, std::span<const std::uint64_t> offsets,
                       std::span<reduced_type<T>> out, reduce_operation operation = reduce_operation::sum);
-template <class T>
+template <reducible T>
 void segmented_reduce(cuda_place& place, device_span<const T> values,
                       device_span<const std::uint64_t> offsets, device_span<reduced_type<T>> out,
                       reduce_operation operation = reduce_operation::sum);

@@ -3,6 +3,7 @@
 // unsigned integers of the output's width (signed too: two's complement), so no order of adding can show.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 
@@ -13,26 +14,35 @@ namespace quern::primitives {
 
 enum class scan_operation { sum, maximum, minimum };
 
+/// An integer type into itself, or lengths and flags into sums of 64 bits (usage_error for another operation).
+template <class In, class Out>
+concept scans_into = (integer_value<In> && std::same_as<In, Out>) ||
+                     (one_of<In, std::uint8_t, std::uint32_t> && std::same_as<Out, std::uint64_t>);
+
 /// out[i] = in[0] ∘ … ∘ in[i]. `out` may be `in` itself where the types are the same. Throws usage_error where the
-/// sizes differ. In and Out: the same integer type, or std::uint8_t or std::uint32_t into std::uint64_t (sum only).
-template <class In, integer_value Out>
+/// sizes differ.
+template <class In, class Out>
+    requires scans_into<In, Out>
 void inclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out,
                     scan_operation operation = scan_operation::sum);
-template <class In, integer_value Out>
+template <class In, class Out>
+    requires scans_into<In, Out>
 void inclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out> out,
                     scan_operation operation = scan_operation::sum);
 
 /// out[i] = in[0] ∘ … ∘ in[i − 1]; out[0] is the operation's identity (0; the type's least; its greatest). `out` may
 /// have one entry more than `in`: the total then stands there, so that lengths become offsets.
-template <class In, integer_value Out>
+template <class In, class Out>
+    requires scans_into<In, Out>
 void exclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out,
                     scan_operation operation = scan_operation::sum);
-template <class In, integer_value Out>
+template <class In, class Out>
+    requires scans_into<In, Out>
 void exclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out> out,
                     scan_operation operation = scan_operation::sum);
 
-/// The same within each segment: every segment begins anew. Segments as for segmented_sort_keys. `out` has the size
-/// of `in` and may be `in` itself.
+/// The same within each segment: every segment begins anew. Segments as in primitives/segments.hpp. `out` has the
+/// size of `in` and may be `in` itself.
 template <integer_value T>
 void segmented_inclusive_scan(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets,
                               std::span<T> out, scan_operation operation = scan_operation::sum);

@@ -12,9 +12,10 @@
 
 namespace quern::primitives {
 
-/// Writes the values whose flag is not 0 to the front of `out`, in order, and returns how many they are. `out` must
-/// hold them all (values.size() always does; usage_error where it does not, and what was written is worth
-/// nothing); the rest of it is left as it was. `out` and `values` do not overlap. Synchronises.
+/// Writes the values whose flag is not 0 to the front of `out`, in order, and returns how many they are. One flag a
+/// value (usage_error otherwise). `out` must hold them all (values.size() always does; usage_error where it does
+/// not, and what was written is worth nothing); the rest of it is left as it was. No output overlaps an input.
+/// Synchronises.
 template <payload T>
 std::size_t compact(cpu_place& place, std::span<const T> values, std::span<const std::uint8_t> flags,
                     std::span<T> out);
@@ -31,7 +32,7 @@ std::size_t compact_positions(cuda_place& place, device_span<const std::uint8_t>
                               device_span<Position> out);
 
 /// Runs of equal neighbours: unique[r] is the value of run r, counts[r] its length; returns the number of runs. Both
-/// must hold that many (values.size() always does). No output overlaps the input. Synchronises.
+/// must hold that many (values.size() always does); the rest of them is left as it was. Otherwise as compact.
 template <payload T>
 std::size_t run_length_encode(cpu_place& place, std::span<const T> values, std::span<T> unique,
                               std::span<std::uint64_t> counts);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitives/doors.hpp"
+
+#include <limits>
+#include <string>
+
+#include "quern/base/error.hpp"
+
+namespace quern::primitives {
+namespace {
+
+std::string entries_of(std::string_view function, std::string_view name, std::size_t size) {
+    return std::string(function)
+        .append(": ")
+        .append(name)
+        .append(" has ")
+        .append(std::to_string(size))
+        .append(" entries, but ");
+}
+
+}  // namespace
+
+void check_same_size(std::string_view function, std::string_view name, std::size_t size,
+                     std::string_view other_name, std::size_t other_size) {
+    if (size == other_size) return;
+    throw usage_error(entries_of(function, name, size)
+                          .append(other_name)
+                          .append(" has ")
+                          .append(std::to_string(other_size)));
+}
+
+void check_room(std::string_view function, std::string_view name, std::size_t size, std::uint64_t needed) {
+    if (size >= needed) return;
+    throw usage_error(entries_of(function, name, size).append(std::to_string(needed)).append(" are needed"));
+}
+
+void check_32_bits(std::string_view function, std::uint64_t count, std::string_view counted,
+                   std::string_view numbers) {
+    if (count <= std::numeric_limits<std::uint32_t>::max()) return;
+    throw usage_error(std::string(function)
+                          .append(": ")
+                          .append(std::to_string(count))
+                          .append(" ")
+                          .append(counted)
+                          .append(" need 64-bit ")
+                          .append(numbers));
+}
+
+}  // namespace quern::primitives

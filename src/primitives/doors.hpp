@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doors of primitives refuse before any work, in the same words on every place (usage_error).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace quern::primitives {
+
+/// Refuses sizes that differ: "compact: values has 5 entries, but flags has 4".
+void check_same_size(std::string_view function, std::string_view name, std::size_t size,
+                     std::string_view other_name, std::size_t other_size);
+
+/// Refuses an output that is too small: "compact: out has 3 entries, but 5 are needed".
+void check_room(std::string_view function, std::string_view name, std::size_t size, std::uint64_t needed);
+
+/// Refuses numbers that 32 bits cannot tell apart: "compact_positions: 4294967296 flags need 64-bit positions".
+/// 2³² − 1 of anything pass.
+void check_32_bits(std::string_view function, std::uint64_t count, std::string_view counted,
+                   std::string_view numbers);
+
+}  // namespace quern::primitives
