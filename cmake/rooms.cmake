@@ -16,9 +16,14 @@ endfunction()
 set(QUERN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/scripts/tsan.supp"
     CACHE INTERNAL "Environment of every test")
 
-# quern_test(NAME ROOM FILES…): one test program; it may include the private headers of src/.
+# quern_test(NAME LIBRARIES…): one test program of the .cpp files in tests/NAME, and of its .cu files where the build
+# has CUDA; it may include the private headers of src/.
 function(quern_test name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  if(QUERN_CUDA)
+    list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cu)
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
   if(NOT sources)
     return()
   endif()
@@ -27,7 +32,7 @@ function(quern_test name)
   target_link_libraries(test_${name} PRIVATE quern_options quern_test_folder ${ARGN} GTest::gmock GTest::gtest_main rapidcheck
                                              rapidcheck_gtest)
   # Tests are compiled more often than they run: a quarter of their compile time for nothing users see.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(test_${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${name} TIMEOUT 300
                        ENVIRONMENT "${QUERN_TEST_ENVIRONMENT}")
 endfunction()
