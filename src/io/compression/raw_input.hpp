@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/files/descriptor.hpp"
+#include "device/files/descriptor.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::io {

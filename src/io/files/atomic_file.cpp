@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-#include "io/files/temporary.hpp"
+#include "device/files/temporary.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "io/files/file_writer.hpp"
+#include "device/files/file_writer.hpp"
 
 namespace quern::io {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "device/files/descriptor.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/files/descriptor.hpp"
 
 namespace quern::io {
 

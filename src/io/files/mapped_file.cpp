@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "io/files/descriptor.hpp"
+#include "device/files/descriptor.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/files/file_writer.hpp"
+#include "device/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 

@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "device/cpu/threads.hpp"
+#include "device/files/file_writer.hpp"
+#include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
-#include "io/files/file_writer.hpp"
-#include "io/files/scratch_folder.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/build/reading.hpp"
@@ -122,7 +122,7 @@ void check_request(const build_options& options) {
 }
 
 void write_file(const fs::path& path, const std::string& text) {
-    io::file_writer file(path);
+    file_writer file(path);
     file.append(text);
     file.close();
 }
@@ -154,7 +154,7 @@ build_result build(const build_options& request, const context& run) {
     stage_clock clock(statistics);
 
     io::atomic_folder folder(options.store, options.force ? io::existing::replace : io::existing::refuse);
-    const io::scratch_folder scratch(run);
+    const scratch_folder scratch(run);
     const text_options text = keep_stop_words(options.text, folder.temporary());
     const std::uint64_t memory = run.memory_limit();
     collection_pieces pieces(scratch, memory / 4);

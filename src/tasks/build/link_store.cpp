@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "io/files/descriptor.hpp"
+#include "device/files/descriptor.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -18,13 +18,13 @@ template <class Value>
 class value_reader {
   public:
     explicit value_reader(const std::filesystem::path& path)
-        : path_(path), file_(io::open_file(path, O_RDONLY)), buffer_(std::size_t{1} << 14) {}
+        : path_(path), file_(open_file(path, O_RDONLY)), buffer_(std::size_t{1} << 14) {}
 
     /// The next values, at least one; none at the end.
     std::span<const Value> next() {
         std::size_t bytes = 0;
         const std::span<char> room(reinterpret_cast<char*>(buffer_.data()), buffer_.size() * sizeof(Value));
-        while (const std::size_t got = io::read_some(file_.number(), room.subspan(bytes), path_)) {
+        while (const std::size_t got = read_some(file_.number(), room.subspan(bytes), path_)) {
             bytes += got;
             if (bytes % sizeof(Value) == 0) break;
         }
@@ -34,7 +34,7 @@ class value_reader {
 
   private:
     std::filesystem::path path_;
-    io::descriptor file_;
+    descriptor file_;
     std::vector<Value> buffer_;
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/files/file_writer.hpp"
+#include "device/files/file_writer.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "tasks/build/id_table.hpp"
@@ -38,9 +38,9 @@ class link_collector {
     };
     void resolve_redirects(id_table& ids, const context& run) const;
 
-    io::file_writer targets_;    // hash128_value, link by link
-    io::file_writer ends_;       // u64 a document: links up to its end
-    io::file_writer redirects_;  // waiting_redirect
+    file_writer targets_;    // hash128_value, link by link
+    file_writer ends_;       // u64 a document: links up to its end
+    file_writer redirects_;  // waiting_redirect
     std::uint64_t links_ = 0;
 };
 

@@ -56,7 +56,7 @@ struct unit_in_work {
 class collection_reader {
   public:
     collection_reader(const build_options& options, const text_options& text,
-                      const std::filesystem::path& store, const io::scratch_folder& scratch,
+                      const std::filesystem::path& store, const scratch_folder& scratch,
                       collection_pieces& pieces, const context& run)
         : options_(options),
           pieces_(pieces),
@@ -268,7 +268,7 @@ step_seconds& step_seconds::operator+=(const step_seconds& other) {
 }
 
 void read_collection(const build_options& options, const text_options& text,
-                     const std::filesystem::path& store, const io::scratch_folder& scratch,
+                     const std::filesystem::path& store, const scratch_folder& scratch,
                      collection_pieces& pieces, const context& run) {
     collection_reader reader(options, text, store, scratch, pieces, run);
     reader.run_pipeline();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/files/scratch_folder.hpp"
+#include "device/files/scratch_folder.hpp"
 #include "quern/base/context.hpp"
 #include "quern/tasks/build.hpp"
 #include "tasks/build/id_table.hpp"
@@ -26,7 +26,7 @@ struct step_seconds {
 
 /// Where the pieces of a collection go while it is read.
 struct collection_pieces {
-    collection_pieces(const io::scratch_folder& scratch, std::uint64_t run_memory_bytes)
+    collection_pieces(const scratch_folder& scratch, std::uint64_t run_memory_bytes)
         : links(scratch.path()),
           words_of_all(scratch.file("runs"), run_memory_bytes),
           words_of_titles(scratch.file("title_runs"), run_memory_bytes / 8) {}
@@ -49,7 +49,7 @@ struct collection_pieces {
 /// Reads every input into `pieces` and the document and text sections of `store`. `text` is as the words are
 /// to be made. Throws as `build` does.
 void read_collection(const build_options& options, const text_options& text,
-                     const std::filesystem::path& store, const io::scratch_folder& scratch,
+                     const std::filesystem::path& store, const scratch_folder& scratch,
                      collection_pieces& pieces, const context& run);
 
 }  // namespace quern

@@ -86,7 +86,7 @@ void run_store::append(sorted_run run) {
 
 void run_store::spill(sorted_run& run) {
     if (run.bytes.empty()) return;
-    if (!file_) file_ = std::make_unique<io::spill_file>(path_);
+    if (!file_) file_ = std::make_unique<spill_file>(path_);
     const std::uint64_t begin = file_->append(run.bytes);
     held_ -= run.bytes.capacity();
     release(run.bytes);

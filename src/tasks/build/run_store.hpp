@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/files/spill_file.hpp"
+#include "device/files/spill_file.hpp"
 #include "ops/search/indexing/sorted_run.hpp"
 #include "quern/base/context.hpp"
 #include "tasks/store/layout.hpp"
@@ -42,7 +42,7 @@ class run_store {
     std::filesystem::path path_;
     std::uint64_t budget_;
     std::uint64_t held_ = 0, spilled_ = 0;
-    std::unique_ptr<io::spill_file> file_;
+    std::unique_ptr<spill_file> file_;
     std::vector<search_detail::sorted_run> runs_;
     std::vector<std::uint32_t> first_documents_;
     std::uint32_t documents_ = 0;

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
-#include "io/files/file_writer.hpp"
+#include "device/files/file_writer.hpp"
 #include "quern/base/error.hpp"
 #include "text/stop_words.hpp"
 
@@ -38,7 +38,7 @@ text_options as_recorded(const text_options& text) {
 text_options keep_stop_words(const text_options& text, const fs::path& store) {
     if (!is_file(text.stop_words)) return text;
     const std::string words = text::read_stop_word_file(text.stop_words);
-    io::file_writer copy(store / stop_words_file_name);
+    file_writer copy(store / stop_words_file_name);
     copy.append(words);
     copy.close();
     text_options recorded = text;

@@ -14,8 +14,8 @@
 #include <fstream>
 #include <thread>
 
+#include "device/files/scratch_folder.hpp"
 #include "io/compression/packers.hpp"
-#include "io/files/scratch_folder.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

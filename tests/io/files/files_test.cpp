@@ -3,24 +3,17 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
-#include <iterator>
-#include <set>
 #include <string>
 
+#include "device/files/files_fixture.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/atomic_folder.hpp"
-#include "io/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
-#include "io/files/scratch_folder.hpp"
-#include "io/files/temporary.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -30,110 +23,6 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string content(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void put(const fs::path& path, std::string_view text) {
-    std::ofstream(path, std::ios::binary) << text;
-}
-
-class files : public testing::Test {
-  protected:
-    void SetUp() override {
-        context run;
-        run.scratch = fs::path(testing::TempDir()) / "quern-files-test";
-        place_ = std::make_unique<scratch_folder>(run);
-    }
-    fs::path at(std::string_view name) const { return place_->file(name); }
-    std::set<std::string> names() const {
-        std::set<std::string> all;
-        for (const auto& entry : fs::directory_iterator(place_->path())) all.insert(entry.path().filename());
-        return all;
-    }
-    std::unique_ptr<scratch_folder> place_;
-};
-
-/// Runs `work` in a child that then dies as by kill -9: no destructor runs.
-template <class Work>
-void in_killed_process(Work work) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        try {
-            work();
-        } catch (...) {
-            ::_exit(9);
-        }
-        ::kill(::getpid(), SIGKILL);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status));
-}
-
-TEST_F(files, writer_counts_and_keeps_order_across_its_buffer) {
-    std::string expected;
-    file_writer writer(at("a"), 16);
-    for (int i = 0; i < 100; ++i) {
-        const std::string piece(static_cast<std::size_t>(i % 40), static_cast<char>('a' + i % 26));
-        writer.append(piece);
-        expected += piece;
-        ASSERT_EQ(writer.size(), expected.size());
-    }
-    const std::array<std::uint32_t, 2> values{1, 0xffffffffU};
-    writer.append_values(std::span<const std::uint32_t>(values));
-    expected += std::string("\1\0\0\0\xff\xff\xff\xff", 8);
-    writer.close();
-    writer.close();
-    EXPECT_EQ(content(at("a")), expected);
-}
-
-TEST_F(files, writer_says_when_the_disk_is_full) {
-    file_writer writer("/dev/full", 8);
-    try {
-        writer.append("0123456789abcdef");
-        FAIL() << "a full disk went unnoticed";
-    } catch (const io_error& failure) {
-        EXPECT_EQ(failure.code(), ENOSPC);
-        EXPECT_THAT(failure.what(), HasSubstr("/dev/full"));
-    }
-    file_writer late("/dev/full");
-    late.append("x");
-    EXPECT_THROW(late.close(), io_error);
-}
-
-TEST_F(files, writer_continues_after_a_short_write_and_reports_the_limit) {
-    rlimit old{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
-    const auto handler = ::signal(SIGXFSZ, SIG_IGN);
-    rlimit small = old;
-    small.rlim_cur = 100;
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-    int code = 0;
-    try {
-        file_writer writer(at("limited"), 64);
-        writer.append(std::string(150, 'x'));
-    } catch (const io_error& failure) {
-        code = failure.code();
-    }
-    ::setrlimit(RLIMIT_FSIZE, &old);
-    ::signal(SIGXFSZ, handler);
-    EXPECT_EQ(code, EFBIG);
-    EXPECT_EQ(content(at("limited")), std::string(100, 'x'));
-}
-
-TEST_F(files, missing_folder_is_an_io_error_with_the_path) {
-    try {
-        file_writer writer(at("no/such"));
-        FAIL();
-    } catch (const io_error& failure) {
-        EXPECT_EQ(failure.code(), ENOENT);
-        EXPECT_THAT(failure.what(), HasSubstr("no/such"));
-    }
-}
 
 TEST_F(files, mapped_file_shows_the_bytes) {
     put(at("a"), "some text");
@@ -236,15 +125,6 @@ TEST_F(files, leftovers_of_a_killed_process_are_removed_and_those_of_a_living_on
     EXPECT_THROW(alive.commit(), usage_error);
 }
 
-TEST_F(files, stale_sweep_touches_only_exact_names) {
-    put(at(".out.quern-abcdefg"), "");  // seven letters
-    put(at(".out.quern-ABCDEF"), "");
-    put(at("out.quern-abcdef"), "");
-    put(at(".out.quern-abc123"), "");
-    remove_stale_temporaries(place_->path(), ".out.quern-");
-    EXPECT_THAT(names(), ElementsAre(".out.quern-ABCDEF", ".out.quern-abcdefg", "out.quern-abcdef"));
-}
-
 TEST_F(files, atomic_folder_appears_whole) {
     {
         atomic_folder folder(at("store/"));
@@ -302,40 +182,6 @@ TEST_F(files, two_step_replacement_ends_in_the_new_folder_or_the_old_one) {
     fs::rename(at("store"), at(".store.quern-old"));
     EXPECT_THROW(atomic_folder{at("store")}, usage_error);
     EXPECT_TRUE(fs::exists(at("store") / "new"));
-}
-
-TEST_F(files, scratch_folders_are_apart_and_leave_nothing) {
-    context run;
-    run.scratch = at("made/on/demand");
-    in_killed_process([&] { put((new scratch_folder(run))->file("run"), "x"); });
-    {
-        scratch_folder one(run);
-        scratch_folder two(run);
-        EXPECT_NE(one.path(), two.path());
-        put(one.file("run"), "x");
-        EXPECT_EQ(std::distance(fs::directory_iterator(run.scratch), {}), 2);
-    }
-    EXPECT_TRUE(fs::is_empty(run.scratch));
-}
-
-TEST_F(files, scratch_folders_that_cannot_be_made_are_io_errors_naming_the_folder) {
-    put(at("file"), "x");
-    context run;
-    run.scratch = at("file") / "below";
-    try {
-        scratch_folder{run};
-        ADD_FAILURE() << "made below a file";
-    } catch (const io_error& failed) {
-        EXPECT_THAT(failed.what(), ::testing::HasSubstr(run.scratch.string()));
-    }
-}
-
-TEST_F(files, the_library_does_not_ask_the_environment_for_a_scratch_folder) {
-    const char* before = std::getenv("TMPDIR");
-    const std::string kept = before == nullptr ? "" : before;
-    ::setenv("TMPDIR", "/no/such/folder", 1);
-    EXPECT_EQ(context{}.scratch_folder(), "/tmp");
-    before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
 }
 
 }  // namespace

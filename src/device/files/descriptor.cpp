@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/files/descriptor.hpp"
+#include "device/files/descriptor.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern {
 
 descriptor& descriptor::operator=(descriptor&& other) noexcept {
     if (this != &other) {
@@ -65,4 +65,4 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
     return parent.empty() ? std::filesystem::path(".") : parent;
 }
 
-}  // namespace quern::io
+}  // namespace quern

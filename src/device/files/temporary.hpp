@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "io/files/descriptor.hpp"
+#include "device/files/descriptor.hpp"
 
-namespace quern::io {
+namespace quern {
 
 /// A temporary file or folder in `folder`, named PREFIX + six random letters; open and locked.
 struct temporary {
@@ -29,4 +29,4 @@ temporary make_temporary_folder(const std::filesystem::path& folder, std::string
 /// that cannot be removed (another user's) is not this run's failure.
 void remove_stale_temporaries(const std::filesystem::path& folder, std::string_view prefix) noexcept;
 
-}  // namespace quern::io
+}  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/files/file_writer.hpp"
+#include "device/files/file_writer.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern {
 
 file_writer::file_writer(const std::filesystem::path& path, std::size_t buffer_bytes)
     : file_writer(open_file(path, O_WRONLY | O_CREAT | O_TRUNC), path, buffer_bytes) {}
@@ -53,4 +53,4 @@ void file_writer::close() {
         throw io_error(path_.string(), "cannot write", errno);
 }
 
-}  // namespace quern::io
+}  // namespace quern

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace quern::io {
+namespace quern {
 
 /// Owns one open descriptor, or none (-1).
 class descriptor {
@@ -45,4 +45,4 @@ void sync_folder(const std::filesystem::path& folder);
 /// The folder a path lies in: "." for a bare name. A path that ends in '/' counts without it.
 std::filesystem::path parent_of(const std::filesystem::path& path);
 
-}  // namespace quern::io
+}  // namespace quern

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <string_view>
 
-#include "io/files/descriptor.hpp"
+#include "device/files/descriptor.hpp"
 #include "quern/base/context.hpp"
 
-namespace quern::io {
+namespace quern {
 
 /// A private folder (`.quern-scratch-xxxxxx`) under the run's scratch folder, removed with all it holds by the
 /// destructor. What a killed process left there is removed by the next one.
@@ -28,4 +28,4 @@ class scratch_folder {
     descriptor lock_;
 };
 
-}  // namespace quern::io
+}  // namespace quern

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/files/scratch_folder.hpp"
+#include "device/files/scratch_folder.hpp"
 
 #include <system_error>
 
-#include "io/files/temporary.hpp"
+#include "device/files/temporary.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern {
 namespace {
 // Hidden, so that no walk over a corpus takes what is spilled for documents.
 constexpr std::string_view prefix = ".quern-scratch-";
@@ -30,4 +30,4 @@ scratch_folder::~scratch_folder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-}  // namespace quern::io
+}  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/files/temporary.hpp"
+#include "device/files/temporary.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -17,7 +17,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ void remove_stale_temporaries(const fs::path& folder, std::string_view prefix) n
 } catch (...) {  // out of memory while listing: the leftovers wait for the next run
 }
 
-}  // namespace quern::io
+}  // namespace quern

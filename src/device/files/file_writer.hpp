@@ -10,9 +10,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "io/files/descriptor.hpp"
+#include "device/files/descriptor.hpp"
 
-namespace quern::io {
+namespace quern {
 
 /// A buffered, append-only file. Not thread-safe. Every failure is an io_error that names the file and ends
 /// with the system's reason (disk full: code() == ENOSPC). Bytes count as written only after flush() or
@@ -55,4 +55,4 @@ class file_writer {
     std::uint64_t flushed_ = 0;
 };
 
-}  // namespace quern::io
+}  // namespace quern

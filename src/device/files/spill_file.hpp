@@ -7,10 +7,10 @@
 #include <span>
 #include <string_view>
 
-#include "io/files/descriptor.hpp"
-#include "io/files/file_writer.hpp"
+#include "device/files/descriptor.hpp"
+#include "device/files/file_writer.hpp"
 
-namespace quern::io {
+namespace quern {
 
 /// Not thread-safe while it grows; read_at may be called by many threads once nothing more is appended.
 class spill_file {
@@ -35,4 +35,4 @@ class spill_file {
     descriptor reader_;
 };
 
-}  // namespace quern::io
+}  // namespace quern

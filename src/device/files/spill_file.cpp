@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/files/spill_file.hpp"
+#include "device/files/spill_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern {
 
 descriptor spill_file::open_for_reading(const std::filesystem::path& path) {
     return open_file(path, O_RDONLY);
@@ -24,4 +24,4 @@ void spill_file::read_at(std::uint64_t offset, std::span<char> out) const {
     }
 }
 
-}  // namespace quern::io
+}  // namespace quern
