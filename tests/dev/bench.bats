@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# The page of results: what was measured here, what was brought from another machine, and what no machine here can.
+
+setup() {
+    tree=$BATS_TEST_TMPDIR/tree
+    mkdir -p "$tree/scripts" "$tree/bench" "$tree/docs"
+    cp "$QUERN_SOURCE/scripts/bench" "$tree/scripts/"
+    cd "$tree"
+    export QUERN_COMMIT=abc123 QUERN_COMPILER='a compiler'
+    script mill 'echo "## Mill"; echo; echo 1 bag'
+    script cuda-mill 'echo "## Mill on a GPU"; echo; echo 100 bags'
+    mkdir gpu no_gpu
+    printf '#!/bin/sh\necho NVIDIA Windmill\n' >gpu/nvidia-smi
+    printf '#!/bin/sh\nexit 9\n' >no_gpu/nvidia-smi
+    chmod +x gpu/nvidia-smi no_gpu/nvidia-smi
+}
+
+script() { # script NAME COMMANDS
+    printf '#!/bin/sh\n%s\n' "$2" >"bench/run-$1"
+    chmod +x "bench/run-$1"
+}
+on() { # on gpu|no_gpu ARGUMENT...
+    PATH=$PWD/$1:$PATH run scripts/bench "${@:2}"
+}
+
+@test "sections name commit, machine and compiler" {
+    on gpu
+    [ "$status" -eq 0 ]
+    grep -q '^\*Commit abc123, .*NVIDIA Windmill; a compiler\*$' docs/results.md
+    [ "$(grep -c '^<!-- bench/run-' docs/results.md)" -eq 2 ]
+}
+
+@test "without a GPU its benchmarks are skipped visibly and keep their sections" {
+    on gpu
+    script mill 'echo "## Mill"; echo; echo 2 bags'
+    on no_gpu
+    [ "$status" -eq 0 ]
+    [[ $output == *"cuda-mill skipped: there is no GPU here"* ]]
+    grep -q '^2 bags$' docs/results.md
+    grep -q '^100 bags$' docs/results.md
+    on no_gpu cuda-mill
+    [ "$status" -eq 1 ]
+}
+
+@test "a section measured elsewhere is put into the page" {
+    on no_gpu mill
+    mkdir elsewhere
+    cp -r scripts bench elsewhere
+    (cd elsewhere && PATH=$tree/gpu:$PATH scripts/bench --print cuda-mill >../section.md)
+    [ ! -e elsewhere/docs ]
+    on no_gpu --insert section.md
+    [ "$status" -eq 0 ]
+    grep -q '^1 bag$' docs/results.md
+    grep -q '^100 bags$' docs/results.md
+    grep -q 'NVIDIA Windmill' docs/results.md
+}
+
+@test "what is not a section is refused" {
+    on no_gpu mill
+    cp docs/results.md before
+    echo '## nothing of ours' >file.md
+    on no_gpu --insert file.md
+    [ "$status" -eq 1 ]
+    sed 's/run-mill/run-hill/' docs/results.md >file.md
+    on no_gpu --insert file.md
+    [ "$status" -eq 1 ]
+    cmp before docs/results.md
+}
