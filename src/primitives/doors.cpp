@@ -46,4 +46,17 @@ void check_32_bits(std::string_view function, std::uint64_t count, std::string_v
                           .append(numbers));
 }
 
+void check_one_per_segment(std::string_view function, std::string_view name, std::size_t size,
+                           std::size_t segments) {
+    if (size == segments) return;
+    throw usage_error(entries_of(function, name, size)
+                          .append("there are ")
+                          .append(std::to_string(segments))
+                          .append(" segments"));
+}
+
+void check_widening(std::string_view function, bool is_sum) {
+    if (!is_sum) throw usage_error(std::string(function).append(": only sums are taken into a wider type"));
+}
+
 }  // namespace quern::primitives

@@ -20,4 +20,12 @@ void check_room(std::string_view function, std::string_view name, std::size_t si
 void check_32_bits(std::string_view function, std::uint64_t count, std::string_view counted,
                    std::string_view numbers);
 
+/// Refuses an output that has not one entry a segment: "segmented_reduce: out has 3 entries, but there are 2
+/// segments".
+void check_one_per_segment(std::string_view function, std::string_view name, std::size_t size,
+                           std::size_t segments);
+
+/// Refuses all but sums where the result is of a wider type.
+void check_widening(std::string_view function, bool is_sum);
+
 }  // namespace quern::primitives
