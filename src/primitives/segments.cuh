@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segments as kernels see them, checked on the device without waiting for it. The check notes the fault and raises
+// `broken`, a word on the device; every kernel behind it that follows an offset asks first whether it may, and does
+// nothing otherwise. So a bad offset is never followed, and what was enqueued behind it ends in bounds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/array.hpp"
+#include "primitives/segments.hpp"
+
+namespace quern::primitives {
+
+/// What kernels take. `offsets` has count + 1 entries; they may be followed unless broken().
+struct segments_view {
+    const std::uint64_t* offsets;
+    std::uint64_t count;
+    const unsigned* broken_word;
+
+#ifdef __CUDACC__
+    /// To be asked at the head of a kernel, by every thread.
+    __device__ bool broken() const { return *broken_word != 0; }
+#endif
+};
+
+/// The check of primitives/segments.hpp, enqueued: the same segment is named. Owns the word; must live until the
+/// kernels that read it are enqueued. `items`: unknown_items where the last offset says how many there are.
+class checked_segments {
+  public:
+    static constexpr std::uint64_t unknown_items = ~std::uint64_t{0};
+
+    checked_segments(cuda_place& place, device_span<const std::uint64_t> offsets, std::uint64_t items);
+    /// Also marks where segments begin: bit i of `heads` (bit i % 32 of word i / 32) is set where a segment that is
+    /// not empty has its first item, and no other. heads.size() ≥ (items + 31) / 32; every word is written.
+    checked_segments(cuda_place& place, device_span<const std::uint64_t> offsets, std::uint64_t items,
+                     device_span<std::uint32_t> heads);
+
+    segments_view view() const { return {offsets_.data(), segments_in(offsets_.size()), broken_.data()}; }
+
+  private:
+    device_span<const std::uint64_t> offsets_;
+    cuda_array<unsigned> broken_;
+};
+
+}  // namespace quern::primitives
