@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The k best on the CPU: a sample gives a threshold that a little more than k keys pass; one SIMD pass over the keys,
+// cut into a piece for each thread, collects those as composites; of these the k best are selected and sorted. A
+// piece that collects much more than k (the sample can be misled) drops all but its k best and goes on with their
+// last as its threshold, so every input costs O(n) and memory is bounded; where the sample was too strict and fewer
+// than k pass, a second pass goes without it. Where k is a large share of n, everything is sorted.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/cpu/parallel.hpp"
+#include "device/fault.hpp"
+#include "primitives/top_k/composite.hpp"
+#include "primitives/top_k/filter_cpu.hpp"
+#include "primitives/top_k/top_k.hpp"
+#include "primitives/top_k/top_k_door.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::primitives {
+namespace {
+
+using namespace top_k_detail;
+
+constexpr std::size_t block_size = 4096;      // keys between two looks at the threshold
+constexpr std::size_t least_piece = 1 << 16;  // keys that are worth a thread
+constexpr std::size_t blocks_between_stops = 256;
+constexpr std::size_t sampled_from = 4096;  // below, a threshold costs more than it spares
+constexpr std::size_t most_sampled = 1 << 15;
+
+/// Keys, what they are called, and which are best.
+template <class Key>
+struct candidates {
+    std::span<const Key> keys;
+    const std::uint32_t* ids;  ///< null: positions
+    ranking<Key> ranks;
+
+    std::uint32_t id(std::size_t position) const {
+        return ids != nullptr ? ids[position] : static_cast<std::uint32_t>(position);
+    }
+};
+
+template <class Key>
+using composite_of = typename ranking<Key>::composite;
+
+/// The first position of a NaN, of all threads.
+class first_nan {
+  public:
+    void note(std::uint64_t position) {
+        std::uint64_t before = position_.load(std::memory_order_relaxed);
+        while (position < before &&
+               !position_.compare_exchange_weak(before, position, std::memory_order_relaxed)) {
+        }
+    }
+    void check() const {
+        const std::uint64_t position = position_.load(std::memory_order_relaxed);
+        if (position != no_fault) throw_fault(fault::key_not_a_number, position);
+    }
+
+  private:
+    std::atomic<std::uint64_t> position_{no_fault};
+};
+
+/// The best seen so far, in memory for `room` of them: k, and more than a block beside.
+template <class Composite>
+struct collection {
+    Composite* first;
+    std::size_t room, k;
+    Composite limit;  ///< what is not better or equal is not among the k best
+    std::size_t size = 0;
+
+    void make_room(std::size_t wanted) {
+        if (size + wanted <= room) return;
+        std::nth_element(first, first + (k - 1), first + size);
+        size = k;
+        limit = first[k - 1];
+    }
+};
+
+/// How much room a collection of the best of `keys` keys gets.
+constexpr std::size_t room_for(std::size_t keys, std::size_t k) {
+    return std::min(keys + block_size, 2 * k + 4 * block_size);
+}
+
+/// Collects from keys [begin, end). False at the first NaN, which is noted as `first_position` further.
+template <class Key>
+bool collect(const context& run, const candidates<Key>& from, std::size_t begin, std::size_t end,
+             collection<composite_of<Key>>& best, first_nan& nan, std::uint64_t first_position = 0) {
+    using ranks = ranking<Key>;
+    std::uint32_t positions[block_size];
+    for (std::size_t at = begin, block = 0; at < end; at += block_size, ++block) {
+        if (block % blocks_between_stops == blocks_between_stops - 1) run.check_stop();
+        best.make_room(block_size);
+        // Ids that are positions rise: behind the limit's own id a key equal to it is worse.
+        const bool strict = from.ids == nullptr && at > ranks::id_of(best.limit);
+        const std::size_t found =
+            collect_positions(from.keys.data() + at, std::min(block_size, end - at), from.ranks.flip(),
+                              ranks::turned_of(best.limit), strict, positions);
+        for (std::size_t j = 0; j < found; ++j) {
+            const std::size_t position = at + positions[j];
+            const Key turned = from.ranks.turned(from.keys[position]);
+            if (turned != turned) {
+                nan.note(first_position + position);
+                return false;
+            }
+            const auto packed = ranks::pack(turned, from.id(position));
+            best.first[best.size] = packed;
+            best.size += packed <= best.limit;
+        }
+    }
+    return true;
+}
+
+/// Brings the k best to the front, sorted.
+template <class Composite>
+void sort_best(std::span<Composite> found, std::size_t k) {
+    if (found.size() > k) std::nth_element(found.data(), found.data() + (k - 1), found.data() + found.size());
+    std::sort(found.data(), found.data() + k);
+}
+
+/// A composite that at least k of the keys do not exceed, most likely; `scratch` is the caller's, for the sample.
+template <class Key>
+composite_of<Key> sampled_limit(const candidates<Key>& from, std::size_t k,
+                                std::span<composite_of<Key>> scratch) {
+    using ranks = ranking<Key>;
+    const std::size_t n = from.keys.size(), sample = std::min(scratch.size(), n / 64);
+    if (n < sampled_from || sample == 0) return ranks::worst;
+    const std::size_t rank = sample_rank(n, k, sample);
+    if (rank >= sample / 2) return ranks::worst;
+    std::uint64_t random = 0x9e3779b97f4a7c15;
+    for (std::size_t s = 0; s < sample; ++s) {  // one out of each of `sample` stretches
+        random = random * 6364136223846793005 + 1442695040888963407;
+        const stretch piece = piece_of(n, sample, s);
+        const std::size_t position = piece.begin + (random >> 32) % (piece.end - piece.begin);
+        const Key turned = from.ranks.turned(from.keys[position]);
+        scratch[s] = turned != turned ? ranks::worst : ranks::pack(turned, from.id(position));
+    }
+    std::nth_element(scratch.begin(), scratch.begin() + static_cast<std::ptrdiff_t>(rank - 1),
+                     scratch.begin() + static_cast<std::ptrdiff_t>(sample));
+    return scratch[rank - 1];
+}
+
+template <class Key>
+void write_best(const ranking<Key>& ranks, std::span<const composite_of<Key>> best, Key* best_keys,
+                std::uint32_t* best_ids) {
+    for (std::size_t j = 0; j < best.size(); ++j) {
+        best_keys[j] = ranks.key_of(best[j]);
+        best_ids[j] = ranking<Key>::id_of(best[j]);
+    }
+}
+
+template <class Key>
+class selection {
+  public:
+    using composite = composite_of<Key>;
+
+    selection(cpu_place& place, const candidates<Key>& from, std::size_t k)
+        : place_(place), from_(from), k_(k), pieces_(pieces_for(place, from.keys.size(), least_piece, 1)) {}
+
+    void write(std::span<Key> best_keys, std::span<std::uint32_t> best_ids) {
+        auto sample = make_array<composite>(place_, most_sampled, "the sample of a selection");
+        const composite limit = sampled_limit(from_, k_, sample.span());
+        auto best = best_of_pieces(limit);
+        if (best.size() < k_) best = best_of_pieces(ranking<Key>::worst);
+        sort_best(best, k_);
+        write_best<Key>(from_.ranks, best.first(k_), best_keys.data(), best_ids.data());
+    }
+
+  private:
+    /// What the pieces collected: all that do not exceed `limit`, or at least the k best of them.
+    std::span<composite> best_of_pieces(composite limit) {
+        const std::size_t n = from_.keys.size(), room = room_for(n / pieces_ + 1, k_);
+        collected_ = cpu_array<composite>();
+        collected_ = make_array<composite>(place_, pieces_ * room, "the candidates of a selection");
+        std::vector<std::size_t> sizes(pieces_);
+        first_nan nan;
+        for_each_piece(place_, pieces_, [&](std::size_t p) {
+            collection<composite> best{collected_.data() + p * room, room, k_, limit};
+            const stretch piece = piece_of(n, pieces_, p);
+            collect(place_.run(), from_, piece.begin, piece.end, best, nan);
+            sizes[p] = best.size;
+        });
+        nan.check();
+        std::size_t all = sizes[0];
+        for (std::size_t p = 1; p < pieces_; ++p) {
+            std::copy_n(collected_.data() + p * room, sizes[p], collected_.data() + all);
+            all += sizes[p];
+        }
+        return collected_.span().first(all);
+    }
+
+    cpu_place& place_;
+    const candidates<Key>& from_;
+    std::size_t k_, pieces_;
+    cpu_array<composite> collected_;
+};
+
+template <class Key>
+void top_k_with_ids(cpu_place& place, std::span<const Key> keys, const std::uint32_t* ids,
+                    std::span<Key> best_keys, std::span<std::uint32_t> best_ids, best which) {
+    const candidates<Key> from{keys, ids, ranking<Key>(which)};
+    if (!best_keys.empty()) selection<Key>(place, from, best_keys.size()).write(best_keys, best_ids);
+}
+
+/// The best of row after row, by one thread, in memory that is used again.
+template <class Key>
+class row_selection {
+  public:
+    using composite = composite_of<Key>;
+
+    row_selection(cpu_place& place, std::size_t columns, std::size_t k)
+        : place_(place),
+          k_(k),
+          room_(room_for(columns, k)),
+          collected_(place, room_, "the candidates of a row"),
+          sample_(place, std::min<std::size_t>(columns / 64, most_sampled), "the sample of a row") {}
+
+    void write(const candidates<Key>& row, std::uint64_t first_position, Key* best_keys,
+               std::uint32_t* best_ids, first_nan& nan) {
+        const std::size_t columns = row.keys.size();
+        const composite limit = sampled_limit(row, k_, sample_.span());
+        collection<composite> best{collected_.data(), room_, k_, limit};
+        if (!collect(place_.run(), row, 0, columns, best, nan, first_position)) return;
+        if (best.size < k_) {
+            best = {collected_.data(), room_, k_, ranking<Key>::worst};
+            collect(place_.run(), row, 0, columns, best, nan, first_position);
+        }
+        sort_best<composite>({best.first, best.size}, k_);
+        write_best<Key>(row.ranks, {best.first, k_}, best_keys, best_ids);
+    }
+
+  private:
+    cpu_place& place_;
+    std::size_t k_, room_;
+    cpu_array<composite> collected_, sample_;
+};
+
+}  // namespace
+
+template <sortable_key Key>
+void top_k(cpu_place& place, std::span<const Key> keys, std::span<Key> best_keys,
+           std::span<std::uint32_t> best_ids, best which) {
+    check_top_k(keys.size(), -1, best_keys.size(), best_ids.size());
+    top_k_with_ids(place, keys, nullptr, best_keys, best_ids, which);
+}
+
+template <sortable_key Key>
+void top_k(cpu_place& place, std::span<const Key> keys, std::span<const std::uint32_t> ids,
+           std::span<Key> best_keys, std::span<std::uint32_t> best_ids, best which) {
+    check_top_k(keys.size(), static_cast<std::int64_t>(ids.size()), best_keys.size(), best_ids.size());
+    top_k_with_ids(place, keys, ids.data(), best_keys, best_ids, which);
+}
+
+template <sortable_key Key>
+void batched_top_k(cpu_place& place, std::span<const Key> keys, std::uint64_t columns, std::uint64_t k,
+                   std::span<Key> best_keys, std::span<std::uint32_t> best_ids, best which) {
+    const std::uint64_t rows =
+        check_batched_top_k(keys.size(), columns, k, best_keys.size(), best_ids.size());
+    if (rows == 0 || k == 0) return;
+    if (rows < place.threads() && columns >= 2 * least_piece) {  // a row keeps all threads busy
+        for (std::uint64_t r = 0; r < rows; ++r) {
+            try {
+                top_k(place, keys.subspan(r * columns, columns), best_keys.subspan(r * k, k),
+                      best_ids.subspan(r * k, k), which);
+            } catch (const invalid_value& e) {
+                throw_fault(fault::key_not_a_number, r * columns + e.position());
+            }
+        }
+        return;
+    }
+    first_nan nan;
+    const std::size_t pieces = std::min(rows, pieces_for(place, rows * columns, least_piece, 8));
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        row_selection<Key> selected(place, columns, k);
+        const stretch piece = piece_of(rows, pieces, p);
+        for (std::uint64_t r = piece.begin; r < piece.end; ++r) {
+            const candidates<Key> row{keys.subspan(r * columns, columns), nullptr, ranking<Key>(which)};
+            selected.write(row, r * columns, best_keys.data() + r * k, best_ids.data() + r * k, nan);
+        }
+    });
+    nan.check();
+}
+
+#define QUERN_TOP_K_OF(KEY)                                                                                \
+    template void top_k(cpu_place&, std::span<const KEY>, std::span<KEY>, std::span<std::uint32_t>, best); \
+    template void top_k(cpu_place&, std::span<const KEY>, std::span<const std::uint32_t>, std::span<KEY>,  \
+                        std::span<std::uint32_t>, best);                                                   \
+    template void batched_top_k(cpu_place&, std::span<const KEY>, std::uint64_t, std::uint64_t,            \
+                                std::span<KEY>, std::span<std::uint32_t>, best);
+QUERN_TOP_K_OF(float)
+QUERN_TOP_K_OF(double)
+QUERN_TOP_K_OF(std::uint32_t)
+QUERN_TOP_K_OF(std::int32_t)
+QUERN_TOP_K_OF(std::uint64_t)
+QUERN_TOP_K_OF(std::int64_t)
+#undef QUERN_TOP_K_OF
+
+}  // namespace quern::primitives

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitives/top_k/top_k_door.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "primitives/doors.hpp"
+#include "primitives/top_k/composite.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::primitives::top_k_detail {
+namespace {
+
+std::string counted(std::uint64_t count, const char* what) {
+    return std::to_string(count).append(what);
+}
+
+}  // namespace
+
+void check_top_k(std::size_t keys, std::int64_t ids, std::size_t best_keys, std::size_t best_ids) {
+    if (ids >= 0) check_same_size("top_k", "ids", static_cast<std::size_t>(ids), "keys", keys);
+    check_same_size("top_k", "best_ids", best_ids, "best_keys", best_keys);
+    check_room("top_k", "keys", keys, best_keys);
+    check_32_bits("top_k", keys, "keys", "ids");
+}
+
+std::uint64_t check_batched_top_k(std::size_t keys, std::uint64_t columns, std::uint64_t k,
+                                  std::size_t best_keys, std::size_t best_ids) {
+    if (columns == 0 ? keys != 0 : keys % columns != 0)
+        throw usage_error(counted(keys, " keys").insert(0, "batched_top_k: ") + " are no rows of " +
+                          counted(columns, " columns"));
+    if (k > columns)
+        throw usage_error("batched_top_k: the best " + std::to_string(k) + " of " +
+                          counted(columns, " columns are asked for"));
+    check_32_bits("batched_top_k", columns, "columns", "ids");
+    const std::uint64_t rows = columns == 0 ? 0 : keys / columns;
+    if (best_keys != rows * k)
+        throw usage_error(counted(best_keys, " entries").insert(0, "batched_top_k: best_keys has ") +
+                          ", but " + counted(rows, " rows of ") + counted(k, " are asked for"));
+    check_same_size("batched_top_k", "best_ids", best_ids, "best_keys", best_keys);
+    return rows;
+}
+
+std::uint64_t sample_rank(std::uint64_t n, std::uint64_t k, std::uint64_t sample) {
+    const double expected = static_cast<double>(k) * static_cast<double>(sample) / static_cast<double>(n);
+    if (expected > 64) return static_cast<std::uint64_t>(expected + 5 * std::sqrt(expected)) + 1;
+    constexpr double missed = 1e-6;  // a second pass over the keys, that rarely, costs nothing
+    double term = std::exp(-expected), below = term;
+    std::uint64_t rank = 1;
+    for (; 1 - below > missed; ++rank) {
+        term *= expected / static_cast<double>(rank);
+        below += term;
+    }
+    return rank;
+}
+
+}  // namespace quern::primitives::top_k_detail
