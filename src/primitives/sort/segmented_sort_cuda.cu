@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting segments on a GPU, each by the way that suits its length, all lengths at once:
+//
+//   up to 128 items     counting, many segments a block                (stretch_sort.cu)
+//   up to 4096          radix sort in a block, of three sizes           (stretch_sort.cu)
+//   up to giant_length  pieces of 4096 in blocks, then rounds of merging (merge/merge_tiles.cu), in which every segment
+//                       of this kind takes part until it is one run
+//   beyond              the radix sort of whole arrays, one after another (sort_cuda.cuh)
+//
+// A kernel looks at every segment once, refuses what is wrong, and lists the others by kind; the order of a list is
+// left to chance and shows in no result. The host then learns how much of each kind there is: the one
+// synchronisation, which also throws for bad offsets before anything follows them. Very short segments stand in no list: a
+// byte at their first item holds their length, so that millions of empty segments cost nothing later.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <vector>
+
+#include "device/cuda/check.cuh"
+#include "primitives/doors.hpp"
+#include "primitives/merge/merge_tiles.cuh"
+#include "primitives/segments.hpp"
+#include "primitives/sort/radix_sort.hpp"
+#include "primitives/sort/stretch_sort.cuh"
+
+namespace quern::primitives {
+namespace {
+
+using cuda::block_kinds;
+using cuda::block_length;
+using cuda::counted_length;
+using cuda::longest_stretch;
+using cuda::merge_tile;
+using cuda::no_value;
+using cuda::raw_key;
+using cuda::stretch;
+using quern::cuda::blocks_for;
+using quern::cuda::launch_shape;
+
+/// From here on a radix sort of its own is quicker than rounds of merging.
+template <class Key>
+constexpr std::uint64_t giant_length = sizeof(Key) == 4 ? std::uint64_t{1} << 22 : std::uint64_t{1} << 24;
+
+struct long_segment {
+    std::uint64_t begin, length;
+    std::uint64_t first_piece, first_tile;  ///< its pieces and tiles among those of all long segments
+};
+struct giant_segment {
+    std::uint64_t begin, length;
+};
+/// How many there are of each kind: counted by the kernel, read by the host.
+struct kinds {
+    std::uint64_t counted, blocks[block_kinds], longs, giants;
+    std::uint64_t pieces, tiles;  ///< of the long ones
+    std::uint64_t longest_long;
+};
+
+__host__ __device__ constexpr std::uint64_t parts(std::uint64_t length, std::uint64_t part) {
+    return (length + part - 1) / part;
+}
+
+/// Where segments are listed; each list has room for as many as fit side by side into the items.
+struct segment_lists {
+    std::uint8_t* lengths;
+    stretch* blocks[block_kinds];
+    long_segment* longs;
+    giant_segment* giants;
+    kinds* counts;
+    std::uint64_t room[block_kinds], long_room, giant_room;
+};
+
+/// The next entry of a list, or `room` where it is full, as it can be only with offsets that are refused.
+__device__ inline std::uint64_t next_entry(std::uint64_t* count, std::uint64_t amount = 1) {
+    return atomicAdd(reinterpret_cast<unsigned long long*>(count), static_cast<unsigned long long>(amount));
+}
+
+/// A thread looks at a segment. One atomic operation for each listed one, and those have more than 128 items.
+__global__ void list_segments_kernel(const std::uint64_t* offsets, std::uint64_t segments,
+                                     std::uint64_t items, std::uint64_t giant, unsigned tile_size,
+                                     segment_lists lists, std::uint64_t* fault_word) {
+    const std::uint64_t s = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (s >= segments) return;
+    const std::uint64_t begin = offsets[s], end = offsets[s + 1];
+    const bool wrong =
+        end < begin || end > items || (s == 0 && begin != 0) || (s + 1 == segments && end != items);
+    if (wrong) quern::cuda::note_fault(fault_word, fault::offsets_not_rising, s);
+    if (wrong || begin > items) return;
+    const std::uint64_t length = end - begin;
+    if (length < 2) return;
+    if (length <= counted_length) {
+        lists.lengths[begin] = static_cast<std::uint8_t>(length);
+        lists.counts->counted = 1;  // any number of threads, one value
+        return;
+    }
+    for (unsigned kind = 0; kind < block_kinds; ++kind) {
+        if (length > block_length(kind)) continue;
+        const std::uint64_t at = next_entry(&lists.counts->blocks[kind]);
+        if (at < lists.room[kind]) lists.blocks[kind][at] = {begin, static_cast<std::uint32_t>(length), 0};
+        return;
+    }
+    if (length < giant) {
+        const std::uint64_t at = next_entry(&lists.counts->longs);
+        if (at >= lists.long_room) return;
+        const std::uint64_t first_piece = next_entry(&lists.counts->pieces, parts(length, longest_stretch));
+        const std::uint64_t first_tile = next_entry(&lists.counts->tiles, parts(length, tile_size));
+        lists.longs[at] = {begin, length, first_piece, first_tile};
+        atomicMax(reinterpret_cast<unsigned long long*>(&lists.counts->longest_long),
+                  static_cast<unsigned long long>(length));
+    } else {
+        const std::uint64_t at = next_entry(&lists.counts->giants);
+        if (at < lists.giant_room) lists.giants[at] = {begin, length};
+    }
+}
+
+/// Rounds until a segment's pieces are one run.
+__host__ __device__ inline unsigned rounds_of(std::uint64_t length) {
+    unsigned rounds = 0;
+    while ((std::uint64_t{longest_stretch} << rounds) < length) ++rounds;
+    return rounds;
+}
+
+/// A block writes the pieces of a long segment, and at each of its tiles whose it is. With an odd number of rounds
+/// the pieces are sorted into the spare arrays, so that the last round ends in place.
+__global__ void cut_long_kernel(const long_segment* longs, unsigned tile_size, stretch* pieces,
+                                std::uint32_t* tile_owners) {
+    const long_segment mine = longs[blockIdx.x];
+    const std::uint32_t to_spare = rounds_of(mine.length) % 2;
+    for (std::uint64_t p = threadIdx.x; p < parts(mine.length, longest_stretch); p += blockDim.x) {
+        const std::uint64_t from = p * longest_stretch;
+        const std::uint64_t length = min(mine.length - from, std::uint64_t{longest_stretch});
+        pieces[mine.first_piece + p] = {mine.begin + from, static_cast<std::uint32_t>(length), to_spare};
+    }
+    for (std::uint64_t t = threadIdx.x; t < parts(mine.length, tile_size); t += blockDim.x)
+        tile_owners[mine.first_tile + t] = blockIdx.x;
+}
+
+/// A thread cuts a tile of this round: two searches along the merge path of its pair of runs. Segments that are one
+/// run already give empty tiles.
+template <class Raw>
+__global__ void cut_round_kernel(const long_segment* longs, const std::uint32_t* tile_owners,
+                                 std::uint64_t tiles, unsigned round, const Raw* keys, const Raw* spare_keys,
+                                 key_bits_t<Raw> mask, merge_tile* out) {
+    const std::uint64_t t = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (t >= tiles) return;
+    constexpr unsigned size = cuda::merge_tile_size<Raw>;
+    const long_segment mine = longs[tile_owners[t]];
+    const unsigned rounds = rounds_of(mine.length);
+    if (round >= rounds) {
+        out[t] = {0, 0, 0, 0, 0, 0};
+        return;
+    }
+    const std::uint32_t source = (rounds - round) % 2;
+    const std::uint64_t run = std::uint64_t{longest_stretch} << round;
+    const std::uint64_t place = (t - mine.first_tile) * size;
+    const std::uint64_t first = place / (2 * run) * (2 * run);
+    const std::uint64_t a_count = min(run, mine.length - first);
+    const std::uint64_t b_count = min(run, mine.length - first - a_count);
+    out[t] = cuda::cut_tile(source == 0 ? keys : spare_keys, mine.begin + first, a_count, b_count,
+                            place - first, size, source, mask);
+}
+
+/// The memory behind segment_lists.
+class listed_segments {
+  public:
+    listed_segments(cuda_place& place, std::uint64_t items, std::uint64_t giant)
+        : lengths_(place, items, "lengths of short segments"),
+          longs_(place, items / (longest_stretch + 1)),
+          giants_(place, items / giant),
+          counts_(place, 1) {
+        std::uint64_t shorter = counted_length;
+        for (unsigned kind = 0; kind < block_kinds; ++kind) {
+            blocks_[kind] = cuda_array<stretch>(place, items / (shorter + 1), "a list of segments");
+            shorter = block_length(kind);
+        }
+        place.fill_bytes(lengths_.data(), 0, items);
+        place.fill_bytes(counts_.data(), 0, sizeof(kinds));
+    }
+    segment_lists there() const {
+        segment_lists lists{};
+        lists.lengths = lengths_.data();
+        for (unsigned kind = 0; kind < block_kinds; ++kind) {
+            lists.blocks[kind] = blocks_[kind].data();
+            lists.room[kind] = blocks_[kind].size();
+        }
+        lists.longs = longs_.data();
+        lists.long_room = longs_.size();
+        lists.giants = giants_.data();
+        lists.giant_room = giants_.size();
+        lists.counts = counts_.data();
+        return lists;
+    }
+    /// Synchronises, and throws for what is wrong with the offsets.
+    kinds count(cuda_place& place) const {
+        kinds found;
+        copy_out<kinds>(place, counts_.span(), std::span(&found, 1));
+        return found;
+    }
+    std::vector<giant_segment> giants(cuda_place& place, std::uint64_t count) const {
+        return count == 0 ? std::vector<giant_segment>() : to_host(place, giants_.span().first(count));
+    }
+
+  private:
+    cuda_array<std::uint8_t> lengths_;
+    std::array<cuda_array<stretch>, block_kinds> blocks_;
+    cuda_array<long_segment> longs_;
+    cuda_array<giant_segment> giants_;
+    cuda_array<kinds> counts_;
+};
+
+template <class Raw, class Value>
+void sort_long(cuda_place& place, const long_segment* longs, const kinds& found,
+               cuda::sorted_arrays<Raw, Value> arrays) {
+    constexpr unsigned size = cuda::merge_tile_size<Raw>;
+    const cuda_array<stretch> pieces(place, found.pieces, "pieces of long segments");
+    const cuda_array<std::uint32_t> owners(place, found.tiles, "tiles of long segments");
+    const cuda_array<merge_tile> tiles(place, found.tiles, "tiles of long segments");
+    constexpr unsigned threads = 128;
+    QUERN_LAUNCH(place, (launch_shape{static_cast<unsigned>(found.longs), threads}), cut_long_kernel, longs,
+                 size, pieces.data(), owners.data());
+    cuda::sort_stretches(place, block_kinds - 1, pieces.data(), found.pieces, arrays);
+    const cuda::merge_buffers<Raw, Value> buffers{
+        {{arrays.keys, arrays.values, arrays.keys, arrays.values},
+         {arrays.spare_keys, arrays.spare_values, arrays.spare_keys, arrays.spare_values}},
+        arrays.mask};
+    for (unsigned round = 0; round < rounds_of(found.longest_long); ++round) {
+        QUERN_LAUNCH(place, (launch_shape{blocks_for(found.tiles, threads), threads}), cut_round_kernel<Raw>,
+                     longs, owners.data(), found.tiles, round, arrays.keys, arrays.spare_keys, arrays.mask,
+                     tiles.data());
+        cuda::merge_tiles(place, tiles.data(), found.tiles, buffers);
+    }
+}
+
+template <class Key, class Value>
+void sort_segments(cuda_place& place, device_span<Key> keys, Value* values,
+                   device_span<const std::uint64_t> offsets, sort_options options) {
+    constexpr bool paired = !std::is_same_v<Value, no_value>;
+    using raw = raw_key<Key>;
+    const std::uint64_t items = keys.size();
+    const std::uint64_t segments = segments_in(offsets.size());
+    if (segments == 0) {
+        // No segments: then no items, and an only offset must be 0.
+        std::uint64_t only = 0;
+        if (!offsets.empty()) copy_out<std::uint64_t>(place, offsets, std::span(&only, 1));
+        if (items != 0 || only != 0) throw_fault(fault::offsets_not_rising, 0);
+        return;
+    }
+    const listed_segments lists(place, items, giant_length<Key>);
+    constexpr unsigned threads = 256;
+    QUERN_LAUNCH(place, (launch_shape{blocks_for(segments, threads), threads}), list_segments_kernel,
+                 offsets.data(), segments, items, giant_length<Key>, cuda::merge_tile_size<raw>,
+                 lists.there(), place.fault_word());
+    const kinds found = lists.count(place);
+    cuda::refuse_nan<Key>(place, keys);
+    const unsigned bits = cuda::bits_to_sort<Key>(options);
+    if (bits == 0) return;
+
+    const std::uint64_t spared = found.longs + found.giants == 0 ? 0 : items;
+    const cuda_array<Key> spare_keys(place, spared, "a copy of sorted keys");
+    const cuda_array<Value> spare_values(place, paired ? spared : 0, "a copy of sorted values");
+    const cuda::sorted_arrays<raw, Value> arrays{reinterpret_cast<raw*>(keys.data()),
+                                                 reinterpret_cast<raw*>(spare_keys.data()),
+                                                 values,
+                                                 spare_values.data(),
+                                                 cuda::mask_for<Key>(options.direction),
+                                                 bits};
+    if (found.counted != 0) cuda::sort_counted(place, lists.there().lengths, items, arrays);
+    for (unsigned kind = 0; kind < block_kinds; ++kind)
+        cuda::sort_stretches(place, kind, lists.there().blocks[kind], found.blocks[kind], arrays);
+    if (found.longs != 0) sort_long(place, lists.there().longs, found, arrays);
+    for (const giant_segment& giant : lists.giants(place, found.giants)) {
+        Value* own = paired ? values + giant.begin : nullptr;
+        Value* spare = paired ? spare_values.data() + giant.begin : nullptr;
+        cuda::radix_sort(place, keys.data() + giant.begin, spare_keys.data() + giant.begin, own, spare,
+                         giant.length, options);
+    }
+}
+
+}  // namespace
+
+template <sortable_key Key>
+void segmented_sort_keys(cuda_place& place, device_span<Key> keys, device_span<const std::uint64_t> offsets,
+                         sort_options options) {
+    sort_segments(place, keys, static_cast<no_value*>(nullptr), offsets, options);
+}
+
+template <sortable_key Key, payload Value>
+void segmented_sort_pairs(cuda_place& place, device_span<Key> keys, device_span<Value> values,
+                          device_span<const std::uint64_t> offsets, sort_options options) {
+    check_same_size("segmented_sort_pairs", "values", values.size(), "keys", keys.size());
+    sort_segments(place, keys, values.data(), offsets, options);
+}
+
+#define QUERN_SEGMENTED_SORT_OF(KEY)                                                                   \
+    template void segmented_sort_keys(cuda_place&, device_span<KEY>, device_span<const std::uint64_t>, \
+                                      sort_options);                                                   \
+    template void segmented_sort_pairs(cuda_place&, device_span<KEY>, device_span<std::uint32_t>,      \
+                                       device_span<const std::uint64_t>, sort_options);                \
+    template void segmented_sort_pairs(cuda_place&, device_span<KEY>, device_span<std::uint64_t>,      \
+                                       device_span<const std::uint64_t>, sort_options);
+QUERN_SEGMENTED_SORT_OF(std::uint32_t)
+QUERN_SEGMENTED_SORT_OF(std::int32_t)
+QUERN_SEGMENTED_SORT_OF(float)
+QUERN_SEGMENTED_SORT_OF(std::uint64_t)
+QUERN_SEGMENTED_SORT_OF(std::int64_t)
+QUERN_SEGMENTED_SORT_OF(double)
+
+}  // namespace quern::primitives
