@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merging on the CPU: the output is cut into stretches at exact ranks (rank_split.hpp), which threads take as they
+// are free; a stretch is two lanes (merge_lane.hpp) whose steps a thread does in turn. Every cut is where the one
+// stable merge has it, so that no result depends on their number.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "primitives/doors.hpp"
+#include "primitives/merge/merge.hpp"
+#include "primitives/merge/merge_lane.hpp"
+#include "primitives/merge/merge_pieces.hpp"
+#include "primitives/segments.hpp"
+
+namespace quern::primitives {
+namespace {
+
+constexpr std::size_t stretch_at_most = std::size_t{1}
+                                        << 20;  // pairs; milliseconds between looks at the stop flag
+constexpr std::size_t stretch_at_least = std::size_t{1}
+                                         << 14;  // handing work to a thread costs as much as few pairs
+constexpr std::size_t pairs_per_piece = 128;     // a stretch pays for its cuts through every piece
+
+template <class Key, class Value>
+std::size_t runs_with_pairs(const piece_parts<Key, Value>& parts) {
+    std::size_t runs = 0;
+    for (std::size_t p = 0, last = parts.pieces.size(); p < parts.pieces.size(); ++p) {
+        if (parts.begins[p] == parts.ends[p]) continue;
+        if (last == parts.pieces.size() || parts.pieces[p].run != parts.pieces[last].run) ++runs;
+        last = p;
+    }
+    return runs;
+}
+
+/// One run alone needs no comparison.
+template <class Key, class Value>
+void copy_parts(const piece_parts<Key, Value>& parts, Key* out_keys, Value* out_values) {
+    for (std::size_t p = 0; p < parts.pieces.size(); ++p) {
+        const sorted_piece<Key, Value>& piece = parts.pieces[p];
+        const std::size_t begin = parts.begins[p], count = parts.ends[p] - begin;
+        out_keys = std::copy_n(piece.keys + begin, count, out_keys);
+        if constexpr (!std::is_same_v<Value, no_value>)
+            out_values = std::copy_n(piece.values + begin, count, out_values);
+    }
+}
+
+/// Two lanes in turn. By value, so that their state can live in registers.
+template <unsigned Depth, class Lane>
+void run_lanes(Lane first, Lane second, std::size_t first_pairs, std::size_t second_pairs) {
+    const std::size_t both = std::min(first_pairs, second_pairs);
+    for (std::size_t i = 0; i < both; ++i) {
+        first.template step<Depth>();
+        second.template step<Depth>();
+    }
+    for (std::size_t i = both; i < first_pairs; ++i) first.template step<Depth>();
+    for (std::size_t i = both; i < second_pairs; ++i) second.template step<Depth>();
+}
+
+/// Calls run_lanes for the depth; above the last, for any.
+template <class Lane, unsigned... Depths>
+void run_lanes_of_depth(unsigned depth, std::integer_sequence<unsigned, Depths...>, const Lane& first,
+                        const Lane& second, std::size_t first_pairs, std::size_t second_pairs) {
+    const bool known =
+        ((depth == Depths && (run_lanes<Depths>(first, second, first_pairs, second_pairs), true)) || ...);
+    if (!known) run_lanes<Lane::tree::any_depth>(first, second, first_pairs, second_pairs);
+}
+
+/// What a thread needs beside the pairs for one stretch.
+template <class Key, class Value>
+struct stretch_memory {
+    using lane = merge_lane<Key, Value>;
+    std::size_t pieces;
+    cpu_array<std::uint64_t> numbers;
+    cpu_array<run_cursor<Key, Value>> cursors;
+    cpu_array<typename lane::entry> nodes;
+
+    stretch_memory(cpu_place& place, std::size_t count)
+        : pieces(count),
+          numbers(place, 5 * count, "cuts of a merge"),
+          cursors(place, 2 * count, "runs of a merge"),
+          nodes(place, 2 * lane::tree::entries_for(count), "trees of a merge") {}
+    std::span<std::uint64_t> cut(std::size_t which) { return numbers.span().subspan(which * pieces, pieces); }
+    std::span<std::uint64_t> room() { return numbers.span().last(2 * pieces); }
+};
+
+template <class Key, class Value>
+void merge_stretch(stretch_memory<Key, Value>& memory, std::span<const sorted_piece<Key, Value>> pieces,
+                   stretch ranks, Key* out_keys, Value* out_values, order direction) {
+    using lane = merge_lane<Key, Value>;
+    const std::size_t middle = ranks.begin + (ranks.end - ranks.begin) / 2;
+    split_by_rank(pieces, ranks.begin, direction, memory.cut(0), memory.room());
+    split_by_rank(pieces, ranks.end, direction, memory.cut(2), memory.room());
+    const piece_parts<Key, Value> whole{pieces, memory.cut(0), memory.cut(2)};
+    const std::size_t runs = runs_with_pairs(whole);
+    if (runs == 1) return copy_parts(whole, out_keys, out_values);
+    split_by_rank(pieces, middle, direction, memory.cut(1), memory.room());
+    const std::size_t entries = lane::tree::entries_for(runs), before = middle - ranks.begin;
+    const auto nodes = memory.nodes.span();
+    const auto cursors = memory.cursors.span();
+    const lane first(piece_parts<Key, Value>{pieces, memory.cut(0), memory.cut(1)}, direction,
+                     cursors.first(runs), nodes.first(entries), out_keys, out_values);
+    const lane second(piece_parts<Key, Value>{pieces, memory.cut(1), memory.cut(2)}, direction,
+                      cursors.last(runs), nodes.subspan(entries, entries), out_keys + before,
+                      out_values == nullptr ? nullptr : out_values + before);
+    run_lanes_of_depth(static_cast<unsigned>(std::countr_zero(entries)) - 1,
+                       std::integer_sequence<unsigned, 1, 2, 3, 4, 5, 6>(), first, second, before,
+                       ranks.end - middle);
+}
+
+template <class Key, class Value>
+std::vector<sorted_piece<Key, Value>> runs_at(const Key* keys, const Value* values,
+                                              std::span<const std::uint64_t> offsets) {
+    std::vector<sorted_piece<Key, Value>> pieces;
+    for (std::size_t r = 0; r < segments_in(offsets.size()); ++r) {
+        const std::uint64_t begin = offsets[r], end = offsets[r + 1];
+        if (begin == end) continue;
+        pieces.push_back({keys + begin, values == nullptr ? nullptr : values + begin, end - begin,
+                          static_cast<std::uint32_t>(pieces.size())});
+    }
+    return pieces;
+}
+
+}  // namespace
+
+template <sortable_key Key, class Value>
+void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pieces, std::span<Key> out_keys,
+                  Value* out_values, order direction) {
+    const std::size_t pairs = out_keys.size();
+    const std::size_t least = std::max(stretch_at_least, pairs_per_piece * pieces.size());
+    const std::size_t stretches =
+        std::max(pieces_for(place, pairs, least), pairs / std::max(stretch_at_most, least));
+    for_each_piece(place, stretches, [&](std::size_t s) {
+        place.run().check_stop();
+        stretch_memory<Key, Value> memory(place, pieces.size());
+        const stretch ranks = piece_of(pairs, stretches, s);
+        merge_stretch(memory, pieces, ranks, out_keys.data() + ranks.begin,
+                      out_values == nullptr ? nullptr : out_values + ranks.begin, direction);
+    });
+}
+
+template <sortable_key Key, payload Value>
+void merge_pairs(cpu_place& place, std::span<const Key> keys, std::span<const Value> values,
+                 std::span<const std::uint64_t> offsets, std::span<Key> out_keys, std::span<Value> out_values,
+                 order direction) {
+    check_same_size("merge_pairs", "values", values.size(), "keys", keys.size());
+    check_same_size("merge_pairs", "out_keys", out_keys.size(), "keys", keys.size());
+    check_same_size("merge_pairs", "out_values", out_values.size(), "keys", keys.size());
+    check_offsets(place, offsets, keys.size());
+    const auto pieces = runs_at(keys.data(), values.data(), offsets);
+    merge_pieces<Key, Value>(place, pieces, out_keys, out_values.data(), direction);
+}
+
+template <sortable_key Key>
+void merge_keys(cpu_place& place, std::span<const Key> keys, std::span<const std::uint64_t> offsets,
+                std::span<Key> out_keys, order direction) {
+    check_same_size("merge_keys", "out_keys", out_keys.size(), "keys", keys.size());
+    check_offsets(place, offsets, keys.size());
+    const auto pieces = runs_at<Key, no_value>(keys.data(), nullptr, offsets);
+    merge_pieces<Key, no_value>(place, pieces, out_keys, nullptr, direction);
+}
+
+#define QUERN_MERGE_PAIRS(Key, Value)                                                                 \
+    template void merge_pieces(cpu_place&, std::span<const sorted_piece<Key, Value>>, std::span<Key>, \
+                               Value*, order);                                                        \
+    template void merge_pairs(cpu_place&, std::span<const Key>, std::span<const Value>,               \
+                              std::span<const std::uint64_t>, std::span<Key>, std::span<Value>, order);
+#define QUERN_MERGE(Key)                                                                       \
+    QUERN_MERGE_PAIRS(Key, std::uint32_t)                                                      \
+    QUERN_MERGE_PAIRS(Key, std::uint64_t)                                                      \
+    template void merge_keys(cpu_place&, std::span<const Key>, std::span<const std::uint64_t>, \
+                             std::span<Key>, order);
+QUERN_MERGE(std::uint32_t)
+QUERN_MERGE(std::int32_t)
+QUERN_MERGE(std::uint64_t)
+QUERN_MERGE(std::int64_t)
+QUERN_MERGE(float)
+QUERN_MERGE(double)
+
+}  // namespace quern::primitives
