@@ -102,6 +102,9 @@ TYPED_TEST_SUITE(scan_test, tested_places, tested_place_names);
 
 TYPED_TEST(scan_test, matches_reference) {
     for (const std::size_t n : test_sizes()) this->expect_all_references(n);
+    // Around where a CPU place begins to share the work.
+    for (const std::size_t n : {114'689u, 131'073u, 229'376u, 229'377u, 262'144u})
+        this->expect_all_references(n);
 }
 
 TYPED_TEST(scan_test, segmented_matches_reference) {

@@ -1,94 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
+// One thread scans piece by piece; several take pieces in turn (primitives/in_turn.hpp). Either way every value is
+// read from memory once and every result written once.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 
 #include "primitives/doors.hpp"
+#include "primitives/in_turn.hpp"
 #include "primitives/scan/scan.hpp"
+#include "primitives/scan/scan_kernels.hpp"
 #include "primitives/segments.hpp"
 
 namespace quern::primitives {
 namespace {
 
-template <class T, scan_operation Operation>
-struct operation {
-    static constexpr T identity = Operation == scan_operation::sum       ? T(0)
-                                  : Operation == scan_operation::maximum ? std::numeric_limits<T>::lowest()
-                                                                         : std::numeric_limits<T>::max();
-    static T combine(T a, T b) {
-        using wrapping = std::make_unsigned_t<T>;
-        if constexpr (Operation == scan_operation::sum)
-            return static_cast<T>(static_cast<wrapping>(a) + static_cast<wrapping>(b));
-        if constexpr (Operation == scan_operation::maximum) return std::max(a, b);
-        return std::min(a, b);
-    }
-};
+using scan_detail::fold_values;
+using scan_detail::scan_values;
+using scan_detail::stretch_scan;
+using scan_detail::value_types;
 
-/// work(operation<T, …>()) for the operation that is asked for.
-template <class T, class Work>
-void with_operation(scan_operation asked, const Work& work) {
-    if (asked == scan_operation::sum) return work(operation<T, scan_operation::sum>());
-    if (asked == scan_operation::maximum) return work(operation<T, scan_operation::maximum>());
-    return work(operation<T, scan_operation::minimum>());
+template <class In, class Out>
+stretch_scan as_kernel(scan_operation operation, bool inclusive) {
+    stretch_scan how;
+    how.types = sizeof(In) == 1            ? value_types::bytes_to_64
+                : sizeof(Out) == 4         ? value_types::words32
+                : sizeof(In) < sizeof(Out) ? value_types::words32_to_64
+                                           : value_types::words64;
+    how.inclusive = inclusive;
+    how.maximum = operation != scan_operation::sum;
+    if (std::is_signed_v<Out>) how.flip = std::uint64_t{1} << (8 * sizeof(Out) - 1);
+    if (operation == scan_operation::minimum) how.flip = ~how.flip;
+    if (!how.maximum) how.flip = 0;
+    return how;
 }
 
-template <bool Inclusive, class Operation, class In, class Out>
-Out scan_stretch(const In* in, Out* out, std::size_t size, Out before) {
-    for (std::size_t i = 0; i < size; ++i) {
-        const Out with = Operation::combine(before, static_cast<Out>(in[i]));
-        out[i] = Inclusive ? with : before;
-        before = with;
-    }
-    return before;
+/// As the kernels see numbers: wrapping sums, or maxima of what is flipped.
+std::uint64_t together(const stretch_scan& how, std::uint64_t a, std::uint64_t b) {
+    return how.maximum ? std::max(a, b) : a + b;
 }
 
-template <bool Inclusive, class T>
-void segmented_scan(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets,
-                    std::span<T> out, scan_operation asked) {
+/// Everything scanned; returns the total as the kernels see it.
+template <class In, class Out>
+std::uint64_t scan_all(cpu_place& place, std::span<const In> in, Out* out, stretch_scan how) {
+    how.streamed = worth_streaming(in.size() * sizeof(Out)) && static_cast<const void*>(in.data()) != out;
+    constexpr std::size_t each = cached_piece(sizeof(Out));
+    const bool alone = threads_for(place, pieces_of(in.size(), each)) == 1;
+    std::uint64_t total = 0;  // of one thread, which has no use for a summary
+    return for_each_piece_in_turn(
+        place, in.size(), each, std::uint64_t{0},
+        [&](std::size_t, std::size_t begin, std::size_t end) {
+            if (!alone) return fold_values(how, in.data() + begin, end - begin);
+            const std::uint64_t before = total;
+            total = scan_values(how, in.data() + begin, out + begin, end - begin, before);
+            return total;
+        },
+        [&](std::uint64_t before, std::uint64_t mine) { return alone ? mine : together(how, before, mine); },
+        [&](std::size_t, std::size_t begin, std::size_t end, std::uint64_t before, std::uint64_t) {
+            if (!alone) scan_values(how, in.data() + begin, out + begin, end - begin, before);
+        });
+}
+
+template <class T>
+void scan_segments(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets, T* out,
+                   stretch_scan how) {
     check_offsets(place, offsets, in.size());
-    with_operation<T>(asked, [&]<class Operation>(Operation) {
-        for (std::size_t s = 0; s < segments_in(offsets.size()); ++s)
-            scan_stretch<Inclusive, Operation>(in.data() + offsets[s], out.data() + offsets[s],
-                                               offsets[s + 1] - offsets[s], Operation::identity);
-    });
+    if (in.empty()) return;
+    how.streamed = worth_streaming(in.size() * sizeof(T)) && in.data() != out;
+    constexpr std::size_t each = cached_piece(sizeof(T)), words = each / 64 + 1;
+    const std::span<const std::uint64_t> begins = offsets.first(offsets.size() - 1);
+    const auto heads =
+        make_array<std::uint64_t>(place, place.threads() * words, "the beginnings of segments");
+    struct open_segment {
+        std::uint64_t value;
+        bool begins_here;
+    };
+    for_each_piece_in_turn(
+        place, in.size(), each, open_segment{0, false},
+        [&](std::size_t slot, std::size_t begin, std::size_t end) {
+            std::uint64_t* const bits = heads.data() + slot * words;
+            std::fill_n(bits, words, 0);
+            std::size_t last = begin;
+            bool any = false;
+            for (auto s = std::lower_bound(begins.begin(), begins.end(), begin);
+                 s != begins.end() && *s < end; ++s, any = true) {
+                last = *s;
+                bits[(last - begin) / 64] |= std::uint64_t{1} << (last - begin) % 64;
+            }
+            return open_segment{fold_values(how, in.data() + last, end - last), any};
+        },
+        [&](const open_segment& before, const open_segment& mine) {
+            return mine.begins_here ? mine : open_segment{together(how, before.value, mine.value), false};
+        },
+        [&](std::size_t slot, std::size_t begin, std::size_t end, const open_segment& before,
+            const open_segment& mine) {
+            scan_values(how, in.data() + begin, out + begin, end - begin, before.value,
+                        mine.begins_here ? heads.data() + slot * words : nullptr);
+        });
 }
 
 }  // namespace
 
 template <class In, class Out>
     requires scans_into<In, Out>
-void inclusive_scan(cpu_place&, std::span<const In> in, std::span<Out> out, scan_operation asked) {
+void inclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out, scan_operation operation) {
     check_same_size("inclusive_scan", "in", in.size(), "out", out.size());
-    if (!std::is_same_v<In, Out>) check_widening("inclusive_scan", asked == scan_operation::sum);
-    with_operation<Out>(asked, [&]<class Operation>(Operation) {
-        scan_stretch<true, Operation>(in.data(), out.data(), in.size(), Operation::identity);
-    });
+    if (!std::is_same_v<In, Out>) check_widening("inclusive_scan", operation == scan_operation::sum);
+    scan_all(place, in, out.data(), as_kernel<In, Out>(operation, true));
 }
 
 template <class In, class Out>
     requires scans_into<In, Out>
-void exclusive_scan(cpu_place&, std::span<const In> in, std::span<Out> out, scan_operation asked) {
+void exclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out, scan_operation operation) {
     if (out.size() != in.size() + 1) check_same_size("exclusive_scan", "in", in.size(), "out", out.size());
-    if (!std::is_same_v<In, Out>) check_widening("exclusive_scan", asked == scan_operation::sum);
-    with_operation<Out>(asked, [&]<class Operation>(Operation) {
-        const Out total =
-            scan_stretch<false, Operation>(in.data(), out.data(), in.size(), Operation::identity);
-        if (out.size() > in.size()) out.back() = total;
-    });
+    if (!std::is_same_v<In, Out>) check_widening("exclusive_scan", operation == scan_operation::sum);
+    const stretch_scan how = as_kernel<In, Out>(operation, false);
+    const std::uint64_t total = scan_all(place, in, out.data(), how);
+    if (out.size() > in.size()) out.back() = static_cast<Out>(total ^ how.flip);
 }
 
 template <integer_value T>
 void segmented_inclusive_scan(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets,
-                              std::span<T> out, scan_operation asked) {
+                              std::span<T> out, scan_operation operation) {
     check_same_size("segmented_inclusive_scan", "in", in.size(), "out", out.size());
-    segmented_scan<true>(place, in, offsets, out, asked);
+    scan_segments(place, in, offsets, out.data(), as_kernel<T, T>(operation, true));
 }
 
 template <integer_value T>
 void segmented_exclusive_scan(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets,
-                              std::span<T> out, scan_operation asked) {
+                              std::span<T> out, scan_operation operation) {
     check_same_size("segmented_exclusive_scan", "in", in.size(), "out", out.size());
-    segmented_scan<false>(place, in, offsets, out, asked);
+    scan_segments(place, in, offsets, out.data(), as_kernel<T, T>(operation, false));
 }
 
 #define QUERN_INSTANTIATE(IN, OUT)                                                                 \
