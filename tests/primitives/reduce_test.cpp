@@ -112,8 +112,8 @@ TYPED_TEST(reduce_test, matches_reference) {
 
 TYPED_TEST(reduce_test, segmented_matches_reference) {
     for (const std::size_t n : test_sizes()) {
-        this->template expect_segmented_references<float>(n);
         if (n > 5000) continue;
+        this->template expect_segmented_references<float>(n);
         this->template expect_segmented_references<double>(n);
         this->template expect_segmented_references<std::uint8_t>(n);
         this->template expect_segmented_references<std::uint32_t>(n);
@@ -122,6 +122,7 @@ TYPED_TEST(reduce_test, segmented_matches_reference) {
         this->template expect_segmented_references<std::int64_t>(n);
     }
     for (const auto& shape : segment_shapes(large_size())) {
+        this->expect_segmented_reference(summands<float>(large_size(), 5), shape, reduce_operation::sum);
         this->expect_segmented_reference(random_values<std::int64_t>(large_size(), 5), shape,
                                          reduce_operation::sum);
         this->expect_segmented_reference(random_values<std::int32_t>(large_size(), 5), shape,

@@ -3,6 +3,7 @@
 
 #include "primitives/doors.hpp"
 #include "primitives/load_balance/load_balance.hpp"
+#include "primitives/load_balance/merge_path.hpp"
 #include "primitives/segments.hpp"
 
 namespace quern::primitives {
@@ -20,23 +21,11 @@ void load_balancing_search(cpu_place& place, std::span<const std::uint64_t> offs
 void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offsets,
                           std::span<merge_path_point> points) {
     check_room("merge_path_partition", "points", points.size(), 2);
-    const std::uint64_t segments = segments_in(offsets.size());
     const std::uint64_t items = offsets.empty() ? 0 : offsets.back();
     check_offsets(place, offsets, items);
-    const std::uint64_t steps = segments + items, pieces = points.size() - 1;
-    for (std::uint64_t p = 0; p <= pieces; ++p) {
-        const std::uint64_t diagonal = steps / pieces * p + steps % pieces * p / pieces;
-        // The first segment whose end lies beyond what is left of the diagonal for items.
-        std::uint64_t low = diagonal > items ? diagonal - items : 0, high = std::min(diagonal, segments);
-        while (low < high) {
-            const std::uint64_t middle = low + (high - low) / 2;
-            if (offsets[middle + 1] < diagonal - middle)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        points[p] = {low, diagonal - low};
-    }
+    const std::uint64_t steps = segments_in(offsets.size()) + items, pieces = points.size() - 1;
+    for (std::uint64_t p = 0; p <= pieces; ++p)
+        points[p] = merge_path_at(offsets, share_of(steps, p, pieces));
 }
 
 template void load_balancing_search(cpu_place&, std::span<const std::uint64_t>, std::span<std::uint32_t>);

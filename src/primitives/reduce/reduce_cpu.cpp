@@ -1,64 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
+// Blocks of the canonical sum are independent of each other: pieces of whole blocks go to threads, and the sums of
+// blocks are summed by the same rule afterwards. Integers and extremes are folded in any order. Segments are cut
+// along the merge path, so that a piece has as many items and segments as any other; giant segments, which would
+// make one piece long, are left out and then reduced by all threads, one after the other.
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <mutex>
 #include <type_traits>
 #include <vector>
 
+#include "device/cpu/parallel.hpp"
 #include "device/fault.hpp"
 #include "primitives/doors.hpp"
+#include "primitives/load_balance/merge_path.hpp"
 #include "primitives/reduce/reduce.hpp"
+#include "primitives/reduce/reduce_kernels.hpp"
+#include "primitives/scan/scan_kernels.hpp"
 #include "primitives/segments.hpp"
 
 namespace quern::primitives {
 namespace {
 
-template <class T>
-double block_sum(const T* values, std::size_t size) {
-    double lanes[32] = {};
-    for (std::size_t i = 0; i < size; ++i) lanes[i % 32] += static_cast<double>(values[i]);
-    for (std::size_t h = 16; h > 0; h /= 2)
-        for (std::size_t l = 0; l < h; ++l) lanes[l] += lanes[l + h];
-    return lanes[0];
-}
+using reduce_detail::block_size;
 
-template <class T>
-double canonical_sum(const T* values, std::size_t size) {
-    if (size <= 1024) return block_sum(values, size);
-    std::vector<double> sums;
-    for (std::size_t i = 0; i < size; i += 1024)
-        sums.push_back(block_sum(values + i, std::min<std::size_t>(1024, size - i)));
-    return canonical_sum(sums.data(), sums.size());
-}
+constexpr std::size_t piece_size = 64 * block_size, giant = 2 * piece_size;
 
-template <class T>
-reduced_type<T> reduce_stretch(const T* values, std::size_t begin, std::size_t end,
-                               reduce_operation operation) {
-    using limits = std::numeric_limits<T>;
-    if (operation == reduce_operation::sum) {
-        if constexpr (std::is_floating_point_v<T>) {
-            const double sum = canonical_sum(values + begin, end - begin);
-            return sum == sum ? sum : std::numeric_limits<double>::quiet_NaN();
-        } else {
-            std::uint64_t sum = 0;
-            for (std::size_t i = begin; i < end; ++i) sum += static_cast<std::uint64_t>(values[i]);
-            return static_cast<reduced_type<T>>(sum);
+/// The least of what several threads find.
+class first_position {
+  public:
+    void note(std::size_t position) {
+        std::size_t before = found_.load(std::memory_order_relaxed);
+        while (position < before &&
+               !found_.compare_exchange_weak(before, position, std::memory_order_relaxed)) {
         }
     }
-    const bool greatest = operation == reduce_operation::maximum;
-    T found = greatest ? limits::lowest() : limits::max();
-    if (limits::has_infinity) found = greatest ? -limits::infinity() : limits::infinity();
-    for (std::size_t i = begin; i < end; ++i) {
-        if (values[i] != values[i]) throw_fault(fault::key_not_a_number, i);
-        found = greatest ? std::max(found, values[i]) : std::min(found, values[i]);
+    void throw_if_any() const {
+        if (found_ != none) throw_fault(fault::key_not_a_number, found_);
     }
-    return static_cast<reduced_type<T>>(found) + 0;  // −0 + 0 = +0
+
+  private:
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+    std::atomic<std::size_t> found_{none};
+};
+
+double canonical(double sum) {
+    return sum == sum ? sum : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Integers of type T under one operation, as the kernels see them: sums of x ^ flip, maxima of x ^ flip.
+template <class T>
+scan_detail::stretch_scan integer_fold(reduce_operation operation) {
+    using scan_detail::value_types;
+    scan_detail::stretch_scan how;
+    how.maximum = operation != reduce_operation::sum;
+    how.types = sizeof(T) == 1   ? value_types::bytes_to_64
+                : sizeof(T) == 8 ? value_types::words64
+                : how.maximum    ? value_types::words32
+                                 : value_types::words32_to_64;
+    if (std::is_signed_v<T> && (how.maximum || sizeof(T) < 8))
+        how.flip = std::uint64_t{1} << (8 * sizeof(T) - 1);
+    if (operation == reduce_operation::minimum)
+        how.flip ^= std::numeric_limits<std::make_unsigned_t<T>>::max();
+    return how;
+}
+
+/// A reduction of Ts: what is carried between stretches, and how it ends.
+template <class T>
+class reduction {
+  public:
+    using partial = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
+
+    reduction(reduce_operation operation, std::span<const T> values)
+        : operation_(operation), values_(values) {
+        if constexpr (std::is_integral_v<T>) how_ = integer_fold<T>(operation);
+    }
+
+    bool is_canonical_sum() const {
+        return std::is_floating_point_v<T> && operation_ == reduce_operation::sum;
+    }
+    partial identity() const {
+        if constexpr (std::is_floating_point_v<T>)
+            return operation_ == reduce_operation::sum       ? 0
+                   : operation_ == reduce_operation::maximum ? -std::numeric_limits<double>::infinity()
+                                                             : std::numeric_limits<double>::infinity();
+        else
+            return 0;
+    }
+    /// Of values [begin, end): not for a canonical sum of more than one block. Notes the first NaN of extremes.
+    partial fold(std::size_t begin, std::size_t end, first_position& nan) const {
+        const T* const from = values_.data() + begin;
+        if constexpr (std::is_integral_v<T>) {
+            return scan_detail::fold_values(how_, from, end - begin);
+        } else {
+            if (operation_ == reduce_operation::sum)
+                return reduce_detail::sum_block(from, end - begin, values_.size() - begin);
+            const auto found = reduce_detail::extreme(from, end - begin, static_cast<T>(identity()),
+                                                      operation_ == reduce_operation::maximum);
+            if (found.not_a_number)
+                nan.note(begin +
+                         static_cast<std::size_t>(
+                             std::find_if(from, from + (end - begin), [](T v) { return v != v; }) - from));
+            return found.value;
+        }
+    }
+    partial together(partial a, partial b) const {
+        if (operation_ == reduce_operation::sum) return a + b;
+        if (std::is_floating_point_v<T> && operation_ == reduce_operation::minimum) return std::min(a, b);
+        return std::max(a, b);
+    }
+    /// The result for `count` values.
+    reduced_type<T> end(partial all, std::uint64_t count) const {
+        if constexpr (std::is_floating_point_v<T>) {
+            return canonical(all) + 0.0;  // −0 + 0 = +0
+        } else {
+            if (how_.maximum) return static_cast<reduced_type<T>>(static_cast<T>(all ^ how_.flip));
+            return static_cast<reduced_type<T>>(all - count * how_.flip);
+        }
+    }
+
+  private:
+    reduce_operation operation_;
+    std::span<const T> values_;
+    scan_detail::stretch_scan how_;
+};
+
+/// Of any number of values, as the definition says it, on one thread.
+template <class T>
+double sum_levels(const T* values, std::size_t size) {
+    if (size <= block_size) return reduce_detail::sum_block(values, size, size);
+    std::vector<double> sums((size + block_size - 1) / block_size);
+    reduce_detail::sum_blocks(values, size, sums.data());
+    return sum_levels(sums.data(), sums.size());
+}
+
+/// On all threads.
+template <class T>
+double canonical_sum(cpu_place& place, std::span<const T> values) {
+    const auto sums =
+        make_array<double>(place, (values.size() + block_size - 1) / block_size, "sums of blocks");
+    const std::size_t pieces = (values.size() + piece_size - 1) / piece_size;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.run().check_stop();
+        const std::size_t begin = p * piece_size, end = std::min(begin + piece_size, values.size());
+        reduce_detail::sum_blocks(values.data() + begin, end - begin, sums.data() + begin / block_size);
+    });
+    return sum_levels(sums.data(), sums.size());
+}
+
+/// Values [begin, end) on all threads.
+template <class T>
+reduced_type<T> reduce_stretch(cpu_place& place, const reduction<T>& how, std::span<const T> values,
+                               std::size_t begin, std::size_t end, first_position& nan) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (how.is_canonical_sum())
+            return how.end(canonical_sum(place, values.subspan(begin, end - begin)), end - begin);
+    }
+    const std::size_t pieces = (end - begin + piece_size - 1) / piece_size;
+    std::vector<typename reduction<T>::partial> partials(pieces);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.run().check_stop();
+        const std::size_t from = begin + p * piece_size;
+        partials[p] = how.fold(from, std::min(from + piece_size, end), nan);
+    });
+    auto all = how.identity();
+    for (const auto partial : partials) all = how.together(all, partial);
+    return how.end(all, end - begin);
 }
 
 }  // namespace
 
 template <reducible T>
-reduced_type<T> reduce(cpu_place&, std::span<const T> values, reduce_operation operation) {
-    return reduce_stretch(values.data(), 0, values.size(), operation);
+reduced_type<T> reduce(cpu_place& place, std::span<const T> values, reduce_operation operation) {
+    first_position nan;
+    const reduction<T> how(operation, values);
+    const auto found = reduce_stretch(place, how, values, 0, values.size(), nan);
+    nan.throw_if_any();
+    return found;
 }
 
 template <reducible T>
@@ -67,8 +185,36 @@ void segmented_reduce(cpu_place& place, std::span<const T> values, std::span<con
     const std::size_t segments = segments_in(offsets.size());
     check_one_per_segment("segmented_reduce", "out", out.size(), segments);
     check_offsets(place, offsets, values.size());
-    for (std::size_t s = 0; s < segments; ++s)
-        out[s] = reduce_stretch(values.data(), offsets[s], offsets[s + 1], operation);
+    const reduction<T> how(operation, values);
+    first_position nan;
+    std::mutex mutex;
+    std::vector<std::size_t> giants;
+    const auto reduce_segment = [&](std::size_t s) {
+        const std::size_t begin = offsets[s], end = offsets[s + 1];
+        if constexpr (std::is_floating_point_v<T>) {
+            if (end - begin > block_size && how.is_canonical_sum()) {
+                out[s] = how.end(sum_levels(values.data() + begin, end - begin), end - begin);
+                return;
+            }
+        }
+        out[s] = how.end(how.fold(begin, end, nan), end - begin);
+    };
+    const std::uint64_t steps = segments + values.size(), pieces = (steps + piece_size - 1) / piece_size;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.run().check_stop();
+        const std::uint64_t end = merge_path_at(offsets, share_of(steps, p + 1, pieces)).segment;
+        for (std::size_t s = merge_path_at(offsets, share_of(steps, p, pieces)).segment; s < end; ++s) {
+            if (offsets[s + 1] - offsets[s] <= giant) {
+                reduce_segment(s);
+            } else {
+                const std::lock_guard hold(mutex);
+                giants.push_back(s);
+            }
+        }
+    });
+    for (const std::size_t s : giants)
+        out[s] = reduce_stretch(place, how, values, offsets[s], offsets[s + 1], nan);
+    nan.throw_if_any();
 }
 
 #define QUERN_INSTANTIATE(T)                                                                       \

@@ -152,13 +152,7 @@ Out fold(const In* in, std::size_t size, Out flip) {
     const std::size_t lanes = hn::Lanes(d);
     const auto flips = hn::Set(d, flip);
     auto a = hn::Zero(d), b = a, c = a, e = a;
-    const auto load = [&](std::size_t i) HWY_ATTR {
-        const auto v = load_as(d, in + i);
-        if constexpr (Maximum)
-            return hn::Xor(v, flips);
-        else
-            return v;
-    };
+    const auto load = [&](std::size_t i) HWY_ATTR { return hn::Xor(load_as(d, in + i), flips); };
     std::size_t i = 0;
     for (; i + 4 * lanes <= size; i += 4 * lanes) {
         a = combine::vectors(a, load(i));
@@ -209,7 +203,7 @@ std::uint64_t scan_values(const stretch_scan& how, const void* in, void* out, st
 template <class In, class Out>
 std::uint64_t fold_as_asked(const stretch_scan& how, const void* in, std::size_t size) {
     return how.maximum ? fold<In, Out, true>(static_cast<const In*>(in), size, static_cast<Out>(how.flip))
-                       : fold<In, Out, false>(static_cast<const In*>(in), size, 0);
+                       : fold<In, Out, false>(static_cast<const In*>(in), size, static_cast<Out>(how.flip));
 }
 
 std::uint64_t fold_values(const stretch_scan& how, const void* in, std::size_t size) {

@@ -14,8 +14,9 @@ struct stretch_scan {
     value_types types = value_types::words32;
     bool maximum = false;  ///< of unsigned numbers, else the sum
     bool inclusive = true;
-    bool streamed = false;   ///< past the caches
-    std::uint64_t flip = 0;  ///< maxima: every value is x ^ flip in memory, `before` and the result are not
+    bool streamed = false;  ///< past the caches
+    std::uint64_t flip =
+        0;  ///< scanned maxima: in memory every value is x ^ flip; `before` and the result are x
 };
 
 /// Scans `size` values with `before` in front of them; returns `before` ∘ all of them. `in` may be `out`. Where
@@ -24,7 +25,7 @@ struct stretch_scan {
 std::uint64_t scan_values(const stretch_scan& how, const void* in, void* out, std::size_t size,
                           std::uint64_t before, const std::uint64_t* heads = nullptr);
 
-/// All of them together.
+/// All of them together; sums too are taken of x ^ flip.
 std::uint64_t fold_values(const stretch_scan& how, const void* in, std::size_t size);
 
 }  // namespace quern::primitives::scan_detail

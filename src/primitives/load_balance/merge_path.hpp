@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The merge path of segments and items, found at one diagonal by bisection (Merrill and Garland 2016).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "primitives/load_balance/load_balance.hpp"
+#include "primitives/segments.hpp"
+
+namespace quern::primitives {
+
+/// ⌊part · whole / parts⌋ for part ≤ parts < 2³², without overflow.
+constexpr std::uint64_t share_of(std::uint64_t whole, std::uint64_t part, std::uint64_t parts) {
+    return whole / parts * part + whole % parts * part / parts;
+}
+
+/// The point of the path after `diagonal` steps, in a loop of log₂ of the segments. The offsets are right.
+inline merge_path_point merge_path_at(std::span<const std::uint64_t> offsets, std::uint64_t diagonal) {
+    const std::uint64_t segments = segments_in(offsets.size()), items = offsets.empty() ? 0 : offsets.back();
+    std::uint64_t low = diagonal > items ? diagonal - items : 0, high = std::min(diagonal, segments);
+    while (low < high) {  // for the first segment that does not end within the items left of the diagonal
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (offsets[middle + 1] < diagonal - middle)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return {low, diagonal - low};
+}
+
+}  // namespace quern::primitives
