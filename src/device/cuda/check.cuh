@@ -16,10 +16,11 @@ namespace quern::cuda {
 /// allocation, and clears the error that CUDA keeps for the next caller.
 void check(cudaError_t error, const char* call, const char* file, int line);
 
-/// Grid, block, and bytes of dynamic shared memory.
+/// Grid, block, bytes of dynamic shared memory, and whether all blocks must run at once, to wait for each other.
 struct launch_shape {
     dim3 grid, block;
     std::size_t shared_bytes = 0;
+    bool cooperative = false;
 };
 
 /// Blocks that cover `items`, each block `per_block` of them.
@@ -37,6 +38,11 @@ cudaError_t launch(cuda_place& place, launch_shape shape, void (*kernel)(Paramet
     config.blockDim = shape.block;
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = place.stream();
+    cudaLaunchAttribute cooperative{};
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
+    config.attrs = &cooperative;
+    config.numAttrs = shape.cooperative ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
 }
 

@@ -90,4 +90,14 @@ class ranking {
 /// good, but for one sample in a million (how many of the k best a sample holds is about Poisson-distributed).
 std::uint64_t sample_rank(std::uint64_t n, std::uint64_t k, std::uint64_t sample);
 
+/// The same where `threads` threads look at `rounds` keys each and only the best of every threads / groups threads is
+/// kept: the `least`-th best of these `groups` (counted from 1) is the threshold, and no more than `most` of all n are
+/// as good, almost surely. `least` 0: no threshold is useful.
+struct sampling {
+    unsigned rounds, least;
+    std::uint64_t most;
+};
+sampling sampling_for(std::uint64_t n, std::uint64_t k, unsigned threads, unsigned groups,
+                      unsigned most_rounds);
+
 }  // namespace quern::primitives::top_k_detail

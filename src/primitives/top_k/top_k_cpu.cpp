@@ -13,6 +13,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "device/fault.hpp"
+#include "primitives/sort/sort.hpp"
 #include "primitives/top_k/composite.hpp"
 #include "primitives/top_k/filter_cpu.hpp"
 #include "primitives/top_k/top_k.hpp"
@@ -29,6 +30,8 @@ constexpr std::size_t least_piece = 1 << 16;  // keys that are worth a thread
 constexpr std::size_t blocks_between_stops = 256;
 constexpr std::size_t sampled_from = 4096;  // below, a threshold costs more than it spares
 constexpr std::size_t most_sampled = 1 << 15;
+constexpr std::size_t radix_sorted_from = 4096;  // results; fewer are sorted by comparing
+constexpr std::size_t sorted_whole_share = 8;    // of the keys: where so many are asked for, all are sorted
 
 /// Keys, what they are called, and which are best.
 template <class Key>
@@ -142,6 +145,15 @@ composite_of<Key> sampled_limit(const candidates<Key>& from, std::size_t k,
     return scratch[rank - 1];
 }
 
+template <class Work>
+void for_each_stretch(cpu_place& place, std::size_t size, const Work& work) {
+    const std::size_t pieces = pieces_for(place, size, least_piece, 1);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const stretch piece = piece_of(size, pieces, p);
+        work(piece.begin, piece.end);
+    });
+}
+
 template <class Key>
 void write_best(const ranking<Key>& ranks, std::span<const composite_of<Key>> best, Key* best_keys,
                 std::uint32_t* best_ids) {
@@ -149,6 +161,58 @@ void write_best(const ranking<Key>& ranks, std::span<const composite_of<Key>> be
         best_keys[j] = ranks.key_of(best[j]);
         best_ids[j] = ranking<Key>::id_of(best[j]);
     }
+}
+
+/// The two parts of composites, as the radix sort takes them.
+template <class Key>
+class split_composites {
+  public:
+    using word = typename ranking<Key>::word;
+
+    split_composites(cpu_place& place, std::size_t size)
+        : high_(place, size, "the keys of a selection"), low_(place, size, "the ids of a selection") {}
+
+    void set(std::size_t i, composite_of<Key> packed) {
+        high_.data()[i] = static_cast<word>(packed >> 32);
+        low_.data()[i] = static_cast<std::uint32_t>(packed);
+    }
+    /// `low_rises`: among equal high parts the low ones rise already. Both sorts are stable.
+    void sort(cpu_place& place, bool low_rises) {
+        if (!low_rises) sort_pairs(place, low_.span(), high_.span());
+        sort_pairs(place, high_.span(), low_.span());
+    }
+    void write(cpu_place& place, const ranking<Key>& ranks, std::span<Key> best_keys,
+               std::span<std::uint32_t> best_ids) const {
+        for_each_stretch(place, best_keys.size(), [&](std::size_t begin, std::size_t end) {
+            for (std::size_t j = begin; j < end; ++j) {
+                const auto packed = composite_of<Key>{high_.data()[j]} << 32 | low_.data()[j];
+                best_keys[j] = ranks.key_of(packed);
+                best_ids[j] = ranking<Key>::id_of(packed);
+            }
+        });
+    }
+
+  private:
+    cpu_array<word> high_;
+    cpu_array<std::uint32_t> low_;
+};
+
+/// Everything sorted: for a k that is a large share of n.
+template <class Key>
+void sort_all(cpu_place& place, const candidates<Key>& from, std::span<Key> best_keys,
+              std::span<std::uint32_t> best_ids) {
+    split_composites<Key> all(place, from.keys.size());
+    first_nan nan;
+    for_each_stretch(place, from.keys.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const Key turned = from.ranks.turned(from.keys[i]);
+            if (turned != turned) return nan.note(i);
+            all.set(i, ranking<Key>::pack(turned, from.id(i)));
+        }
+    });
+    nan.check();
+    all.sort(place, from.ids == nullptr);
+    all.write(place, from.ranks, best_keys, best_ids);
 }
 
 template <class Key>
@@ -164,8 +228,14 @@ class selection {
         const composite limit = sampled_limit(from_, k_, sample.span());
         auto best = best_of_pieces(limit);
         if (best.size() < k_) best = best_of_pieces(ranking<Key>::worst);
-        sort_best(best, k_);
-        write_best<Key>(from_.ranks, best.first(k_), best_keys.data(), best_ids.data());
+        if (k_ < radix_sorted_from) {
+            sort_best(best, k_);
+            return write_best<Key>(from_.ranks, best.first(k_), best_keys.data(), best_ids.data());
+        }
+        split_composites<Key> all(place_, best.size());
+        for (std::size_t j = 0; j < best.size(); ++j) all.set(j, best[j]);
+        all.sort(place_, false);
+        all.write(place_, from_.ranks, best_keys, best_ids);
     }
 
   private:
@@ -201,7 +271,12 @@ template <class Key>
 void top_k_with_ids(cpu_place& place, std::span<const Key> keys, const std::uint32_t* ids,
                     std::span<Key> best_keys, std::span<std::uint32_t> best_ids, best which) {
     const candidates<Key> from{keys, ids, ranking<Key>(which)};
-    if (!best_keys.empty()) selection<Key>(place, from, best_keys.size()).write(best_keys, best_ids);
+    const std::size_t k = best_keys.size();
+    if (k == 0) return;
+    if (k >= radix_sorted_from && k >= keys.size() / sorted_whole_share)
+        sort_all(place, from, best_keys, best_ids);
+    else
+        selection<Key>(place, from, k).write(best_keys, best_ids);
 }
 
 /// The best of row after row, by one thread, in memory that is used again.

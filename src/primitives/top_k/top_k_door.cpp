@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "primitives/top_k/top_k_door.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -52,6 +53,20 @@ std::uint64_t sample_rank(std::uint64_t n, std::uint64_t k, std::uint64_t sample
         below += term;
     }
     return rank;
+}
+
+sampling sampling_for(std::uint64_t n, std::uint64_t k, unsigned threads, unsigned groups,
+                      unsigned most_rounds) {
+    const auto rounds =
+        static_cast<unsigned>(std::clamp<std::uint64_t>(n / (std::uint64_t{4} * threads), 1, most_rounds));
+    const std::uint64_t sample = std::uint64_t{rounds} * threads;
+    const auto rank = static_cast<double>(sample_rank(n, k, sample));
+    if (rank > 1.2 * groups) return {rounds, 0, 0};
+    // How many different groups the `rank` best of the sample fall into.
+    const auto least = static_cast<unsigned>(std::ceil(groups * (1 - std::exp(-rank / groups))));
+    const double expected = rank * static_cast<double>(n) / static_cast<double>(sample);
+    const auto most = static_cast<std::uint64_t>(expected * (1 + 5 / std::sqrt(rank)));
+    return {rounds, least, std::max(k, most)};
 }
 
 }  // namespace quern::primitives::top_k_detail

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The k best of every row of a matrix on the GPU. A short row is sorted whole by as many threads as it has columns.
+// A longer one is a block's: the selection of one list (top_k_cuda.cu), with a block for a grid and shared memory for
+// the candidates. Few huge rows are selected one after the other by the whole device; where k is too large for shared
+// memory and rows are many, all rows are sorted.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "primitives/sort/sort.hpp"
+#include "primitives/top_k/selection.cuh"
+#include "primitives/top_k/selection_cuda.hpp"
+#include "primitives/top_k/top_k_door.hpp"
+
+namespace quern::primitives {
+namespace {
+
+using namespace top_k_detail;
+
+constexpr unsigned few_threads = 256;              // a block of short rows: barriers are cheap
+constexpr std::size_t candidate_bytes = 64 << 10;  // of a row; two blocks fit a multiprocessor
+template <class Composite>
+constexpr unsigned row_capacity = candidate_bytes / sizeof(Composite);
+
+template <class Key>
+struct matrix {
+    const Key* keys;
+    std::uint64_t rows, columns, k;
+    ranking<Key> ranks;
+    Key* best_keys;
+    std::uint32_t* best_ids;
+    std::uint64_t* fault_word;
+
+    __device__ void write(std::uint64_t row, std::uint64_t place,
+                          typename ranking<Key>::composite packed) const {
+        best_keys[row * k + place] = ranks.key_of(packed);
+        best_ids[row * k + place] = ranking<Key>::id_of(packed);
+    }
+};
+
+/// `width` neighbouring threads own a row of at most as many columns (a power of two, at most the block). Dynamic
+/// shared memory: two composites a thread.
+template <class Key>
+__global__ void sort_short_rows_kernel(matrix<Key> all, unsigned width) {
+    using composite = typename ranking<Key>::composite;
+    extern __shared__ uint4 memory[];
+    const unsigned column = threadIdx.x % width;
+    const std::uint64_t row = std::uint64_t{blockIdx.x} * (blockDim.x / width) + threadIdx.x / width;
+    composite mine = ranking<Key>::worst;
+    if (row < all.rows && column < all.columns) {
+        const std::uint64_t position = row * all.columns + column;
+        const Key turned = all.ranks.turned(all.keys[position]);
+        if (turned != turned) cuda::note_fault(all.fault_word, fault::key_not_a_number, position);
+        mine = ranking<Key>::pack(turned, column);
+    }
+    mine = block_sort(mine, width, reinterpret_cast<composite*>(memory));
+    if (row < all.rows && column < all.k) all.write(row, column, mine);
+}
+
+/// Keeps the keys that do not exceed the limit, as far as there is room, and returns how many they are.
+template <class Key>
+__device__ unsigned keep_candidates(const key_list<Key>& list, typename ranking<Key>::composite limit,
+                                    typename ranking<Key>::composite* kept, unsigned room,
+                                    std::uint64_t* fault_word) {
+    using composite = typename ranking<Key>::composite;
+    __shared__ unsigned held;
+    __syncthreads();
+    if (threadIdx.x == 0) held = 0;
+    __syncthreads();
+    const Key limit_key = ranking<Key>::turned_of(limit);
+    for_each_key<4>(
+        list, threadIdx.x, tile_size, [&](Key turned) { return !(turned > limit_key); },  // a NaN fits
+        [&](Key turned, std::uint64_t position) {
+            if (turned != turned)
+                cuda::note_fault(fault_word, fault::key_not_a_number, list.first_position + position);
+            const composite packed = ranking<Key>::pack(turned, static_cast<std::uint32_t>(position));
+            if (packed > limit) return;
+            const unsigned slot = atomicAdd(&held, 1u);
+            if (slot < room) kept[slot] = packed;
+        });
+    __syncthreads();
+    return held;
+}
+
+/// Block b owns the rows b, b + grid, …. `rounds` and `least` as in sample_limit_kernel, the block's threads being
+/// all that sample. Shared memory: composites of two tiles, to sort with (16 or 32 KB), and dynamic, the candidates of
+/// a row (64 KB), sorted in tiles and merged by rank. Two blocks fit a multiprocessor: one waits while one reads.
+template <class Key>
+__global__ void __launch_bounds__(tile_size, 2)
+    select_long_rows_kernel(matrix<Key> all, unsigned rounds, unsigned least) {
+    using composite = typename ranking<Key>::composite;
+    extern __shared__ uint4 memory[];
+    __shared__ composite board[2 * tile_size];
+    __shared__ composite limit;
+    composite* const kept = reinterpret_cast<composite*>(memory);
+    constexpr unsigned room = row_capacity<composite>;
+    const unsigned t = threadIdx.x;
+    for (std::uint64_t row = blockIdx.x; row < all.rows; row += gridDim.x) {
+        const std::uint64_t first = row * all.columns;
+        const key_list<Key> list{all.keys + first, nullptr, all.columns, all.ranks, first};
+        if (rounds == 0) {
+            if (t == 0) limit = ranking<Key>::worst;
+        } else {
+            const composite sorted = block_sort(sample_best(list, rounds, t, tile_size), tile_size, board);
+            if (t == least - 1) limit = sorted;
+        }
+        unsigned found = keep_candidates(list, (__syncthreads(), limit), kept, room, all.fault_word);
+        if (found < all.k || found > room) {
+            const composite narrowed = narrow(list, all.k, room, t, tile_size,
+                                              reinterpret_cast<unsigned*>(board), [](unsigned*, unsigned) {});
+            found = min(room, keep_candidates(list, narrowed, kept, room, all.fault_word));
+        }
+        const unsigned tiles = (found + tile_size - 1) / tile_size;
+        for (unsigned tile = 0; tile < tiles; ++tile) {
+            const unsigned at = tile * tile_size + t;
+            const composite mine = block_sort(at < found ? kept[at] : ranking<Key>::worst, tile_size, board);
+            kept[at] = mine;
+            __syncthreads();
+        }
+        const unsigned useful = all.k < tile_size ? static_cast<unsigned>(all.k) : tile_size;
+        for (unsigned tile = 0; tile < tiles && t < useful; ++tile) {
+            const composite mine = kept[tile * tile_size + t];
+            unsigned place = t;
+            for (unsigned other = 0; other < tiles; ++other)
+                if (other != tile) place += count_smaller(kept + other * tile_size, useful, mine);
+            if (place < all.k) all.write(row, place, mine);
+        }
+        __syncthreads();
+    }
+}
+
+/// Every key as the two parts of its composite, and where rows begin. A thread an item.
+template <class Key>
+__global__ void split_rows_kernel(matrix<Key> all, typename ranking<Key>::word* high, std::uint32_t* low,
+                                  std::uint64_t* offsets) {
+    const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i <= all.rows) offsets[i] = i * all.columns;
+    if (i >= all.rows * all.columns) return;
+    const Key turned = all.ranks.turned(all.keys[i]);
+    if (turned != turned) cuda::note_fault(all.fault_word, fault::key_not_a_number, i);
+    const auto packed = ranking<Key>::pack(turned, static_cast<std::uint32_t>(i % all.columns));
+    high[i] = static_cast<typename ranking<Key>::word>(packed >> 32);
+    low[i] = static_cast<std::uint32_t>(packed);
+}
+
+/// And back, of the first k of each row. A thread a result.
+template <class Key>
+__global__ void join_rows_kernel(matrix<Key> all, const typename ranking<Key>::word* high,
+                                 const std::uint32_t* low) {
+    const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= all.rows * all.k) return;
+    const std::uint64_t row = i / all.k, place = i % all.k, from = row * all.columns + place;
+    all.write(row, place, typename ranking<Key>::composite{high[from]} << 32 | low[from]);
+}
+
+template <class Key>
+void sort_short_rows(cuda_place& place, const matrix<Key>& all) {
+    const auto width = static_cast<unsigned>(std::bit_ceil(all.columns));
+    const unsigned threads = std::max(width, few_threads);
+    const std::size_t exchanged = width > 32 ? 2 * threads * sizeof(typename ranking<Key>::composite) : 0;
+    QUERN_LAUNCH(
+        place,
+        (cuda::launch_shape{dim3(cuda::blocks_for(all.rows, threads / width)), dim3(threads), exchanged}),
+        sort_short_rows_kernel<Key>, all, width);
+}
+
+template <class Key>
+void select_long_rows(cuda_place& place, const matrix<Key>& all, const sampling& sampled) {
+    QUERN_CHECK(cudaFuncSetAttribute(select_long_rows_kernel<Key>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(candidate_bytes)));
+    const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(all.rows, 1u << 20));
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(tile_size), candidate_bytes}),
+                 select_long_rows_kernel<Key>, all, sampled.least == 0 ? 0 : sampled.rounds, sampled.least);
+}
+
+template <class Key>
+void sort_rows(cuda_place& place, const matrix<Key>& all) {
+    const std::uint64_t size = all.rows * all.columns;
+    const cuda_array<typename ranking<Key>::word> high(place, size, "the keys of a selection");
+    const cuda_array<std::uint32_t> low(place, size, "the ids of a selection");
+    const cuda_array<std::uint64_t> offsets(place, all.rows + 1, "where rows begin");
+    const auto shape_for = [](std::uint64_t threads) {
+        return cuda::launch_shape{dim3(cuda::blocks_for(threads, few_threads)), dim3(few_threads)};
+    };
+    QUERN_LAUNCH(place, shape_for(size), split_rows_kernel<Key>, all, high.data(), low.data(),
+                 offsets.data());
+    segmented_sort_pairs(place, high.span(), low.span(), device_span<const std::uint64_t>(offsets.span()));
+    QUERN_LAUNCH(place, shape_for(all.rows * all.k), join_rows_kernel<Key>, all, high.data(), low.data());
+}
+
+/// Whether the whole device, row by row, is quicker than a block a row: a block reads some 60 GB/s, and a selection
+/// by all takes some 15 µs and reads 4 TB/s.
+template <class Key>
+bool by_the_whole_device(const cuda_place& place, const matrix<Key>& all) {
+    const double bytes = static_cast<double>(all.columns * sizeof(Key));
+    const double waves = std::ceil(static_cast<double>(all.rows) / place.multiprocessors());
+    const double by_block = waves * (bytes / 60e9 + 10e-6);
+    return static_cast<double>(all.rows) * (bytes / 4e12 + 15e-6) < by_block;
+}
+
+}  // namespace
+
+template <sortable_key Key>
+void batched_top_k(cuda_place& place, device_span<const Key> keys, std::uint64_t columns, std::uint64_t k,
+                   device_span<Key> best_keys, device_span<std::uint32_t> best_ids, best which) {
+    const std::uint64_t rows =
+        check_batched_top_k(keys.size(), columns, k, best_keys.size(), best_ids.size());
+    if (rows == 0 || k == 0) return;
+    const matrix<Key> all{
+        keys.data(),       rows, columns, k, ranking<Key>(which), best_keys.data(), best_ids.data(),
+        place.fault_word()};
+    if (columns <= tile_size) return sort_short_rows(place, all);
+    constexpr std::uint64_t room = row_capacity<typename ranking<Key>::composite>;
+    const sampling sampled = columns <= 2 * tile_size
+                                 ? sampling{0, 0, columns}
+                                 : sampling_for(columns, k, tile_size, tile_size, most_rounds);
+    const bool fits = sampled.least != 0 ? sampled.most <= room : columns <= room;
+    if (by_the_whole_device(place, all) || (!fits && rows < 8)) {
+        for (std::uint64_t r = 0; r < rows; ++r)
+            select_best(place, keys.data() + r * columns, nullptr, columns, k, best_keys.data() + r * k,
+                        best_ids.data() + r * k, which, r * columns);
+    } else if (fits || columns <= room) {
+        select_long_rows(place, all, fits ? sampled : sampling{0, 0, columns});
+    } else {
+        sort_rows(place, all);
+    }
+}
+
+#define QUERN_BATCHED_TOP_K(KEY)                                                                   \
+    template void batched_top_k(cuda_place&, device_span<const KEY>, std::uint64_t, std::uint64_t, \
+                                device_span<KEY>, device_span<std::uint32_t>, best);
+QUERN_BATCHED_TOP_K(float)
+QUERN_BATCHED_TOP_K(double)
+QUERN_BATCHED_TOP_K(std::uint32_t)
+QUERN_BATCHED_TOP_K(std::int32_t)
+QUERN_BATCHED_TOP_K(std::uint64_t)
+QUERN_BATCHED_TOP_K(std::int64_t)
+#undef QUERN_BATCHED_TOP_K
+
+}  // namespace quern::primitives

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// The k best of one list on the GPU, in two launches and one pass over the keys: sample_limit_kernel looks at 32,768
+// keys and finds a threshold that a little more than k pass, with a probability near one; select_kernel collects
+// what passes it, sorts that in tiles, and merges the tiles by rank: a composite's place in the result is the number
+// of composites smaller than it, a binary search in every tile. Where too few or too many pass (chance, or data made
+// to mislead), the same launch goes on by radix select, which no data misleads. (Sampling for selection: Floyd and
+// Rivest 1975; radix select on GPUs: Alabi et al. 2012.)
+//
+// Where k is too large for that, candidates (or all keys) go to the radix sort of pairs.
+#include <algorithm>
+#include <cstdint>
+
+#include "primitives/sort/sort.hpp"
+#include "primitives/top_k/selection.cuh"
+#include "primitives/top_k/selection_cuda.hpp"
+#include "primitives/top_k/top_k_door.hpp"
+
+namespace quern::primitives {
+namespace top_k_detail {
+namespace {
+
+constexpr unsigned sampling_blocks = 8;                            // one cluster
+constexpr unsigned sampled_at_once = sampling_blocks * tile_size;  // a key each thread
+constexpr unsigned kept_in_block = 2048;  // candidates that a block holds back, to append them at once
+constexpr unsigned ranked_at_once = 128;  // composites that a block ranks in one go
+
+/// What the blocks of a selection share. Zeroed, and the limit set, by sample_limit_kernel.
+template <class Composite>
+struct shared_state {
+    Composite limit;   ///< candidates do not exceed it
+    unsigned found;    ///< candidates, those that had no room included
+    unsigned arrived;  ///< blocks at barriers, ever
+    unsigned counts[digit_passes<Composite>][digits];
+};
+
+template <class Key>
+struct selection {
+    using composite = typename ranking<Key>::composite;
+    key_list<Key> list;
+    std::uint64_t k;
+    Key* best_keys;
+    std::uint32_t* best_ids;
+    composite* candidates;
+    unsigned capacity;  ///< of `candidates`: a multiple of tile_size
+    shared_state<composite>* state;
+    std::uint64_t* fault_word;
+    typename ranking<Key>::word*
+        high;  ///< null, or: candidates are not sorted but written here and to best_ids
+};
+
+/// One cluster of sampling_blocks blocks. Each thread looks at `rounds` keys; the best that the threads t of all
+/// blocks see is one of 1,024 samples, and the `least`-th best sample the limit. `rounds` 0: no limit. Shared
+/// memory: composites of two tiles (16 or 32 KB).
+template <class Key>
+__global__ void __cluster_dims__(sampling_blocks) __launch_bounds__(tile_size)
+    sample_limit_kernel(key_list<Key> list, unsigned rounds, unsigned least,
+                        shared_state<typename ranking<Key>::composite>* state) {
+    using composite = typename ranking<Key>::composite;
+    __shared__ composite board[2 * tile_size];
+    const unsigned t = threadIdx.x, thread = blockIdx.x * tile_size + t;
+    for (unsigned d = thread; d < digit_passes<composite> * digits; d += sampled_at_once)
+        state->counts[0][d] = 0;
+    if (thread == 0) {
+        state->found = state->arrived = 0;
+        if (rounds == 0) state->limit = ranking<Key>::worst;
+    }
+    if (rounds == 0) return;
+    composite best = sample_best(list, rounds, thread, sampled_at_once);
+    board[t] = best;
+    cluster_barrier();
+    if (blockIdx.x == 0) {
+        for (unsigned b = 1; b < sampling_blocks; ++b) {
+            const composite other = *in_block_of_cluster(&board[t], b);
+            if (other < best) best = other;
+        }
+    }
+    cluster_barrier();  // no block ends while its memory is read
+    if (blockIdx.x != 0) return;
+    best = block_sort(best, tile_size, board);
+    if (t == least - 1) state->limit = best;
+}
+
+/// All blocks of a cooperative launch wait for each other, and see what all wrote before. `target` counts on.
+__device__ void wait_for_grid(unsigned* arrived, unsigned& target) {
+    __syncthreads();
+    target += gridDim.x;
+    if (threadIdx.x == 0) {
+        ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> blocks(*arrived);
+        blocks.fetch_add(1, ::cuda::memory_order_release);
+        while (blocks.load(::cuda::memory_order_acquire) < target) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/// Appends the keys that do not exceed the limit to the candidates. `kept`: kept_in_block composites.
+template <class Key>
+__device__ void collect_candidates(const selection<Key>& job, typename ranking<Key>::composite limit,
+                                   typename ranking<Key>::composite* kept) {
+    using composite = typename ranking<Key>::composite;
+    __shared__ unsigned held, base;
+    if (threadIdx.x == 0) held = 0;
+    __syncthreads();
+    const Key limit_key = ranking<Key>::turned_of(limit);
+    const auto append = [&](composite packed, unsigned at) {
+        if (at < job.capacity) job.candidates[at] = packed;
+    };
+    for_each_key<8>(
+        job.list, std::uint64_t{blockIdx.x} * tile_size + threadIdx.x, std::uint64_t{gridDim.x} * tile_size,
+        [&](Key turned) { return !(turned > limit_key); },  // a NaN fits
+        [&](Key turned, std::uint64_t position) {
+            if (turned != turned)
+                cuda::note_fault(job.fault_word, fault::key_not_a_number, job.list.first_position + position);
+            const composite packed = ranking<Key>::pack(turned, job.list.id(position));
+            if (packed > limit) return;
+            const unsigned slot = atomicAdd(&held, 1u);
+            if (slot < kept_in_block) {
+                kept[slot] = packed;
+            } else if (*static_cast<volatile unsigned*>(&job.state->found) <= job.capacity) {
+                append(packed, atomicAdd(&job.state->found, 1u));
+            }
+        });
+    __syncthreads();
+    const unsigned count = min(held, kept_in_block);
+    if (threadIdx.x == 0 && count != 0) base = atomicAdd(&job.state->found, count);
+    __syncthreads();
+    for (unsigned j = threadIdx.x; j < count; j += tile_size) append(kept[j], base + j);
+}
+
+template <class Key>
+__device__ void write_one(const selection<Key>& job, std::uint64_t place,
+                          typename ranking<Key>::composite packed) {
+    job.best_keys[place] = job.list.ranks.key_of(packed);
+    job.best_ids[place] = ranking<Key>::id_of(packed);
+}
+
+/// Sorts tile after tile of the candidates, block after block. A single tile is the result.
+template <class Key>
+__device__ void sort_tiles(const selection<Key>& job, unsigned found,
+                           typename ranking<Key>::composite* board) {
+    const unsigned tiles = (found + tile_size - 1) / tile_size;
+    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        const unsigned at = tile * tile_size + threadIdx.x;
+        auto mine = at < found ? job.candidates[at] : ranking<Key>::worst;
+        mine = block_sort(mine, tile_size, board);
+        if (tiles > 1) job.candidates[at] = mine;
+        if (tiles == 1 && at < job.k) write_one(job, at, mine);
+        __syncthreads();
+    }
+}
+
+/// Ranks the sorted tiles' composites and writes those below k. A block takes ranked_at_once neighbours of one tile,
+/// and its threads share the searches in all the others; what stands behind the k-th of its tile is not looked at.
+template <class Key>
+__device__ void merge_tiles(const selection<Key>& job, unsigned found) {
+    __shared__ unsigned ranks[ranked_at_once];
+    const unsigned tiles = (found + tile_size - 1) / tile_size;
+    const unsigned useful = job.k < tile_size ? static_cast<unsigned>(job.k) : tile_size;
+    const unsigned groups = (useful + ranked_at_once - 1) / ranked_at_once;
+    constexpr unsigned searchers = tile_size / ranked_at_once;
+    const unsigned j = threadIdx.x % ranked_at_once, searcher = threadIdx.x / ranked_at_once;
+    for (unsigned turn = blockIdx.x; turn < tiles * groups; turn += gridDim.x) {
+        const unsigned own = turn / groups, place = turn % groups * ranked_at_once + j;
+        const auto mine = job.candidates[own * tile_size + place];
+        if (searcher == 0) ranks[j] = place;
+        __syncthreads();
+        unsigned smaller = 0;
+        for (unsigned tile = searcher; tile < tiles; tile += searchers)
+            if (tile != own) smaller += count_smaller(job.candidates + tile * tile_size, useful, mine);
+        if (smaller != 0) atomicAdd(&ranks[j], smaller);
+        __syncthreads();
+        // The padding of the last tile lies behind everything found, of which there are at least k.
+        if (searcher == 0 && place < useful && ranks[j] < job.k) write_one(job, ranks[j], mine);
+        __syncthreads();
+    }
+}
+
+/// A cooperative launch of one block a multiprocessor. All blocks collect candidates; block b sorts the tiles
+/// b, b + grid, …; all rank. Where the number of candidates is not in [k, capacity], all narrow the limit first and
+/// collect again. Shared memory: composites of two tiles (16 or 32 KB), which hold candidates back, then digit
+/// counters, then exchange composites.
+template <class Key>
+__global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job) {
+    using composite = typename ranking<Key>::composite;
+    __shared__ composite board[2 * tile_size];
+    static_assert(kept_in_block <= 2 * tile_size && digits * sizeof(unsigned) <= sizeof(board));
+    unsigned target = 0;
+    collect_candidates(job, job.state->limit, board);
+    wait_for_grid(&job.state->arrived, target);
+    unsigned found = job.state->found;
+    if (found < job.k || found > job.capacity) {
+        const composite limit =
+            narrow(job.list, job.k, job.capacity, std::uint64_t{blockIdx.x} * tile_size + threadIdx.x,
+                   std::uint64_t{gridDim.x} * tile_size, reinterpret_cast<unsigned*>(board),
+                   [&](unsigned* counts, unsigned pass) {
+                       unsigned* const sums = job.state->counts[pass];
+                       for (unsigned d = threadIdx.x; d < digits; d += tile_size)
+                           if (counts[d] != 0) atomicAdd(&sums[d], counts[d]);
+                       wait_for_grid(&job.state->arrived, target);
+                       for (unsigned d = threadIdx.x; d < digits; d += tile_size) counts[d] = sums[d];
+                       __syncthreads();
+                   });
+        // Every block has passed the barriers of narrow(): none reads the first count any more.
+        if (blockIdx.x == 0 && threadIdx.x == 0) job.state->found = 0;
+        wait_for_grid(&job.state->arrived, target);
+        collect_candidates(job, limit, board);
+        wait_for_grid(&job.state->arrived, target);
+        found = min(job.state->found, job.capacity);
+    }
+    if (job.high != nullptr) {
+        for (unsigned j = blockIdx.x * tile_size + threadIdx.x; j < job.capacity;
+             j += gridDim.x * tile_size) {
+            const composite packed = j < found ? job.candidates[j] : ranking<Key>::worst;
+            job.high[j] = static_cast<typename ranking<Key>::word>(packed >> 32);
+            job.best_ids[j] = static_cast<std::uint32_t>(packed);
+        }
+        return;
+    }
+    sort_tiles(job, found, board);
+    if (found <= tile_size) return;
+    wait_for_grid(&job.state->arrived, target);
+    merge_tiles(job, found);
+}
+
+/// Every key as the two parts of its composite. A thread an item.
+template <class Key>
+__global__ void split_keys_kernel(key_list<Key> list, typename ranking<Key>::word* high, std::uint32_t* low,
+                                  std::uint64_t* fault_word) {
+    const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= list.size) return;
+    const Key turned = list.ranks.turned(list.keys[i]);
+    if (turned != turned) cuda::note_fault(fault_word, fault::key_not_a_number, list.first_position + i);
+    const auto packed = ranking<Key>::pack(turned, list.id(i));
+    high[i] = static_cast<typename ranking<Key>::word>(packed >> 32);
+    low[i] = static_cast<std::uint32_t>(packed);
+}
+
+/// And back. A thread a result.
+template <class Key>
+__global__ void join_keys_kernel(ranking<Key> ranks, const typename ranking<Key>::word* high,
+                                 const std::uint32_t* low, std::uint64_t k, Key* best_keys,
+                                 std::uint32_t* best_ids) {
+    const std::uint64_t j = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (j >= k) return;
+    const auto packed = typename ranking<Key>::composite{high[j]} << 32 | low[j];
+    best_keys[j] = ranks.key_of(packed);
+    best_ids[j] = ranking<Key>::id_of(packed);
+}
+
+/// How a selection goes.
+struct plan {
+    enum class method { ranks, sorts_candidates, sorts_all } how = method::ranks;
+    unsigned rounds = 0, least = 0;  ///< of sampling
+    std::uint64_t capacity = 0;
+};
+
+constexpr std::uint64_t most_ranked = 128 * tile_size;  // beyond, the radix sort is quicker than ranks
+constexpr std::uint64_t not_sampled = 4 * tile_size;    // so few are all candidates
+
+constexpr std::uint64_t whole_tiles(std::uint64_t count) {
+    return (count + tile_size - 1) / tile_size * tile_size;
+}
+
+plan plan_for(std::uint64_t n, std::uint64_t k) {
+    const plan unsampled{n <= most_ranked ? plan::method::ranks : plan::method::sorts_all, 0, 0,
+                         whole_tiles(n)};
+    if (n <= not_sampled) return unsampled;
+    const sampling sampled = sampling_for(n, k, sampled_at_once, tile_size, most_rounds);
+    const std::uint64_t capacity = whole_tiles(sampled.most);
+    if (sampled.least == 0 || capacity >= (n <= most_ranked ? n : n / 2)) return unsampled;
+    return {capacity <= most_ranked ? plan::method::ranks : plan::method::sorts_candidates, sampled.rounds,
+            sampled.least, capacity};
+}
+
+template <class Key>
+void sort_and_join(cuda_place& place, const ranking<Key>& ranks,
+                   device_span<typename ranking<Key>::word> high, device_span<std::uint32_t> low,
+                   bool low_rises, std::uint64_t k, Key* best_keys, std::uint32_t* best_ids) {
+    if (!low_rises) sort_pairs(place, low, high);  // both sorts are stable
+    sort_pairs(place, high, low);
+    constexpr unsigned threads = 256;
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(cuda::blocks_for(k, threads)), dim3(threads)}),
+                 join_keys_kernel<Key>, ranks, high.data(), low.data(), k, best_keys, best_ids);
+}
+
+template <class Key>
+void sort_all(cuda_place& place, const key_list<Key>& list, std::uint64_t k, Key* best_keys,
+              std::uint32_t* best_ids) {
+    using word = typename ranking<Key>::word;
+    cuda_array<word> high(place, list.size, "the keys of a selection");
+    cuda_array<std::uint32_t> low(place, list.size, "the ids of a selection");
+    constexpr unsigned threads = 256;
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(cuda::blocks_for(list.size, threads)), dim3(threads)}),
+                 split_keys_kernel<Key>, list, high.data(), low.data(), place.fault_word());
+    sort_and_join(place, list.ranks, high.span(), low.span(), list.ids == nullptr, k, best_keys, best_ids);
+}
+
+}  // namespace
+
+template <class Key>
+void select_best(cuda_place& place, const Key* keys, const std::uint32_t* ids, std::uint64_t n,
+                 std::uint64_t k, Key* best_keys, std::uint32_t* best_ids, best which,
+                 std::uint64_t first_position) {
+    using composite = typename ranking<Key>::composite;
+    using word = typename ranking<Key>::word;
+    const key_list<Key> list{keys, ids, n, ranking<Key>(which), first_position};
+    const plan way = plan_for(n, k);
+    if (way.how == plan::method::sorts_all) return sort_all(place, list, k, best_keys, best_ids);
+
+    using state = shared_state<composite>;
+    static_assert(sizeof(state) % alignof(composite) == 0);
+    const cuda_array<std::byte> memory(place, sizeof(state) + way.capacity * sizeof(composite),
+                                       "the candidates of a selection");
+    const bool sorts = way.how == plan::method::sorts_candidates;
+    const cuda_array<word> high(place, sorts ? way.capacity : 0, "the keys of a selection");
+    const cuda_array<std::uint32_t> low(place, sorts ? way.capacity : 0, "the ids of a selection");
+    auto* const shared = reinterpret_cast<state*>(memory.data());
+    const selection<Key> job{list,
+                             k,
+                             best_keys,
+                             sorts ? low.data() : best_ids,
+                             reinterpret_cast<composite*>(memory.data() + sizeof(state)),
+                             static_cast<unsigned>(way.capacity),
+                             shared,
+                             place.fault_word(),
+                             sorts ? high.data() : nullptr};
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(sampling_blocks), dim3(tile_size)}),
+                 sample_limit_kernel<Key>, list, way.rounds, way.least, shared);
+    const unsigned blocks = static_cast<unsigned>(
+        std::min<std::uint64_t>(place.multiprocessors(), cuda::blocks_for(n, tile_size)));
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(tile_size), 0, true}), select_kernel<Key>,
+                 job);
+    if (sorts) sort_and_join(place, list.ranks, high.span(), low.span(), false, k, best_keys, best_ids);
+}
+
+#define QUERN_SELECT_BEST(KEY)                                                                             \
+    template void select_best(cuda_place&, const KEY*, const std::uint32_t*, std::uint64_t, std::uint64_t, \
+                              KEY*, std::uint32_t*, best, std::uint64_t);
+QUERN_SELECT_BEST(float)
+QUERN_SELECT_BEST(double)
+QUERN_SELECT_BEST(std::uint32_t)
+QUERN_SELECT_BEST(std::int32_t)
+QUERN_SELECT_BEST(std::uint64_t)
+QUERN_SELECT_BEST(std::int64_t)
+#undef QUERN_SELECT_BEST
+
+}  // namespace top_k_detail
+
+template <sortable_key Key>
+void top_k(cuda_place& place, device_span<const Key> keys, device_span<Key> best_keys,
+           device_span<std::uint32_t> best_ids, best which) {
+    top_k_detail::check_top_k(keys.size(), -1, best_keys.size(), best_ids.size());
+    if (best_keys.empty()) return;
+    top_k_detail::select_best<Key>(place, keys.data(), nullptr, keys.size(), best_keys.size(),
+                                   best_keys.data(), best_ids.data(), which);
+}
+
+template <sortable_key Key>
+void top_k(cuda_place& place, device_span<const Key> keys, device_span<const std::uint32_t> ids,
+           device_span<Key> best_keys, device_span<std::uint32_t> best_ids, best which) {
+    top_k_detail::check_top_k(keys.size(), static_cast<std::int64_t>(ids.size()), best_keys.size(),
+                              best_ids.size());
+    if (best_keys.empty()) return;
+    top_k_detail::select_best<Key>(place, keys.data(), ids.data(), keys.size(), best_keys.size(),
+                                   best_keys.data(), best_ids.data(), which);
+}
+
+#define QUERN_TOP_K(KEY)                                                                                   \
+    template void top_k(cuda_place&, device_span<const KEY>, device_span<KEY>, device_span<std::uint32_t>, \
+                        best);                                                                             \
+    template void top_k(cuda_place&, device_span<const KEY>, device_span<const std::uint32_t>,             \
+                        device_span<KEY>, device_span<std::uint32_t>, best);
+QUERN_TOP_K(float)
+QUERN_TOP_K(double)
+QUERN_TOP_K(std::uint32_t)
+QUERN_TOP_K(std::int32_t)
+QUERN_TOP_K(std::uint64_t)
+QUERN_TOP_K(std::int64_t)
+#undef QUERN_TOP_K
+
+}  // namespace quern::primitives
