@@ -1,137 +1,232 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting on the CPU: a stable radix sort from the least digit, eight bits a pass, digits that never change skipped.
+// Sorting on the CPU. What costs is memory traffic, so keys and values leave the caches twice only:
+//
+//   1. A sample draws the buckets: up to a few thousand stretches of the key line with about as many keys each, few
+//      enough that a bucket fits into a core's second-level cache (radix_map.cpp).
+//   2. One pass counts each bucket's keys and looks for not-a-number.
+//   3. One pass moves each key with its value into its bucket. A thread gathers whole cache lines for each bucket
+//      and writes them around the caches: software write-combining (Satish et al., "Fast Sort on CPUs and GPUs",
+//      SIGMOD 2010; Wassenberg & Sanders, "Engineering a Multi-core Radix Sort", Euro-Par 2011).
+//   4. Each bucket, in the cache: two passes from the low digit over those leading bits in which its keys differ,
+//      as many as tell most of them apart, and then a look over neighbours that still stand wrong (the idea of
+//      "LSD after MSD" of Polychroniou & Ross, "A Comprehensive Study of Main-Memory Partitioning", SIGMOD 2014).
+//
+// A bucket that is larger than a cache all the same (a common key among others, a range that the sample missed) is
+// sorted the same way again by all threads; one of equal keys is done. Every step is stable: threads take stretches of
+// the input in order, and positions are counted by (bucket, stretch).
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <type_traits>
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "device/cpu/parallel.hpp"
-#include "device/fault.hpp"
+#include "device/array.hpp"
+#include "device/cpu/huge_pages.hpp"
 #include "primitives/doors.hpp"
-#include "primitives/keys.hpp"
-#include "primitives/segments.hpp"
+#include "primitives/sort/radix_map.hpp"
 #include "primitives/sort/sort.hpp"
+#include "primitives/sort/sort_cpu.hpp"
 
-namespace quern::primitives {
+namespace quern::primitives::radix {
 namespace {
 
-struct nothing {};
-
-constexpr std::size_t radix = 256;
-constexpr std::size_t piece_size = std::size_t{1} << 16;
-
-template <class Key>
-void refuse_not_a_number(cpu_place& place, std::span<const Key> keys) {
-    if constexpr (floating_value<Key>) {
-        std::atomic<std::size_t> first{keys.size()};
-        const std::size_t pieces = (keys.size() + piece_size - 1) / piece_size;
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            const std::size_t begin = p * piece_size, end = std::min(begin + piece_size, keys.size());
-            std::size_t i = begin;
-            while (i < end && !is_not_a_number(keys[i])) ++i;
-            if (i == end) return;
-            std::size_t before = first.load(std::memory_order_relaxed);
-            while (i < before && !first.compare_exchange_weak(before, i, std::memory_order_relaxed)) {
-            }
-        });
-        if (first < keys.size()) throw_fault(fault::key_not_a_number, first);
-    }
-}
+constexpr std::size_t bucket_bytes = std::size_t{3} << 17;  ///< of records: with as much beside, within 1 MiB
+constexpr std::size_t most_wanted = 1536;                   ///< buckets: their lines stay in the cache
+constexpr std::size_t sampled_for_each = 32;                ///< keys a bucket
+constexpr std::size_t most_in_stretch = std::size_t{1} << 22;
+constexpr std::size_t past_caches_bytes = std::size_t{1} << 25;
 
 template <class Key, class Value>
-void sort_any(cpu_place& place, std::span<Key> keys, std::span<Value> values, order direction) {
-    constexpr bool paired = !std::is_same_v<Value, nothing>;
-    const std::size_t n = keys.size();
-    if (n < 2) return;
-    cpu_array<Key> other_keys(place, n, "sorting keys");
-    cpu_array<Value> other_values(place, paired ? n : 0, "sorting values");
-    Key *from = keys.data(), *to = other_keys.data();
-    Value *from_values = values.data(), *to_values = other_values.data();
-    const std::size_t pieces = pieces_for(place, n, piece_size);
-    std::vector<std::array<std::size_t, radix>> counts(pieces);
-    for (unsigned shift = 0; shift < 8 * sizeof(Key); shift += 8) {
-        place.run().check_stop();
-        const auto digit = [=](Key key) { return (ordered_bits(key, direction) >> shift) % radix; };
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            counts[p].fill(0);
-            const auto [begin, end] = piece_of(n, pieces, p);
-            for (std::size_t i = begin; i < end; ++i) ++counts[p][digit(from[i])];
-        });
-        std::size_t sum = 0, greatest = 0;
-        for (std::size_t d = 0; d < radix; ++d) {
-            const std::size_t before = sum;
-            for (auto& count : counts) sum += std::exchange(count[d], sum);
-            greatest = std::max(greatest, sum - before);
+class sorter {
+  public:
+    using bits = key_bits_t<Key>;
+    using item = record<Key, Value>;
+
+    sorter(cpu_place& place, std::span<Key> keys, Value* values, bits flip)
+        : place_(place),
+          run_(kernels_for<Key, Value>()),
+          keys_(keys),
+          values_(values),
+          flip_(flip),
+          items_(place, keys.size(), "sorting: the pairs once more"),
+          past_caches_(keys.size() * sizeof(item) >= past_caches_bytes) {
+        wish_for_huge_pages(items_.data(), keys.size() * sizeof(item));
+        const std::size_t threads = place.threads();
+        for (std::size_t t = 0; t < threads; ++t) {
+            scratch_.emplace_back(place, std::min(keys.size(), most_in_bucket), "sorting: buckets");
+            lines_.emplace_back(place, bucket_map<bits>::most_buckets * lines_together<Key, Value>,
+                                "sorting: lines of the buckets");
         }
-        if (greatest == n) continue;
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(n, pieces, p);
-            for (std::size_t i = begin; i < end; ++i) {
-                const std::size_t at = counts[p][digit(from[i])]++;
-                to[at] = from[i];
-                if constexpr (paired) to_values[at] = from_values[i];
+    }
+
+    /// Sorts the keys [begin, end). `check`: refuses what is not a number.
+    void sort(std::size_t begin, std::size_t end, bool check) {
+        const auto map = std::make_unique<bucket_map<bits>>();
+        draw(begin, end, *map);
+        const std::size_t size = end - begin;
+        const std::size_t stretches = std::max(std::min<std::size_t>(place_.threads(), size >> 14),
+                                               (size + most_in_stretch - 1) / most_in_stretch);
+        std::vector<std::uint32_t> counts(stretches * map->buckets);
+        std::atomic<bool> refused{false};
+        for_each_taken(stretches, [&](std::size_t, std::size_t s) {
+            const auto part = piece_of(size, stretches, s);
+            if (run_.count(*map, flip_, keys_.data() + begin + part.begin, part.end - part.begin,
+                           counts.data() + s * map->buckets))
+                refused = true;
+        });
+        if (check && refused) refuse_not_a_number(place_, std::span<const Key>(keys_));
+
+        std::vector<std::uint64_t> positions(counts.size()), bounds(map->buckets + 1);
+        std::uint64_t sum = begin;
+        for (std::size_t b = 0; b < map->buckets; ++b) {
+            bounds[b] = sum;
+            for (std::size_t s = 0; s < stretches; ++s) {
+                positions[s * map->buckets + b] = sum;
+                sum += counts[s * map->buckets + b];
+            }
+        }
+        bounds[map->buckets] = sum;
+        for_each_taken(stretches, [&](std::size_t thread, std::size_t s) {
+            const auto part = piece_of(size, stretches, s);
+            run_.scatter(*map, flip_, keys_.data() + begin + part.begin, values_at(begin + part.begin),
+                         part.end - part.begin, positions.data() + s * map->buckets, items_.data(),
+                         lines_[thread].data(), past_caches_);
+        });
+        sort_buckets(bounds);
+    }
+
+  private:
+    static constexpr std::size_t most_in_bucket =
+        std::min(most_in_cache, (std::size_t{1} << 21) / sizeof(item));
+
+    Value* values_at(std::size_t i) const { return std::is_same_v<Value, nothing> ? values_ : values_ + i; }
+
+    /// work(thread, p) for every p below `pieces`: each is taken by whichever thread is free.
+    template <class Work>
+    void for_each_taken(std::size_t pieces, const Work& work) {
+        std::atomic<std::size_t> next{0};
+        for_each_piece(place_, std::min<std::size_t>(pieces, place_.threads()), [&](std::size_t thread) {
+            for (std::size_t p = next++; p < pieces; p = next++) {
+                place_.run().check_stop();
+                work(thread, p);
             }
         });
-        std::swap(from, to);
-        std::swap(from_values, to_values);
     }
-    if (from == keys.data()) return;
-    std::copy(from, from + n, keys.data());
-    if constexpr (paired) std::copy(from_values, from_values + n, values.data());
-}
 
-template <class Key, class Value>
-void sort_segments(cpu_place& place, std::span<Key> keys, std::span<Value> values,
-                   std::span<const std::uint64_t> offsets, order direction) {
-    check_offsets(place, offsets, keys.size());
-    refuse_not_a_number<Key>(place, keys);
-    for (std::size_t s = 0; s < segments_in(offsets.size()); ++s) {
-        const std::size_t begin = offsets[s], size = offsets[s + 1] - begin;
-        sort_any(place, keys.subspan(begin, size), values.empty() ? values : values.subspan(begin, size),
-                 direction);
+    void draw(std::size_t begin, std::size_t end, bucket_map<bits>& map) {
+        const std::size_t size = end - begin;
+        const std::size_t wanted =
+            std::clamp<std::size_t>(size * sizeof(item) / bucket_bytes, 4, most_wanted);
+        const std::size_t sampled = std::min(size, wanted * sampled_for_each), each = size / sampled;
+        std::vector<bits> sample(3 * sampled);  // and room to sort it
+        std::uint64_t random = 1;
+        for (std::size_t s = 0; s < sampled; ++s) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            sample[s] = place_of(keys_[begin + s * each + (random >> 33) % each], flip_);
+        }
+        kernels_for<bits, nothing>().sort_in_cache(
+            0, sample.data(), nullptr, sampled,
+            reinterpret_cast<record<bits, nothing>*>(sample.data() + sampled));
+        draw_buckets(std::span<const bits>(sample).first(sampled), wanted, map);
     }
-}
+
+    void sort_buckets(const std::vector<std::uint64_t>& bounds) {
+        for_each_taken(bounds.size() - 1, [&](std::size_t thread, std::size_t b) {
+            const std::size_t size = bounds[b + 1] - bounds[b];
+            if (size <= most_in_bucket)
+                run_.sort_records(flip_, items_.data() + bounds[b], size, scratch_[thread].data(),
+                                  keys_.data() + bounds[b], values_at(bounds[b]));
+        });
+        for (std::size_t b = 0; b + 1 < bounds.size(); ++b) {
+            if (bounds[b + 1] - bounds[b] > most_in_bucket) sort_giant(bounds[b], bounds[b + 1]);
+        }
+    }
+
+    /// A bucket for all threads: goes back to where it came from, and is sorted again unless its keys are equal.
+    void sort_giant(std::size_t begin, std::size_t end) {
+        std::atomic<bits> differing{0};
+        const bits first = place_of(items_.data()[begin].key, flip_);
+        const std::size_t size = end - begin, stretches = (size + most_in_stretch - 1) / most_in_stretch * 4;
+        for_each_taken(stretches, [&](std::size_t, std::size_t s) {
+            const auto part = piece_of(size, stretches, s);
+            bits seen = 0;
+            for (std::size_t i = begin + part.begin; i < begin + part.end; ++i) {
+                const item& moved = items_.data()[i];
+                seen |= place_of(moved.key, flip_) ^ first;
+                keys_[i] = moved.key;
+                if constexpr (!std::is_same_v<Value, nothing>) values_[i] = moved.value;
+            }
+            differing.fetch_or(seen, std::memory_order_relaxed);
+        });
+        if (differing != 0) sort(begin, end, false);
+    }
+
+    cpu_place& place_;
+    const kernels<Key, Value>& run_;
+    std::span<Key> keys_;
+    Value* values_;
+    bits flip_;
+    cpu_array<item> items_;
+    bool past_caches_;
+    std::vector<cpu_array<item>> scratch_;  ///< of each thread
+    std::vector<cpu_array<line>> lines_;    ///< of each thread
+};
+
+/// Up to so many are sorted by one thread, in its cache.
+template <class Item>
+constexpr std::size_t most_at_once = (std::size_t{1} << 19) / sizeof(Item);
 
 }  // namespace
 
+template <class Key, class Value>
+void sort_whole(cpu_place& place, std::span<Key> keys, Value* values, key_bits_t<Key> flip, bool checked) {
+    using item = record<Key, Value>;
+    if (keys.size() > most_at_once<item>) {
+        sorter<Key, Value>(place, keys, values, flip).sort(0, keys.size(), !checked);
+        return;
+    }
+    if (!checked) {
+        const std::size_t first = first_not_a_number(std::span<const Key>(keys));
+        if (first < keys.size()) throw_fault(fault::key_not_a_number, first);
+    }
+    if (keys.size() < 2) return;
+    const cpu_array<item> scratch(place, 2 * keys.size(), "sorting: the pairs twice more");
+    kernels_for<Key, Value>().sort_in_cache(flip, keys.data(), values, keys.size(), scratch.data());
+}
+
+#define QUERN_SORT(Key)                                                                          \
+    template void sort_whole(cpu_place&, std::span<Key>, nothing*, key_bits_t<Key>, bool);       \
+    template void sort_whole(cpu_place&, std::span<Key>, std::uint32_t*, key_bits_t<Key>, bool); \
+    template void sort_whole(cpu_place&, std::span<Key>, std::uint64_t*, key_bits_t<Key>, bool);
+QUERN_SORT(std::uint32_t)
+QUERN_SORT(std::uint64_t)
+QUERN_SORT(float)
+QUERN_SORT(double)
+#undef QUERN_SORT
+
+}  // namespace quern::primitives::radix
+
+namespace quern::primitives {
+
+// key_bits is not needed: bits that no key has do not differ, and only those that do are looked at.
+
 template <sortable_key Key>
 void sort_keys(cpu_place& place, std::span<Key> keys, sort_options options) {
-    refuse_not_a_number<Key>(place, keys);
-    sort_any(place, keys, std::span<nothing>(), options.direction);
+    radix::sort_whole(place, radix::kernel_keys(keys), static_cast<radix::nothing*>(nullptr),
+                      radix::flip_of<Key>(options.direction), false);
 }
 
 template <sortable_key Key, payload Value>
 void sort_pairs(cpu_place& place, std::span<Key> keys, std::span<Value> values, sort_options options) {
     check_same_size("sort_pairs", "values", values.size(), "keys", keys.size());
-    refuse_not_a_number<Key>(place, keys);
-    sort_any(place, keys, values, options.direction);
+    radix::sort_whole(place, radix::kernel_keys(keys), values.data(), radix::flip_of<Key>(options.direction),
+                      false);
 }
 
-template <sortable_key Key>
-void segmented_sort_keys(cpu_place& place, std::span<Key> keys, std::span<const std::uint64_t> offsets,
-                         sort_options options) {
-    sort_segments(place, keys, std::span<nothing>(), offsets, options.direction);
-}
-
-template <sortable_key Key, payload Value>
-void segmented_sort_pairs(cpu_place& place, std::span<Key> keys, std::span<Value> values,
-                          std::span<const std::uint64_t> offsets, sort_options options) {
-    check_same_size("segmented_sort_pairs", "values", values.size(), "keys", keys.size());
-    sort_segments(place, keys, values, offsets, options.direction);
-}
-
-#define QUERN_SORT_PAIRS(Key, Value)                                                      \
-    template void sort_pairs(cpu_place&, std::span<Key>, std::span<Value>, sort_options); \
-    template void segmented_sort_pairs(cpu_place&, std::span<Key>, std::span<Value>,      \
-                                       std::span<const std::uint64_t>, sort_options);
 #define QUERN_SORT(Key)                                                                           \
     template void sort_keys(cpu_place&, std::span<Key>, sort_options);                            \
-    template void segmented_sort_keys(cpu_place&, std::span<Key>, std::span<const std::uint64_t>, \
-                                      sort_options);                                              \
-    QUERN_SORT_PAIRS(Key, std::uint32_t)                                                          \
-    QUERN_SORT_PAIRS(Key, std::uint64_t)
+    template void sort_pairs(cpu_place&, std::span<Key>, std::span<std::uint32_t>, sort_options); \
+    template void sort_pairs(cpu_place&, std::span<Key>, std::span<std::uint64_t>, sort_options);
 QUERN_SORT(std::uint32_t)
 QUERN_SORT(std::int32_t)
 QUERN_SORT(std::uint64_t)
@@ -139,6 +234,5 @@ QUERN_SORT(std::int64_t)
 QUERN_SORT(float)
 QUERN_SORT(double)
 #undef QUERN_SORT
-#undef QUERN_SORT_PAIRS
 
 }  // namespace quern::primitives
