@@ -184,27 +184,14 @@ void scatter(const bucket_map<key_bits_t<Key>>& map, key_bits_t<Key> flip, const
         scatter_through<false>(map, flip, keys, values, size, positions, out, gathered);
 }
 
-template <class Key, class Value>
-HWY_INLINE void put(const record<Key, Value>& r, Key* keys, Value* values, std::size_t i) {
-    keys[i] = r.key;
-    if constexpr (!std::is_same_v<Value, nothing>) values[i] = r.value;
-}
-
-/// values + i, where there are values.
-template <class Value>
-HWY_INLINE Value* behind(Value* values, std::size_t i) {
-    return std::is_same_v<Value, nothing> ? values : values + i;
-}
-
-template <class Key, class Value>
-void insertion_sort(key_bits_t<Key> flip, Key* keys, Value* values, std::size_t size) {
+template <class Item, class PlaceOf>
+HWY_INLINE void insertion_sort(const PlaceOf& place, Item* items, std::size_t size) {
     for (std::size_t i = 1; i < size; ++i) {
-        const record<Key, Value> moving = record_at(keys, values, i);
-        const auto place = place_of(moving.key, flip);
+        const Item moving = items[i];
+        const auto its_place = place(moving.key);
         std::size_t hole = i;
-        for (; hole > 0 && place < place_of(keys[hole - 1], flip); --hole)
-            put(record_at(keys, values, hole - 1), keys, values, hole);
-        put(moving, keys, values, hole);
+        for (; hole > 0 && its_place < place(items[hole - 1].key); --hole) items[hole] = items[hole - 1];
+        items[hole] = moving;
     }
 }
 
@@ -230,124 +217,162 @@ HWY_INLINE void to_positions(std::uint32_t* counts, unsigned width) {
     }
 }
 
-template <class Key, class Value>
-void sort_small(key_bits_t<Key> flip, Key* keys, Value* values, std::size_t size, record<Key, Value>* items,
-                record<Key, Value>* scratch);
+template <class Item, class PlaceOf>
+HWY_INLINE void move_by_digit(const PlaceOf& place, digit by, const Item* from, std::size_t size,
+                              std::uint32_t* positions, Item* to) {
+    for (std::size_t i = 0; i < size; ++i) to[positions[by.of(place(from[i].key))]++] = from[i];
+}
 
-/// Keys sorted by the bits from `sorted_from` on, and by what was before among equals: sorts what is left.
-template <class Key, class Value, class PlaceOf>
-HWY_NOINLINE void finish(key_bits_t<Key> flip, const PlaceOf& place, Key* keys, Value* values,
-                         std::size_t size, unsigned sorted_from, record<Key, Value>* items,
-                         record<Key, Value>* scratch) {
-    const lanes_of<Key> d;
-    const auto flips = hn::Set(d, flip);
-    std::size_t i = 0;
-    const auto settle = [&](std::size_t wrong) {  // keys[wrong] belongs behind its neighbour
-        const auto group = place(keys[wrong]) >> sorted_from;
-        std::size_t begin = wrong, end = wrong + 2;
-        while (begin > 0 && place(keys[begin - 1]) >> sorted_from == group) --begin;
-        while (end < size && place(keys[end]) >> sorted_from == group) ++end;
-        sort_small<Key, Value>(flip, keys + begin, behind(values, begin), end - begin, items, scratch);
-        return end;
-    };
-    while (i + 1 < size) {
-        while (i + 1 + hn::Lanes(d) <= size &&
-               hn::AllFalse(d, hn::Lt(places_of<Key>(load_stored(keys + i + 1), flips),
-                                      places_of<Key>(load_stored(keys + i), flips))))
-            i += hn::Lanes(d);
-        const std::size_t look = std::min(size - 1, i + hn::Lanes(d));
-        while (i < look && place(keys[i]) <= place(keys[i + 1])) ++i;
-        if (i < look) i = settle(i);
+/// Sorts `from` into `to`, which may be the same; `other` is room for as many. `differing` (not 0) has the bits in
+/// which places differ.
+template <class Bits, class Item, class PlaceOf>
+HWY_NOINLINE void sort_items(const PlaceOf& place, Bits differing, const Item* from, std::size_t size,
+                             Item* other, Item* to);
+
+/// Items sorted by the bits from `sorted_from` on, and by what was before among equals: sorts what is left.
+template <class Bits, class Item, class PlaceOf>
+HWY_INLINE void finish(const PlaceOf& place, unsigned sorted_from, Item* items, std::size_t size,
+                       Item* other) {
+    constexpr std::size_t at_once = 64;
+    for (std::size_t i = 0; i + 1 < size;) {
+        const std::size_t end = std::min(i + at_once, size - 1);
+        bool wrong = false;  // one test for many, so that the loop is made of vectors
+        for (std::size_t j = i; j < end; ++j) wrong |= place(items[j + 1].key) < place(items[j].key);
+        if (!wrong) {
+            i = end;
+            continue;
+        }
+        while (place(items[i].key) <= place(items[i + 1].key)) ++i;
+        const Bits group = place(items[i].key) >> sorted_from;
+        std::size_t first = i, last = i + 1;
+        Bits differing = place(items[i].key) ^ place(items[i + 1].key);
+        while (first > 0 && place(items[first - 1].key) >> sorted_from == group) --first;
+        while (last + 1 < size && place(items[last + 1].key) >> sorted_from == group) ++last;
+        for (std::size_t j = first; j <= last; ++j) differing |= place(items[j].key) ^ place(items[i].key);
+        sort_items<Bits>(place, differing, items + first, last + 1 - first, other, items + first);
+        i = last;
     }
 }
 
-/// `varying` has the bits in which places differ, `one` is any of them.
-template <class Key, class Value, class PlaceOf>
-HWY_INLINE void sort_by_digits(key_bits_t<Key> flip, key_bits_t<Key> varying, const PlaceOf& place,
-                               record<Key, Value>* items, std::size_t size, record<Key, Value>* scratch,
-                               Key* keys, Value* values) {
-    const auto top = static_cast<unsigned>(std::bit_width(varying));
-    const auto lowest = static_cast<unsigned>(std::countr_zero(varying));
+template <class Bits, class Item, class PlaceOf>
+HWY_NOINLINE void sort_items(const PlaceOf& place, Bits differing, const Item* from, std::size_t size,
+                             Item* other, Item* to) {
+    if (size <= most_by_insertion) {
+        if (from != to) std::copy(from, from + size, to);
+        return insertion_sort(place, to, size);
+    }
+    const auto top = static_cast<unsigned>(std::bit_width(differing));
+    const auto lowest = static_cast<unsigned>(std::countr_zero(differing));
     const auto size_bits = static_cast<unsigned>(std::bit_width(size));
     // So many leading bits tell all but a few of random keys apart; finish() does the rest.
     const unsigned wanted = std::min(top - lowest, size_bits + 5);
     const unsigned widest = std::clamp(size_bits, 6u, most_digit_bits);
+    const unsigned low_width = wanted <= widest ? 0 : wanted / 2, high_width = wanted - low_width;
+    const digit low{top - wanted, low_width}, high{top - high_width, high_width};
     alignas(64) std::uint32_t low_counts[std::size_t{1} << most_digit_bits];
     alignas(64) std::uint32_t high_counts[std::size_t{1} << most_digit_bits];
-    if (wanted <= widest) {
-        const digit only{top - wanted, wanted};
-        std::memset(low_counts, 0, sizeof(std::uint32_t) << wanted);
-        for (std::size_t i = 0; i < size; ++i) ++low_counts[only.of(place(items[i].key))];
-        to_positions(low_counts, wanted);
-        for (std::size_t i = 0; i < size; ++i)
-            put(items[i], keys, values, low_counts[only.of(place(items[i].key))]++);
-        if (top - wanted > lowest) finish(flip, place, keys, values, size, top - wanted, items, scratch);
-        return;
-    }
-    const unsigned low_width = wanted / 2, high_width = wanted - low_width;
-    const digit low{top - wanted, low_width}, high{top - high_width, high_width};
-    std::memset(low_counts, 0, sizeof(std::uint32_t) << low_width);
     std::memset(high_counts, 0, sizeof(std::uint32_t) << high_width);
-    for (std::size_t i = 0; i < size; ++i) {
-        const auto p = place(items[i].key);
-        ++low_counts[low.of(p)];
-        ++high_counts[high.of(p)];
+    if (low_width == 0) {
+        for (std::size_t i = 0; i < size; ++i) ++high_counts[high.of(place(from[i].key))];
+        to_positions(high_counts, high_width);
+        Item* const sorted = from == to ? other : to;
+        move_by_digit(place, high, from, size, high_counts, sorted);
+        if (sorted != to) std::copy(sorted, sorted + size, to);
+    } else {
+        std::memset(low_counts, 0, sizeof(std::uint32_t) << low_width);
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto p = place(from[i].key);
+            ++low_counts[low.of(p)];
+            ++high_counts[high.of(p)];
+        }
+        to_positions(low_counts, low_width);
+        to_positions(high_counts, high_width);
+        move_by_digit(place, low, from, size, low_counts, other);
+        move_by_digit(place, high, static_cast<const Item*>(other), size, high_counts, to);
     }
-    to_positions(low_counts, low_width);
-    to_positions(high_counts, high_width);
-    for (std::size_t i = 0; i < size; ++i) scratch[low_counts[low.of(place(items[i].key))]++] = items[i];
-    for (std::size_t i = 0; i < size; ++i)
-        put(scratch[i], keys, values, high_counts[high.of(place(scratch[i].key))]++);
-    if (top - wanted > lowest) finish(flip, place, keys, values, size, top - wanted, items, scratch);
+    if (top - wanted > lowest) finish<Bits>(place, top - wanted, to, size, other);
 }
 
-template <class Key, class Value>
-void sort_records(key_bits_t<Key> flip, record<Key, Value>* items, std::size_t size,
-                  record<Key, Value>* scratch, Key* keys, Value* values) {
+/// Keys and values out of their records.
+template <bool PastCaches, class Key, class Value>
+HWY_INLINE void part_records(const record<Key, Value>* items, std::size_t size, Key* keys, Value* values) {
     using bits = key_bits_t<Key>;
-    if (size == 0) return;
-    const auto first = std::bit_cast<bits>(items[0].key);
-    bits differing = 0;
-    for (std::size_t i = 0; i < size; ++i) differing |= std::bit_cast<bits>(items[i].key) ^ first;
-    if (differing == 0) {
-        for (std::size_t i = 0; i < size; ++i) put(items[i], keys, values, i);
-        return;
+    std::size_t i = 0;
+    if constexpr (PastCaches && sizeof(record<Key, Value>) == 2 * sizeof(bits)) {
+        // Two arrays of one width: whole vectors, once the keys are aligned.
+        const lanes_of<Key> d;
+        const std::size_t lanes = hn::Lanes(d), bytes = lanes * sizeof(bits);
+        const auto misaligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % bytes; };
+        while (i < size && misaligned(keys + i) != 0) {
+            keys[i] = items[i].key;
+            values[i] = items[i].value;
+            ++i;
+        }
+        if (sizeof(Value) == sizeof(Key) && misaligned(values + i) == 0) {
+            for (; i + lanes <= size; i += lanes) {
+                hn::Vec<decltype(d)> k, v;
+                hn::LoadInterleaved2(d, reinterpret_cast<const bits*>(items + i), k, v);
+                hn::Stream(k, d, reinterpret_cast<bits*>(keys + i));
+                hn::Stream(v, d, reinterpret_cast<bits*>(values + i));
+            }
+        }
     }
+    for (; i < size; ++i) {
+        keys[i] = items[i].key;
+        if constexpr (!std::is_same_v<Value, nothing>) values[i] = items[i].value;
+    }
+}
+
+/// Sorts `from` into `to` and returns where the result is: `to`, or `from` where there was nothing to do.
+template <class Key, class Value>
+HWY_INLINE const record<Key, Value>* sort_from(key_bits_t<Key> flip, const record<Key, Value>* from,
+                                               std::size_t size, record<Key, Value>* other,
+                                               record<Key, Value>* to) {
+    using bits = key_bits_t<Key>;
+    const auto first = std::bit_cast<bits>(from[0].key);
+    bits differing = 0;
+    for (std::size_t i = 0; i < size; ++i) differing |= std::bit_cast<bits>(from[i].key) ^ first;
+    if (differing == 0) return from;
+    bits turned = flip;
     if constexpr (std::is_floating_point_v<Key>) {
         if ((differing & top_bit<bits>) != 0) {  // both signs
             bits varying = 0;
-            const bits place_of_first = place_of(items[0].key, flip);
-            for (std::size_t i = 0; i < size; ++i) varying |= place_of(items[i].key, flip) ^ place_of_first;
-            if (varying == 0) {  // zeros of both signs
-                for (std::size_t i = 0; i < size; ++i) put(items[i], keys, values, i);
-                return;
-            }
-            const auto place = [flip](Key key) { return place_of(key, flip); };
-            sort_by_digits(flip, varying, place, items, size, scratch, keys, values);
-            return;
+            const bits place_of_first = place_of(from[0].key, flip);
+            for (std::size_t i = 0; i < size; ++i) varying |= place_of(from[i].key, flip) ^ place_of_first;
+            if (varying == 0) return from;  // zeros of both signs
+            sort_items<bits>([flip](Key key) { return place_of(key, flip); }, varying, from, size, other, to);
+            return to;
         }
         // One sign: the order of the bits, or its reverse.
-        const bits turned = (first & top_bit<bits>) != 0 ? ~flip : flip;
-        const auto place = [turned](Key key) { return std::bit_cast<bits>(key) ^ turned; };
-        sort_by_digits(flip, differing, place, items, size, scratch, keys, values);
-    } else {
-        const auto place = [flip](Key key) { return key ^ flip; };
-        sort_by_digits(flip, differing, place, items, size, scratch, keys, values);
+        if ((first & top_bit<bits>) != 0) turned = ~flip;
     }
+    sort_items<bits>([turned](Key key) { return std::bit_cast<bits>(key) ^ turned; }, differing, from, size,
+                     other, to);
+    return to;
 }
 
 template <class Key, class Value>
-void sort_small(key_bits_t<Key> flip, Key* keys, Value* values, std::size_t size, record<Key, Value>* items,
-                record<Key, Value>* scratch) {
-    if (size <= most_by_insertion) return insertion_sort(flip, keys, values, size);
-    for (std::size_t i = 0; i < size; ++i) items[i] = record_at(keys, values, i);
-    sort_records(flip, items, size, scratch, keys, values);
+void sort_records(key_bits_t<Key> flip, const record<Key, Value>* items, std::size_t size,
+                  record<Key, Value>* scratch, Key* keys, Value* values, bool past_caches) {
+    if (size == 0) return;
+    const auto* const sorted = sort_from(flip, items, size, scratch, scratch + size);
+    if (past_caches) {
+        part_records<true>(sorted, size, keys, values);
+        hwy::FlushStream();
+    } else {
+        part_records<false>(sorted, size, keys, values);
+    }
 }
 
 template <class Key, class Value>
 void sort_in_cache(key_bits_t<Key> flip, Key* keys, Value* values, std::size_t size,
                    record<Key, Value>* scratch) {
-    sort_small(flip, keys, values, size, scratch, scratch + size);
+    for (std::size_t i = 0; i < size; ++i) scratch[i] = record_at(keys, values, i);
+    if (size <= most_by_insertion)
+        insertion_sort([flip](Key key) { return place_of(key, flip); }, scratch, size);
+    else
+        sort_from(flip, scratch, size, scratch + size, scratch);
+    part_records<false>(scratch, size, keys, values);
 }
 
 template <class Key, class Value>

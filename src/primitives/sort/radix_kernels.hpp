@@ -84,8 +84,10 @@ struct kernels {
     void (*scatter)(const bucket_map<bits>& map, bits flip, const Key* keys, const Value* values,
                     std::size_t size, std::uint64_t* positions, item* out, line* gathered, bool past_caches);
 
-    /// Sorts `size` ≤ most_in_cache items into keys and values. `items` and `scratch` are overwritten.
-    void (*sort_records)(bits flip, item* items, std::size_t size, item* scratch, Key* keys, Value* values);
+    /// Sorts `size` ≤ most_in_cache items into keys and values. `scratch` holds 2 · size items. `past_caches`: keys
+    /// and values are written around the caches.
+    void (*sort_records)(bits flip, const item* items, std::size_t size, item* scratch, Key* keys,
+                         Value* values, bool past_caches);
 
     /// Sorts size ≤ most_in_cache keys and values in place. `scratch` holds 2 · size items.
     void (*sort_in_cache)(bits flip, Key* keys, Value* values, std::size_t size, item* scratch);

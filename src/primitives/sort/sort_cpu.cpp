@@ -53,7 +53,7 @@ class sorter {
         wish_for_huge_pages(items_.data(), keys.size() * sizeof(item));
         const std::size_t threads = place.threads();
         for (std::size_t t = 0; t < threads; ++t) {
-            scratch_.emplace_back(place, std::min(keys.size(), most_in_bucket), "sorting: buckets");
+            scratch_.emplace_back(place, 2 * std::min(keys.size(), most_in_bucket), "sorting: buckets");
             lines_.emplace_back(place, bucket_map<bits>::most_buckets * lines_together<Key, Value>,
                                 "sorting: lines of the buckets");
         }
@@ -135,7 +135,7 @@ class sorter {
             const std::size_t size = bounds[b + 1] - bounds[b];
             if (size <= most_in_bucket)
                 run_.sort_records(flip_, items_.data() + bounds[b], size, scratch_[thread].data(),
-                                  keys_.data() + bounds[b], values_at(bounds[b]));
+                                  keys_.data() + bounds[b], values_at(bounds[b]), past_caches_);
         });
         for (std::size_t b = 0; b + 1 < bounds.size(); ++b) {
             if (bounds[b + 1] - bounds[b] > most_in_bucket) sort_giant(bounds[b], bounds[b + 1]);
