@@ -60,7 +60,7 @@ class cuda_place {
         CUstream_st* stream = nullptr;
         void* pool = nullptr;
         std::uint64_t* fault_word = nullptr;
-        std::uint64_t* fault_seen = nullptr;  ///< its copy, in pinned host memory
+        std::uint64_t* fault_seen = nullptr;  ///< its copy, in pinned host memory; behind it, short transfers
         handles() = default;
         handles(const handles&) = delete;  // one owner
         handles& operator=(const handles&) = delete;
