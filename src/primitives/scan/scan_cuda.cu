@@ -13,7 +13,6 @@
 #include "primitives/look_back.cuh"
 #include "primitives/scan/scan.hpp"
 #include "primitives/segments.cuh"
-#include "quern/base/error.hpp"
 
 namespace quern::primitives {
 namespace {
@@ -226,8 +225,6 @@ void scan(cuda_place& place, scan_arguments<In, Out> arguments, scan_operation o
         } else {
             scan_tiles<In, Out, minimum_of<Out>, segmented>(place, arguments);
         }
-    } else {
-        throw usage_error("a scan into wider values is a sum");
     }
 }
 
@@ -250,6 +247,7 @@ template <class In, class Out>
 void inclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out> out,
                     scan_operation operation) {
     check_same_size("inclusive_scan", "in", in.size(), "out", out.size());
+    if (!std::is_same_v<In, Out>) check_widening("inclusive_scan", operation == scan_operation::sum);
     scan<In, Out, false>(
         place, {in.data(), out.data(), in.size(), out.size(), true, nullptr, nullptr, nullptr}, operation);
 }
@@ -259,6 +257,7 @@ template <class In, class Out>
 void exclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out> out,
                     scan_operation operation) {
     if (out.size() != in.size() + 1) check_same_size("exclusive_scan", "in", in.size(), "out", out.size());
+    if (!std::is_same_v<In, Out>) check_widening("exclusive_scan", operation == scan_operation::sum);
     scan<In, Out, false>(
         place, {in.data(), out.data(), in.size(), out.size(), false, nullptr, nullptr, nullptr}, operation);
 }
