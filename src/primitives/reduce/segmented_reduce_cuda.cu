@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of segments of any mixture of lengths, in at most three launches behind the check of the offsets. The
+// first gives every segment a group of 2, 8 or 32 lanes, by the mean length; a segment too long for its group goes
+// into a queue. The second gives a warp to each queued segment of at most 8,192 values, and cuts those that are longer
+// into blocks of 1,024 values that all warps share; the third reduces the sums of those blocks. Whatever the split,
+// each value is added in the canonical order. The order in which atomics fill the queues decides only who works on
+// what.
+#include <algorithm>
+
+#include "primitives/doors.hpp"
+#include "primitives/reduce/reduction.cuh"
+#include "primitives/segments.cuh"
+
+namespace quern::primitives {
+namespace {
+
+constexpr unsigned block_threads = 256;
+constexpr unsigned warps = block_threads / 32;
+
+constexpr std::uint64_t warp_takes = 8 * canonical_block;  // values of one segment; more are shared out
+constexpr std::uint64_t warp_finishes = canonical_block;   // sums of one segment; more are a whole block's
+constexpr std::uint64_t rows_of_group = 32;                // values that a lane of a group takes at most
+
+/// A segment that is shared out: its sums are those from first_sum on.
+struct long_segment {
+    std::uint64_t segment, first_sum;
+};
+
+struct queue_sizes {
+    unsigned long long medium;  ///< segments for one warp
+    unsigned long long shared_out;  ///< long segments · 2⁴⁰ + their sums: one atomic places both in one order
+    unsigned long long giant;       ///< long segments whose sums are too many for a warp
+};
+constexpr unsigned sums_bits = 40;
+
+template <class Reduction>
+struct segments_to_reduce {
+    const typename Reduction::value_type* values;
+    reduced_type<typename Reduction::value_type>* out;
+    segments_view segments;
+    std::uint64_t* fault_word;
+    queue_sizes* sizes;
+    std::uint64_t* medium;     ///< segments
+    long_segment* shared_out;  ///< in the order of first_sum
+    std::uint64_t* giant;      ///< places in shared_out
+    typename Reduction::held* sums;
+};
+
+__device__ std::uint64_t blocks_in(std::uint64_t length) {
+    return (length + canonical_block - 1) / canonical_block;
+}
+
+template <class Reduction>
+__device__ void put_into_queue(const segments_to_reduce<Reduction>& a, std::uint64_t segment,
+                               std::uint64_t length) {
+    if (length <= warp_takes) {
+        a.medium[atomicAdd(&a.sizes->medium, 1ull)] = segment;
+        return;
+    }
+    const std::uint64_t blocks = blocks_in(length);
+    const std::uint64_t place = atomicAdd(&a.sizes->shared_out, 1ull << sums_bits | blocks);
+    const std::uint64_t at = place >> sums_bits;
+    a.shared_out[at] = {segment, place & ((1ull << sums_bits) - 1)};
+    if (blocks > warp_finishes) a.giant[atomicAdd(&a.sizes->giant, 1ull)] = at;
+}
+
+/// `group` lanes reduce one segment: lane j stands for the canonical lanes j, j + group, j + 2 group, …, each with a
+/// sum of its own. What no segment of the warp is long enough for is left out: it would add nothing to the bits. No
+/// shared memory; a grid that covers the segments.
+template <class Reduction, unsigned group>
+__global__ __launch_bounds__(block_threads) void reduce_short_segments_kernel(
+    segments_to_reduce<Reduction> a) {
+    constexpr unsigned parts = canonical_lanes / group;
+    const unsigned lane = threadIdx.x % group;
+    const std::uint64_t segment = std::uint64_t{blockIdx.x} * (block_threads / group) + threadIdx.x / group;
+    if (a.segments.broken()) return;
+    const bool exists = segment < a.segments.count;
+    std::uint64_t begin = 0, length = 0;
+    if (exists) {
+        begin = a.segments.offsets[segment];
+        length = a.segments.offsets[segment + 1] - begin;
+    }
+    const bool queued = length > group * rows_of_group;
+    if (queued) {
+        if (lane == 0) put_into_queue(a, segment, length);
+        length = 0;
+    }
+    const unsigned size = static_cast<unsigned>(length);
+    const unsigned longest = __reduce_max_sync(~0u, size);
+    Reduction reduction;
+    typename Reduction::held mine[parts];
+#pragma unroll
+    for (unsigned k = 0; k < parts; ++k) mine[k] = Reduction::identity();
+    for (unsigned row = 0; row < longest; row += canonical_lanes) {
+#pragma unroll
+        for (unsigned k = 0; k < parts; ++k) {
+            if (row + k * group >= longest) break;
+            const unsigned i = row + k * group + lane;
+            if (i < size)
+                mine[k] = Reduction::combine(mine[k], reduction.take(a.values[begin + i], begin + i));
+        }
+    }
+#pragma unroll
+    for (unsigned h = parts / 2; h != 0; h /= 2) {
+        if (h * group >= longest) continue;
+#pragma unroll
+        for (unsigned k = 0; k < h; ++k) mine[k] = Reduction::combine(mine[k], mine[k + h]);
+    }
+#pragma unroll
+    for (unsigned h = group / 2; h != 0; h /= 2)
+        mine[0] = Reduction::combine(mine[0], __shfl_down_sync(~0u, mine[0], h, group));
+    if (exists && !queued && lane == 0) a.out[segment] = Reduction::finish(mine[0]);
+    reduction.note(a.fault_word);
+}
+
+/// A segment of at most 8,192 values, by a whole warp: lane b keeps the sum of block b.
+template <class Reduction>
+__device__ void reduce_medium_segment(const segments_to_reduce<Reduction>& a, Reduction& reduction,
+                                      std::uint64_t segment) {
+    const unsigned lane = threadIdx.x % 32;
+    const std::uint64_t begin = a.segments.offsets[segment];
+    const unsigned length = static_cast<unsigned>(a.segments.offsets[segment + 1] - begin);
+    auto mine = Reduction::identity();
+    for (unsigned first = 0, b = 0; first < length; first += canonical_block, ++b) {
+        const auto sum = reduce_block<Reduction>(min(length - first, canonical_block), [&](unsigned i) {
+            return reduction.take(a.values[begin + first + i], begin + first + i);
+        });
+        const auto shown = __shfl_sync(~0u, sum, 0);
+        if (lane == b) mine = Reduction::combine(mine, shown);
+    }
+    const auto sum = fold_lanes<Reduction>(mine);
+    if (lane == 0) a.out[segment] = Reduction::finish(sum);
+}
+
+/// The last of `count` > 0 long segments whose first sum is not behind `sum`; by a whole warp, 32 probes at a time.
+__device__ std::uint64_t owner_of(const long_segment* segments, std::uint64_t count, std::uint64_t sum) {
+    const unsigned lane = threadIdx.x % 32;
+    std::uint64_t begin = 0;  // first_sum of [begin] ≤ sum
+    while (count > 1) {
+        const std::uint64_t step = (count + 31) / 32, at = begin + lane * step;
+        const bool reached = lane * step < count && segments[at].first_sum <= sum;
+        const auto steps = static_cast<unsigned>(__popc(__ballot_sync(~0u, reached))) - 1;
+        begin += steps * step;
+        count = min(step, count - steps * step);
+    }
+    return begin;
+}
+
+/// All warps of the grid take medium segments, then blocks of the long ones, in turn. Any grid; no shared memory.
+template <class Reduction>
+__global__ __launch_bounds__(block_threads) void reduce_queued_segments_kernel(
+    segments_to_reduce<Reduction> a) {
+    const std::uint64_t first = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32;
+    const std::uint64_t step = std::uint64_t{gridDim.x} * warps;
+    const std::uint64_t medium = a.sizes->medium, shared_out = a.sizes->shared_out >> sums_bits,
+                        sums = a.sizes->shared_out & ((1ull << sums_bits) - 1);
+    Reduction reduction;
+    for (std::uint64_t q = first; q < medium; q += step) reduce_medium_segment(a, reduction, a.medium[q]);
+    for (std::uint64_t s = first; s < sums; s += step) {
+        const long_segment owner = a.shared_out[owner_of(a.shared_out, shared_out, s)];
+        const std::uint64_t begin =
+            a.segments.offsets[owner.segment] + (s - owner.first_sum) * canonical_block;
+        const std::uint64_t left = a.segments.offsets[owner.segment + 1] - begin;
+        const auto sum = reduce_block<Reduction>(
+            static_cast<unsigned>(min(left, std::uint64_t{canonical_block})),
+            [&](unsigned i) { return reduction.take(a.values[begin + i], begin + i); });
+        if (threadIdx.x % 32 == 0) a.sums[s] = sum;
+    }
+    reduction.note(a.fault_word);
+}
+
+/// Blocks of 1,024 threads take giant segments, then warps the other long ones, in turn. Any grid; 8.5 KB of shared
+/// memory.
+template <class Reduction>
+__global__ __launch_bounds__(1024) void finish_long_segments_kernel(segments_to_reduce<Reduction> a) {
+    __shared__ typename Reduction::held scratch[canonical_block + 64];
+    const std::uint64_t shared_out = a.sizes->shared_out >> sums_bits;
+    const auto sums_of = [&](const long_segment& which) {
+        return blocks_in(a.segments.offsets[which.segment + 1] - a.segments.offsets[which.segment]);
+    };
+    for (std::uint64_t g = blockIdx.x; g < a.sizes->giant; g += gridDim.x) {
+        const long_segment which = a.shared_out[a.giant[g]];
+        const auto sum = reduce_sums<Reduction>(a.sums + which.first_sum, sums_of(which), scratch);
+        if (threadIdx.x == 0) a.out[which.segment] = Reduction::finish(sum);
+        __syncthreads();
+    }
+    const std::uint64_t first = std::uint64_t{blockIdx.x} * 32 + threadIdx.x / 32;
+    for (std::uint64_t q = first; q < shared_out; q += std::uint64_t{gridDim.x} * 32) {
+        const long_segment which = a.shared_out[q];
+        const std::uint64_t count = sums_of(which);
+        if (count > warp_finishes) continue;
+        const auto* const from = a.sums + which.first_sum;
+        const auto sum =
+            reduce_block<Reduction>(static_cast<unsigned>(count), [&](unsigned i) { return from[i]; });
+        if (threadIdx.x % 32 == 0) a.out[which.segment] = Reduction::finish(sum);
+    }
+}
+
+template <class Reduction, unsigned group>
+void reduce_in_groups(cuda_place& place, segments_to_reduce<Reduction> arguments, std::uint64_t items) {
+    constexpr std::uint64_t group_takes = group * rows_of_group;
+    cuda_array<queue_sizes> sizes;
+    cuda_array<std::uint64_t> medium, giant;
+    cuda_array<long_segment> shared_out;
+    cuda_array<typename Reduction::held> sums;
+    const bool queues = items > group_takes, long_ones = items > warp_takes;
+    if (queues) {
+        sizes = cuda_array<queue_sizes>(place, 1, "queues of segments");
+        medium = cuda_array<std::uint64_t>(place, items / (group_takes + 1), "queues of segments");
+        place.fill_bytes(sizes.data(), 0, sizeof(queue_sizes));
+        arguments.sizes = sizes.data();
+        arguments.medium = medium.data();
+    }
+    if (long_ones) {
+        const std::uint64_t most = items / (warp_takes + 1);
+        shared_out = cuda_array<long_segment>(place, most, "queues of segments");
+        giant = cuda_array<std::uint64_t>(place, items / (warp_finishes * canonical_block) + 1,
+                                          "queues of segments");
+        sums = cuda_array<typename Reduction::held>(place, items / canonical_block + most, "sums of blocks");
+        arguments.shared_out = shared_out.data();
+        arguments.giant = giant.data();
+        arguments.sums = sums.data();
+    }
+    const unsigned blocks = cuda::blocks_for(arguments.segments.count, block_threads / group);
+    QUERN_LAUNCH(place, (cuda::launch_shape{blocks, block_threads}),
+                 (reduce_short_segments_kernel<Reduction, group>), arguments);
+    if (queues)
+        QUERN_LAUNCH(place, (cuda::launch_shape{place.multiprocessors() * 6, block_threads}),
+                     reduce_queued_segments_kernel<Reduction>, arguments);
+    if (long_ones)
+        QUERN_LAUNCH(place, (cuda::launch_shape{place.multiprocessors(), 1024}),
+                     finish_long_segments_kernel<Reduction>, arguments);
+}
+
+template <class T, reduce_operation operation>
+void reduce_by(cuda_place& place, device_span<const T> values, device_span<const std::uint64_t> offsets,
+               device_span<reduced_type<T>> out) {
+    using rule = reduction<T, operation>;
+    const checked_segments segments(place, offsets, values.size());
+    segments_to_reduce<rule> arguments{};
+    arguments.values = values.data();
+    arguments.out = out.data();
+    arguments.segments = segments.view();
+    arguments.fault_word = place.fault_word();
+    const std::uint64_t mean = values.size() / std::max<std::uint64_t>(1, out.size());
+    if (mean <= 4) {
+        reduce_in_groups<rule, 2>(place, arguments, values.size());
+    } else if (mean <= 32) {
+        reduce_in_groups<rule, 8>(place, arguments, values.size());
+    } else {
+        reduce_in_groups<rule, 32>(place, arguments, values.size());
+    }
+}
+
+}  // namespace
+
+template <reducible T>
+void segmented_reduce(cuda_place& place, device_span<const T> values,
+                      device_span<const std::uint64_t> offsets, device_span<reduced_type<T>> out,
+                      reduce_operation operation) {
+    check_one_per_segment("segmented_reduce", "out", out.size(), segments_in(offsets.size()));
+    switch (operation) {
+        case reduce_operation::maximum:
+            return reduce_by<T, reduce_operation::maximum>(place, values, offsets, out);
+        case reduce_operation::minimum:
+            return reduce_by<T, reduce_operation::minimum>(place, values, offsets, out);
+        case reduce_operation::sum:
+            return reduce_by<T, reduce_operation::sum>(place, values, offsets, out);
+    }
+}
+
+#define QUERN_SEGMENTED_REDUCE(T)                                                                       \
+    template void segmented_reduce(cuda_place&, device_span<const T>, device_span<const std::uint64_t>, \
+                                   device_span<reduced_type<T>>, reduce_operation);
+QUERN_SEGMENTED_REDUCE(std::uint8_t)
+QUERN_SEGMENTED_REDUCE(std::uint32_t)
+QUERN_SEGMENTED_REDUCE(std::uint64_t)
+QUERN_SEGMENTED_REDUCE(std::int32_t)
+QUERN_SEGMENTED_REDUCE(std::int64_t)
+QUERN_SEGMENTED_REDUCE(float)
+QUERN_SEGMENTED_REDUCE(double)
+#undef QUERN_SEGMENTED_REDUCE
+
+}  // namespace quern::primitives
