@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compaction in one pass (primitives/look_back.cuh): a block turns 4,096 flags into bits, learns from the blocks
+// before it where its output begins, and only then reads the values it keeps, so that what is left out is not read.
+// The number of kept values is read back once.
+#include <cub/block/block_scan.cuh>
+
+#include "device/cuda/check.cuh"
+#include "primitives/doors.hpp"
+#include "primitives/look_back.cuh"
+#include "primitives/select/select.hpp"
+
+namespace quern::primitives {
+namespace {
+
+constexpr unsigned block_threads = 256;
+constexpr unsigned flags_per_thread = 16;  // what one load brings
+constexpr unsigned tile_flags = block_threads * flags_per_thread;
+constexpr unsigned look_back_rows = 2;
+
+struct sum_of_counts {
+    static constexpr bool uses_second = false;
+    __device__ cuda::tile_prefix operator()(cuda::tile_prefix a, cuda::tile_prefix b) const {
+        return {a.value + b.value, 0};
+    }
+};
+
+/// Where kept values come from: an array of words, or their own positions.
+template <class T>
+struct values_of {
+    const T* values;
+    __device__ T operator()(std::uint64_t position) const { return values[position]; }
+};
+template <class T>
+struct positions_of {
+    __device__ T operator()(std::uint64_t position) const { return static_cast<T>(position); }
+};
+
+/// One bit for each of 16 bytes: it is not 0.
+__device__ unsigned bits_of(uint4 bytes) {
+    const auto four = [](unsigned word) {
+        return (__vcmpne4(word, 0) & 0x08040201u) * 0x01010101u >> 24;  // the sum of the bytes: bits 0 to 3
+    };
+    return four(bytes.x) | four(bytes.y) << 4 | four(bytes.z) << 8 | four(bytes.w) << 12;
+}
+
+/// Flags from `first` on as bits; 16 at once where all are there, and none beyond the array is read. `first` may lie
+/// before the array: tiles begin where 16 bytes can be loaded.
+__device__ unsigned flag_bits(const std::uint8_t* flags, std::int64_t first, std::int64_t count) {
+    if (first >= 0 && first + flags_per_thread <= count)
+        return bits_of(*reinterpret_cast<const uint4*>(flags + first));
+    unsigned bits = 0;
+    for (int k = 0; k < static_cast<int>(flags_per_thread); ++k) {
+        const std::int64_t at = first + k;
+        if (at >= 0 && at < count && flags[at] != 0) bits |= 1u << k;
+    }
+    return bits;
+}
+
+/// Block b keeps what tile b flags. A thread has 16 flags and writes the places of those that are set into the block's
+/// list (shared, 8 KB); then all threads copy along the list, so that writes, and reads of dense flags, are of whole
+/// lines. What has no room in `out` is counted and not written. The last block writes the number kept.
+template <class T, class Source>
+__global__ __launch_bounds__(block_threads) void compact_kernel(Source source, const std::uint8_t* flags,
+                                                                std::int64_t count, unsigned misaligned,
+                                                                T* out, std::uint64_t room,
+                                                                cuda::tile_word* tiles, std::uint64_t* kept) {
+    using scan_type = cub::BlockScan<unsigned, block_threads>;
+    __shared__ typename scan_type::TempStorage scan;
+    __shared__ std::uint16_t list[tile_flags];
+    __shared__ std::uint64_t out_begin;
+    const std::int64_t tile_begin = static_cast<std::int64_t>(blockIdx.x) * tile_flags - misaligned;
+    const unsigned first = threadIdx.x * flags_per_thread;
+    unsigned bits = flag_bits(flags, tile_begin + first, count);
+    unsigned before, in_tile;
+    scan_type(scan).ExclusiveSum(static_cast<unsigned>(__popc(bits)), before, in_tile);
+    for (; bits != 0; bits &= bits - 1)
+        list[before++] =
+            static_cast<std::uint16_t>(first + static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1);
+    if (threadIdx.x < 32) {
+        const bool leader = threadIdx.x == 0;
+        std::uint64_t found = 0;
+        if (blockIdx.x == 0) {
+            if (leader && gridDim.x > 1) cuda::publish(tiles, {in_tile, 0}, cuda::tile_state::whole);
+        } else {
+            if (leader) cuda::publish(tiles + blockIdx.x, {in_tile, 0}, cuda::tile_state::own);
+            found = cuda::look_back<look_back_rows>(tiles, blockIdx.x, sum_of_counts{}, {0, 0}).value;
+            if (leader) cuda::publish(tiles + blockIdx.x, {found + in_tile, 0}, cuda::tile_state::whole);
+        }
+        if (leader) {
+            out_begin = found;
+            if (blockIdx.x == gridDim.x - 1) *kept = found + in_tile;
+        }
+    }
+    __syncthreads();
+    const std::uint64_t to = out_begin;
+#pragma unroll 4
+    for (unsigned r = threadIdx.x; r < in_tile; r += block_threads)
+        if (to + r < room) out[to + r] = source(static_cast<std::uint64_t>(tile_begin + list[r]));
+}
+
+template <class T, class Source>
+std::size_t compact_from(cuda_place& place, Source source, device_span<const std::uint8_t> flags,
+                         device_span<T> out, const char* name) {
+    if (flags.empty()) {
+        place.synchronise();
+        return 0;
+    }
+    const unsigned misaligned =
+        static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(flags.data()) % flags_per_thread);
+    const unsigned blocks = cuda::blocks_for(flags.size() + misaligned, tile_flags);
+    cuda_array<cuda::tile_word> tiles(place, blocks, "a compaction's tiles");
+    cuda_array<std::uint64_t> kept(place, 1, "a compaction's count");
+    if (blocks > 1) place.fill_bytes(tiles.data(), 0, tiles.span().size_bytes());
+    QUERN_LAUNCH(place, (cuda::launch_shape{blocks, block_threads}), (compact_kernel<T, Source>), source,
+                 flags.data(), static_cast<std::int64_t>(flags.size()), misaligned, out.data(), out.size(),
+                 tiles.data(), kept.data());
+    std::uint64_t count = 0;
+    copy_out<std::uint64_t>(place, kept.span(), std::span(&count, 1));
+    check_room(name, "out", out.size(), count);
+    return count;
+}
+
+}  // namespace
+
+template <payload T>
+std::size_t compact(cuda_place& place, device_span<const T> values, device_span<const std::uint8_t> flags,
+                    device_span<T> out) {
+    check_same_size("compact", "values", values.size(), "flags", flags.size());
+    return compact_from<T>(place, values_of<T>{values.data()}, flags, out, "compact");
+}
+
+template <payload Position>
+std::size_t compact_positions(cuda_place& place, device_span<const std::uint8_t> flags,
+                              device_span<Position> out) {
+    if constexpr (sizeof(Position) == 4)
+        check_32_bits("compact_positions", flags.size(), "flags", "positions");
+    return compact_from<Position>(place, positions_of<Position>{}, flags, out, "compact_positions");
+}
+
+template std::size_t compact(cuda_place&, device_span<const std::uint32_t>, device_span<const std::uint8_t>,
+                             device_span<std::uint32_t>);
+template std::size_t compact(cuda_place&, device_span<const std::uint64_t>, device_span<const std::uint8_t>,
+                             device_span<std::uint64_t>);
+template std::size_t compact_positions(cuda_place&, device_span<const std::uint8_t>,
+                                       device_span<std::uint32_t>);
+template std::size_t compact_positions(cuda_place&, device_span<const std::uint8_t>,
+                                       device_span<std::uint64_t>);
+
+}  // namespace quern::primitives
