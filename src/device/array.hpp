@@ -8,9 +8,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -19,8 +22,16 @@
 #include "device/cpu/place.hpp"
 #include "device/cuda/place.hpp"
 #include "device/span.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern {
+
+/// Bytes of an array; where they have no number, more than any budget has.
+template <class T>
+constexpr std::uint64_t array_bytes(std::size_t size) {
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    return size > most / sizeof(T) ? most : size * sizeof(T);
+}
 
 /// Host memory, aligned to 64 bytes, not initialised. Move-only; its place must outlive it.
 template <class T>
@@ -31,14 +42,14 @@ class cpu_array {
     cpu_array() = default;
     cpu_array(cpu_place& place, std::size_t size, std::string_view what_for = "an array") : size_(size) {
         if (size == 0) return;
-        place.memory().take(size * sizeof(T), what_for);
-        place_ = &place;
-        data_ = static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}, std::nothrow));
+        const std::uint64_t bytes = array_bytes<T>(size);
+        place.memory().take(bytes, what_for);
+        data_ = static_cast<T*>(::operator new(bytes, std::align_val_t{64}, std::nothrow));
         if (data_ == nullptr) {
-            place.memory().give_back(size * sizeof(T));
-            place_ = nullptr;
-            throw std::bad_alloc();
+            place.memory().give_back(bytes);
+            throw out_of_memory(what_for, bytes, 0);
         }
+        place_ = &place;
     }
     cpu_array(cpu_array&& other) noexcept { swap(other); }
     cpu_array& operator=(cpu_array&& other) noexcept {
@@ -74,7 +85,9 @@ class cuda_array {
   public:
     cuda_array() = default;
     cuda_array(cuda_place& place, std::size_t size, std::string_view what_for = "an array")
-        : place_(&place), data_(static_cast<T*>(place.allocate(size * sizeof(T), what_for))), size_(size) {}
+        : place_(&place),
+          data_(static_cast<T*>(place.allocate(array_bytes<T>(size), what_for))),
+          size_(size) {}
     cuda_array(cuda_array&& other) noexcept { swap(other); }
     cuda_array& operator=(cuda_array&& other) noexcept {
         cuda_array(std::move(other)).swap(*this);
@@ -126,23 +139,33 @@ array_on<Place, T> make_array(Place& place, std::size_t size, std::string_view w
     return array_on<Place, T>(place, size, what_for);
 }
 
-/// Host → place. Sizes must be equal.
+inline void check_same_size(std::size_t from, std::size_t to) {
+    if (from != to) {
+        throw usage_error("a copy of " + std::to_string(from) + " values into " + std::to_string(to));
+    }
+}
+
+/// Host → place. Throws usage_error where the sizes differ.
 template <class T>
 void copy_in(cpu_place&, std::span<const T> from, std::span<T> to) {
+    check_same_size(from.size(), to.size());
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size_bytes());
 }
 template <class T>
 void copy_in(cuda_place& place, std::span<const T> from, device_span<T> to) {
+    check_same_size(from.size(), to.size());
     place.copy_in(to.data(), from.data(), from.size_bytes());
 }
 
-/// Place → host. Sizes must be equal. Synchronises.
+/// Place → host. Throws usage_error where the sizes differ. Synchronises.
 template <class T>
 void copy_out(cpu_place&, std::span<const T> from, std::span<T> to) {
+    check_same_size(from.size(), to.size());
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size_bytes());
 }
 template <class T>
 void copy_out(cuda_place& place, device_span<const T> from, std::span<T> to) {
+    check_same_size(from.size(), to.size());
     place.copy_out(to.data(), from.data(), from.size_bytes());
 }
 

@@ -124,7 +124,7 @@ std::vector<cuda_device_info> cuda_devices(const char* library_name, std::string
 
 cuda_runtime_report check_cuda_runtime(int ordinal) {
     if constexpr (has_cuda) return probe_cuda_runtime(ordinal);
-    return {false, "this program was built without CUDA"};
+    return {false, "this program was built without CUDA", 0, 0};
 }
 
 std::string cuda_version_text(int version) {

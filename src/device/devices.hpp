@@ -27,11 +27,13 @@ std::vector<cuda_device_info> cuda_devices(const char* library, std::string& why
 
 struct cuda_runtime_report {
     bool works = false;
-    std::string note;  ///< what was run, or why it could not be
+    std::string note;                               ///< what was run, or why it could not be
+    std::uint64_t free_bytes = 0, total_bytes = 0;  ///< of the GPU's memory, where it works
 };
 
 /// Whether this program can compute on GPU `ordinal`: runs a small kernel there and checks every value it
-/// wrote. Says so where the program was built without CUDA. Synchronises with the device.
+/// wrote. Says so where the program was built without CUDA. Takes milliseconds, the first time in a process longer;
+/// what else runs on the device is not waited for. The GPU becomes the calling thread's current one.
 cuda_runtime_report check_cuda_runtime(int ordinal);
 
 /// "13.0" for 13000.

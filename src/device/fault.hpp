@@ -7,10 +7,11 @@
 
 namespace quern {
 
+/// In the order in which doors look for them: of several kinds, the first named here is thrown.
 enum class fault : std::uint8_t {
+    offsets_not_rising,  ///< of segments: see primitives/segments.hpp
     key_not_a_number,
     sample_out_of_range,  ///< a histogram's sample that has no bin
-    offsets_not_rising,   ///< of segments: see primitives/segments.hpp
 };
 
 /// Throws invalid_value: what is wrong, and at which position (from 0).

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/place.hpp"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/devices.hpp"
@@ -18,33 +20,49 @@ chosen_device on_gpu(const device::cuda_device_info& gpu, std::string reason) {
     return {true, gpu.ordinal, "cuda:" + std::to_string(gpu.ordinal), std::move(reason)};
 }
 
+/// What a GPU is called, and why it cannot be used; empty: it can.
+std::string failure_of(const device::cuda_device_info& gpu) {
+    const auto report = device::check_cuda_runtime(gpu.ordinal);
+    if (report.works) return {};
+    return "cuda:" + std::to_string(gpu.ordinal) + " (" + gpu.name + ") fails: " + report.note;
+}
+
+/// The first GPU that works, or nothing and why.
+std::optional<chosen_device> first_gpu(std::string& why_none) {
+    const auto gpus = device::cuda_devices(why_none);
+    for (const auto& gpu : gpus) {
+        const std::string failure = failure_of(gpu);
+        if (failure.empty()) return on_gpu(gpu, why_none + gpu.name + ", which works");
+        why_none += failure + "; ";
+    }
+    if (why_none.ends_with("; ")) why_none.resize(why_none.size() - 2);
+    return {};
+}
+
 /// The GPU that was asked for. Throws device_error where it cannot be had.
 chosen_device asked_gpu(int ordinal) {
     if (!has_cuda) throw device_error("CUDA is asked for, but this program was built without it");
     std::string why_none;
+    if (ordinal < 0) {
+        if (auto chosen = first_gpu(why_none))
+            return chosen_device{true, chosen->ordinal, chosen->name, "asked for"};
+        throw device_error("CUDA is asked for, but " + why_none);
+    }
     const auto gpus = device::cuda_devices(why_none);
     if (gpus.empty()) throw device_error("CUDA is asked for, but " + why_none);
-    const auto index = static_cast<std::size_t>(ordinal < 0 ? 0 : ordinal);
+    const auto index = static_cast<std::size_t>(ordinal);
     if (index >= gpus.size()) {
         throw device_error("cuda:" + std::to_string(ordinal) +
                            " is asked for, but the last GPU is cuda:" + std::to_string(gpus.size() - 1));
     }
-    if (const auto report = device::check_cuda_runtime(gpus[index].ordinal); !report.works) {
-        throw device_error("cuda:" + std::to_string(index) + " (" + gpus[index].name +
-                           ") fails: " + report.note);
-    }
-    return on_gpu(gpus[index], "asked for, " + gpus[index].name);
+    if (const std::string failure = failure_of(gpus[index]); !failure.empty()) throw device_error(failure);
+    return on_gpu(gpus[index], "asked for");
 }
 
 chosen_device best_device() {
     if (!has_cuda) return on_cpu("this program was built without CUDA");
     std::string why_none;
-    const auto gpus = device::cuda_devices(why_none);
-    for (const auto& gpu : gpus) {
-        const auto report = device::check_cuda_runtime(gpu.ordinal);
-        if (report.works) return on_gpu(gpu, gpu.name);
-        if (why_none.empty()) why_none = "cuda:" + std::to_string(gpu.ordinal) + " fails: " + report.note;
-    }
+    if (auto chosen = first_gpu(why_none)) return *chosen;
     return on_cpu(why_none);
 }
 
@@ -60,6 +78,9 @@ Holder open(const context& run, const chosen_device& chosen) {
 
 chosen_device choose_device(const context& run, std::string_view operation, offered_places offered) {
     using kind = device_choice::kind;
+    if (run.device.where == kind::cuda && run.device.ordinal < device_choice::all_ordinals) {
+        throw usage_error("there is no GPU cuda:" + std::to_string(run.device.ordinal));
+    }
     const std::string cpu_only = std::string(operation) + " runs on cpu only";
     if (offered == offered_places::cpu_only && run.device.where == kind::cuda) throw usage_error(cpu_only);
     if (run.device.where == kind::cpu) return on_cpu("asked for");

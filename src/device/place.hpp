@@ -9,7 +9,6 @@
 //     at_place(run, "sort", [&](auto& place) { … sort_keys(place, keys.span()); … });
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -17,6 +16,7 @@
 
 #include "device/cpu/place.hpp"
 #include "device/cuda/place.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern {
@@ -32,23 +32,6 @@ using every_place = List<cpu_place>;
 
 /// Whether this program has a CUDA back end.
 inline constexpr bool has_cuda = !std::is_same_v<every_place<std::variant>, std::variant<cpu_place>>;
-
-/// Where an operation will run, and why, as the log and --stats say it.
-struct chosen_device {
-    bool cuda = false;
-    int ordinal = 0;     ///< the N of cuda:N
-    std::string name;    ///< "cpu", "cuda:0"
-    std::string reason;  ///< "asked for", "the only GPU of this machine", "there is no NVIDIA driver: …"
-};
-
-/// What an operation has overloads for.
-enum class offered_places { cpu_only, all };
-
-/// What context::device comes to on this machine. `automatic` takes the first GPU that works, else the CPU, and
-/// logs which and why. Throws usage_error for CUDA where the operation runs on the CPU only ("OPERATION runs on
-/// cpu only"), device_error where CUDA is asked for and cannot be had; it never falls back silently.
-chosen_device choose_device(const context& run, std::string_view operation,
-                            offered_places offered = offered_places::all);
 
 /// Holds the place of one call. Places do not move: arrays point back to theirs.
 template <class... Places>
@@ -75,11 +58,21 @@ using any_place = every_place<place_holder>;
 /// The place that choose_device names.
 any_place open_place(const context& run, std::string_view operation);
 
-/// Chooses the place of one call and returns work(place). What the work enqueued is done when this returns.
+/// Chooses the place of one call and returns work(place), by value. What the work enqueued is done when this
+/// returns; what failed meanwhile, or was noted as a fault, is thrown.
 template <class Work>
 auto at_place(const context& run, std::string_view operation, Work&& work) {
     any_place holder = open_place(run, operation);
-    return holder.visit([&](auto& place) { return work(place); });
+    return holder.visit([&](auto& place) {
+        if constexpr (std::is_void_v<decltype(work(place))>) {
+            work(place);
+            place.synchronise();
+        } else {
+            auto result = work(place);
+            place.synchronise();
+            return result;
+        }
+    });
 }
 
 }  // namespace quern

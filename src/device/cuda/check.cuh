@@ -12,8 +12,8 @@
 
 namespace quern::cuda {
 
-/// Throws device_error "CALL failed: TEXT (FILE:LINE)" for anything but success, out_of_memory for a failed
-/// allocation, and clears the error that CUDA keeps for the next caller.
+/// Throws device_error "CALL failed: TEXT (FILE:LINE)" for anything but success, and clears the error that CUDA
+/// keeps for the next caller. (Memory of a place is had from cuda_place::allocate, which throws out_of_memory.)
 void check(cudaError_t error, const char* call, const char* file, int line);
 
 /// Grid, block, bytes of dynamic shared memory, and whether all blocks must run at once, to wait for each other.
@@ -23,9 +23,11 @@ struct launch_shape {
     bool cooperative = false;
 };
 
-/// Blocks that cover `items`, each block `per_block` of them.
+/// Blocks that cover `items`, each block `per_block` of them. More than a grid can have make the launch fail; they
+/// never wrap into a grid that covers less.
 constexpr unsigned blocks_for(std::size_t items, std::size_t per_block) {
-    return static_cast<unsigned>((items + per_block - 1) / per_block);
+    const std::size_t blocks = items / per_block + (items % per_block != 0 ? 1 : 0);
+    return static_cast<unsigned>(blocks < 0xffffffffu ? blocks : 0xffffffffu);
 }
 
 /// Enqueues a kernel on the place's stream. A grid without blocks is nothing to do.
@@ -56,6 +58,6 @@ __device__ inline void note_fault(std::uint64_t* fault_word, fault kind, std::ui
 
 #define QUERN_CHECK(call) ::quern::cuda::check((call), #call, __FILE__, __LINE__)
 /// QUERN_LAUNCH(place, (launch_shape{grid, block}), kernel, arguments…); a kernel with commas goes in parentheses.
-#define QUERN_LAUNCH(place, shape, kernel, ...)                                                          \
-    ::quern::cuda::check(::quern::cuda::launch(place, shape, kernel, __VA_ARGS__), "launch of " #kernel, \
-                         __FILE__, __LINE__)
+#define QUERN_LAUNCH(place, shape, kernel, ...)                                                  \
+    ::quern::cuda::check(::quern::cuda::launch(place, shape, kernel __VA_OPT__(, ) __VA_ARGS__), \
+                         "launch of " #kernel, __FILE__, __LINE__)

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers of pageable memory go through two pinned buffers: while the device copies one, threads of the CPU
-// fill or empty the other. Straight from pageable memory the driver does the same with one thread, at a sixth of
-// the bus.
 #include "device/cuda/place.hpp"
-
-#include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
-#include "device/cpu/threads.hpp"
 #include "device/cuda/check.cuh"
+#include "device/cuda/staging.cuh"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -23,7 +18,11 @@ void check(cudaError_t error, const char* call, const char* file, int line) {
     if (error == cudaSuccess) return;
     static_cast<void>(cudaGetLastError());  // the next caller starts clean
     std::string_view where(file);
-    if (const auto root = where.rfind("/src/"); root != std::string_view::npos) where.remove_prefix(root + 1);
+    for (const std::string_view folder :
+         {"/src/", "/tests/", "/bench/"}) {  // of the repository, wherever it lay
+        if (const auto root = where.rfind(folder); root != std::string_view::npos)
+            where.remove_prefix(root + 1);
+    }
     throw device_error(std::string(call) + " failed: " + cudaGetErrorString(error) + " (" +
                        std::string(where) + ":" + std::to_string(line) + ")");
 }
@@ -32,55 +31,35 @@ void check(cudaError_t error, const char* call, const char* file, int line) {
 
 namespace {
 
-constexpr std::size_t staged_from = 256 << 10;    // below, the driver's own way is quicker
-constexpr std::size_t staging_bytes = 16 << 20;   // long enough that starting a copy does not show
-constexpr std::size_t copied_by_one = 512 << 10;  // bytes that one thread moves at a time
-constexpr std::size_t short_bytes = 64;  // counts and sums: they come with the fault word, in one wait
+constexpr std::size_t staged_from = 8 << 20;  // below, waking threads costs more than they save
+/// Opening the staging takes as long as the driver takes longer for so many bytes.
+constexpr std::size_t staged_after = 64 << 20;
+constexpr std::size_t landing_offset = 64;       // after the copy of the fault word, on a line of its own
+constexpr std::size_t landing_bytes = 64 << 10;  // what the host copies in less time than a call takes
 
 cudaMemPool_t pool_of(void* pool) {
     return static_cast<cudaMemPool_t>(pool);
 }
 
-void copy_on_threads(const context& run, void* to, const void* from, std::size_t bytes) {
-    run_parallel(run, [&] {
-        tbb::parallel_for(tbb::blocked_range<std::size_t>(0, bytes, copied_by_one), [&](const auto& range) {
-            std::memcpy(static_cast<char*>(to) + range.begin(),
-                        static_cast<const char*>(from) + range.begin(), range.size());
-        });
-    });
+/// Whether the device can read and write this memory by itself: pinned, or managed.
+bool reaches(const void* first, std::size_t bytes) {
+    const auto pinned = [](const void* at) {
+        cudaPointerAttributes attributes{};
+        QUERN_CHECK(cudaPointerGetAttributes(&attributes, at));
+        return attributes.type != cudaMemoryTypeUnregistered;
+    };
+    return pinned(first) && pinned(static_cast<const char*>(first) + bytes - 1);
 }
 
 }  // namespace
 
-struct cuda_place::staging {
-    struct half {
-        void* pinned = nullptr;
-        cudaEvent_t done = nullptr;
-    };
-    half halves[2];
-
-    staging() {
-        for (half& h : halves) {
-            QUERN_CHECK(cudaMallocHost(&h.pinned, staging_bytes));
-            QUERN_CHECK(cudaEventCreateWithFlags(&h.done, cudaEventDisableTiming));
-        }
-    }
-    staging(const staging&) = delete;  // owns pinned memory
-    staging& operator=(const staging&) = delete;
-    ~staging() {
-        for (half& h : halves) {
-            cudaFreeHost(h.pinned);
-            cudaEventDestroy(h.done);
-        }
-    }
-};
-
 cuda_place::cuda_place(context run, int ordinal) : run_(std::move(run)), ordinal_(ordinal) {
     QUERN_CHECK(cudaSetDevice(ordinal));
-    cudaDeviceProp properties{};
-    QUERN_CHECK(cudaGetDeviceProperties(&properties, ordinal));
-    multiprocessors_ = static_cast<unsigned>(properties.multiProcessorCount);
-    l2_bytes_ = static_cast<std::size_t>(properties.l2CacheSize);
+    int multiprocessors = 0, l2_bytes = 0;
+    QUERN_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
+    QUERN_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, ordinal));
+    multiprocessors_ = static_cast<unsigned>(multiprocessors);
+    l2_bytes_ = static_cast<std::size_t>(l2_bytes);
     std::size_t free = 0, total = 0;
     QUERN_CHECK(cudaMemGetInfo(&free, &total));
     memory_ =
@@ -92,10 +71,10 @@ cuda_place::cuda_place(context run, int ordinal) : run_(std::move(run)), ordinal
     cudaMemPool_t pool = nullptr;
     QUERN_CHECK(cudaMemPoolCreate(&pool, &wanted));
     handles_.pool = pool;
-    std::uint64_t keep = UINT64_MAX;  // memory goes back when the place goes
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // memory goes back when the place goes
     QUERN_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
     QUERN_CHECK(cudaMalloc(&handles_.fault_word, sizeof(std::uint64_t)));
-    QUERN_CHECK(cudaMallocHost(&handles_.fault_seen, sizeof(std::uint64_t) + short_bytes));
+    QUERN_CHECK(cudaMallocHost(&handles_.fault_seen, landing_offset + landing_bytes));
     fill_bytes(handles_.fault_word, 0xff, sizeof(std::uint64_t));
 }
 
@@ -111,92 +90,104 @@ cuda_place::handles::~handles() {
 
 cuda_place::~cuda_place() {
     cudaSetDevice(ordinal_);
+    cudaStreamSynchronize(handles_.stream);  // before its staging goes
+}
+
+void cuda_place::make_current() const {
+    int current = -1;
+    QUERN_CHECK(cudaGetDevice(&current));
+    if (current != ordinal_) QUERN_CHECK(cudaSetDevice(ordinal_));
+}
+
+CUstream_st* cuda_place::stream() const {
+    make_current();
+    return handles_.stream;
 }
 
 void cuda_place::synchronise() {
     QUERN_CHECK(cudaMemcpyAsync(handles_.fault_seen, handles_.fault_word, sizeof(std::uint64_t),
-                                cudaMemcpyDeviceToHost, handles_.stream));
+                                cudaMemcpyDeviceToHost, stream()));
     QUERN_CHECK(cudaStreamSynchronize(handles_.stream));
-    if (*handles_.fault_seen == no_fault) return;
+    const std::uint64_t seen = *handles_.fault_seen;
+    if (seen == no_fault) return;
     fill_bytes(handles_.fault_word, 0xff, sizeof(std::uint64_t));
-    throw_packed_fault(*handles_.fault_seen);
+    throw_packed_fault(seen);
 }
 
 void* cuda_place::allocate(std::size_t bytes, std::string_view what_for) {
     if (bytes == 0) return nullptr;
     memory_->take(bytes, what_for);
+    try {
+        if (void* memory = try_allocate(bytes)) return memory;
+        // What was released may lie in pieces that do not fit: the device takes it back and deals anew.
+        QUERN_CHECK(cudaStreamSynchronize(handles_.stream));
+        QUERN_CHECK(cudaMemPoolTrimTo(pool_of(handles_.pool), 0));
+        if (void* memory = try_allocate(bytes)) return memory;
+        std::size_t free = 0, total = 0;
+        QUERN_CHECK(cudaMemGetInfo(&free, &total));
+        throw out_of_memory(what_for, bytes, free);
+    } catch (...) {
+        memory_->give_back(bytes);
+        throw;
+    }
+}
+
+void* cuda_place::try_allocate(std::size_t bytes) {
     void* memory = nullptr;
-    const cudaError_t error =
-        cudaMallocFromPoolAsync(&memory, bytes, pool_of(handles_.pool), handles_.stream);
-    if (error == cudaSuccess) return memory;
-    memory_->give_back(bytes);
-    if (error != cudaErrorMemoryAllocation) QUERN_CHECK(error);
-    static_cast<void>(cudaGetLastError());
-    std::size_t free = 0, total = 0;
-    QUERN_CHECK(cudaMemGetInfo(&free, &total));
-    throw out_of_memory(what_for, bytes, free);
+    const cudaError_t error = cudaMallocFromPoolAsync(&memory, bytes, pool_of(handles_.pool), stream());
+    if (error == cudaErrorMemoryAllocation) {
+        static_cast<void>(cudaGetLastError());
+        return nullptr;
+    }
+    cuda::check(error, "cudaMallocFromPoolAsync", __FILE__, __LINE__);
+    return memory;
 }
 
 void cuda_place::release(void* memory, std::size_t bytes) noexcept {
     if (memory == nullptr) return;
-    cudaFreeAsync(memory, handles_.stream);
+    // What fails here has failed, and been thrown, before.
+    if (cudaFreeAsync(memory, handles_.stream) != cudaSuccess) static_cast<void>(cudaGetLastError());
     memory_->give_back(bytes);
+}
+
+cuda_place::staging* cuda_place::staging_for(const void* host, std::size_t bytes) {
+    if (bytes < staged_from || reaches(host, bytes)) return nullptr;
+    unstaged_bytes_ += bytes;
+    if (!staging_ && unstaged_bytes_ > staged_after) staging_ = std::make_unique<staging>(*this);
+    return staging_.get();
 }
 
 void cuda_place::copy_in(void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
-    if (bytes < staged_from) {
-        QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, handles_.stream));
-        return;  // of pageable memory the driver has a copy now
-    }
-    if (!staging_) staging_ = std::make_unique<staging>();
-    for (std::size_t at = 0, turn = 0; at < bytes; at += staging_bytes, ++turn) {
-        auto& half = staging_->halves[turn % 2];
-        const std::size_t count = std::min(staging_bytes, bytes - at);
-        QUERN_CHECK(cudaEventSynchronize(half.done));
-        copy_on_threads(run_, half.pinned, static_cast<const char*>(from) + at, count);
-        QUERN_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + at, half.pinned, count, cudaMemcpyHostToDevice,
-                                    handles_.stream));
-        QUERN_CHECK(cudaEventRecord(half.done, handles_.stream));
-    }
+    if (staging* by = staging_for(from, bytes)) return by->copy_in(*this, to, from, bytes);
+    QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()));
+    // Of pageable memory the driver has a copy now; pinned memory it is still reading.
+    if (reaches(from, bytes)) QUERN_CHECK(cudaStreamSynchronize(handles_.stream));
 }
 
 void cuda_place::copy_out(void* to, const void* from, std::size_t bytes) {
-    if (bytes != 0 && bytes <= short_bytes) {
-        QUERN_CHECK(
-            cudaMemcpyAsync(handles_.fault_seen + 1, from, bytes, cudaMemcpyDeviceToHost, handles_.stream));
+    if (bytes == 0) return synchronise();
+    if (bytes <= landing_bytes) {  // one wait for this and the fault word
+        char* landing = reinterpret_cast<char*>(handles_.fault_seen) + landing_offset;
+        QUERN_CHECK(cudaMemcpyAsync(landing, from, bytes, cudaMemcpyDeviceToHost, stream()));
         synchronise();
-        std::memcpy(to, handles_.fault_seen + 1, bytes);
+        std::memcpy(to, landing, bytes);
         return;
     }
-    if (bytes != 0 && bytes < staged_from) {
-        QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, handles_.stream));
-    }
-    if (bytes < staged_from) return synchronise();
-    if (!staging_) staging_ = std::make_unique<staging>();
-    const auto enqueue = [&](std::size_t at, std::size_t turn) {
-        auto& half = staging_->halves[turn % 2];
-        QUERN_CHECK(cudaMemcpyAsync(half.pinned, static_cast<const char*>(from) + at,
-                                    std::min(staging_bytes, bytes - at), cudaMemcpyDeviceToHost,
-                                    handles_.stream));
-        QUERN_CHECK(cudaEventRecord(half.done, handles_.stream));
-    };
-    enqueue(0, 0);
-    for (std::size_t at = 0, turn = 0; at < bytes; at += staging_bytes, ++turn) {
-        if (at + staging_bytes < bytes) enqueue(at + staging_bytes, turn + 1);
-        auto& half = staging_->halves[turn % 2];
-        QUERN_CHECK(cudaEventSynchronize(half.done));
-        copy_on_threads(run_, static_cast<char*>(to) + at, half.pinned, std::min(staging_bytes, bytes - at));
+    if (staging* by = staging_for(to, bytes)) {
+        by->copy_out(*this, to, from, bytes);
+    } else {
+        QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()));
     }
     synchronise();
 }
 
 void cuda_place::copy_within(void* to, const void* from, std::size_t bytes) {
-    if (bytes != 0) QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handles_.stream));
+    if (bytes != 0) QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()));
 }
 
 void cuda_place::fill_bytes(void* memory, int byte, std::size_t bytes) {
-    if (bytes != 0) QUERN_CHECK(cudaMemsetAsync(memory, byte, bytes, handles_.stream));
+    if (bytes != 0) QUERN_CHECK(cudaMemsetAsync(memory, byte, bytes, stream()));
 }
 
 }  // namespace quern

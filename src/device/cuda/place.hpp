@@ -29,20 +29,29 @@ class cuda_place {
 
     const context& run() const noexcept { return run_; }
     int ordinal() const noexcept { return ordinal_; }
-    CUstream_st* stream() const noexcept { return handles_.stream; }
+    /// The stream; what is enqueued there may be enqueued at once, for the device is made current (below).
+    CUstream_st* stream() const;
+    /// Makes the device the calling thread's current one, as CUDA wants it for all that is enqueued. Every call of
+    /// a place does, so that places of several devices can be used in turn by one thread.
+    void make_current() const;
     unsigned multiprocessors() const noexcept { return multiprocessors_; }
     std::size_t l2_bytes() const noexcept { return l2_bytes_; }
     memory_budget& memory() noexcept { return *memory_; }
 
     /// Waits for all that was enqueued. Throws what the device reports, and invalid_value for the first fault that
-    /// a kernel noted (device/fault.hpp); results of the calls before it are then worth nothing.
+    /// kernels noted since (device/fault.hpp); results of the calls before it are then worth nothing. Each fault is
+    /// thrown once; the place is usable after it. After an error inside a kernel CUDA refuses all further work of
+    /// the process on that device.
     void synchronise();
 
-    /// Stream-ordered memory, aligned to 256 bytes; null for 0 bytes. Arrays call these.
+    /// Stream-ordered memory, aligned to 256 bytes; null for 0 bytes. Arrays call these. Throws out_of_memory where
+    /// the budget or the device has less left. What is released is kept for the next array, not given back to the
+    /// device before the place closes.
     void* allocate(std::size_t bytes, std::string_view what_for);
     void release(void* memory, std::size_t bytes) noexcept;
 
-    /// Pageable or pinned host memory to the device, through pinned staging. Returns when `from` may be reused.
+    /// Host memory to the device: pinned memory straight, pageable memory through pinned staging on the run's
+    /// threads. Returns when `from` may be reused. Throws `interrupted` where the run is to stop.
     void copy_in(void* to, const void* from, std::size_t bytes);
     /// Synchronises, like every transfer to the host.
     void copy_out(void* to, const void* from, std::size_t bytes);
@@ -55,12 +64,15 @@ class cuda_place {
 
   private:
     struct staging;
+    /// How to move so many bytes of this host memory; null: straight.
+    staging* staging_for(const void* host, std::size_t bytes);
+    void* try_allocate(std::size_t bytes);  ///< null where there is no memory left
     /// What the driver gave, given back together, also where the constructor fails half-way.
     struct handles {
         CUstream_st* stream = nullptr;
         void* pool = nullptr;
         std::uint64_t* fault_word = nullptr;
-        std::uint64_t* fault_seen = nullptr;  ///< its copy, in pinned host memory; behind it, short transfers
+        std::uint64_t* fault_seen = nullptr;  ///< its copy in pinned host memory, and room for short results
         handles() = default;
         handles(const handles&) = delete;  // one owner
         handles& operator=(const handles&) = delete;
@@ -74,6 +86,7 @@ class cuda_place {
     std::unique_ptr<memory_budget> memory_;
     handles handles_;
     std::unique_ptr<staging> staging_;
+    std::size_t unstaged_bytes_ = 0;  ///< pageable bytes moved before there was staging
 };
 
 }  // namespace quern

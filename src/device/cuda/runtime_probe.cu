@@ -26,23 +26,32 @@ __global__ void write_pattern_kernel(std::uint32_t* out, unsigned count) {
     if (i < count) out[i] = pattern(i);
 }
 
-/// Device memory, freed with its owner.
-class device_words {
+/// What the probe takes from the device, given back with its owner. A stream of its own: the default one would wait
+/// for what the rest of the process has under way.
+class probe_resources {
   public:
-    device_words() = default;
-    device_words(const device_words&) = delete;  // an owner of memory
-    device_words& operator=(const device_words&) = delete;
-    ~device_words() { cudaFree(data_); }
-    cudaError_t allocate(std::size_t count) { return cudaMalloc(&data_, count * sizeof *data_); }
-    std::uint32_t* data() const { return data_; }
+    probe_resources() = default;
+    probe_resources(const probe_resources&) = delete;  // one owner
+    probe_resources& operator=(const probe_resources&) = delete;
+    ~probe_resources() {
+        cudaFree(words_);
+        if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    }
+    cudaError_t take(std::size_t count) {
+        if (const auto error = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)) return error;
+        return cudaMalloc(&words_, count * sizeof *words_);
+    }
+    std::uint32_t* words() const { return words_; }
+    cudaStream_t stream() const { return stream_; }
 
   private:
-    std::uint32_t* data_ = nullptr;
+    cudaStream_t stream_ = nullptr;
+    std::uint32_t* words_ = nullptr;
 };
 
 cuda_runtime_report failed(const char* step, cudaError_t error) {
     static_cast<void>(cudaGetLastError());  // the next caller starts clean
-    return {false, std::string(step) + ": " + cudaGetErrorString(error)};
+    return {false, std::string(step) + ": " + cudaGetErrorString(error), 0, 0};
 }
 
 }  // namespace
@@ -51,27 +60,35 @@ cuda_runtime_report probe_cuda_runtime(int ordinal) {
     int driver = 0, runtime = 0;
     if (const auto error = cudaRuntimeGetVersion(&runtime)) return failed("cudaRuntimeGetVersion", error);
     if (const auto error = cudaDriverGetVersion(&driver)) return failed("cudaDriverGetVersion", error);
-    if (driver == 0) return {false, "there is no NVIDIA driver"};
+    if (driver == 0) return {false, "there is no NVIDIA driver", 0, 0};
     if (driver / 1000 < runtime / 1000) {
-        return {false, "the driver speaks CUDA " + cuda_version_text(driver) +
-                           " at most, this program needs " + cuda_version_text(runtime / 1000 * 1000)};
+        return {false,
+                "the driver speaks CUDA " + cuda_version_text(driver) + " at most, this program needs " +
+                    cuda_version_text(runtime / 1000 * 1000),
+                0, 0};
     }
     if (const auto error = cudaSetDevice(ordinal)) return failed("cudaSetDevice", error);
-    device_words words;
-    if (const auto error = words.allocate(values)) return failed("cudaMalloc", error);
-    write_pattern_kernel<<<(values + block_threads - 1) / block_threads, block_threads>>>(words.data(),
-                                                                                          values);
+    probe_resources taken;
+    if (const auto error = taken.take(values)) return failed("a stream and memory", error);
+    write_pattern_kernel<<<(values + block_threads - 1) / block_threads, block_threads, 0, taken.stream()>>>(
+        taken.words(), values);
     if (const auto error = cudaGetLastError()) return failed("a kernel's launch", error);
     std::vector<std::uint32_t> seen(values);
-    if (const auto error =
-            cudaMemcpy(seen.data(), words.data(), values * sizeof(std::uint32_t), cudaMemcpyDeviceToHost)) {
-        return failed("a kernel's run", error);
+    if (const auto error = cudaMemcpyAsync(seen.data(), taken.words(), values * sizeof(std::uint32_t),
+                                           cudaMemcpyDeviceToHost, taken.stream())) {
+        return failed("a copy of what a kernel wrote", error);
     }
+    if (const auto error = cudaStreamSynchronize(taken.stream())) return failed("a kernel's run", error);
     for (std::uint32_t i = 0; i < values; ++i) {
-        if (seen[i] != pattern(i)) return {false, "a kernel wrote a wrong value at " + std::to_string(i)};
+        if (seen[i] != pattern(i)) {
+            return {false, "a kernel wrote a wrong value at " + std::to_string(i), 0, 0};
+        }
     }
+    std::size_t free = 0, total = 0;
+    if (const auto error = cudaMemGetInfo(&free, &total)) return failed("cudaMemGetInfo", error);
     return {true,
-            "CUDA runtime " + cuda_version_text(runtime) + ", a kernel ran and all its values were right"};
+            "CUDA runtime " + cuda_version_text(runtime) + ", a kernel ran and all its values were right",
+            free, total};
 }
 
 }  // namespace quern::device

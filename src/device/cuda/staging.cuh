@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned memory through which a place moves pageable memory. The bus is full only when several threads feed it: one
+// copies 10 GB/s into pinned memory, the bus takes 55. So the transfer is cut into chunks, which threads take as they
+// are free; each has two slots of its own, fills one while the device empties the other, and waits for no other
+// thread. The driver, given pageable memory, does the same with one thread.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "device/cuda/place.hpp"
+
+namespace quern {
+
+struct cuda_place::staging {
+    explicit staging(const cuda_place& place);
+    staging(const staging&) = delete;  // owns pinned memory
+    staging& operator=(const staging&) = delete;
+    ~staging();
+
+    /// Returns when all of `from` is in pinned memory or beyond.
+    void copy_in(const cuda_place& place, void* to, const void* from, std::size_t bytes);
+    /// Returns when all of `to` is written.
+    void copy_out(const cuda_place& place, void* to, const void* from, std::size_t bytes);
+
+  private:
+    struct slot {
+        void* pinned = nullptr;
+        cudaEvent_t done = nullptr;  ///< the last copy from or to this slot
+    };
+    std::size_t threads_for(std::size_t bytes) const;
+    void give_back() noexcept;
+
+    void* memory_ = nullptr;
+    bool pinned_ = false;
+    std::vector<slot> slots_;  ///< two for each thread
+};
+
+}  // namespace quern

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which place a run gets. What a GPU would change is asked of the machine itself: each test says what it expects
+// where there is one and where there is none.
+#include "device/place.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "device/devices.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+/// The GPUs that this program can use here, which tests of the choice must not find out by choosing.
+bool gpu_works(std::size_t ordinal = 0) {
+    std::string why_none;
+    return device::cuda_devices(why_none).size() > ordinal &&
+           device::check_cuda_runtime(static_cast<int>(ordinal)).works;
+}
+
+struct logging_run {
+    context run;
+    std::vector<std::string> logged;
+    explicit logging_run(device_choice wanted) {
+        run.device = wanted;
+        run.on_log = [this](log_level, std::string_view message) { logged.emplace_back(message); };
+    }
+    logging_run(const logging_run&) = delete;  // its context points to it
+};
+
+template <class Error>
+std::string refusal(const context& run, offered_places offered = offered_places::all) {
+    try {
+        const chosen_device chosen = choose_device(run, "sorting", offered);
+        return "chose " + chosen.name;
+    } catch (const Error& e) {
+        return e.what();
+    }
+}
+
+TEST(choose_device, takes_the_cpu_that_is_asked_for_and_says_nothing) {
+    for (const auto offered : {offered_places::all, offered_places::cpu_only}) {
+        logging_run asked({device_choice::kind::cpu});
+        const auto chosen = choose_device(asked.run, "sorting", offered);
+        EXPECT_FALSE(chosen.cuda);
+        EXPECT_EQ(chosen.name, "cpu");
+        EXPECT_EQ(chosen.reason, "asked for");
+        EXPECT_THAT(asked.logged, IsEmpty());
+    }
+}
+
+TEST(choose_device, logs_what_it_chose_by_itself_and_why) {
+    logging_run automatic({});
+    const auto chosen = choose_device(automatic.run, "sorting");
+    EXPECT_EQ(chosen.cuda, gpu_works());
+    EXPECT_THAT(automatic.logged, ElementsAre("device " + chosen.name + ": " + chosen.reason));
+    if (chosen.cuda) {
+        EXPECT_EQ(chosen.name, "cuda:0");
+        EXPECT_THAT(chosen.reason, HasSubstr("which works"));
+    } else {
+        EXPECT_EQ(chosen.name, "cpu");
+        EXPECT_THAT(chosen.reason, testing::AnyOf(HasSubstr("built without CUDA"), HasSubstr("driver")));
+    }
+}
+
+TEST(choose_device, keeps_what_runs_on_the_cpu_only_there) {
+    logging_run automatic({});
+    const auto chosen = choose_device(automatic.run, "sorting", offered_places::cpu_only);
+    EXPECT_EQ(chosen.name, "cpu");
+    EXPECT_EQ(chosen.reason, "sorting runs on cpu only");
+    EXPECT_THAT(automatic.logged, ElementsAre("device cpu: sorting runs on cpu only"));
+    for (const int ordinal : {device_choice::any_ordinal, device_choice::all_ordinals, 0, 7}) {
+        EXPECT_EQ(refusal<usage_error>(context::cuda(ordinal), offered_places::cpu_only),
+                  "sorting runs on cpu only");
+    }
+}
+
+TEST(choose_device, takes_the_gpu_that_is_asked_for_or_refuses) {
+    for (const int ordinal : {device_choice::any_ordinal, device_choice::all_ordinals, 0}) {
+        logging_run asked({device_choice::kind::cuda, ordinal});
+        if (gpu_works()) {
+            const auto chosen = choose_device(asked.run, "sorting");
+            EXPECT_TRUE(chosen.cuda);
+            EXPECT_EQ(chosen.name, "cuda:0");
+            EXPECT_EQ(chosen.reason, "asked for");
+        } else {
+            EXPECT_THAT(refusal<device_error>(asked.run), StartsWith("CUDA is asked for, but "));
+        }
+        EXPECT_THAT(asked.logged, IsEmpty());
+    }
+}
+
+TEST(choose_device, says_why_it_refuses) {
+    const std::string said = refusal<device_error>(context::cuda(1000));
+    if (!has_cuda) {
+        EXPECT_EQ(said, "CUDA is asked for, but this program was built without it");
+    } else if (gpu_works()) {
+        EXPECT_THAT(said, StartsWith("cuda:1000 is asked for, but the last GPU is cuda:"));
+    } else {
+        EXPECT_THAT(said, AllOf(StartsWith("CUDA is asked for, but "), HasSubstr("driver")));
+    }
+    EXPECT_EQ(refusal<usage_error>(context::cuda(-3)), "there is no GPU cuda:-3");
+}
+
+TEST(open_place, opens_what_was_chosen) {
+    any_place holder = open_place(context::cpu(3), "sorting");
+    holder.visit([](auto& place) {
+        EXPECT_TRUE((std::is_same_v<decltype(place), cpu_place&>));
+        EXPECT_EQ(place.run().threads, 3u);
+    });
+    any_place best = open_place({}, "sorting");
+    EXPECT_EQ(best.visit([](auto& place) { return std::is_same_v<decltype(place), cuda_place&>; }),
+              gpu_works());
+}
+
+TEST(at_place, returns_what_the_work_returns) {
+    EXPECT_EQ(at_place(context::cpu(2), "sorting", [](auto& place) { return place.run().threads + 1; }), 3u);
+    bool called = false;
+    at_place(context::cpu(), "sorting", [&](auto&) { called = true; });
+    EXPECT_TRUE(called);
+    EXPECT_THROW(at_place(context::cpu(), "sorting", [](auto&) { throw usage_error("no"); }), usage_error);
+}
+
+TEST(at_place, does_not_fall_back) {
+    if (gpu_works()) GTEST_SKIP() << "there is a GPU";
+    bool called = false;
+    EXPECT_THROW(at_place(context::cuda(), "sorting", [&](auto&) { called = true; }), device_error);
+    EXPECT_FALSE(called);
+}
+
+TEST(context, factories_name_the_device) {
+    EXPECT_EQ(context::cpu(4).device.where, device_choice::kind::cpu);
+    EXPECT_EQ(context::cpu(4).thread_count(), 4u);
+    EXPECT_GE(context::cpu().thread_count(), 1u);
+    EXPECT_EQ(context::cuda().device, (device_choice{device_choice::kind::cuda, device_choice::any_ordinal}));
+    EXPECT_EQ(context::cuda(2).device, (device_choice{device_choice::kind::cuda, 2}));
+    EXPECT_EQ(context::best().device, device_choice{});
+}
+
+}  // namespace
+}  // namespace quern
