@@ -18,10 +18,8 @@ struct segments_view {
     std::uint64_t count;
     const unsigned* broken_word;
 
-#ifdef __CUDACC__
     /// To be asked at the head of a kernel, by every thread.
     __device__ bool broken() const { return *broken_word != 0; }
-#endif
 };
 
 /// The check of primitives/segments.hpp, enqueued: the same segment is named. Owns the word; must live until the

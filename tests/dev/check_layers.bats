@@ -96,6 +96,40 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'src/text/bad.hpp:2: <cub/cub.cuh> may be included in primitives only'
 }
 
+@test "CUDA in a file that every compiler reads is caught" {
+    header src/device/bad.hpp '#include <cuda_runtime.h>'
+    breach 'src/device/bad.hpp:2: <cuda_runtime.h> may be included in .cu and .cuh files only'
+    header src/device/check.cuh '#include <cuda_runtime.h>'
+    header src/device/bad.hpp '#include "device/check.cuh"'
+    breach 'src/device/bad.hpp:2: device/check.cuh may be included in .cu and .cuh files only'
+}
+
+@test "what nvcc does not read is caught in .cu files, also through our own headers" {
+    printf '%s\n' '#include <cuda/std/span>' '#include <vector>' '#include "device/check.cuh"' >"$tree/src/device/good.cu"
+    header src/device/check.cuh '#include <cuda_runtime.h>'
+    check
+    [ "$status" -eq 0 ]
+    echo '#include <oneapi/tbb/parallel_for.h>' >"$tree/src/device/bad.cu"
+    breach 'src/device/bad.cu:1: .cu and .cuh files may include CUDA, CCCL, the standard library and our own headers'
+    header src/device/words.hpp '#include <fmt/format.h>'
+    header src/device/between.hpp '#include "device/words.hpp"'
+    echo '#include "device/between.hpp"' >"$tree/src/device/bad.cu"
+    breach 'src/device/bad.cu:1: comes to <fmt/format.h>, which nvcc does not read, through src/device/words.hpp'
+}
+
+@test "conditional compilation is seen in .cu and .cuh files too" {
+    header src/device/bad.cuh '  #  ifdef __CUDA_ARCH__' '#endif'
+    breach 'src/device/bad.cuh:2: conditional compilation outside the seam'
+    rm "$tree/src/device/bad.cuh"
+    printf '%s\n' 'int x;' '#if CUDART_VERSION >= 13000' '#endif' >"$tree/src/device/bad.cu"
+    breach 'src/device/bad.cu:2: conditional compilation outside the seam'
+}
+
+@test "CUB outside the primitives is caught, in .cu files too" {
+    echo '#include <cub/device/device_scan.cuh>' >"$tree/src/ops/rank/rank.cu"
+    breach 'src/ops/rank/rank.cu:1: <cub/device/device_scan.cuh> may be included in primitives only'
+}
+
 @test "this repository is clean" {
     run "$QUERN_SOURCE/scripts/check-layers"
     [ "$status" -eq 0 ]
