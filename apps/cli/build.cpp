@@ -46,7 +46,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.parse(arguments);
 
     session run(self, common);
-    run.choose_device("build");
+    run.choose_device("build", offered_places::cpu_only);
     options.inputs.assign(inputs.begin(), inputs.end());
     options.text = text.over({});
     options.force = common.force;

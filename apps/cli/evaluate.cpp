@@ -44,7 +44,7 @@ int run_evaluate(const command& self, const std::vector<std::string>& arguments)
     line.parse(arguments);
 
     session run(self, common);
-    run.choose_device("evaluate");
+    run.choose_device("evaluate", offered_places::cpu_only);
     output to = run.open_output(common.output, {judgements, run_file});
     const evaluation result =
         run.stage("evaluate", [&] { return evaluate_files(judgements, run_file, run.run); });

@@ -19,6 +19,8 @@ ending ending_for(const std::exception_ptr& failure) {
         return {2, e.what()};
     } catch (const invalid_input& e) {
         return {3, e.what()};
+    } catch (const invalid_value& e) {
+        return {3, e.what()};
     } catch (const io_error& e) {
         if (e.code() == EPIPE) return {0, {}};  // a FIFO given as --output, whose reader has gone
         return {4, e.what()};

@@ -292,7 +292,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     }
 
     session run(self, request.common);
-    run.choose_device("search");
+    run.choose_device("search", offered_places::cpu_only);
     request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
     request.search.ranking.title_weight =
         request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);

@@ -15,12 +15,16 @@
 namespace quern::cli {
 namespace {
 
-std::string parse_device(const std::string& text) {
-    if (text == "auto" || text == "cpu" || text == "cuda" || text == "cuda:all") return text;
+device_choice parse_device(const std::string& text) {
+    using kind = device_choice::kind;
+    if (text == "auto") return {kind::automatic};
+    if (text == "cpu") return {kind::cpu};
+    if (text == "cuda") return {kind::cuda};
+    if (text == "cuda:all") return {kind::cuda, device_choice::all_ordinals};
     if (text.starts_with("cuda:")) {
         try {
-            parse_integer(std::string_view(text).substr(5), 0, 1023);
-            return text;
+            const auto ordinal = parse_integer(std::string_view(text).substr(5), 0, 1023);
+            return {kind::cuda, static_cast<int>(ordinal)};
         } catch (const usage_error&) {
         }
     }
@@ -79,9 +83,9 @@ void declare_common(command_line& line, common_options& common, offers offered) 
                 "Memory budget of the process: bytes, or with K M G T (powers of 1,024), KiB, KB "
                 "(1,000).",
                 "3/4 of the limit seen", [&](const std::string& text) { common.memory = parse_size(text); });
-    line.option("--gpu-memory", "SIZE",
-                "Memory budget on each GPU. Without effect so far: every command runs on the CPU.",
-                "what is free", [&](const std::string& text) { common.gpu_memory = parse_size(text); });
+    line.option("--gpu-memory", "SIZE", "Memory budget on each GPU, for commands that run there.",
+                "9/10 of what is free",
+                [&](const std::string& text) { common.gpu_memory = parse_size(text); });
     line.option("--tmp", "DIR", "Folder for what exceeds the memory budget.", "$TMPDIR, else /tmp",
                 [&](const std::string& text) { common.scratch = parse_folder(text); });
     line.option(
@@ -165,8 +169,10 @@ void declare_corpus(command_line& line, build_options& build) {
 
 session::session(const command& self, const common_options& common)
     : messages(std::string("quern ") + self.name, common.quiet, common.progress), common_(common) {
+    run.device = common.device;
     run.threads = common.threads;
     run.memory_bytes = common.memory;
+    run.gpu_memory_bytes = common.gpu_memory;
     run.scratch = common.scratch;
     // The environment is read by the program, never by the library.
     if (const char* folder = std::getenv("TMPDIR"); run.scratch.empty() && folder != nullptr)
@@ -179,13 +185,10 @@ session::session(const command& self, const common_options& common)
     };
 }
 
-void session::choose_device(std::string_view operation) {
-    if (common_.device.starts_with("cuda")) throw usage_error(fmt::format("{} runs on cpu only", operation));
-    statistics.device = "cpu";
-    statistics.device_reason =
-        common_.device == "cpu" ? "asked for with --device" : fmt::format("{} runs on cpu only", operation);
-    if (common_.device == "auto")
-        run.log(log_level::info, fmt::format("device cpu: {}", statistics.device_reason));
+void session::choose_device(std::string_view operation, offered_places offered) {
+    const chosen_device chosen = quern::choose_device(run, operation, offered);
+    statistics.device = chosen.name;
+    statistics.device_reason = chosen.reason;
 }
 
 void session::check_destinations(const std::filesystem::path& destination,

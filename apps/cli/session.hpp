@@ -13,6 +13,7 @@
 #include "command_line.hpp"
 #include "console.hpp"
 #include "output.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/base/text_options.hpp"
@@ -22,7 +23,7 @@
 namespace quern::cli {
 
 struct common_options {
-    std::string device = "auto";
+    device_choice device;
     unsigned threads = 0;
     std::uint64_t memory = 0, gpu_memory = 0, seed = 0;
     std::filesystem::path scratch;
@@ -67,9 +68,8 @@ class session {
     console messages;
     context run;
 
-    /// Decides where the operation runs and logs it where the choice was ours; throws usage_error for a
-    /// device that the operation does not run on.
-    void choose_device(std::string_view operation);
+    /// Decides where the operation runs, for the log and the record: quern::choose_device.
+    void choose_device(std::string_view operation, offered_places offered);
     /// Runs and times one stage of the statistics.
     template <typename Work>
     auto stage(std::string name, Work work) {

@@ -14,6 +14,8 @@
 #include <system_error>
 
 #include "device/devices.hpp"
+#include "device/place.hpp"
+#include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "text/analyzer.hpp"
 
@@ -106,28 +108,58 @@ void look_at_scratch(std::vector<finding>& found, const context& run) {
                      "what a build larger than its memory budget spills to"});
 }
 
-void look_at_gpus(std::vector<finding>& found) {
+/// What --device comes to for an operation that has code for every place, or why it would be refused.
+finding device_taken(const context& run) {
+    context quiet = run;
+    quiet.on_log = nullptr;
+    const char* then = "where operations go that run on both; the results are the same bits";
+    try {
+        const chosen_device chosen = choose_device(quiet, "an operation");
+        return {"device", chosen.name, fmt::format("{}: {}", chosen.reason, then)};
+    } catch (const error& e) {
+        return {"device", "none",
+                fmt::format("{}; an operation that runs on both would be refused", e.what())};
+    }
+}
+
+void look_at_gpus(std::vector<finding>& found, const context& run) {
     std::string why_none;
     const auto gpus = device::cuda_devices(why_none);
     if (gpus.empty()) {
         found.push_back({"CUDA", "none", why_none});
-        return;
+    } else {
+        found.push_back(
+            {"CUDA driver", device::cuda_version_text(gpus[0].driver_version), "the newest CUDA it speaks"});
     }
-    found.push_back(
-        {"CUDA driver", device::cuda_version_text(gpus[0].driver_version), "the newest CUDA it speaks"});
     for (const auto& gpu : gpus) {
         const auto runtime = device::check_cuda_runtime(gpu.ordinal);
         found.push_back({fmt::format("GPU cuda:{}", gpu.ordinal),
                          fmt::format("{}, {}, compute capability {}.{}", gpu.name, in_words(gpu.memory_bytes),
                                      gpu.compute_major, gpu.compute_minor),
-                         (runtime.works ? "" : "not usable: ") + runtime.note});
+                         (runtime.works ? "usable: " : "not usable: ") + runtime.note});
+        if (!runtime.works) continue;
+        const bool asked = run.gpu_memory_bytes != 0;
+        found.push_back(
+            {fmt::format("GPU memory cuda:{}", gpu.ordinal),
+             fmt::format("{} of {} free", in_words(runtime.free_bytes), in_words(runtime.total_bytes)),
+             fmt::format("budget {}, {}",
+                         in_words(asked ? run.gpu_memory_bytes : runtime.free_bytes / 10 * 9),
+                         asked ? "as asked by --gpu-memory" : "nine tenths of what is free")});
     }
+    found.push_back(device_taken(run));
 }
 
 void look_at_program(std::vector<finding>& found) {
     found.push_back({"compiler", __VERSION__, fmt::format("C++{}", __cplusplus / 100 % 100)});
     found.push_back({"Unicode", text::unicode_version(), "a store records it; another version warns"});
     found.push_back({"store format", std::to_string(store_format_version), "read and written"});
+    // Every primitive has an overload for every place that the program was built for: one that lacks it does not
+    // compile.
+    found.push_back(
+        {"primitives", has_cuda ? "cpu, cuda" : "cpu",
+         has_cuda ? "sort, scan, reduce, select, histogram, merge, top-k: on the CPU and on NVIDIA GPUs"
+                  : "sort, scan, reduce, select, histogram, merge, top-k: on the CPU; this program was "
+                    "built without CUDA"});
     // Every operation of the program and what it promises (docs/architecture.md, the results contract).
     for (const char* operation : {"build", "search", "evaluate"}) {
         found.push_back({fmt::format("operation {}", operation), "exact",
@@ -142,7 +174,7 @@ std::vector<finding> doctor(const context& run) {
     look_at_processor(found, run);
     look_at_memory(found, run);
     look_at_scratch(found, run);
-    look_at_gpus(found);
+    look_at_gpus(found, run);
     look_at_program(found);
     return found;
 }

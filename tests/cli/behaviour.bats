@@ -194,7 +194,7 @@ interrupted() {
         "(6, True, 2, 'cpu')" ]
     [ "$(json build.json "all(s['seconds'] >= 0 and s['name'] for s in d['stages']) and len(d['stages']) > 2")" = True ]
     quern search store apple --quiet --stats search.json --device cpu
-    [ "$(json search.json "d['counts']['hits'], d['device_reason']")" = "(3, 'asked for with --device')" ]
+    [ "$(json search.json "d['counts']['hits'], d['device_reason']")" = "(3, 'asked for')" ]
     quern search store pear --quiet --stats search.json # a record is replaced
     [ "$(json search.json "d['counts']['hits']")" -eq 1 ]
     quern search store --topics "$data/topics.tsv" --run out.run --quiet --stats topics.json

@@ -43,9 +43,17 @@ TEST(Doctor, SaysThatAScratchFolderIsMissing) {
     EXPECT_THAT(found(doctor(run), "scratch folder").note, testing::HasSubstr("no folder"));
 }
 
-TEST(Doctor, SaysWhetherThereIsAGpu) {
+TEST(Doctor, SaysWhetherThereIsAGpuAndWhatOperationsWouldTake) {
     const auto all = doctor({});
     EXPECT_TRUE(found(all, "CUDA").value == "none" || !found(all, "CUDA driver").value.empty());
+    const bool usable = found(all, "GPU cuda:0").note.starts_with("usable");
+    EXPECT_EQ(found(all, "device").value, usable ? "cuda:0" : "cpu");
+    EXPECT_EQ(found(all, "GPU memory cuda:0").value.empty(), !usable);
+    EXPECT_THAT(found(all, "primitives").value, testing::StartsWith("cpu"));
+    EXPECT_EQ(found(doctor(context::cpu()), "device").value, "cpu");
+    const finding refused = found(doctor(context::cuda(1000)), "device");
+    EXPECT_EQ(refused.value, "none");
+    EXPECT_THAT(refused.note, testing::HasSubstr("is asked for, but"));
 }
 
 }  // namespace

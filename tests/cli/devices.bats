@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # common and bats set $data, $stderr
+# One program for machines with a GPU, without one, and with a driver that fails: it starts, works, and says why.
+load common
+
+# with_driver FILE COMMAND...: FILE stands where the loader looks for NVIDIA's driver first.
+with_driver() {
+    mkdir -p driver
+    cp "$1" driver/libcuda.so.1
+    LD_LIBRARY_PATH=$PWD/driver "${@:2}"
+}
+
+finding() { # finding SUBJECT: its value and note, from a table on standard input
+    awk -F '\t' -v subject="$1" '$1 == subject { print $2 ": " $3 }'
+}
+
+works_on_the_cpu() { # works_on_the_cpu DRIVER
+    with_driver "$1" "$QUERN" build "$data/corpus.jsonl" -o store --force 2>said
+    grep -q "device cpu: build runs on cpu only" said
+    with_driver "$1" "$QUERN" search store apple --quiet >hits
+    quern search store apple --device cpu --quiet >expected
+    [ -s hits ]
+    cmp hits expected
+}
+
+@test "a machine without a driver: all works on the CPU, and doctor says what is missing" {
+    : >no-driver
+    with_driver no-driver "$QUERN" doctor --format tsv >table
+    [[ $(finding CUDA <table) == "none: there is no NVIDIA driver: "* ]]
+    [[ $(finding device <table) == "cpu: "* ]]
+    works_on_the_cpu no-driver
+}
+
+@test "a driver that fails: all works on the CPU, and doctor says what failed" {
+    fake=$(dirname "$QUERN")/../lib/libfake_libcuda.so
+    [ -e "$fake" ] || skip "needs the tests' fake driver"
+    with_driver "$fake" "$QUERN" doctor --format tsv >table
+    [[ $(finding "CUDA driver" <table) == "13.2: "* ]]
+    [[ $(finding "GPU cuda:1" <table) == "Fake Two, 32.0 GiB, compute capability 9.1: not usable: "* ]]
+    [[ $(finding device <table) == "cpu: "* ]]
+    FAKE_CUDA=none with_driver "$fake" "$QUERN" doctor --format tsv >table
+    [ "$(finding CUDA <table)" = "none: there is an NVIDIA driver but no GPU that this process may use" ]
+    works_on_the_cpu "$fake"
+}
+
+@test "doctor says what --device and --gpu-memory come to" {
+    : >no-driver
+    for device in cuda cuda:3 cuda:all; do
+        with_driver no-driver "$QUERN" doctor --format tsv --device "$device" --gpu-memory 2G >table
+        [[ $(finding device <table) == "none: CUDA is asked for, but "*"would be refused" ]]
+    done
+    quern doctor --format tsv --device cpu >table
+    [[ $(finding device <table) == "cpu: asked for: "* ]]
+    [[ $(finding primitives <table) == "cpu"* ]]
+}
+
+@test "--device is read once, from the command line or a configuration" {
+    echo 'device = "cuda:0"' >c.toml
+    ends_with 2 quern build "$data/corpus.jsonl" -o store --config c.toml
+    says "build runs on cpu only"
+    ends_with 0 quern build "$data/corpus.jsonl" -o store --config c.toml --device cpu --stats s.json
+    [ "$(json s.json "d['device'], d['device_reason']")" = "('cpu', 'asked for')" ]
+    for wrong in cuda:-1 cuda:1024 cuda: gpu ''; do
+        ends_with 2 quern search store apple --device "$wrong"
+        says "is none of auto, cpu, cuda, cuda:N, cuda:all"
+    done
+}
