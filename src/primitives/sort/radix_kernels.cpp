@@ -17,8 +17,8 @@
 #include "hwy/highway.h"
 #include "primitives/sort/radix_kernels.hpp"
 
-#ifndef QUERN_RADIX_KERNELS_ONCE
-#define QUERN_RADIX_KERNELS_ONCE
+#ifndef QUERN_SIMD_RADIX_KERNELS
+#define QUERN_SIMD_RADIX_KERNELS
 namespace quern::primitives::radix {
 using all_kernels =
     std::tuple<kernels<std::uint32_t, nothing>, kernels<std::uint32_t, std::uint32_t>,
