@@ -88,7 +88,7 @@ TYPED_TEST(histogram_test, refuses_the_first_sample_that_has_no_bin) {
     this->template expect_refusal<std::uint8_t>({1, 2, 3, 4, 3, 200}, 4, 3);
     this->template expect_refusal<std::uint64_t>({0, 1, std::uint64_t{1} << 32, 2}, 2, 2);
     this->template expect_refusal<std::uint64_t>({0, 1, ~std::uint64_t{0}, std::uint64_t{1} << 63}, 2, 2);
-    for (const std::size_t bins : {1u, 100u, 3000u, 200'000u}) {
+    for (const std::size_t bins : {1u, 100u, 3000u, 200'000u, 1'000'000u}) {
         auto samples = sample_shapes<std::uint32_t>(large_size(), bins)[0];
         for (const std::size_t first : {samples.size() - 1, samples.size() / 2, std::size_t{70}}) {
             samples[first] = static_cast<std::uint32_t>(first % 2 == 0 ? bins : ~std::uint32_t{0});

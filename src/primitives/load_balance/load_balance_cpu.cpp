@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which segment an item belongs to is the maximum of all segments that begin at it or before it. So a tile of zeros
+// gets each segment's number where the segment begins, later ones over earlier ones that are empty, and is scanned
+// for the maximum into the result. No branch depends on the lengths of segments.
 #include <algorithm>
+#include <array>
 
+#include "device/cpu/parallel.hpp"
 #include "primitives/doors.hpp"
+#include "primitives/in_turn.hpp"
 #include "primitives/load_balance/load_balance.hpp"
 #include "primitives/load_balance/merge_path.hpp"
+#include "primitives/scan/scan_kernels.hpp"
 #include "primitives/segments.hpp"
 
 namespace quern::primitives {
@@ -11,11 +18,31 @@ namespace quern::primitives {
 template <payload Segment>
 void load_balancing_search(cpu_place& place, std::span<const std::uint64_t> offsets,
                            std::span<Segment> segments) {
-    const std::size_t count = segments_in(offsets.size());
+    constexpr std::size_t each = cached_piece(sizeof(Segment)), tile = 2048;
+    const std::size_t count = segments_in(offsets.size()), items = segments.size();
     if (sizeof(Segment) == 4) check_32_bits("load_balancing_search", count, "segments", "numbers");
-    check_offsets(place, offsets, segments.size());
-    for (std::size_t s = 0; s < count; ++s)
-        std::fill(segments.data() + offsets[s], segments.data() + offsets[s + 1], static_cast<Segment>(s));
+    check_offsets(place, offsets, items);
+    scan_detail::stretch_scan how;
+    how.types = sizeof(Segment) == 4 ? scan_detail::value_types::words32 : scan_detail::value_types::words64;
+    how.maximum = true;
+    how.streamed = worth_streaming(segments.size_bytes());
+    for_each_piece(place, pieces_of(items, each), [&](std::size_t p) {
+        place.run().check_stop();
+        const std::size_t end = std::min((p + 1) * each, items);
+        std::array<Segment, tile> begins;
+        std::size_t begin = p * each;
+        // The last that begins at the piece's first item or before it; then those that begin later.
+        auto next =
+            std::upper_bound(offsets.begin(), offsets.begin() + static_cast<std::ptrdiff_t>(count), begin);
+        auto current = static_cast<std::uint64_t>(next - offsets.begin()) - 1;
+        for (; begin < end; begin += tile) {
+            const std::size_t size = std::min(tile, end - begin);
+            std::fill_n(begins.begin(), size, Segment{0});
+            for (; static_cast<std::size_t>(next - offsets.begin()) < count && *next < begin + size; ++next)
+                begins[*next - begin] = static_cast<Segment>(next - offsets.begin());
+            current = scan_values(how, begins.data(), segments.data() + begin, size, current);
+        }
+    });
 }
 
 void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offsets,
@@ -24,8 +51,12 @@ void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offse
     const std::uint64_t items = offsets.empty() ? 0 : offsets.back();
     check_offsets(place, offsets, items);
     const std::uint64_t steps = segments_in(offsets.size()) + items, pieces = points.size() - 1;
-    for (std::uint64_t p = 0; p <= pieces; ++p)
-        points[p] = merge_path_at(offsets, share_of(steps, p, pieces));
+    constexpr std::size_t each = 1024;
+    for_each_piece(place, pieces_of(points.size(), each), [&](std::size_t piece) {
+        const std::size_t end = std::min((piece + 1) * each, points.size());
+        for (std::size_t p = piece * each; p < end; ++p)
+            points[p] = merge_path_at(offsets, share_of(steps, p, pieces));
+    });
 }
 
 template void load_balancing_search(cpu_place&, std::span<const std::uint64_t>, std::span<std::uint32_t>);
