@@ -14,20 +14,28 @@
 
 namespace quern::primitives {
 
-/// What an external sort did.
+/// What an external sort did. All but `pairs` are 0 where everything fitted into memory.
 struct external_sort_record {
-    std::uint64_t pairs = 0, runs = 0, merge_passes = 0;
-    std::uint64_t bytes_written = 0, bytes_read = 0;  ///< scratch files; 0 where all fitted into memory
+    std::uint64_t pairs = 0;
+    std::uint64_t runs = 0;          ///< sorted and written, not counting what merges of merges wrote
+    std::uint64_t merge_passes = 0;  ///< times that pairs are merged, at most
+    std::uint64_t bytes_written = 0, bytes_read = 0;  ///< scratch files
 };
 
+/// The least that an external sort takes. A test may pass less, to see many runs of few pairs.
+inline constexpr std::uint64_t external_sort_least_memory = std::uint64_t{64} << 20;
+
 /// Push pairs in any stretches, then take them back sorted, once. Uses at most `memory_bytes` of host memory, its
-/// buffers all told (at least 64 MiB, usage_error below), and on a CUDA place no more than the place's budget of
-/// device memory. Spills to run().scratch_folder(); scratch files are gone when this is. Floats as in sort.hpp: a
+/// buffers all told (at least `least_memory`, usage_error below), and on a CUDA place no more than the place's budget
+/// of device memory. Everything is sorted in memory where a third of `memory_bytes` holds it (a half on CUDA). Spills to run().scratch_folder(); scratch files are gone when this is. Floats as in sort.hpp: a
 /// NaN is refused with its position in the order of push. A full disk is an io_error; stopping is `interrupted`.
 template <class Place, sortable_key Key, payload Value>
 class external_sorter {
   public:
-    external_sorter(Place& place, std::uint64_t memory_bytes, sort_options options = {});
+    external_sorter(Place& place, std::uint64_t memory_bytes, sort_options options = {},
+                    std::uint64_t least_memory = external_sort_least_memory);
+    external_sorter(const external_sorter&) = delete;  // one owner of the scratch files
+    external_sorter& operator=(const external_sorter&) = delete;
     ~external_sorter();
 
     /// Host memory. Throws usage_error where the sizes differ.

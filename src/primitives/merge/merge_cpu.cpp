@@ -125,8 +125,8 @@ std::vector<sorted_piece<Key, Value>> runs_at(const Key* keys, const Value* valu
 }  // namespace
 
 template <sortable_key Key, class Value>
-void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pieces, std::span<Key> out_keys,
-                  Value* out_values, order direction) {
+void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pieces,
+                  std::uint64_t first_rank, std::span<Key> out_keys, Value* out_values, order direction) {
     const std::size_t pairs = out_keys.size();
     const std::size_t least = std::max(stretch_at_least, pairs_per_piece * pieces.size());
     const std::size_t stretches =
@@ -134,9 +134,10 @@ void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pi
     for_each_piece(place, stretches, [&](std::size_t s) {
         place.run().check_stop();
         stretch_memory<Key, Value> memory(place, pieces.size());
-        const stretch ranks = piece_of(pairs, stretches, s);
-        merge_stretch(memory, pieces, ranks, out_keys.data() + ranks.begin,
-                      out_values == nullptr ? nullptr : out_values + ranks.begin, direction);
+        const stretch out = piece_of(pairs, stretches, s);
+        merge_stretch(memory, pieces, {first_rank + out.begin, first_rank + out.end},
+                      out_keys.data() + out.begin, out_values == nullptr ? nullptr : out_values + out.begin,
+                      direction);
     });
 }
 
@@ -149,7 +150,7 @@ void merge_pairs(cpu_place& place, std::span<const Key> keys, std::span<const Va
     check_same_size("merge_pairs", "out_values", out_values.size(), "keys", keys.size());
     check_offsets(place, offsets, keys.size());
     const auto pieces = runs_at(keys.data(), values.data(), offsets);
-    merge_pieces<Key, Value>(place, pieces, out_keys, out_values.data(), direction);
+    merge_pieces<Key, Value>(place, pieces, 0, out_keys, out_values.data(), direction);
 }
 
 template <sortable_key Key>
@@ -158,13 +159,13 @@ void merge_keys(cpu_place& place, std::span<const Key> keys, std::span<const std
     check_same_size("merge_keys", "out_keys", out_keys.size(), "keys", keys.size());
     check_offsets(place, offsets, keys.size());
     const auto pieces = runs_at<Key, no_value>(keys.data(), nullptr, offsets);
-    merge_pieces<Key, no_value>(place, pieces, out_keys, nullptr, direction);
+    merge_pieces<Key, no_value>(place, pieces, 0, out_keys, nullptr, direction);
 }
 
-#define QUERN_MERGE_PAIRS(Key, Value)                                                                 \
-    template void merge_pieces(cpu_place&, std::span<const sorted_piece<Key, Value>>, std::span<Key>, \
-                               Value*, order);                                                        \
-    template void merge_pairs(cpu_place&, std::span<const Key>, std::span<const Value>,               \
+#define QUERN_MERGE_PAIRS(Key, Value)                                                                \
+    template void merge_pieces(cpu_place&, std::span<const sorted_piece<Key, Value>>, std::uint64_t, \
+                               std::span<Key>, Value*, order);                                       \
+    template void merge_pairs(cpu_place&, std::span<const Key>, std::span<const Value>,              \
                               std::span<const std::uint64_t>, std::span<Key>, std::span<Value>, order);
 #define QUERN_MERGE(Key)                                                                       \
     QUERN_MERGE_PAIRS(Key, std::uint32_t)                                                      \
@@ -177,5 +178,7 @@ QUERN_MERGE(std::uint64_t)
 QUERN_MERGE(std::int64_t)
 QUERN_MERGE(float)
 QUERN_MERGE(double)
+#undef QUERN_MERGE
+#undef QUERN_MERGE_PAIRS
 
 }  // namespace quern::primitives

@@ -3,6 +3,8 @@
 // sort beyond memory calls for the blocks it has read.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "device/cpu/place.hpp"
@@ -14,10 +16,13 @@ namespace quern::primitives {
 /// What travels with keys that travel alone.
 struct no_value {};
 
-/// Merges all pieces into `out_keys` and `out_values` (as long as all pieces together; values unused for no_value),
-/// stable by run. Compiled for every sortable_key with uint32, uint64 and no_value.
+/// Merges the pieces, stable by run, and writes the pairs of ranks [first_rank, first_rank + out_keys.size()), which
+/// must exist, to `out_keys` and `out_values` (unused for no_value). Compiled for every sortable_key with uint32,
+/// uint64 and no_value. Takes merge_bytes_per_piece of memory for each piece and thread.
 template <sortable_key Key, class Value>
-void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pieces, std::span<Key> out_keys,
-                  Value* out_values, order direction);
+void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pieces,
+                  std::uint64_t first_rank, std::span<Key> out_keys, Value* out_values, order direction);
+
+inline constexpr std::size_t merge_bytes_per_piece = 320;
 
 }  // namespace quern::primitives
