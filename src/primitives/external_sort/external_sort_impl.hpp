@@ -7,6 +7,9 @@
 // GPU sorts in its own memory, which leaves two larger parts. The same memory then holds the blocks of the merge.
 #pragma once
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <optional>
@@ -48,30 +51,78 @@ class host_of_cuda {
     cpu_place place_;
 };
 
+/// How many pairs are sorted at a time, and with what.
+struct run_plan {
+    std::size_t pairs;
+    unsigned threads;          ///< of the CPU
+    std::uint64_t sort_bytes;  ///< of host memory, beside the pairs
+};
+
+/// What a sort on the CPU takes: once more the pairs, side by side, and tables and a bucket for each thread; of few
+/// pairs, which one thread sorts in its cache, twice more the pairs. Few threads where memory is scarce.
 template <class Key, class Value>
-void sort_buffer(cpu_place& place, std::span<Key> keys, std::span<Value> values, sort_options options) {
-    sort_pairs(place, keys, values, options);
+run_plan plan_runs(const cpu_place& place, std::uint64_t memory_bytes) {
+    struct record {
+        Key key;
+        Value value;
+    };
+    constexpr std::uint64_t for_each_thread = std::uint64_t{5} << 20;
+    constexpr std::size_t few_bytes = std::size_t{1} << 19, pair_bytes = block_layout<Key, Value>::pair_bytes;
+    const auto threads = static_cast<unsigned>(
+        std::clamp<std::uint64_t>(memory_bytes / 4 / for_each_thread, 1, place.threads()));
+    const std::uint64_t for_pairs = memory_bytes - std::min(memory_bytes, threads * for_each_thread);
+    const std::size_t pairs = for_pairs / (2 * pair_bytes + sizeof(record));
+    if (pairs * sizeof(record) > few_bytes)
+        return {pairs, threads, pairs * sizeof(record) + threads * for_each_thread};
+    const std::size_t few =
+        std::min(few_bytes / sizeof(record), memory_bytes / (2 * pair_bytes + 2 * sizeof(record)));
+    return {few, 1, 2 * few * sizeof(record)};
+}
+/// A GPU has the pairs, as much beside, and an eighth for what its sort counts with.
+template <class Key, class Value>
+run_plan plan_runs(cuda_place& place, std::uint64_t memory_bytes) {
+    constexpr std::size_t pair_bytes = block_layout<Key, Value>::pair_bytes;
+    const std::uint64_t on_device = place.memory().left() / 8 * 7 / (2 * pair_bytes);
+    return {std::min(memory_bytes / (2 * pair_bytes), on_device), place.run().thread_count(), 0};
+}
+
+/// Part of a budget, for as long as this lives.
+class budget_share {
+  public:
+    budget_share(memory_budget& whole, std::uint64_t bytes, std::string_view what_for)
+        : whole_(whole), bytes_(bytes) {
+        whole_.take(bytes, what_for);
+    }
+    budget_share(const budget_share&) = delete;  // given back once
+    budget_share& operator=(const budget_share&) = delete;
+    ~budget_share() { whole_.give_back(bytes_); }
+
+  private:
+    memory_budget& whole_;
+    std::uint64_t bytes_;
+};
+
+template <class Key, class Value>
+void sort_buffer(cpu_place& place, const run_plan& plan, std::span<Key> keys, std::span<Value> values,
+                 sort_options options) {
+    const budget_share beside(place.memory(), plan.sort_bytes, "sorting a run");
+    context within = place.run();
+    within.threads = plan.threads;
+    within.memory_bytes = plan.sort_bytes;
+    cpu_place sorting(within);
+    sort_pairs(sorting, keys, values, options);
+    // The allocator keeps what it thinks will be asked for again, up to as much as the smallest budgets; what is
+    // larger it has given back by itself, and this does nothing.
+    ::malloc_trim(0);
 }
 template <class Key, class Value>
-void sort_buffer(cuda_place& place, std::span<Key> keys, std::span<Value> values, sort_options options) {
+void sort_buffer(cuda_place& place, const run_plan&, std::span<Key> keys, std::span<Value> values,
+                 sort_options options) {
     const auto device_keys = array_from(place, std::span<const Key>(keys), "a sorted run's keys");
     const auto device_values = array_from(place, std::span<const Value>(values), "a sorted run's values");
     sort_pairs(place, device_keys.span(), device_values.span(), options);
     copy_out<Key>(place, device_keys.span(), keys);
     copy_out<Value>(place, device_values.span(), values);
-}
-
-/// How many pairs the place can sort at a time, when its buffers may take `memory_bytes` of the host.
-template <class Key, class Value>
-std::size_t buffer_pairs(const cpu_place&, std::uint64_t memory_bytes) {
-    return memory_bytes / (3 * block_layout<Key, Value>::pair_bytes);
-}
-template <class Key, class Value>
-std::size_t buffer_pairs(cuda_place& place, std::uint64_t memory_bytes) {
-    constexpr std::size_t pair_bytes = block_layout<Key, Value>::pair_bytes;
-    // The pairs, as much beside, and an eighth for what the sort counts with.
-    const std::uint64_t on_device = place.memory().left() / 8 * 7 / (2 * pair_bytes);
-    return std::min(memory_bytes / (2 * pair_bytes), on_device);
 }
 
 template <class Place, sortable_key Key, payload Value>
@@ -84,8 +135,9 @@ class external_sorter<Place, Key, Value>::state {
           memory_bytes_(memory_bytes),
           layout_{block_pairs(memory_bytes)} {
         constexpr std::size_t unit = block_layout<Key, Value>::unit;
-        // One part in 16, for what sorting counts with and the first keys of blocks.
-        capacity_ = buffer_pairs<Key, Value>(place, memory_bytes / 16 * 15) / unit * unit;
+        // Without one part in 16: for what sorting counts with and the first keys of blocks.
+        plan_ = plan_runs<Key, Value>(place, memory_bytes / 16 * 15);
+        capacity_ = plan_.pairs / unit * unit;
         if (capacity_ < layout_.pairs) throw out_of_memory("sorted runs", 2 * layout_.bytes(), memory_bytes);
     }
 
@@ -153,8 +205,8 @@ class external_sorter<Place, Key, Value>::state {
 
     void sort_filled() {
         try {
-            sort_buffer<Key, Value>(place_, filling_.keys().first(filled_), filling_.values().first(filled_),
-                                    options_);
+            sort_buffer<Key, Value>(place_, plan_, filling_.keys().first(filled_),
+                                    filling_.values().first(filled_), options_);
         } catch (const invalid_value& refused) {
             throw_fault(fault::key_not_a_number, record_.pairs - filled_ + refused.position());
         }
@@ -252,6 +304,7 @@ class external_sorter<Place, Key, Value>::state {
     sort_options options_;
     std::uint64_t memory_bytes_;
     block_layout<Key, Value> layout_;
+    run_plan plan_{};
     std::size_t capacity_ = 0;
 
     std::optional<scratch_folder> scratch_;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/array.hpp"
+#include "device/cpu/huge_pages.hpp"
 #include "primitives/external_sort/run_file.hpp"
 #include "primitives/external_sort/sorted_run.hpp"
 #include "primitives/merge/merge_pieces.hpp"
@@ -47,6 +48,7 @@ class run_merger {
         const std::size_t blocks = runs.size() + 2 * batch_;
         memory_ =
             cpu_array<std::byte>(host, blocks * layout.bytes() + disk_alignment, "blocks of sorted runs");
+        wish_for_huge_pages(memory_.data(), memory_.size());
         const auto at = reinterpret_cast<std::uintptr_t>(memory_.data());
         for (std::size_t b = 0; b < blocks; ++b)
             free_.push_back(memory_.data() + (rounded_up(at) - at) + b * layout.bytes());
@@ -112,7 +114,8 @@ class run_merger {
         arrived_ = std::async(std::launch::async, [this] {
             transfer_all(host_.run(), arriving_.size(), [this](std::size_t b) {
                 const loaded_block& to = arriving_[b];
-                file_.read_at(arriving_from_[b], {to.memory, to.key_bytes + layout_.value_bytes(to.pairs)});
+                file_.read_at(arriving_from_[b],
+                              std::span(to.memory, to.key_bytes + layout_.value_bytes(to.pairs)));
             });
         });
     }

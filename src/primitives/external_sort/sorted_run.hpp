@@ -11,6 +11,7 @@
 #include <span>
 
 #include "device/array.hpp"
+#include "device/cpu/huge_pages.hpp"
 #include "primitives/external_sort/run_file.hpp"
 #include "primitives/keys.hpp"
 
@@ -46,6 +47,7 @@ class pair_buffer {
         : capacity_(capacity), memory_(host, bytes_for(capacity), what_for) {
         const auto at = reinterpret_cast<std::uintptr_t>(memory_.data());
         keys_ = memory_.data() + (rounded_up(at) - at);
+        wish_for_huge_pages(memory_.data(), memory_.size());
     }
     static std::size_t bytes_for(std::size_t capacity) {
         return rounded_up(capacity * sizeof(Key)) + rounded_up(capacity * sizeof(Value)) + disk_alignment;
@@ -82,8 +84,8 @@ void write_blocks(const context& stop, run_file& file, const block_layout<Key, V
         const auto values =
             std::as_bytes(std::span<const Value>(from.values())).data() + begin * sizeof(Value);
         run.first_keys.data()[first_block + b] = ordered_bits(from.keys()[begin], direction);
-        file.write_at(run.offset + (first_block + b) * layout.bytes(), {keys, layout.key_bytes(pairs)},
-                      {values, layout.value_bytes(pairs)});
+        file.write_at(run.offset + (first_block + b) * layout.bytes(),
+                      std::span(keys, layout.key_bytes(pairs)), std::span(values, layout.value_bytes(pairs)));
     });
 }
 
