@@ -16,7 +16,7 @@ namespace quern::primitives {
 struct segments_view {
     const std::uint64_t* offsets;
     std::uint64_t count;
-    const unsigned* broken_word;
+    const std::uint32_t* broken_word;
 
     /// To be asked at the head of a kernel, by every thread.
     __device__ bool broken() const { return *broken_word != 0; }
@@ -28,17 +28,25 @@ class checked_segments {
   public:
     static constexpr std::uint64_t unknown_items = ~std::uint64_t{0};
 
-    checked_segments(cuda_place& place, device_span<const std::uint64_t> offsets, std::uint64_t items);
-    /// Also marks where segments begin: bit i of `heads` (bit i % 32 of word i / 32) is set where a segment that is
-    /// not empty has its first item, and no other. heads.size() ≥ (items + 31) / 32; every word is written.
+    checked_segments(cuda_place& place, device_span<const std::uint64_t> offsets, std::uint64_t items)
+        : checked_segments(place, offsets, items, 0, 0) {}
+    /// Also marks where segments begin, and brings zeros that the caller wants: one allocation and one filling for
+    /// all. Bit i of heads() (bit i % 32 of word i / 32) is set where a segment that is not empty has its first item,
+    /// and no other; head_words ≥ (items + 31) / 32, or 0 for no marks. zeros() are aligned to 256 bytes.
     checked_segments(cuda_place& place, device_span<const std::uint64_t> offsets, std::uint64_t items,
-                     device_span<std::uint32_t> heads);
+                     std::size_t head_words, std::size_t zero_bytes);
 
-    segments_view view() const { return {offsets_.data(), segments_in(offsets_.size()), broken_.data()}; }
+    segments_view view() const {
+        return {offsets_.data(), segments_in(offsets_.size()), heads_ + head_words_};
+    }
+    device_span<std::uint32_t> heads() const { return {heads_, head_words_}; }
+    void* zeros() const { return memory_.data(); }
 
   private:
     device_span<const std::uint64_t> offsets_;
-    cuda_array<unsigned> broken_;
+    cuda_array<std::uint32_t> memory_;  ///< the zeros, the marks, the word for broken
+    std::uint32_t* heads_;
+    std::size_t head_words_;
 };
 
 }  // namespace quern::primitives

@@ -11,7 +11,7 @@ constexpr unsigned block_threads = 256;
 /// bits of one word send one atomic for all: short segments would otherwise queue up at few addresses. No shared
 /// memory; any grid that covers the offsets.
 __global__ void check_offsets_kernel(const std::uint64_t* offsets, std::uint64_t count, std::uint64_t items,
-                                     std::uint32_t* heads, unsigned* broken, std::uint64_t* fault_word) {
+                                     std::uint32_t* heads, std::uint32_t* broken, std::uint64_t* fault_word) {
     const std::uint64_t s = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
     if (items == checked_segments::unknown_items) items = offsets[count];
     const auto refuse = [&](std::uint64_t segment) {
@@ -40,20 +40,18 @@ __global__ void check_offsets_kernel(const std::uint64_t* offsets, std::uint64_t
 }  // namespace
 
 checked_segments::checked_segments(cuda_place& place, device_span<const std::uint64_t> offsets,
-                                   std::uint64_t items)
-    : checked_segments(place, offsets, items, {}) {}
-
-checked_segments::checked_segments(cuda_place& place, device_span<const std::uint64_t> offsets,
-                                   std::uint64_t items, device_span<std::uint32_t> heads)
-    : offsets_(offsets), broken_(place, 1, "the check of offsets") {
+                                   std::uint64_t items, std::size_t head_words, std::size_t zero_bytes)
+    : offsets_(offsets),
+      memory_(place, (zero_bytes + 3) / 4 + head_words + 1, "the check of offsets"),
+      heads_(memory_.data() + (zero_bytes + 3) / 4),
+      head_words_(head_words) {
     if (offsets.empty() && items != 0 && items != unknown_items) throw_fault(fault::offsets_not_rising, 0);
-    place.fill_bytes(broken_.data(), 0, sizeof(unsigned));
-    place.fill_bytes(heads.data(), 0, heads.size_bytes());
+    place.fill_bytes(memory_.data(), 0, memory_.span().size_bytes());
     if (offsets.empty()) return;
     const std::uint64_t count = segments_in(offsets.size());
     const cuda::launch_shape shape{cuda::blocks_for(count == 0 ? 1 : count, block_threads), block_threads};
-    QUERN_LAUNCH(place, shape, check_offsets_kernel, offsets.data(), count, items, heads.data(),
-                 broken_.data(), place.fault_word());
+    QUERN_LAUNCH(place, shape, check_offsets_kernel, offsets.data(), count, items,
+                 head_words == 0 ? nullptr : heads_, heads_ + head_words, place.fault_word());
 }
 
 }  // namespace quern::primitives

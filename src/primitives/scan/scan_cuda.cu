@@ -58,9 +58,9 @@ struct scan_arguments {
     Out* out;
     std::uint64_t in_size, out_size;  ///< out_size ≥ in_size: what is missing counts as the identity
     bool inclusive;
-    cuda::tile_word* tiles;      ///< zeros; not read where there is one tile
-    const std::uint32_t* heads;  ///< segmented: bits as checked_segments marks them, and one word more
-    const unsigned* broken;      ///< segmented: not 0: the offsets were refused
+    cuda::tile_word* tiles;       ///< zeros; not read where there is one tile; null: allocated
+    const std::uint32_t* heads;   ///< segmented: bits as checked_segments marks them, and one word more
+    const std::uint32_t* broken;  ///< segmented: not 0: the offsets were refused
 };
 
 /// The bits of `count` ≤ 32 items from `first` on, at the low end.
@@ -197,11 +197,11 @@ template <class In, class Out, class Operation, bool segmented>
 void scan_tiles(cuda_place& place, scan_arguments<In, Out> arguments) {
     const unsigned tiles = cuda::blocks_for(arguments.out_size, tile_items<Out>);
     cuda_array<cuda::tile_word> words;
-    if (tiles > 1) {
+    if (arguments.tiles == nullptr && tiles > 1) {
         words = cuda_array<cuda::tile_word>(place, tiles, "a scan's tiles");
         place.fill_bytes(words.data(), 0, words.span().size_bytes());
+        arguments.tiles = words.data();
     }
-    arguments.tiles = words.data();
     QUERN_LAUNCH(place, (cuda::launch_shape{tiles, block_threads}),
                  (scan_tiles_kernel<In, Out, Operation, segmented>), arguments);
 }
@@ -217,8 +217,8 @@ void scan(cuda_place& place, scan_arguments<In, Out> arguments, scan_operation o
         using to = unsigned_like<Out>;
         scan_tiles<from, to, sum_of<to>, segmented>(
             place, {reinterpret_cast<const from*>(arguments.in), reinterpret_cast<to*>(arguments.out),
-                    arguments.in_size, arguments.out_size, arguments.inclusive, nullptr, arguments.heads,
-                    arguments.broken});
+                    arguments.in_size, arguments.out_size, arguments.inclusive, arguments.tiles,
+                    arguments.heads, arguments.broken});
     } else if constexpr (std::is_same_v<In, Out>) {
         if (operation == scan_operation::maximum) {
             scan_tiles<In, Out, maximum_of<Out>, segmented>(place, arguments);
@@ -232,10 +232,11 @@ template <class T>
 void segmented_scan(cuda_place& place, device_span<const T> in, device_span<const std::uint64_t> offsets,
                     device_span<T> out, scan_operation operation, bool inclusive, const char* name) {
     check_same_size(name, "in", in.size(), "out", out.size());
-    cuda_array<std::uint32_t> heads(place, in.size() / 32 + 2, "marks of segments");
-    const checked_segments segments(place, offsets, in.size(), heads.span());
+    const checked_segments segments(place, offsets, in.size(), in.size() / 32 + 2,
+                                    cuda::blocks_for(in.size(), tile_items<T>) * sizeof(cuda::tile_word));
     scan<T, T, true>(place,
-                     {in.data(), out.data(), in.size(), in.size(), inclusive, nullptr, heads.data(),
+                     {in.data(), out.data(), in.size(), in.size(), inclusive,
+                      static_cast<cuda::tile_word*>(segments.zeros()), segments.heads().data(),
                       segments.view().broken_word},
                      operation);
 }
