@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of a whole array: a warp for each block of 1,024 values, then one block of threads for the sums of the
-// blocks. Two launches: the values are read once, at the memory's speed; the sums are a thousandth of them.
+// Reductions of a whole array, in two launches. Sums of floats: a warp for each block of 1,024 values, in the
+// canonical order. What any order serves: as many blocks of threads as the device holds, 16 bytes a load. Then one
+// block of threads for the sums that these leave. The values are read once, at the memory's speed.
+#include <algorithm>
+
 #include "primitives/reduce/reduction.cuh"
 
 namespace quern::primitives {
@@ -9,20 +12,87 @@ namespace {
 constexpr unsigned block_threads = 256;
 constexpr unsigned warps = block_threads / 32;
 
-/// Warp w reduces the values [1024 w, 1024 (w + 1)) into sums[w]. No shared memory; a grid that covers all blocks.
-template <class Reduction>
-__global__ __launch_bounds__(block_threads) void reduce_blocks_kernel(
-    const typename Reduction::value_type* values, std::uint64_t count, typename Reduction::held* sums,
-    std::uint64_t* fault_word) {
+/// Warp w reduces the values [1024 w, 1024 (w + 1)) of the reader into sums[w], in the canonical order. No shared
+/// memory; a grid that covers all blocks.
+template <class Reduction, class Reader>
+__global__ __launch_bounds__(block_threads) void reduce_blocks_kernel(Reader from, std::uint64_t count,
+                                                                      typename Reduction::held* sums) {
     const std::uint64_t block = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32;
     const std::uint64_t first = block * canonical_block;
     if (first >= count) return;
-    Reduction reduction;
-    const auto sum =
-        reduce_block<Reduction>(static_cast<unsigned>(min(count - first, std::uint64_t{canonical_block})),
-                                [&](unsigned i) { return reduction.take(values[first + i], first + i); });
+    const auto sum = reduce_block<Reduction>(
+        from, first, static_cast<unsigned>(min(count - first, std::uint64_t{canonical_block})));
     if (threadIdx.x % 32 == 0) sums[block] = sum;
-    reduction.note(fault_word);
+}
+
+/// What one load brings.
+template <class T>
+struct alignas(16) pack {
+    static constexpr unsigned width = 16 / sizeof(T);
+    T values[width];
+};
+
+template <class Reduction>
+__device__ typename Reduction::held reduce_pack(reader<Reduction>& from,
+                                                const pack<typename Reduction::value_type>& p) {
+    if constexpr (Reduction::sums && sizeof(typename Reduction::value_type) == 1) {
+        const uint4 words = reinterpret_cast<const uint4&>(p);
+        return __dp4a(
+            words.x, 0x01010101u,
+            __dp4a(words.y, 0x01010101u, __dp4a(words.z, 0x01010101u, __dp4a(words.w, 0x01010101u, 0u))));
+    } else {
+        auto all = from.take(p.values[0]);
+#pragma unroll
+        for (unsigned k = 1; k < p.width; ++k) all = Reduction::combine(all, from.take(p.values[k]));
+        return all;
+    }
+}
+
+/// Block b reduces its share of all values, in any order, into sums[b]. Any grid; 64 bytes of shared memory. The few
+/// values before and behind whole packs are block 0's.
+template <class Reduction>
+__global__ __launch_bounds__(block_threads) void reduce_shares_kernel(
+    const typename Reduction::value_type* values, std::uint64_t count, typename Reduction::held* sums,
+    std::uint64_t* fault_word) {
+    using T = typename Reduction::value_type;
+    using packed = pack<T>;
+    constexpr unsigned batch = 4;  // loads under way at once
+    __shared__ typename Reduction::held sum_of_warp[warps];
+    const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
+    const auto misaligned = reinterpret_cast<std::uintptr_t>(values) % 16 / sizeof(T);
+    const std::uint64_t before = misaligned == 0 ? 0 : min(std::uint64_t{packed::width - misaligned}, count);
+    const std::uint64_t packs = (count - before) / packed::width, behind = before + packs * packed::width;
+    const packed* const from = reinterpret_cast<const packed*>(values + before);
+    reader<Reduction> read(values, 0);
+    auto mine = Reduction::identity();
+    if (thread < before) mine = Reduction::combine(mine, read.take(values[thread]));
+    if (behind + thread < count) mine = Reduction::combine(mine, read.take(values[behind + thread]));
+    std::uint64_t p = thread;
+    for (; p + (batch - 1) * threads < packs; p += batch * threads) {
+        packed loaded[batch];
+#pragma unroll
+        for (unsigned k = 0; k < batch; ++k) loaded[k] = from[p + k * threads];
+#pragma unroll
+        for (unsigned k = 0; k < batch; ++k) mine = Reduction::combine(mine, reduce_pack(read, loaded[k]));
+    }
+    for (; p < packs; p += threads) {
+        const packed loaded = from[p];
+        mine = Reduction::combine(mine, reduce_pack(read, loaded));
+    }
+    if constexpr (Reduction::refuses_nan) {
+        read.note(thread, 1, min(thread + 1, before), fault_word);
+        read.note(behind + thread, 1, min(behind + thread + 1, count), fault_word);
+        for (unsigned k = 0; k < packed::width; ++k)
+            read.note(before + thread * packed::width + k, threads * packed::width, behind, fault_word);
+    }
+    const auto sum = fold_lanes<Reduction>(mine);
+    if (threadIdx.x % 32 == 0) sum_of_warp[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    sums_reader<Reduction> of_warps{sum_of_warp};
+    const auto all = reduce_block<Reduction>(of_warps, 0, warps);
+    if (threadIdx.x == 0) sums[blockIdx.x] = all;
 }
 
 /// One block of 1,024 threads reduces all sums; 8.5 KB of shared memory.
@@ -35,37 +105,36 @@ __global__ __launch_bounds__(1024) void reduce_sums_kernel(
     if (threadIdx.x == 0) *result = Reduction::finish(sum);
 }
 
-/// Sums of sums, where there are too many for one block: a level like the first.
-template <class Reduction>
-__global__ __launch_bounds__(block_threads) void reduce_level_kernel(const typename Reduction::held* from,
-                                                                     std::uint64_t count,
-                                                                     typename Reduction::held* sums) {
-    const std::uint64_t block = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32;
-    const std::uint64_t first = block * canonical_block;
-    if (first >= count) return;
-    const auto sum =
-        reduce_block<Reduction>(static_cast<unsigned>(min(count - first, std::uint64_t{canonical_block})),
-                                [&](unsigned i) { return from[first + i]; });
-    if (threadIdx.x % 32 == 0) sums[block] = sum;
-}
-
 constexpr std::uint64_t one_block_takes = 1 << 18;  // sums
+
+template <class Reduction, class Reader>
+cuda_array<typename Reduction::held> reduce_level(cuda_place& place, Reader from, std::uint64_t count) {
+    cuda_array<typename Reduction::held> sums(place, (count + canonical_block - 1) / canonical_block,
+                                              "sums of blocks");
+    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(sums.size(), warps), block_threads}),
+                 (reduce_blocks_kernel<Reduction, Reader>), from, count, sums.data());
+    return sums;
+}
 
 template <class T, reduce_operation operation>
 reduced_type<T> reduce_by(cuda_place& place, device_span<const T> values) {
     using rule = reduction<T, operation>;
     using held = typename rule::held;
-    cuda_array<held> sums(place, (values.size() + canonical_block - 1) / canonical_block, "sums of blocks");
-    cuda_array<reduced_type<T>> result(place, 1, "a reduction's result");
-    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(sums.size(), warps), block_threads}),
-                 reduce_blocks_kernel<rule>, values.data(), values.size(), sums.data(), place.fault_word());
-    while (sums.size() > one_block_takes) {
-        cuda_array<held> upper(place, (sums.size() + canonical_block - 1) / canonical_block,
-                               "sums of blocks");
-        QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(upper.size(), warps), block_threads}),
-                     reduce_level_kernel<rule>, sums.data(), sums.size(), upper.data());
-        sums = std::move(upper);
+    cuda_array<held> sums;
+    if constexpr (rule::any_order) {
+        constexpr std::uint64_t least = block_threads * 4;  // packs that a block is worth
+        const std::uint64_t shares = std::clamp<std::uint64_t>(values.size_bytes() / 16 / least, 1,
+                                                               std::uint64_t{place.multiprocessors()} * 8);
+        sums = cuda_array<held>(place, shares, "sums of shares");
+        QUERN_LAUNCH(place, (cuda::launch_shape{static_cast<unsigned>(shares), block_threads}),
+                     reduce_shares_kernel<rule>, values.data(), values.size(), sums.data(),
+                     place.fault_word());
+    } else {
+        sums = reduce_level<rule>(place, reader<rule>(values.data(), 0), values.size());
+        while (sums.size() > one_block_takes)
+            sums = reduce_level<rule>(place, sums_reader<rule>{sums.data()}, sums.size());
     }
+    cuda_array<reduced_type<T>> result(place, 1, "a reduction's result");
     QUERN_LAUNCH(place, (cuda::launch_shape{1, 1024}), reduce_sums_kernel<rule>, sums.data(), sums.size(),
                  result.data());
     reduced_type<T> found;

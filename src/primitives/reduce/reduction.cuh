@@ -16,17 +16,16 @@ namespace quern::primitives {
 constexpr unsigned canonical_block = 1024;  // values
 constexpr unsigned canonical_lanes = 32;
 
-/// How values of type T are reduced: `held` is what is carried, for sums of integers without its sign. An instance
-/// belongs to a thread and remembers the first NaN that it was shown, where the operation refuses it.
+/// How values of type T are reduced; `held` is what is carried, for sums of integers without its sign.
 template <class T, reduce_operation operation>
-class reduction {
+struct reduction {
     static constexpr bool sums = operation == reduce_operation::sum;
     static constexpr bool floating = std::is_floating_point_v<T>;
-
-  public:
-    using value_type = T;
-    using held = std::conditional_t<sums && !floating, std::uint64_t, reduced_type<T>>;
     static constexpr bool refuses_nan = floating && !sums;
+    static constexpr bool any_order = !(floating && sums);  ///< gives the same bits
+    using value_type = T;
+    using held = std::conditional_t<refuses_nan, T,
+                                    std::conditional_t<sums && !floating, std::uint64_t, reduced_type<T>>>;
 
     static constexpr held identity() {
         if constexpr (sums) {
@@ -38,11 +37,6 @@ class reduction {
             return operation == reduce_operation::maximum ? std::numeric_limits<T>::lowest()
                                                           : std::numeric_limits<T>::max();
         }
-    }
-    __device__ held take(T value, std::uint64_t position) {
-        if constexpr (refuses_nan)
-            if (value != value && position < first_nan_) first_nan_ = position;
-        return static_cast<held>(value);
     }
     __device__ static held combine(held a, held b) {
         if constexpr (sums) return a + b;
@@ -56,13 +50,47 @@ class reduction {
         if constexpr (floating) return value == 0 ? 0 : value;
         return static_cast<reduced_type<T>>(value);
     }
-    __device__ void note(std::uint64_t* fault_word) const {
-        if constexpr (refuses_nan)
-            if (first_nan_ != no_fault) cuda::note_fault(fault_word, fault::key_not_a_number, first_nan_);
+};
+
+/// Reads values from an array that begins at position `begin`, and remembers whether one of them was refused.
+template <class Reduction>
+class reader {
+    using T = typename Reduction::value_type;
+
+  public:
+    __host__ __device__ reader(const T* values, std::uint64_t begin)
+        : values_(values + begin), begin_(begin) {}
+    __device__ T load(std::uint64_t i) const { return values_[i]; }
+    __device__ typename Reduction::held take(T value) {
+        if constexpr (Reduction::refuses_nan) refused_ |= value != value;
+        return static_cast<typename Reduction::held>(value);
+    }
+    /// Where a value was refused: looks through the thread's values first, first + step, … below `end` again, and
+    /// notes the first that is at fault.
+    __device__ void note(std::uint64_t first, std::uint64_t step, std::uint64_t end,
+                         std::uint64_t* fault_word) const {
+        if constexpr (Reduction::refuses_nan) {
+            if (!refused_) return;
+            for (std::uint64_t i = first; i < end; i += step) {
+                if (values_[i] == values_[i]) continue;
+                cuda::note_fault(fault_word, fault::key_not_a_number, begin_ + i);
+                return;
+            }
+        }
     }
 
   private:
-    std::uint64_t first_nan_ = no_fault;
+    const T* values_;
+    std::uint64_t begin_;
+    bool refused_ = false;
+};
+
+/// Reads sums of lower levels.
+template <class Reduction>
+struct sums_reader {
+    const typename Reduction::held* sums;
+    __device__ typename Reduction::held load(std::uint64_t i) const { return sums[i]; }
+    __device__ typename Reduction::held take(typename Reduction::held sum) const { return sum; }
 };
 
 /// Folds the sums of 32 lanes: lane 0 has the result.
@@ -74,23 +102,27 @@ __device__ typename Reduction::held fold_lanes(typename Reduction::held mine) {
     return mine;
 }
 
-/// One block: `count` ≤ 1,024 values, the i-th being load(i). By a whole warp; lane 0 has the result.
-template <class Reduction, class Load>
-__device__ typename Reduction::held reduce_block(unsigned count, Load load) {
-    constexpr unsigned batch = 16;  // loads under way at once
+/// One block: `count` ≤ 1,024 values of a reader, from `first` on. By a whole warp; lane 0 has the result.
+template <class Reduction, class Reader>
+__device__ typename Reduction::held reduce_block(Reader& from, std::uint64_t first, unsigned count) {
+    using loaded = decltype(from.load(0));
+    constexpr unsigned batch = 64 / sizeof(loaded) < 32 ? 16 : 32;  // loads under way at once
     const unsigned lane = threadIdx.x % canonical_lanes;
     auto mine = Reduction::identity();
     if (count == canonical_block) {
+#pragma unroll 1
         for (unsigned row = 0; row < canonical_block; row += batch * canonical_lanes) {
-            typename Reduction::held values[batch];
+            loaded values[batch];
 #pragma unroll
-            for (unsigned k = 0; k < batch; ++k) values[k] = load(row + k * canonical_lanes + lane);
+            for (unsigned k = 0; k < batch; ++k)
+                values[k] = from.load(first + row + k * canonical_lanes + lane);
 #pragma unroll
-            for (unsigned k = 0; k < batch; ++k) mine = Reduction::combine(mine, values[k]);
+            for (unsigned k = 0; k < batch; ++k) mine = Reduction::combine(mine, from.take(values[k]));
         }
     } else {
 #pragma unroll 4
-        for (unsigned i = lane; i < count; i += canonical_lanes) mine = Reduction::combine(mine, load(i));
+        for (unsigned i = lane; i < count; i += canonical_lanes)
+            mine = Reduction::combine(mine, from.take(from.load(first + i)));
     }
     return fold_lanes<Reduction>(mine);
 }
@@ -110,21 +142,22 @@ __device__ typename Reduction::held reduce_sums(const typename Reduction::held* 
         const unsigned blocks = static_cast<unsigned>((in_group + canonical_block - 1) / canonical_block);
         for (unsigned b = warp; b < blocks; b += warps) {
             const std::uint64_t first = std::uint64_t{b} * canonical_block;
-            const held* const from = sums + begin + first;
+            sums_reader<Reduction> from{sums + begin};
             const held sum = reduce_block<Reduction>(
-                static_cast<unsigned>(min(in_group - first, std::uint64_t{canonical_block})),
-                [&](unsigned i) { return from[i]; });
+                from, first, static_cast<unsigned>(min(in_group - first, std::uint64_t{canonical_block})));
             if (lane == 0) scratch[b] = sum;
         }
         __syncthreads();
         if (warp == 0) {
-            const held sum = reduce_block<Reduction>(blocks, [&](unsigned i) { return scratch[i]; });
+            sums_reader<Reduction> from{scratch};
+            const held sum = reduce_block<Reduction>(from, 0, blocks);
             if (lane == 0) upper[groups] = sum;
         }
         __syncthreads();
     }
     if (warp != 0) return Reduction::identity();
-    return reduce_block<Reduction>(groups, [&](unsigned i) { return upper[i]; });
+    sums_reader<Reduction> from{upper};
+    return reduce_block<Reduction>(from, 0, groups);
 }
 
 }  // namespace quern::primitives

@@ -64,72 +64,118 @@ __device__ void put_into_queue(const segments_to_reduce<Reduction>& a, std::uint
     if (blocks > warp_finishes) a.giant[atomicAdd(&a.sizes->giant, 1ull)] = at;
 }
 
-/// `group` lanes reduce one segment: lane j stands for the canonical lanes j, j + group, j + 2 group, …, each with a
-/// sum of its own. What no segment of the warp is long enough for is left out: it would add nothing to the bits. No
-/// shared memory; a grid that covers the segments.
+/// A segment of which no value is further than 32 · group: lane j of the group stands for the canonical lanes j,
+/// j + group, j + 2 group, …, each with a sum of its own. What lies beyond `longest` values, of any segment of the
+/// warp, is left out: it would add nothing to the bits. The group's first lane has the result.
 template <class Reduction, unsigned group>
-__global__ __launch_bounds__(block_threads) void reduce_short_segments_kernel(
-    segments_to_reduce<Reduction> a) {
+__device__ typename Reduction::held reduce_in_group(reader<Reduction>& from, unsigned size,
+                                                    unsigned longest) {
     constexpr unsigned parts = canonical_lanes / group;
     const unsigned lane = threadIdx.x % group;
-    const std::uint64_t segment = std::uint64_t{blockIdx.x} * (block_threads / group) + threadIdx.x / group;
-    if (a.segments.broken()) return;
-    const bool exists = segment < a.segments.count;
-    std::uint64_t begin = 0, length = 0;
-    if (exists) {
-        begin = a.segments.offsets[segment];
-        length = a.segments.offsets[segment + 1] - begin;
-    }
-    const bool queued = length > group * rows_of_group;
-    if (queued) {
-        if (lane == 0) put_into_queue(a, segment, length);
-        length = 0;
-    }
-    const unsigned size = static_cast<unsigned>(length);
-    const unsigned longest = __reduce_max_sync(~0u, size);
-    Reduction reduction;
     typename Reduction::held mine[parts];
 #pragma unroll
     for (unsigned k = 0; k < parts; ++k) mine[k] = Reduction::identity();
     for (unsigned row = 0; row < longest; row += canonical_lanes) {
 #pragma unroll
         for (unsigned k = 0; k < parts; ++k) {
-            if (row + k * group >= longest) break;
             const unsigned i = row + k * group + lane;
-            if (i < size)
-                mine[k] = Reduction::combine(mine[k], reduction.take(a.values[begin + i], begin + i));
+            if (i < size) mine[k] = Reduction::combine(mine[k], from.take(from.load(i)));
         }
     }
 #pragma unroll
-    for (unsigned h = parts / 2; h != 0; h /= 2) {
-        if (h * group >= longest) continue;
+    for (unsigned fold = 2; fold <= canonical_lanes; fold *= 2) {
+        const unsigned h = parts / fold;  // 0: nothing is left to fold here
+        if (h * group < longest) {
 #pragma unroll
-        for (unsigned k = 0; k < h; ++k) mine[k] = Reduction::combine(mine[k], mine[k + h]);
+            for (unsigned k = 0; k < parts; ++k)
+                if (k < h) mine[k] = Reduction::combine(mine[k], mine[k + h]);
+        }
     }
+    return mine[0];
+}
+
+template <class Reduction, unsigned group>
+__device__ typename Reduction::held fold_group(typename Reduction::held mine) {
 #pragma unroll
     for (unsigned h = group / 2; h != 0; h /= 2)
-        mine[0] = Reduction::combine(mine[0], __shfl_down_sync(~0u, mine[0], h, group));
-    if (exists && !queued && lane == 0) a.out[segment] = Reduction::finish(mine[0]);
-    reduction.note(a.fault_word);
+        mine = Reduction::combine(mine, __shfl_down_sync(~0u, mine, h, group));
+    return mine;
+}
+
+template <unsigned group>
+constexpr unsigned segments_of_group = group == canonical_lanes ? 1 : 4;
+
+/// `group` lanes reduce segment after segment, up to 4, whose offsets and values are loaded at once. No shared
+/// memory; a grid that covers the segments.
+template <class Reduction, unsigned group>
+__global__ __launch_bounds__(block_threads) void reduce_short_segments_kernel(
+    segments_to_reduce<Reduction> a) {
+    using T = typename Reduction::value_type;
+    constexpr unsigned each = segments_of_group<group>, groups = block_threads / group;
+    const unsigned lane = threadIdx.x % group;
+    const std::uint64_t first = std::uint64_t{blockIdx.x} * (groups * each) + threadIdx.x / group;
+    std::uint64_t begin[each], length[each];
+#pragma unroll
+    for (unsigned u = 0; u < each; ++u) {
+        const std::uint64_t s = first + u * groups;
+        begin[u] = s < a.segments.count ? a.segments.offsets[s] : 0;
+        length[u] = s < a.segments.count ? a.segments.offsets[s + 1] - begin[u] : 0;
+    }
+    if (a.segments.broken()) return;
+    unsigned size[each], longest = 0;
+    bool mine_to_write[each];
+#pragma unroll
+    for (unsigned u = 0; u < each; ++u) {
+        const std::uint64_t s = first + u * groups;
+        const bool queued = length[u] > group * rows_of_group;
+        if (queued && lane == 0) put_into_queue(a, s, length[u]);
+        size[u] = queued ? 0 : static_cast<unsigned>(length[u]);
+        mine_to_write[u] = lane == 0 && !queued && s < a.segments.count;
+        longest = max(longest, size[u]);
+    }
+    longest = __reduce_max_sync(~0u, longest);
+    if (longest <= group) {  // one value a lane
+        T values[each];
+#pragma unroll
+        for (unsigned u = 0; u < each; ++u)
+            if (lane < size[u]) values[u] = a.values[begin[u] + lane];
+#pragma unroll
+        for (unsigned u = 0; u < each; ++u) {
+            reader<Reduction> from(a.values, begin[u]);
+            auto mine = Reduction::identity();
+            if (lane < size[u]) mine = Reduction::combine(mine, from.take(values[u]));
+            mine = fold_group<Reduction, group>(mine);
+            if (mine_to_write[u]) a.out[first + u * groups] = Reduction::finish(mine);
+            from.note(lane, group, size[u], a.fault_word);
+        }
+        return;
+    }
+#pragma unroll
+    for (unsigned u = 0; u < each; ++u) {
+        reader<Reduction> from(a.values, begin[u]);
+        const auto mine =
+            fold_group<Reduction, group>(reduce_in_group<Reduction, group>(from, size[u], longest));
+        if (mine_to_write[u]) a.out[first + u * groups] = Reduction::finish(mine);
+        from.note(lane, group, size[u], a.fault_word);
+    }
 }
 
 /// A segment of at most 8,192 values, by a whole warp: lane b keeps the sum of block b.
 template <class Reduction>
-__device__ void reduce_medium_segment(const segments_to_reduce<Reduction>& a, Reduction& reduction,
-                                      std::uint64_t segment) {
+__device__ void reduce_medium_segment(const segments_to_reduce<Reduction>& a, std::uint64_t segment) {
     const unsigned lane = threadIdx.x % 32;
     const std::uint64_t begin = a.segments.offsets[segment];
     const unsigned length = static_cast<unsigned>(a.segments.offsets[segment + 1] - begin);
+    reader<Reduction> from(a.values, begin);
     auto mine = Reduction::identity();
     for (unsigned first = 0, b = 0; first < length; first += canonical_block, ++b) {
-        const auto sum = reduce_block<Reduction>(min(length - first, canonical_block), [&](unsigned i) {
-            return reduction.take(a.values[begin + first + i], begin + first + i);
-        });
+        const auto sum = reduce_block<Reduction>(from, first, min(length - first, canonical_block));
         const auto shown = __shfl_sync(~0u, sum, 0);
         if (lane == b) mine = Reduction::combine(mine, shown);
     }
     const auto sum = fold_lanes<Reduction>(mine);
     if (lane == 0) a.out[segment] = Reduction::finish(sum);
+    from.note(lane, 32, length, a.fault_word);
 }
 
 /// The last of `count` > 0 long segments whose first sum is not behind `sum`; by a whole warp, 32 probes at a time.
@@ -154,19 +200,18 @@ __global__ __launch_bounds__(block_threads) void reduce_queued_segments_kernel(
     const std::uint64_t step = std::uint64_t{gridDim.x} * warps;
     const std::uint64_t medium = a.sizes->medium, shared_out = a.sizes->shared_out >> sums_bits,
                         sums = a.sizes->shared_out & ((1ull << sums_bits) - 1);
-    Reduction reduction;
-    for (std::uint64_t q = first; q < medium; q += step) reduce_medium_segment(a, reduction, a.medium[q]);
+    for (std::uint64_t q = first; q < medium; q += step) reduce_medium_segment(a, a.medium[q]);
     for (std::uint64_t s = first; s < sums; s += step) {
         const long_segment owner = a.shared_out[owner_of(a.shared_out, shared_out, s)];
         const std::uint64_t begin =
             a.segments.offsets[owner.segment] + (s - owner.first_sum) * canonical_block;
         const std::uint64_t left = a.segments.offsets[owner.segment + 1] - begin;
-        const auto sum = reduce_block<Reduction>(
-            static_cast<unsigned>(min(left, std::uint64_t{canonical_block})),
-            [&](unsigned i) { return reduction.take(a.values[begin + i], begin + i); });
+        const unsigned count = static_cast<unsigned>(min(left, std::uint64_t{canonical_block}));
+        reader<Reduction> from(a.values, begin);
+        const auto sum = reduce_block<Reduction>(from, 0, count);
         if (threadIdx.x % 32 == 0) a.sums[s] = sum;
+        from.note(threadIdx.x % 32, 32, count, a.fault_word);
     }
-    reduction.note(a.fault_word);
 }
 
 /// Blocks of 1,024 threads take giant segments, then warps the other long ones, in turn. Any grid; 8.5 KB of shared
@@ -189,9 +234,8 @@ __global__ __launch_bounds__(1024) void finish_long_segments_kernel(segments_to_
         const long_segment which = a.shared_out[q];
         const std::uint64_t count = sums_of(which);
         if (count > warp_finishes) continue;
-        const auto* const from = a.sums + which.first_sum;
-        const auto sum =
-            reduce_block<Reduction>(static_cast<unsigned>(count), [&](unsigned i) { return from[i]; });
+        sums_reader<Reduction> from{a.sums + which.first_sum};
+        const auto sum = reduce_block<Reduction>(from, 0, static_cast<unsigned>(count));
         if (threadIdx.x % 32 == 0) a.out[which.segment] = Reduction::finish(sum);
     }
 }
@@ -221,7 +265,8 @@ void reduce_in_groups(cuda_place& place, segments_to_reduce<Reduction> arguments
         arguments.giant = giant.data();
         arguments.sums = sums.data();
     }
-    const unsigned blocks = cuda::blocks_for(arguments.segments.count, block_threads / group);
+    const unsigned blocks =
+        cuda::blocks_for(arguments.segments.count, block_threads / group * segments_of_group<group>);
     QUERN_LAUNCH(place, (cuda::launch_shape{blocks, block_threads}),
                  (reduce_short_segments_kernel<Reduction, group>), arguments);
     if (queues)
@@ -245,7 +290,7 @@ void reduce_by(cuda_place& place, device_span<const T> values, device_span<const
     const std::uint64_t mean = values.size() / std::max<std::uint64_t>(1, out.size());
     if (mean <= 4) {
         reduce_in_groups<rule, 2>(place, arguments, values.size());
-    } else if (mean <= 32) {
+    } else if (mean <= 40) {
         reduce_in_groups<rule, 8>(place, arguments, values.size());
     } else {
         reduce_in_groups<rule, 32>(place, arguments, values.size());
