@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compaction in one pass (primitives/look_back.cuh): a block turns 4,096 flags into bits, learns from the blocks
-// before it where its output begins, and only then reads the values it keeps, so that what is left out is not read.
+// Compaction in one pass (primitives/look_back.cuh): a block turns its flags into bits, learns from the blocks before
+// it where its output begins, and only then reads the values it keeps, so that what is left out is not read.
 // The number of kept values is read back once.
 #include <cub/block/block_scan.cuh>
 
@@ -14,7 +14,9 @@ namespace {
 
 constexpr unsigned block_threads = 256;
 constexpr unsigned flags_per_thread = 16;  // what one load brings
-constexpr unsigned tile_flags = block_threads * flags_per_thread;
+constexpr unsigned round_flags = block_threads * flags_per_thread;
+constexpr unsigned rounds_of_many = 4;                    // in a tile
+constexpr std::size_t many_flags = std::size_t{2} << 20;  // from here on, tiles of 4 rounds fill the device
 constexpr unsigned look_back_rows = 2;
 
 struct sum_of_counts {
@@ -56,46 +58,63 @@ __device__ unsigned flag_bits(const std::uint8_t* flags, std::int64_t first, std
     return bits;
 }
 
-/// Block b keeps what tile b flags. A thread has 16 flags and writes the places of those that are set into the block's
-/// list (shared, 8 KB); then all threads copy along the list, so that writes, and reads of dense flags, are of whole
-/// lines. What has no room in `out` is counted and not written. The last block writes the number kept.
-template <class T, class Source>
+/// Block b keeps what tile b flags, 4,096 flags a round. A thread has 16 of them and writes the places of those that
+/// are set into the block's list; then all threads copy along the list, so that writes, and reads of dense flags, are
+/// of whole lines. There are two lists (shared, 16 KB), so that a round waits once. What has no room in `out` is counted
+/// and not written. The last block writes the number kept.
+template <class T, class Source, unsigned rounds>
 __global__ __launch_bounds__(block_threads) void compact_kernel(Source source, const std::uint8_t* flags,
                                                                 std::int64_t count, unsigned misaligned,
                                                                 T* out, std::uint64_t room,
                                                                 cuda::tile_word* tiles, std::uint64_t* kept) {
-    using scan_type = cub::BlockScan<unsigned, block_threads>;
+    using scan_type = cub::BlockScan<std::uint64_t, block_threads>;
+    static_assert(rounds <= 4, "one scan for all: 16 bits a round");
     __shared__ typename scan_type::TempStorage scan;
-    __shared__ std::uint16_t list[tile_flags];
+    __shared__ std::uint16_t lists[2][round_flags];
     __shared__ std::uint64_t out_begin;
-    const std::int64_t tile_begin = static_cast<std::int64_t>(blockIdx.x) * tile_flags - misaligned;
+    const std::int64_t tile_begin =
+        static_cast<std::int64_t>(blockIdx.x) * (round_flags * rounds) - misaligned;
     const unsigned first = threadIdx.x * flags_per_thread;
-    unsigned bits = flag_bits(flags, tile_begin + first, count);
-    unsigned before, in_tile;
-    scan_type(scan).ExclusiveSum(static_cast<unsigned>(__popc(bits)), before, in_tile);
-    for (; bits != 0; bits &= bits - 1)
-        list[before++] =
-            static_cast<std::uint16_t>(first + static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1);
+    unsigned bits[rounds];
+    std::uint64_t counts = 0, before, in_rounds;
+#pragma unroll
+    for (unsigned q = 0; q < rounds; ++q) {
+        bits[q] = flag_bits(flags, tile_begin + q * round_flags + first, count);
+        counts |= static_cast<std::uint64_t>(__popc(bits[q])) << (16 * q);
+    }
+    scan_type(scan).ExclusiveSum(counts, before, in_rounds);
+    const auto in_round = [&](unsigned q) { return static_cast<unsigned>(in_rounds >> (16 * q) & 0xffff); };
     if (threadIdx.x < 32) {
+        std::uint64_t in_tile = 0, found = 0;
+#pragma unroll
+        for (unsigned q = 0; q < rounds; ++q) in_tile += in_round(q);
         const bool leader = threadIdx.x == 0;
-        std::uint64_t found = 0;
-        if (blockIdx.x == 0) {
-            if (leader && gridDim.x > 1) cuda::publish(tiles, {in_tile, 0}, cuda::tile_state::whole);
-        } else {
+        if (blockIdx.x != 0) {
             if (leader) cuda::publish(tiles + blockIdx.x, {in_tile, 0}, cuda::tile_state::own);
             found = cuda::look_back<look_back_rows>(tiles, blockIdx.x, sum_of_counts{}, {0, 0}).value;
-            if (leader) cuda::publish(tiles + blockIdx.x, {found + in_tile, 0}, cuda::tile_state::whole);
         }
         if (leader) {
+            cuda::publish(tiles + blockIdx.x, {found + in_tile, 0}, cuda::tile_state::whole);
             out_begin = found;
             if (blockIdx.x == gridDim.x - 1) *kept = found + in_tile;
         }
     }
-    __syncthreads();
-    const std::uint64_t to = out_begin;
+    std::uint64_t to = 0;
+#pragma unroll
+    for (unsigned q = 0; q < rounds; ++q) {
+        std::uint16_t* const list = lists[q % 2];
+        unsigned at = static_cast<unsigned>(before >> (16 * q) & 0xffff);
+        for (unsigned left = bits[q]; left != 0; left &= left - 1)
+            list[at++] =
+                static_cast<std::uint16_t>(first + static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1);
+        __syncthreads();
+        if (q == 0) to = out_begin;
+        const std::int64_t round_begin = tile_begin + q * round_flags;
 #pragma unroll 4
-    for (unsigned r = threadIdx.x; r < in_tile; r += block_threads)
-        if (to + r < room) out[to + r] = source(static_cast<std::uint64_t>(tile_begin + list[r]));
+        for (unsigned r = threadIdx.x; r < in_round(q); r += block_threads)
+            if (to + r < room) out[to + r] = source(static_cast<std::uint64_t>(round_begin + list[r]));
+        to += in_round(q);
+    }
 }
 
 template <class T, class Source>
@@ -107,13 +126,16 @@ std::size_t compact_from(cuda_place& place, Source source, device_span<const std
     }
     const unsigned misaligned =
         static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(flags.data()) % flags_per_thread);
-    const unsigned blocks = cuda::blocks_for(flags.size() + misaligned, tile_flags);
+    const bool many = flags.size() >= many_flags;
+    const unsigned blocks =
+        cuda::blocks_for(flags.size() + misaligned, round_flags * (many ? rounds_of_many : 1));
     cuda_array<cuda::tile_word> tiles(place, blocks, "a compaction's tiles");
     cuda_array<std::uint64_t> kept(place, 1, "a compaction's count");
-    if (blocks > 1) place.fill_bytes(tiles.data(), 0, tiles.span().size_bytes());
-    QUERN_LAUNCH(place, (cuda::launch_shape{blocks, block_threads}), (compact_kernel<T, Source>), source,
-                 flags.data(), static_cast<std::int64_t>(flags.size()), misaligned, out.data(), out.size(),
-                 tiles.data(), kept.data());
+    place.fill_bytes(tiles.data(), 0, tiles.span().size_bytes());
+    const auto kernel = many ? compact_kernel<T, Source, rounds_of_many> : compact_kernel<T, Source, 1>;
+    QUERN_LAUNCH(place, (cuda::launch_shape{blocks, block_threads}), kernel, source, flags.data(),
+                 static_cast<std::int64_t>(flags.size()), misaligned, out.data(), out.size(), tiles.data(),
+                 kept.data());
     std::uint64_t count = 0;
     copy_out<std::uint64_t>(place, kept.span(), std::span(&count, 1));
     check_room(name, "out", out.size(), count);
