@@ -11,7 +11,7 @@
 #include "primitives/merge/merge.hpp"
 #include "primitives/merge/merge_tiles.cuh"
 #include "primitives/segments.hpp"
-#include "primitives/sort/radix_sort.hpp"
+#include "primitives/sort/radix_sort.cuh"
 
 namespace quern::primitives {
 namespace {
@@ -30,14 +30,14 @@ struct merge_round {
     std::uint64_t tiles;
 };
 
-/// One thread a tile, which looks its pair up and follows the merge path in it twice. Bound by latency; a tile's
-/// searches are a few hundred bytes beside its 32 KiB.
+/// Two threads a tile, which look its pair of runs up and follow the merge path in it to the tile's ends. Bound by
+/// latency: some 27 loads that wait for each other.
 template <class Raw>
 __global__ void cut_tiles_kernel(const run_pair* pairs, std::uint64_t pair_count, std::uint64_t tile_count,
                                  const Raw* keys, key_bits_t<Raw> mask, cuda::merge_tile* tiles) {
-    const std::uint64_t t = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (t >= tile_count) return;
-    std::uint64_t low = 0, high = pair_count - 1;  // the last pair that begins at t or before
+    const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const std::uint64_t t = min(thread / 2, tile_count - 1);  // none leaves: the two of a tile talk
+    std::uint64_t low = 0, high = pair_count - 1;             // the last pair that begins at t or before
     while (low < high) {
         const std::uint64_t middle = (low + high + 1) / 2;
         if (pairs[middle].first_tile <= t)
@@ -47,8 +47,9 @@ __global__ void cut_tiles_kernel(const run_pair* pairs, std::uint64_t pair_count
     }
     constexpr unsigned size = cuda::merge_tile_size<Raw>;
     const run_pair pair = pairs[low];
-    tiles[t] = cuda::cut_tile(keys, pair.first, pair.a_count, pair.b_count, (t - pair.first_tile) * size,
-                              size, 0, mask);
+    const cuda::merge_tile tile = cuda::cut_tile(keys, pair.first, pair.a_count, pair.b_count,
+                                                 (t - pair.first_tile) * size, size, 0, mask);
+    if (thread % 2 == 0 && thread / 2 < tile_count) tiles[t] = tile;
 }
 
 /// Where the runs that hold anything begin, and where the last one ends.
@@ -92,7 +93,7 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
     const unsigned needed = static_cast<unsigned>(std::bit_width(runs - 1));
 
     // As many rounds as take the time of a sort.
-    constexpr unsigned most_rounds = sizeof(Key) == 4 ? 6 : 10;
+    constexpr unsigned most_rounds = sizeof(Key) == 4 ? 5 : 9;
     if (needed == 0 || needed > most_rounds) {
         place.copy_within(out_keys, keys.data(), count * sizeof(Key));
         if constexpr (paired) place.copy_within(out_values, values, count * sizeof(Value));
@@ -102,9 +103,9 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
     const cuda_array<Key> spare_keys(place, spared, "a copy of merged keys");
     const cuda_array<Value> spare_values(place, paired ? spared : 0, "a copy of merged values");
     if (needed > most_rounds) {
-        sort_options options;
-        options.direction = direction;
-        cuda::radix_sort(place, out_keys, spare_keys.data(), out_values, spare_values.data(), count, options);
+        cuda::radix_sort<raw, Value>(place, reinterpret_cast<raw*>(out_keys), out_values, count,
+                                     cuda::mask_for<Key>(direction), 8 * sizeof(Key), false,
+                                     {reinterpret_cast<raw*>(spare_keys.data()), spare_values.data()});
         return;
     }
 
@@ -120,7 +121,7 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
         auto* to_keys = reinterpret_cast<raw*>(into_spare ? spare_keys.data() : out_keys);
         Value* to_values = into_spare ? spare_values.data() : out_values;
         constexpr unsigned threads = 128;
-        QUERN_LAUNCH(place, (launch_shape{blocks_for(rounds[r].tiles, threads), threads}),
+        QUERN_LAUNCH(place, (launch_shape{blocks_for(2 * rounds[r].tiles, threads), threads}),
                      cut_tiles_kernel<raw>, pairs_there.data() + rounds[r].first_pair, rounds[r].pairs,
                      rounds[r].tiles, from_keys, mask, tiles.data());
         cuda::merge_tiles<raw, Value>(

@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "device/cuda/check.cuh"
-#include "primitives/sort/radix_sort.hpp"
 
 namespace quern::primitives::cuda {
 namespace {
@@ -25,7 +24,8 @@ __global__ void __launch_bounds__(merge_threads)
     constexpr unsigned tile_size = merge_tile_size<Raw>;
     constexpr unsigned per_thread = tile_size / merge_threads;
     const auto spread = [](unsigned i) { return i + i / 64 * 2; };
-    __shared__ Raw keys[tile_size];
+    const auto spread_key = [](unsigned i) { return i + i * sizeof(Raw) / 128; };
+    __shared__ Raw keys[tile_size + tile_size * sizeof(Raw) / 128];
     __shared__ std::uint16_t taken[tile_size + tile_size / 64 * 2];
     const merge_tile tile = tiles[blockIdx.x];
     const auto from = tile.source == 0 ? buffers.of[0] : buffers.of[1];
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(merge_threads)
         const unsigned i = threadIdx.x + u * merge_threads;
         if (i < count) {
             const std::uint64_t at = i < a_count ? tile.a + i : tile.b + (i - a_count);
-            keys[i] = masked(from.keys[at], buffers.mask);
+            keys[spread_key(i)] = masked(from.keys[at], buffers.mask);
         }
     }
     __syncthreads();
@@ -48,22 +48,22 @@ __global__ void __launch_bounds__(merge_threads)
     unsigned high = min(diagonal, a_count);
     while (low < high) {
         const unsigned middle = (low + high) / 2;
-        if (keys[a_count + diagonal - 1 - middle] < keys[middle])
+        if (keys[spread_key(a_count + diagonal - 1 - middle)] < keys[spread_key(middle)])
             high = middle;
         else
             low = middle + 1;
     }
     unsigned a = low, b = a_count + diagonal - low;
-    Raw a_key = keys[min(a, tile_size - 1)], b_key = keys[min(b, tile_size - 1)];
+    Raw a_key = keys[spread_key(min(a, tile_size - 1))], b_key = keys[spread_key(min(b, tile_size - 1))];
 #pragma unroll
     for (unsigned u = 0; u < per_thread; ++u) {
         const unsigned out = threadIdx.x * per_thread + u;
         const bool take_b = a >= a_count || (b < count && b_key < a_key);
         if (out < count) taken[spread(out)] = static_cast<std::uint16_t>(take_b ? b : a);
         if (take_b)
-            b_key = keys[min(++b, tile_size - 1)];
+            b_key = keys[spread_key(min(++b, tile_size - 1))];
         else
-            a_key = keys[min(++a, tile_size - 1)];
+            a_key = keys[spread_key(min(++a, tile_size - 1))];
     }
     __syncthreads();
 
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(merge_threads)
         const unsigned i = threadIdx.x + u * merge_threads;
         if (i >= count) break;
         const unsigned source = taken[spread(i)];
-        to.out_keys[tile.out + i] = masked(keys[source], buffers.mask);
+        to.out_keys[tile.out + i] = masked(keys[spread_key(source)], buffers.mask);
         if constexpr (!std::is_same_v<Value, no_value>)
             to.out_values[tile.out + i] =
                 from.values[source < a_count ? tile.a + source : tile.b + (source - a_count)];

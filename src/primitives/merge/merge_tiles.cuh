@@ -55,7 +55,8 @@ __device__ __forceinline__ std::uint64_t merge_path(const Raw* a, std::uint64_t 
 }
 
 /// The tile whose output begins `begin` into the merging of the runs [first, first + a_count) and, behind it,
-/// b_count more, and is at most `size` long.
+/// b_count more, and is at most `size` long. Called by two neighbouring threads, an even lane and the next, all 32
+/// lanes of a warp at once: each searches one end, the even one has the tile.
 template <class Raw>
 __device__ inline merge_tile cut_tile(const Raw* keys, std::uint64_t first, std::uint64_t a_count,
                                       std::uint64_t b_count, std::uint64_t begin, unsigned size,
@@ -63,9 +64,10 @@ __device__ inline merge_tile cut_tile(const Raw* keys, std::uint64_t first, std:
     const std::uint64_t total = a_count + b_count;
     const std::uint64_t end = begin + size < total ? begin + size : total;
     const Raw* a = keys + first;
-    const Raw* b = a + a_count;
-    const std::uint64_t a_begin = merge_path(a, a_count, b, b_count, begin, mask);
-    std::uint64_t a_end = merge_path(a, a_count, b, b_count, end, mask);
+    const std::uint64_t mine =
+        merge_path(a, a_count, a + a_count, b_count, threadIdx.x % 2 == 0 ? begin : end, mask);
+    const std::uint64_t a_begin = mine;
+    std::uint64_t a_end = __shfl_down_sync(~0u, mine, 1);
     // Of sorted runs the path only goes forward; of others nothing beyond the runs may be read all the same.
     if (a_end < a_begin) a_end = a_begin;
     if (a_end > a_begin + (end - begin)) a_end = a_begin + (end - begin);

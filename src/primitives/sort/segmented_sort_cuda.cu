@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting segments on a GPU, each by the way that suits its length, all lengths at once:
 //
-//   up to 128 items     counting, many segments a block                (stretch_sort.cu)
+//   up to 255 items     counting, many segments a block                (stretch_sort.cu)
 //   up to 4096          radix sort in a block, of three sizes           (stretch_sort.cu)
 //   up to giant_length  pieces of 4096 in blocks, then rounds of merging (merge/merge_tiles.cu), in which every segment
 //                       of this kind takes part until it is one run
-//   beyond              the radix sort of whole arrays, one after another (sort_cuda.cuh)
+//   beyond              the radix sort of whole arrays, one after another (radix_sort_kernels.cuh)
 //
 // A kernel looks at every segment once, refuses what is wrong, and lists the others by kind; the order of a list is
 // left to chance and shows in no result. The host then learns how much of each kind there is: the one
@@ -21,7 +21,7 @@
 #include "primitives/doors.hpp"
 #include "primitives/merge/merge_tiles.cuh"
 #include "primitives/segments.hpp"
-#include "primitives/sort/radix_sort.hpp"
+#include "primitives/sort/radix_sort.cuh"
 #include "primitives/sort/stretch_sort.cuh"
 
 namespace quern::primitives {
@@ -75,22 +75,22 @@ __device__ inline std::uint64_t next_entry(std::uint64_t* count, std::uint64_t a
     return atomicAdd(reinterpret_cast<unsigned long long*>(count), static_cast<unsigned long long>(amount));
 }
 
-/// A thread looks at a segment. One atomic operation for each listed one, and those have more than 128 items.
+/// A thread looks at a segment. One atomic operation for each listed one, and those have more than 255 items.
 __global__ void list_segments_kernel(const std::uint64_t* offsets, std::uint64_t segments,
                                      std::uint64_t items, std::uint64_t giant, unsigned tile_size,
                                      segment_lists lists, std::uint64_t* fault_word) {
     const std::uint64_t s = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (s >= segments) return;
-    const std::uint64_t begin = offsets[s], end = offsets[s + 1];
-    const bool wrong =
-        end < begin || end > items || (s == 0 && begin != 0) || (s + 1 == segments && end != items);
+    const bool there = s < segments;
+    const std::uint64_t begin = there ? offsets[s] : 0, end = there ? offsets[s + 1] : 0;
+    const bool wrong = there && (end < begin || end > items || (s == 0 && begin != 0) ||
+                                 (s + 1 == segments && end != items));
     if (wrong) quern::cuda::note_fault(fault_word, fault::offsets_not_rising, s);
-    if (wrong || begin > items) return;
-    const std::uint64_t length = end - begin;
-    if (length < 2) return;
+    const std::uint64_t length = wrong || begin > items ? 0 : end - begin;
+    const bool counted = length > 1 && length <= counted_length;
+    if (__syncthreads_or(counted) != 0 && threadIdx.x == 0)
+        lists.counts->counted = 1;  // by any block, one value
     if (length <= counted_length) {
-        lists.lengths[begin] = static_cast<std::uint8_t>(length);
-        lists.counts->counted = 1;  // any number of threads, one value
+        if (counted) lists.lengths[begin] = static_cast<std::uint8_t>(length);
         return;
     }
     for (unsigned kind = 0; kind < block_kinds; ++kind) {
@@ -135,29 +135,26 @@ __global__ void cut_long_kernel(const long_segment* longs, unsigned tile_size, s
         tile_owners[mine.first_tile + t] = blockIdx.x;
 }
 
-/// A thread cuts a tile of this round: two searches along the merge path of its pair of runs. Segments that are one
-/// run already give empty tiles.
+/// Two threads cut a tile of this round. Segments that are one run already give empty tiles.
 template <class Raw>
 __global__ void cut_round_kernel(const long_segment* longs, const std::uint32_t* tile_owners,
                                  std::uint64_t tiles, unsigned round, const Raw* keys, const Raw* spare_keys,
                                  key_bits_t<Raw> mask, merge_tile* out) {
-    const std::uint64_t t = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (t >= tiles) return;
+    const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const std::uint64_t t = min(thread / 2, tiles - 1);  // none leaves: the two of a tile talk
     constexpr unsigned size = cuda::merge_tile_size<Raw>;
     const long_segment mine = longs[tile_owners[t]];
     const unsigned rounds = rounds_of(mine.length);
-    if (round >= rounds) {
-        out[t] = {0, 0, 0, 0, 0, 0};
-        return;
-    }
-    const std::uint32_t source = (rounds - round) % 2;
+    const bool active = round < rounds;
+    const std::uint32_t source = active ? (rounds - round) % 2 : 0;
     const std::uint64_t run = std::uint64_t{longest_stretch} << round;
     const std::uint64_t place = (t - mine.first_tile) * size;
-    const std::uint64_t first = place / (2 * run) * (2 * run);
-    const std::uint64_t a_count = min(run, mine.length - first);
-    const std::uint64_t b_count = min(run, mine.length - first - a_count);
-    out[t] = cuda::cut_tile(source == 0 ? keys : spare_keys, mine.begin + first, a_count, b_count,
-                            place - first, size, source, mask);
+    const std::uint64_t first = active ? place / (2 * run) * (2 * run) : 0;
+    const std::uint64_t a_count = active ? min(run, mine.length - first) : 0;
+    const std::uint64_t b_count = active ? min(run, mine.length - first - a_count) : 0;
+    const merge_tile tile = cuda::cut_tile(source == 0 ? keys : spare_keys, mine.begin + first, a_count,
+                                           b_count, active ? place - first : 0, size, source, mask);
+    if (thread % 2 == 0 && thread / 2 < tiles) out[t] = tile;
 }
 
 /// The memory behind segment_lists.
@@ -224,9 +221,9 @@ void sort_long(cuda_place& place, const long_segment* longs, const kinds& found,
          {arrays.spare_keys, arrays.spare_values, arrays.spare_keys, arrays.spare_values}},
         arrays.mask};
     for (unsigned round = 0; round < rounds_of(found.longest_long); ++round) {
-        QUERN_LAUNCH(place, (launch_shape{blocks_for(found.tiles, threads), threads}), cut_round_kernel<Raw>,
-                     longs, owners.data(), found.tiles, round, arrays.keys, arrays.spare_keys, arrays.mask,
-                     tiles.data());
+        QUERN_LAUNCH(place, (launch_shape{blocks_for(2 * found.tiles, threads), threads}),
+                     cut_round_kernel<Raw>, longs, owners.data(), found.tiles, round, arrays.keys,
+                     arrays.spare_keys, arrays.mask, tiles.data());
         cuda::merge_tiles(place, tiles.data(), found.tiles, buffers);
     }
 }
@@ -251,7 +248,7 @@ void sort_segments(cuda_place& place, device_span<Key> keys, Value* values,
                  offsets.data(), segments, items, giant_length<Key>, cuda::merge_tile_size<raw>,
                  lists.there(), place.fault_word());
     const kinds found = lists.count(place);
-    cuda::refuse_nan<Key>(place, keys);
+    cuda::refuse_nan(place, reinterpret_cast<const raw*>(keys.data()), items);
     const unsigned bits = cuda::bits_to_sort<Key>(options);
     if (bits == 0) return;
 
@@ -269,10 +266,11 @@ void sort_segments(cuda_place& place, device_span<Key> keys, Value* values,
         cuda::sort_stretches(place, kind, lists.there().blocks[kind], found.blocks[kind], arrays);
     if (found.longs != 0) sort_long(place, lists.there().longs, found, arrays);
     for (const giant_segment& giant : lists.giants(place, found.giants)) {
-        Value* own = paired ? values + giant.begin : nullptr;
-        Value* spare = paired ? spare_values.data() + giant.begin : nullptr;
-        cuda::radix_sort(place, keys.data() + giant.begin, spare_keys.data() + giant.begin, own, spare,
-                         giant.length, options);
+        const std::uint64_t at = giant.begin;
+        const cuda::sort_room<raw, Value> room{arrays.spare_keys + at,
+                                               paired ? arrays.spare_values + at : nullptr};
+        cuda::radix_sort<raw, Value>(place, arrays.keys + at, paired ? values + at : nullptr, giant.length,
+                                     arrays.mask, bits, false, room);
     }
 }
 

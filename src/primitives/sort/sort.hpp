@@ -22,7 +22,8 @@ struct sort_options {
     unsigned key_bits = std::numeric_limits<unsigned>::max();
 };
 
-/// Sorts in place. Cost: O(n) passes over the keys, 8 to 11 bits each; takes n keys of memory beside.
+/// Sorts in place. Cost: O(n) passes over the keys, 8 to 11 bits each; takes n keys of memory beside. CUDA: does not
+/// synchronise.
 template <sortable_key Key>
 void sort_keys(cpu_place& place, std::span<Key> keys, sort_options options = {});
 template <sortable_key Key>
@@ -38,6 +39,8 @@ void sort_pairs(cuda_place& place, device_span<Key> keys, device_span<Value> val
 /// Sorts each segment in place: segment s holds the items [offsets[s], offsets[s + 1]). `offsets` has one entry
 /// more than there are segments, rises from 0 to keys.size() (offsets_not_rising is noted otherwise); no offsets
 /// at all means no segments and no items. Any mixture of sizes: empty segments, millions of small ones, one giant.
+/// CUDA: synchronises once, to learn the sizes, and throws there for wrong offsets; takes a byte an item and
+/// a little more, and n keys or pairs where a segment is longer than 4096.
 template <sortable_key Key>
 void segmented_sort_keys(cpu_place& place, std::span<Key> keys, std::span<const std::uint64_t> offsets,
                          sort_options options = {});

@@ -8,43 +8,13 @@
 #include <type_traits>
 
 #include "device/cuda/check.cuh"
-#include "primitives/sort/radix_sort.hpp"
+#include "primitives/sort/digits.cuh"
 
 namespace quern::primitives::cuda {
 namespace {
 
 using quern::cuda::blocks_for;
 using quern::cuda::launch_shape;
-
-template <class Raw>
-__device__ __forceinline__ key_bits_t<Raw> bits_of(Raw key) {
-    if constexpr (std::is_same_v<Raw, float>)
-        return __float_as_uint(key);
-    else if constexpr (std::is_same_v<Raw, double>)
-        return static_cast<std::uint64_t>(__double_as_longlong(key));
-    else
-        return key;
-}
-template <class Raw>
-__device__ __forceinline__ Raw from_bits(key_bits_t<Raw> bits) {
-    return masked<Raw>(Raw{}, bits);
-}
-
-/// Eight bits of a key, for CUB's ranking. It passes the key's own bits.
-template <class Raw>
-struct digit_of {
-    unsigned shift;
-    __device__ __forceinline__ std::uint32_t Digit(key_bits_t<Raw> key) const {
-        return static_cast<std::uint32_t>(ordered_bits(from_bits<Raw>(key)) >> shift) & 255u;
-    }
-};
-
-/// The key that none comes after: it fills up a block's last places.
-template <class Raw>
-__device__ constexpr key_bits_t<Raw> last_key_bits() {
-    using bits = key_bits_t<Raw>;
-    return floating_value<Raw> ? static_cast<bits>(~top_bit<bits>) : static_cast<bits>(~bits{0});
-}
 
 /// A block sorts a stretch: digit by digit from the lowest, ranking by matching equal digits in a warp, and moving
 /// keys and values through shared memory. A warp owns 32 · PerThread successive places, a thread every 32nd of
@@ -55,7 +25,7 @@ template <class Raw, class Value, unsigned Threads, unsigned PerThread>
 __global__ void __launch_bounds__(Threads, Threads* PerThread < 4096 ? 1
                                            : Threads == 256          ? 3
                                                                      : 2)
-    sort_stretches_kernel(const stretch* stretches, sorted_arrays<Raw, Value> arrays) {
+    sort_stretches_kernel(const stretch* stretches, stretch only, sorted_arrays<Raw, Value> arrays) {
     using bits = key_bits_t<Raw>;
     using ranking = cub::BlockRadixRankMatchEarlyCounts<Threads, 8, false, cub::BLOCK_SCAN_WARP_SCANS,
                                                         cub::WARP_MATCH_ANY>;
@@ -65,7 +35,7 @@ __global__ void __launch_bounds__(Threads, Threads* PerThread < 4096 ? 1
         bits keys[Threads * PerThread];
         Value values[Threads * PerThread];
     } shared;
-    const stretch mine = stretches[blockIdx.x];
+    const stretch mine = stretches == nullptr ? only : stretches[blockIdx.x];
     const unsigned first = threadIdx.x / 32 * 32 * PerThread + threadIdx.x % 32;
     bits keys[PerThread];
     Value values[PerThread];
@@ -73,12 +43,13 @@ __global__ void __launch_bounds__(Threads, Threads* PerThread < 4096 ? 1
     for (unsigned u = 0; u < PerThread; ++u) {
         const unsigned at = first + u * 32;
         const bool there = at < mine.length;
-        keys[u] = there ? bits_of(arrays.keys[mine.begin + at]) ^ arrays.mask : last_key_bits<Raw>();
+        keys[u] = there ? rising_bits(masked(arrays.keys[mine.begin + at], arrays.mask))
+                        : static_cast<bits>(~bits{0});  // none comes after it
         if constexpr (paired) values[u] = there ? arrays.values[mine.begin + at] : Value{};
     }
     for (unsigned shift = 0; shift < arrays.bits; shift += 8) {
         int ranks[PerThread];
-        ranking(shared.ranks).RankKeys(keys, ranks, digit_of<Raw>{shift});
+        ranking(shared.ranks).RankKeys(keys, ranks, digit_of_rising<Raw>{shift});
         __syncthreads();
 #pragma unroll
         for (unsigned u = 0; u < PerThread; ++u) shared.keys[ranks[u]] = keys[u];
@@ -101,7 +72,7 @@ __global__ void __launch_bounds__(Threads, Threads* PerThread < 4096 ? 1
     for (unsigned u = 0; u < PerThread; ++u) {
         const unsigned at = first + u * 32;
         if (at >= mine.length) continue;
-        to_keys[mine.begin + at] = from_bits<Raw>(keys[u] ^ arrays.mask);
+        to_keys[mine.begin + at] = masked(from_rising_bits<Raw>(keys[u]), arrays.mask);
         if constexpr (paired) to_values[mine.begin + at] = values[u];
     }
 }
@@ -174,11 +145,14 @@ __global__ void __launch_bounds__(counted_threads)
 
 }  // namespace
 
+namespace {
+
 template <class Raw, class Value>
-void sort_stretches(cuda_place& place, unsigned kind, const stretch* stretches, std::uint64_t count,
-                    sorted_arrays<Raw, Value> arrays) {
+void launch_stretches(cuda_place& place, unsigned kind, const stretch* stretches, stretch only,
+                      std::uint64_t count, sorted_arrays<Raw, Value> arrays) {
     const auto sort = [&](auto kernel, unsigned threads) {
-        QUERN_LAUNCH(place, (launch_shape{static_cast<unsigned>(count), threads}), kernel, stretches, arrays);
+        QUERN_LAUNCH(place, (launch_shape{static_cast<unsigned>(count), threads}), kernel, stretches, only,
+                     arrays);
     };
     constexpr unsigned largest = sizeof(Raw) == 4 ? 256 : 512;
     switch (kind) {
@@ -191,6 +165,21 @@ void sort_stretches(cuda_place& place, unsigned kind, const stretch* stretches, 
     }
 }
 
+}  // namespace
+
+template <class Raw, class Value>
+void sort_stretches(cuda_place& place, unsigned kind, const stretch* stretches, std::uint64_t count,
+                    sorted_arrays<Raw, Value> arrays) {
+    launch_stretches(place, kind, stretches, {}, count, arrays);
+}
+
+template <class Raw, class Value>
+void sort_stretch(cuda_place& place, std::uint32_t length, sorted_arrays<Raw, Value> arrays) {
+    unsigned kind = 0;
+    while (block_length(kind) < length) ++kind;
+    launch_stretches(place, kind, nullptr, {0, length, 0}, 1, arrays);
+}
+
 template <class Raw, class Value>
 void sort_counted(cuda_place& place, const std::uint8_t* lengths, std::uint64_t items,
                   sorted_arrays<Raw, Value> arrays) {
@@ -201,6 +190,7 @@ void sort_counted(cuda_place& place, const std::uint8_t* lengths, std::uint64_t 
 #define QUERN_STRETCH_SORT(RAW, VALUE)                                                 \
     template void sort_stretches(cuda_place&, unsigned, const stretch*, std::uint64_t, \
                                  sorted_arrays<RAW, VALUE>);                           \
+    template void sort_stretch(cuda_place&, std::uint32_t, sorted_arrays<RAW, VALUE>); \
     template void sort_counted(cuda_place&, const std::uint8_t*, std::uint64_t, sorted_arrays<RAW, VALUE>);
 #define QUERN_STRETCH_SORTS(RAW)           \
     QUERN_STRETCH_SORT(RAW, no_value)      \

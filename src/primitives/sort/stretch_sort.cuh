@@ -19,7 +19,7 @@ struct stretch {
 };
 
 /// Lengths up to which a stretch is sorted by one way: counting, and blocks of three sizes.
-inline constexpr std::uint32_t counted_length = 128;
+inline constexpr std::uint32_t counted_length = 255;
 inline constexpr unsigned block_kinds = 3;
 constexpr std::uint32_t block_length(unsigned kind) {
     return kind == 0 ? 512 : kind == 1 ? 2048 : 4096;
@@ -41,6 +41,10 @@ struct sorted_arrays {
 template <class Raw, class Value>
 void sort_stretches(cuda_place& place, unsigned kind, const stretch* stretches, std::uint64_t count,
                     sorted_arrays<Raw, Value> arrays);
+
+/// Enqueues the sorting of the first `length` items, at most longest_stretch, in place.
+template <class Raw, class Value>
+void sort_stretch(cuda_place& place, std::uint32_t length, sorted_arrays<Raw, Value> arrays);
 
 /// Enqueues the sorting of segments of at most counted_length items: lengths[i] is the length of the one that begins
 /// at i, and 0 where none does. In place.
