@@ -14,5 +14,6 @@ install(TARGETS quern_all quern_base quern_device quern_primitives quern_io quer
         EXPORT quern-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT quern-targets NAMESPACE quern:: DESTINATION ${config_folder})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/quern-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/quern-config.cmake cmake/dependencies.cmake ${CMAKE_BINARY_DIR}/quern-config-version.cmake
+configure_file(cmake/quern-config.cmake ${CMAKE_BINARY_DIR}/quern-config.cmake @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/quern-config.cmake cmake/dependencies.cmake ${CMAKE_BINARY_DIR}/quern-config-version.cmake
         DESTINATION ${config_folder})
