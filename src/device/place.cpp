@@ -74,18 +74,25 @@ Holder open(const context& run, const chosen_device& chosen) {
     return Holder(std::in_place_type<cpu_place>, run);
 }
 
+std::string cpu_only(std::string_view operation) {
+    return std::string(operation) + " runs on cpu only";
+}
+
 }  // namespace
+
+void require_cpu(const context& run, std::string_view operation) {
+    if (run.device.where == device_choice::kind::cuda) throw usage_error(cpu_only(operation));
+}
 
 chosen_device choose_device(const context& run, std::string_view operation, offered_places offered) {
     using kind = device_choice::kind;
     if (run.device.where == kind::cuda && run.device.ordinal < device_choice::all_ordinals) {
         throw usage_error("there is no GPU cuda:" + std::to_string(run.device.ordinal));
     }
-    const std::string cpu_only = std::string(operation) + " runs on cpu only";
-    if (offered == offered_places::cpu_only && run.device.where == kind::cuda) throw usage_error(cpu_only);
+    if (offered == offered_places::cpu_only) require_cpu(run, operation);
     if (run.device.where == kind::cpu) return on_cpu("asked for");
     if (run.device.where == kind::cuda) return asked_gpu(run.device.ordinal);
-    chosen_device chosen = offered == offered_places::cpu_only ? on_cpu(cpu_only) : best_device();
+    chosen_device chosen = offered == offered_places::cpu_only ? on_cpu(cpu_only(operation)) : best_device();
     run.log(log_level::info, "device " + chosen.name + ": " + chosen.reason);
     return chosen;
 }

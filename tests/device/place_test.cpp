@@ -82,7 +82,10 @@ TEST(choose_device, keeps_what_runs_on_the_cpu_only_there) {
     for (const int ordinal : {device_choice::any_ordinal, device_choice::all_ordinals, 0, 7}) {
         EXPECT_EQ(refusal<usage_error>(context::cuda(ordinal), offered_places::cpu_only),
                   "sorting runs on cpu only");
+        EXPECT_THROW(require_cpu(context::cuda(ordinal), "sorting"), usage_error);
     }
+    EXPECT_NO_THROW(require_cpu(context::cpu(), "sorting"));
+    EXPECT_NO_THROW(require_cpu({}, "sorting"));
 }
 
 TEST(choose_device, takes_the_gpu_that_is_asked_for_or_refuses) {

@@ -27,4 +27,7 @@ enum class offered_places { cpu_only, all };
 chosen_device choose_device(const context& run, std::string_view operation,
                             offered_places offered = offered_places::all);
 
+/// The door of an operation that runs on the CPU only: throws the same usage_error where `run` asks for CUDA.
+void require_cpu(const context& run, std::string_view operation);
+
 }  // namespace quern

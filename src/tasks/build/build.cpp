@@ -11,6 +11,7 @@
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/build/reading.hpp"
@@ -146,6 +147,7 @@ bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
 }
 
 build_result build(const build_options& request, const context& run) {
+    require_cpu(run, "build");
     build_options options = request;
     if (!options.store.empty()) options.store = resolved(options.store);
     check_request(options);

@@ -7,6 +7,7 @@
 
 #include "device/cpu/pipeline.hpp"
 #include "io/trec_files.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/snippet.hpp"
@@ -105,6 +106,7 @@ search_engine::search_engine(search_engine&&) noexcept = default;
 search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
 search_engine search_engine::open(const std::filesystem::path& store, const context& run) {
+    require_cpu(run, "search");
     search_engine engine(std::make_unique<state>(store));
     const std::string& made_with = engine.state_->store.info().unicode_version;
     if (made_with != text::unicode_version()) {
