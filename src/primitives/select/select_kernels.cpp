@@ -95,11 +95,17 @@ struct from_values {
 /// What is kept are the numbers of positions.
 template <class T>
 struct from_positions {
+    static constexpr std::size_t most_lanes = HWY_MAX_BYTES / sizeof(T);
     T first;
+    HWY_ALIGN T steps[most_lanes];  // Iota() makes them in memory every time
+
+    explicit from_positions(T first_position) : first(first_position), steps() {
+        for (std::size_t l = 0; l < most_lanes; ++l) steps[l] = static_cast<T>(l);
+    }
     T one(std::size_t i) const { return static_cast<T>(first + i); }
     template <class D>
     HWY_INLINE hn::Vec<D> vector(D d, std::size_t i) const {
-        return hn::Iota(d, static_cast<T>(first + i));
+        return hn::Add(hn::Set(d, one(i)), hn::Load(d, steps));
     }
 };
 
@@ -142,11 +148,11 @@ void keep_values_64(const std::uint64_t* values, const std::uint64_t* bits, std:
 }
 void keep_positions_32(std::uint32_t first, const std::uint64_t* bits, std::size_t size, std::uint32_t* out,
                        std::size_t count) {
-    keep(from_positions<std::uint32_t>{first}, bits, size, out, count);
+    keep(from_positions<std::uint32_t>(first), bits, size, out, count);
 }
 void keep_positions_64(std::uint64_t first, const std::uint64_t* bits, std::size_t size, std::uint64_t* out,
                        std::size_t count) {
-    keep(from_positions<std::uint64_t>{first}, bits, size, out, count);
+    keep(from_positions<std::uint64_t>(first), bits, size, out, count);
 }
 
 }  // namespace HWY_NAMESPACE
