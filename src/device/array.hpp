@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,26 +39,15 @@ class cpu_array {
 
   public:
     cpu_array() = default;
-    cpu_array(cpu_place& place, std::size_t size, std::string_view what_for = "an array") : size_(size) {
-        if (size == 0) return;
-        const std::uint64_t bytes = array_bytes<T>(size);
-        place.memory().take(bytes, what_for);
-        data_ = static_cast<T*>(::operator new(bytes, std::align_val_t{64}, std::nothrow));
-        if (data_ == nullptr) {
-            place.memory().give_back(bytes);
-            throw out_of_memory(what_for, bytes, 0);
-        }
-        place_ = &place;
-    }
+    cpu_array(cpu_place& place, std::size_t size, std::string_view what_for = "an array")
+        : place_(&place), data_(static_cast<T*>(place.allocate(array_bytes<T>(size), what_for))), size_(size) {}
     cpu_array(cpu_array&& other) noexcept { swap(other); }
     cpu_array& operator=(cpu_array&& other) noexcept {
         cpu_array(std::move(other)).swap(*this);
         return *this;
     }
     ~cpu_array() {
-        if (place_ == nullptr) return;
-        ::operator delete(data_, std::align_val_t{64});
-        place_->memory().give_back(size_ * sizeof(T));
+        if (place_ != nullptr) place_->release(data_, size_ * sizeof(T));
     }
     void swap(cpu_array& other) noexcept {
         std::swap(place_, other.place_);

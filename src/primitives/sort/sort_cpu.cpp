@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "device/array.hpp"
-#include "device/cpu/huge_pages.hpp"
 #include "primitives/doors.hpp"
 #include "primitives/sort/radix_map.hpp"
 #include "primitives/sort/sort.hpp"
@@ -50,7 +49,6 @@ class sorter {
           flip_(flip),
           items_(place, keys.size(), "sorting: the pairs once more"),
           past_caches_(keys.size() * sizeof(item) >= past_caches_bytes) {
-        wish_for_huge_pages(items_.data(), keys.size() * sizeof(item));
         const std::size_t threads = place.threads();
         for (std::size_t t = 0; t < threads; ++t) {
             scratch_.emplace_back(place, 2 * std::min(keys.size(), most_in_bucket), "sorting: buckets");
@@ -181,6 +179,7 @@ constexpr std::size_t most_at_once = (std::size_t{1} << 19) / sizeof(Item);
 template <class Key, class Value>
 void sort_whole(cpu_place& place, std::span<Key> keys, Value* values, key_bits_t<Key> flip, bool checked) {
     using item = record<Key, Value>;
+    place.run().check_stop();
     if (keys.size() > most_at_once<item>) {
         sorter<Key, Value>(place, keys, values, flip).sort(0, keys.size(), !checked);
         return;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large blocks of memory that are used again. A fresh page costs the system a fault and its clearing, on a virtual
+// machine several times what an operation then does with it; an operation that is called again and again (the runs
+// of a sort beyond memory) would spend most of its time there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace quern {
+
+/// Keeps large blocks that were given back until they fit again or the pool goes. Any number of threads.
+class memory_pool {
+  public:
+    memory_pool() = default;
+    memory_pool(const memory_pool&) = delete;  // one owner of the blocks
+    memory_pool& operator=(const memory_pool&) = delete;
+    ~memory_pool() { keep_at_most(0); }
+
+    /// Aligned to 64 bytes, large blocks in huge pages where the system grants them; null where there is none. At
+    /// most `may_keep` bytes stay kept beside it.
+    void* allocate(std::size_t bytes, std::uint64_t may_keep) noexcept;
+    /// `bytes` as they were asked for.
+    void release(void* memory, std::size_t bytes) noexcept;
+
+  private:
+    struct block {
+        void* memory;
+        std::size_t bytes;
+    };
+    void keep_at_most(std::uint64_t bytes) noexcept;
+
+    std::mutex mutex_;
+    std::vector<block> kept_;
+    std::uint64_t kept_bytes_ = 0;
+};
+
+}  // namespace quern
