@@ -265,7 +265,7 @@ HWY_NOINLINE void sort_items(const PlaceOf& place, Bits differing, const Item* f
     const auto lowest = static_cast<unsigned>(std::countr_zero(differing));
     const auto size_bits = static_cast<unsigned>(std::bit_width(size));
     // So many leading bits tell all but a few of random keys apart; finish() does the rest.
-    const unsigned wanted = std::min(top - lowest, size_bits + 5);
+    const unsigned wanted = std::min({top - lowest, size_bits + 7, 2 * most_digit_bits});
     const unsigned widest = std::clamp(size_bits, 6u, most_digit_bits);
     const unsigned low_width = wanted <= widest ? 0 : wanted / 2, high_width = wanted - low_width;
     const digit low{top - wanted, low_width}, high{top - high_width, high_width};

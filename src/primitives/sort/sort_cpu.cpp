@@ -29,9 +29,10 @@
 namespace quern::primitives::radix {
 namespace {
 
-constexpr std::size_t bucket_bytes = std::size_t{3} << 17;  ///< of records: with as much beside, within 1 MiB
-constexpr std::size_t most_wanted = 1536;                   ///< buckets: their lines stay in the cache
-constexpr std::size_t sampled_for_each = 32;                ///< keys a bucket
+constexpr std::size_t bucket_bytes = std::size_t{1}
+                                     << 17;   ///< of records: two of this, and room to spare, in a cache
+constexpr std::size_t most_wanted = 1536;     ///< buckets: their lines stay in the cache
+constexpr std::size_t sampled_for_each = 32;  ///< keys a bucket
 constexpr std::size_t most_in_stretch = std::size_t{1} << 22;
 constexpr std::size_t past_caches_bytes = std::size_t{1} << 25;
 
