@@ -40,7 +40,9 @@ class cpu_array {
   public:
     cpu_array() = default;
     cpu_array(cpu_place& place, std::size_t size, std::string_view what_for = "an array")
-        : place_(&place), data_(static_cast<T*>(place.allocate(array_bytes<T>(size), what_for))), size_(size) {}
+        : place_(&place),
+          data_(static_cast<T*>(place.allocate(array_bytes<T>(size), what_for))),
+          size_(size) {}
     cpu_array(cpu_array&& other) noexcept { swap(other); }
     cpu_array& operator=(cpu_array&& other) noexcept {
         cpu_array(std::move(other)).swap(*this);
