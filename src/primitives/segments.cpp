@@ -15,10 +15,10 @@ constexpr std::size_t piece_size = std::size_t{1} << 18;
 /// The first s of [begin, end) whose segment is wrong, or `end`.
 std::size_t first_wrong(std::span<const std::uint64_t> offsets, std::uint64_t items, std::size_t begin,
                         std::size_t end) {
-    bool wrong = false;  // one test at the end, so that the loop is made of vectors
+    unsigned wrong = 0;  // one test at the end, so that the loop is made of vectors
     for (std::size_t s = begin; s < end; ++s)
-        wrong |= (offsets[s + 1] < offsets[s]) | (offsets[s + 1] > items);
-    if (!wrong) return end;
+        wrong |= unsigned{offsets[s + 1] < offsets[s]} | unsigned{offsets[s + 1] > items};
+    if (wrong == 0) return end;
     std::size_t s = begin;
     while (offsets[s + 1] >= offsets[s] && offsets[s + 1] <= items) ++s;
     return s;
