@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of a whole array, in two launches. Sums of floats: a warp for each block of 1,024 values, in the
-// canonical order. What any order serves: as many blocks of threads as the device holds, 16 bytes a load. Then one
-// block of threads for the sums that these leave. The values are read once, at the memory's speed.
+// Reductions of a whole array, in two launches. Sums of floats: 8 or 16 threads for each block of 1,024 values, each
+// standing for neighbouring lanes of the canonical order, so that a load brings 16 bytes; a warp where the values
+// are not aligned to that. What any order serves: as many blocks of threads as the device holds. Then one block of
+// threads for the sums that these leave. The values are read once, at the memory's speed.
 #include <algorithm>
 
 #include "primitives/reduce/reduction.cuh"
@@ -31,6 +32,52 @@ struct alignas(16) pack {
     static constexpr unsigned width = 16 / sizeof(T);
     T values[width];
 };
+
+/// Group g of 32 / width threads reduces the values [1024 g, 1024 (g + 1)) into sums[g], in the canonical order: thread
+/// j stands for lanes width · j and on. `values` are aligned to 16 bytes. No shared memory; a grid that covers all
+/// blocks.
+template <class Reduction>
+__global__ __launch_bounds__(block_threads) void reduce_aligned_blocks_kernel(
+    const typename Reduction::value_type* values, std::uint64_t count, typename Reduction::held* sums) {
+    using packed = pack<typename Reduction::value_type>;
+    constexpr unsigned width = packed::width, group = canonical_lanes / width;
+    constexpr unsigned rows = canonical_block / canonical_lanes, batch = 8;  // loads under way at once
+    const unsigned j = threadIdx.x % group;
+    const std::uint64_t block = std::uint64_t{blockIdx.x} * (block_threads / group) + threadIdx.x / group;
+    const std::uint64_t first = block * canonical_block;
+    typename Reduction::held mine[width];
+#pragma unroll
+    for (unsigned c = 0; c < width; ++c) mine[c] = Reduction::identity();
+    if (first + canonical_block <= count) {
+        const packed* const from = reinterpret_cast<const packed*>(values + first) + j;
+#pragma unroll 1
+        for (unsigned row = 0; row < rows; row += batch) {
+            packed loaded[batch];
+#pragma unroll
+            for (unsigned k = 0; k < batch; ++k) loaded[k] = from[(row + k) * group];
+#pragma unroll
+            for (unsigned k = 0; k < batch; ++k)
+#pragma unroll
+                for (unsigned c = 0; c < width; ++c)
+                    mine[c] = Reduction::combine(mine[c], loaded[k].values[c]);
+        }
+    } else {
+        for (std::uint64_t at = first + j * width; at < count; at += canonical_lanes)
+#pragma unroll
+            for (unsigned c = 0; c < width; ++c)
+                if (at + c < count) mine[c] = Reduction::combine(mine[c], values[at + c]);
+    }
+#pragma unroll
+    for (unsigned h = group / 2; h != 0; h /= 2)
+#pragma unroll
+        for (unsigned c = 0; c < width; ++c)
+            mine[c] = Reduction::combine(mine[c], __shfl_down_sync(~0u, mine[c], h, group));
+    if constexpr (width == 4) {
+        mine[0] = Reduction::combine(mine[0], mine[2]);
+        mine[1] = Reduction::combine(mine[1], mine[3]);
+    }
+    if (j == 0 && first < count) sums[block] = Reduction::combine(mine[0], mine[1]);
+}
 
 template <class Reduction>
 __device__ typename Reduction::held reduce_pack(reader<Reduction>& from,
@@ -130,7 +177,16 @@ reduced_type<T> reduce_by(cuda_place& place, device_span<const T> values) {
                      reduce_shares_kernel<rule>, values.data(), values.size(), sums.data(),
                      place.fault_word());
     } else {
-        sums = reduce_level<rule>(place, reader<rule>(values.data(), 0), values.size());
+        if (reinterpret_cast<std::uintptr_t>(values.data()) % 16 == 0) {
+            constexpr unsigned blocks_each = block_threads / (canonical_lanes / pack<T>::width);
+            sums = cuda_array<held>(place, (values.size() + canonical_block - 1) / canonical_block,
+                                    "sums of blocks");
+            QUERN_LAUNCH(place,
+                         (cuda::launch_shape{cuda::blocks_for(sums.size(), blocks_each), block_threads}),
+                         reduce_aligned_blocks_kernel<rule>, values.data(), values.size(), sums.data());
+        } else {
+            sums = reduce_level<rule>(place, reader<rule>(values.data(), 0), values.size());
+        }
         while (sums.size() > one_block_takes)
             sums = reduce_level<rule>(place, sums_reader<rule>{sums.data()}, sums.size());
     }
