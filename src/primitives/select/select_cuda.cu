@@ -17,7 +17,8 @@ constexpr unsigned flags_per_thread = 16;  // what one load brings
 constexpr unsigned round_flags = block_threads * flags_per_thread;
 constexpr unsigned rounds_of_many = 4;                    // in a tile
 constexpr std::size_t many_flags = std::size_t{2} << 20;  // from here on, tiles of 4 rounds fill the device
-constexpr unsigned look_back_rows = 2;
+constexpr unsigned copied_at_once = 8;                    // by a thread, loads first
+constexpr unsigned look_back_rows = 1;
 
 struct sum_of_counts {
     static constexpr bool uses_second = false;
@@ -110,9 +111,19 @@ __global__ __launch_bounds__(block_threads) void compact_kernel(Source source, c
         __syncthreads();
         if (q == 0) to = out_begin;
         const std::int64_t round_begin = tile_begin + q * round_flags;
-#pragma unroll 4
-        for (unsigned r = threadIdx.x; r < in_round(q); r += block_threads)
-            if (to + r < room) out[to + r] = source(static_cast<std::uint64_t>(round_begin + list[r]));
+        for (unsigned base = threadIdx.x; base < in_round(q); base += block_threads * copied_at_once) {
+            T values[copied_at_once];
+#pragma unroll
+            for (unsigned k = 0; k < copied_at_once; ++k) {
+                const unsigned r = base + k * block_threads;
+                if (r < in_round(q)) values[k] = source(static_cast<std::uint64_t>(round_begin + list[r]));
+            }
+#pragma unroll
+            for (unsigned k = 0; k < copied_at_once; ++k) {
+                const unsigned r = base + k * block_threads;
+                if (r < in_round(q) && to + r < room) out[to + r] = values[k];
+            }
+        }
         to += in_round(q);
     }
 }
