@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned block_threads = 256;
 constexpr unsigned warps = block_threads / 32;
-constexpr unsigned look_back_rows = 2;
+constexpr unsigned look_back_rows = 1;
 
 /// Odd, so that no two lanes of a warp share a bank.
 template <class T>
@@ -96,11 +96,16 @@ __device__ warp_scan<T> scan_lanes(T own, bool head) {
     return {before, __shfl_sync(~0u, own, 31), (heads & ((1u << lane) - 1)) != 0, heads != 0};
 }
 
+/// Blocks that a multiprocessor is to hold: the fifth costs registers, which extremes of 64 bits do not have.
+template <class Out, class Operation>
+constexpr unsigned blocks_held = sizeof(Out) == 4 || std::is_same_v<Operation, sum_of<Out>> ? 5 : 4;
+
 /// Block b scans tile b: thread t its items [t · per_thread, (t + 1) · per_thread), which come and go through shared
 /// memory, warp by warp, so that the device's memory is read and written in whole lines. Warp 0 looks back. Shared:
 /// one tile (23 KB, 30 KB with 64 bits) and two words a warp. One block a tile.
 template <class In, class Out, class Operation, bool segmented>
-__global__ __launch_bounds__(block_threads) void scan_tiles_kernel(scan_arguments<In, Out> a) {
+__global__ __launch_bounds__(block_threads,
+                             blocks_held<Out, Operation>) void scan_tiles_kernel(scan_arguments<In, Out> a) {
     constexpr unsigned per_thread = items_per_thread<Out>;
     using load_type = cub::BlockLoad<In, block_threads, per_thread, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
     using store_type = cub::BlockStore<Out, block_threads, per_thread, cub::BLOCK_STORE_WARP_TRANSPOSE>;
