@@ -135,8 +135,11 @@ class external_sorter<Place, Key, Value>::state {
           memory_bytes_(memory_bytes),
           layout_{block_pairs(memory_bytes)} {
         constexpr std::size_t unit = block_layout<Key, Value>::unit;
-        // Without one part in 16: for what sorting counts with and the first keys of blocks.
-        plan_ = plan_runs<Key, Value>(place, memory_bytes / 16 * 15);
+        // Without one part in 16, for what sorting counts with and the first keys of blocks, and without what brings
+        // two buffers of keys and values to the disk's alignment.
+        constexpr std::uint64_t aligning = 6 * disk_alignment;
+        const std::uint64_t usable = memory_bytes / 16 * 15;
+        plan_ = plan_runs<Key, Value>(place, usable - std::min(usable, aligning));
         capacity_ = plan_.pairs / unit * unit;
         if (capacity_ < layout_.pairs) throw out_of_memory("sorted runs", 2 * layout_.bytes(), memory_bytes);
     }
