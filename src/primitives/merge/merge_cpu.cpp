@@ -162,6 +162,7 @@ void merge_keys(cpu_place& place, std::span<const Key> keys, std::span<const std
     merge_pieces<Key, no_value>(place, pieces, 0, out_keys, nullptr, direction);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are types
 #define QUERN_MERGE_PAIRS(Key, Value)                                                                \
     template void merge_pieces(cpu_place&, std::span<const sorted_piece<Key, Value>>, std::uint64_t, \
                                std::span<Key>, Value*, order);                                       \
@@ -172,6 +173,7 @@ void merge_keys(cpu_place& place, std::span<const Key> keys, std::span<const std
     QUERN_MERGE_PAIRS(Key, std::uint64_t)                                                      \
     template void merge_keys(cpu_place&, std::span<const Key>, std::span<const std::uint64_t>, \
                              std::span<Key>, order);
+// NOLINTEND(bugprone-macro-parentheses)
 QUERN_MERGE(std::uint32_t)
 QUERN_MERGE(std::int32_t)
 QUERN_MERGE(std::uint64_t)
