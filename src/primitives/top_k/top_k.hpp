@@ -16,7 +16,8 @@ enum class best { greatest, least };
 
 /// best_keys[j], best_ids[j]: the j-th best key and the position it has in `keys`. k = best_keys.size() =
 /// best_ids.size() ≤ keys.size() < 2³² (usage_error otherwise). −0 = +0 and a NaN is refused, as in sort_pairs; the
-/// bits of the keys are kept. Cost: one pass over the keys and the sorting of k pairs where k is small beside n.
+/// bits of the keys are kept; for k = 0 no key is looked at. Cost: one pass over the keys and the sorting of k pairs
+/// where k is small beside n; never more than sorting all. Memory: a few times k pairs, n where all are sorted.
 template <sortable_key Key>
 void top_k(cpu_place& place, std::span<const Key> keys, std::span<Key> best_keys,
            std::span<std::uint32_t> best_ids, best which = best::greatest);

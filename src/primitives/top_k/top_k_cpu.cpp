@@ -25,10 +25,13 @@ namespace {
 
 using namespace top_k_detail;
 
-constexpr std::size_t block_size = 4096;      // keys between two looks at the threshold
-constexpr std::size_t least_piece = 1 << 16;  // keys that are worth a thread
+constexpr std::size_t block_size = 4096;       // keys between two looks at the threshold
+constexpr std::size_t short_block_size = 128;  // the same without a sample: the threshold is to come soon
+constexpr std::size_t inserted_columns = 64;   // rows so short are sorted by insertion
+constexpr std::size_t least_piece = 1 << 16;   // keys that are worth a thread
 constexpr std::size_t blocks_between_stops = 256;
-constexpr std::size_t sampled_from = 4096;  // below, a threshold costs more than it spares
+constexpr std::size_t sampled_from = 1 << 14;  // below, a sample costs more than it spares
+constexpr std::size_t least_sampled = 256;
 constexpr std::size_t most_sampled = 1 << 15;
 constexpr std::size_t radix_sorted_from = 4096;  // results; fewer are sorted by comparing
 constexpr std::size_t sorted_whole_share = 8;    // of the keys: where so many are asked for, all are sorted
@@ -83,8 +86,12 @@ struct collection {
 };
 
 /// How much room a collection of the best of `keys` keys gets.
+constexpr std::size_t block_for(std::size_t keys) {
+    return keys < sampled_from ? short_block_size : block_size;
+}
 constexpr std::size_t room_for(std::size_t keys, std::size_t k) {
-    return std::min(keys + block_size, 2 * k + 4 * block_size);
+    const std::size_t block = block_for(keys);
+    return std::min(keys + block, 2 * k + (block == block_size ? 4 : 2) * block);
 }
 
 /// Collects from keys [begin, end). False at the first NaN, which is noted as `first_position` further.
@@ -93,13 +100,14 @@ bool collect(const context& run, const candidates<Key>& from, std::size_t begin,
              collection<composite_of<Key>>& best, first_nan& nan, std::uint64_t first_position = 0) {
     using ranks = ranking<Key>;
     std::uint32_t positions[block_size];
-    for (std::size_t at = begin, block = 0; at < end; at += block_size, ++block) {
+    const std::size_t step = block_for(from.keys.size());
+    for (std::size_t at = begin, block = 0; at < end; at += step, ++block) {
         if (block % blocks_between_stops == blocks_between_stops - 1) run.check_stop();
-        best.make_room(block_size);
+        best.make_room(step);
         // Ids that are positions rise: behind the limit's own id a key equal to it is worse.
         const bool strict = from.ids == nullptr && at > ranks::id_of(best.limit);
         const std::size_t found =
-            collect_positions(from.keys.data() + at, std::min(block_size, end - at), from.ranks.flip(),
+            collect_positions(from.keys.data() + at, std::min(step, end - at), from.ranks.flip(),
                               ranks::turned_of(best.limit), strict, positions);
         for (std::size_t j = 0; j < found; ++j) {
             const std::size_t position = at + positions[j];
@@ -123,13 +131,17 @@ void sort_best(std::span<Composite> found, std::size_t k) {
     std::sort(found.data(), found.data() + k);
 }
 
+constexpr std::size_t sample_size(std::size_t n) {
+    return n < sampled_from ? 0 : std::clamp(n / 256, least_sampled, most_sampled);
+}
+
 /// A composite that at least k of the keys do not exceed, most likely; `scratch` is the caller's, for the sample.
 template <class Key>
 composite_of<Key> sampled_limit(const candidates<Key>& from, std::size_t k,
                                 std::span<composite_of<Key>> scratch) {
     using ranks = ranking<Key>;
-    const std::size_t n = from.keys.size(), sample = std::min(scratch.size(), n / 64);
-    if (n < sampled_from || sample == 0) return ranks::worst;
+    const std::size_t n = from.keys.size(), sample = sample_size(n);
+    if (sample == 0) return ranks::worst;
     const std::size_t rank = sample_rank(n, k, sample);
     if (rank >= sample / 2) return ranks::worst;
     std::uint64_t random = 0x9e3779b97f4a7c15;
@@ -224,7 +236,8 @@ class selection {
         : place_(place), from_(from), k_(k), pieces_(pieces_for(place, from.keys.size(), least_piece, 1)) {}
 
     void write(std::span<Key> best_keys, std::span<std::uint32_t> best_ids) {
-        auto sample = make_array<composite>(place_, most_sampled, "the sample of a selection");
+        auto sample =
+            make_array<composite>(place_, sample_size(from_.keys.size()), "the sample of a selection");
         const composite limit = sampled_limit(from_, k_, sample.span());
         auto best = best_of_pieces(limit);
         if (best.size() < k_) best = best_of_pieces(ranking<Key>::worst);
@@ -290,11 +303,12 @@ class row_selection {
           k_(k),
           room_(room_for(columns, k)),
           collected_(place, room_, "the candidates of a row"),
-          sample_(place, std::min<std::size_t>(columns / 64, most_sampled), "the sample of a row") {}
+          sample_(place, sample_size(columns), "the sample of a row") {}
 
     void write(const candidates<Key>& row, std::uint64_t first_position, Key* best_keys,
                std::uint32_t* best_ids, first_nan& nan) {
         const std::size_t columns = row.keys.size();
+        if (columns <= inserted_columns) return insert(row, first_position, best_keys, best_ids, nan);
         const composite limit = sampled_limit(row, k_, sample_.span());
         collection<composite> best{collected_.data(), room_, k_, limit};
         if (!collect(place_.run(), row, 0, columns, best, nan, first_position)) return;
@@ -307,6 +321,23 @@ class row_selection {
     }
 
   private:
+    /// Key after key into its place among the best so far.
+    void insert(const candidates<Key>& row, std::uint64_t first_position, Key* best_keys,
+                std::uint32_t* best_ids, first_nan& nan) {
+        composite sorted[inserted_columns];
+        std::size_t size = 0;
+        for (std::size_t i = 0; i < row.keys.size(); ++i) {
+            const Key turned = row.ranks.turned(row.keys[i]);
+            if (turned != turned) return nan.note(first_position + i);
+            const composite packed = ranking<Key>::pack(turned, static_cast<std::uint32_t>(i));
+            if (size == k_ && packed > sorted[size - 1]) continue;
+            std::size_t place = size < k_ ? size++ : size - 1;
+            for (; place > 0 && packed < sorted[place - 1]; --place) sorted[place] = sorted[place - 1];
+            sorted[place] = packed;
+        }
+        write_best<Key>(row.ranks, {sorted, k_}, best_keys, best_ids);
+    }
+
     cpu_place& place_;
     std::size_t k_, room_;
     cpu_array<composite> collected_, sample_;
