@@ -16,11 +16,13 @@ namespace quern::cuda {
 /// keeps for the next caller. (Memory of a place is had from cuda_place::allocate, which throws out_of_memory.)
 void check(cudaError_t error, const char* call, const char* file, int line);
 
-/// Grid, block, bytes of dynamic shared memory, and whether all blocks must run at once, to wait for each other.
+/// Grid, block, bytes of dynamic shared memory; whether all blocks must run at once, to wait for each other; whether
+/// they may start before the kernel ahead of them ends, as it allows, and wait for it where they need it.
 struct launch_shape {
     dim3 grid, block;
     std::size_t shared_bytes = 0;
     bool cooperative = false;
+    bool early = false;
 };
 
 /// Blocks that cover `items`, each block `per_block` of them. More than a grid can have make the launch fail; they
@@ -40,11 +42,16 @@ cudaError_t launch(cuda_place& place, launch_shape shape, void (*kernel)(Paramet
     config.blockDim = shape.block;
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = place.stream();
-    cudaLaunchAttribute cooperative{};
-    cooperative.id = cudaLaunchAttributeCooperative;
-    cooperative.val.cooperative = 1;
-    config.attrs = &cooperative;
-    config.numAttrs = shape.cooperative ? 1 : 0;
+    cudaLaunchAttribute attributes[2]{};
+    config.attrs = attributes;
+    if (shape.cooperative) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
+        attributes[config.numAttrs++].val.cooperative = 1;
+    }
+    if (shape.early) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+    }
     return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
 }
 

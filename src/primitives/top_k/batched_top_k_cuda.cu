@@ -18,6 +18,7 @@ namespace {
 
 using namespace top_k_detail;
 
+constexpr unsigned few_groups = 256;               // of samples, where the limit is one of the first of them
 constexpr unsigned few_threads = 256;              // a block of short rows: barriers are cheap
 constexpr std::size_t candidate_bytes = 64 << 10;  // of a row; two blocks fit a multiprocessor
 template <class Composite>
@@ -39,14 +40,14 @@ struct matrix {
     }
 };
 
-/// `width` neighbouring threads own a row of at most as many columns (a power of two, at most the block). Dynamic
-/// shared memory: two composites a thread.
-template <class Key>
-__global__ void sort_short_rows_kernel(matrix<Key> all, unsigned width) {
+/// `Width` neighbouring threads own a row of at most as many columns (a power of two, at most the block). Dynamic
+/// shared memory, where a row is wider than a warp: two composites a thread.
+template <unsigned Width, class Key>
+__global__ void sort_short_rows_kernel(matrix<Key> all) {
     using composite = typename ranking<Key>::composite;
     extern __shared__ uint4 memory[];
-    const unsigned column = threadIdx.x % width;
-    const std::uint64_t row = std::uint64_t{blockIdx.x} * (blockDim.x / width) + threadIdx.x / width;
+    const unsigned column = threadIdx.x % Width;
+    const std::uint64_t row = std::uint64_t{blockIdx.x} * (blockDim.x / Width) + threadIdx.x / Width;
     composite mine = ranking<Key>::worst;
     if (row < all.rows && column < all.columns) {
         const std::uint64_t position = row * all.columns + column;
@@ -54,7 +55,7 @@ __global__ void sort_short_rows_kernel(matrix<Key> all, unsigned width) {
         if (turned != turned) cuda::note_fault(all.fault_word, fault::key_not_a_number, position);
         mine = ranking<Key>::pack(turned, column);
     }
-    mine = block_sort(mine, width, reinterpret_cast<composite*>(memory));
+    mine = block_sort<Width>(mine, reinterpret_cast<composite*>(memory));
     if (row < all.rows && column < all.k) all.write(row, column, mine);
 }
 
@@ -68,14 +69,13 @@ __device__ unsigned keep_candidates(const key_list<Key>& list, typename ranking<
     __syncthreads();
     if (threadIdx.x == 0) held = 0;
     __syncthreads();
-    const Key limit_key = ranking<Key>::turned_of(limit);
-    for_each_key<4>(
-        list, threadIdx.x, tile_size, [&](Key turned) { return !(turned > limit_key); },  // a NaN fits
-        [&](Key turned, std::uint64_t position) {
-            if (turned != turned)
+    for_each_key<2>(
+        list, 0, 1, [&] { return limit_filter<Key>(list, limit); },
+        [&](const limit_filter<Key>& filter, Key key, unsigned position) {
+            if (key != key)
                 cuda::note_fault(fault_word, fault::key_not_a_number, list.first_position + position);
-            const composite packed = ranking<Key>::pack(turned, static_cast<std::uint32_t>(position));
-            if (packed > limit) return;
+            const composite packed = ranking<Key>::pack(list.ranks.turned(key), position);
+            if (!filter.passes(packed)) return;
             const unsigned slot = atomicAdd(&held, 1u);
             if (slot < room) kept[slot] = packed;
         });
@@ -88,7 +88,7 @@ __device__ unsigned keep_candidates(const key_list<Key>& list, typename ranking<
 /// a row (64 KB), sorted in tiles and merged by rank. Two blocks fit a multiprocessor: one waits while one reads.
 template <class Key>
 __global__ void __launch_bounds__(tile_size, 2)
-    select_long_rows_kernel(matrix<Key> all, unsigned rounds, unsigned least) {
+    select_long_rows_kernel(matrix<Key> all, unsigned rounds, unsigned least, bool few) {
     using composite = typename ranking<Key>::composite;
     extern __shared__ uint4 memory[];
     __shared__ composite board[2 * tile_size];
@@ -102,20 +102,28 @@ __global__ void __launch_bounds__(tile_size, 2)
         if (rounds == 0) {
             if (t == 0) limit = ranking<Key>::worst;
         } else {
-            const composite sorted = block_sort(sample_best(list, rounds, t, tile_size), tile_size, board);
+            composite sorted = sample_best(list, rounds, t, tile_size);
+            if (few) {
+                sorted = best_of_four<few_groups>(sorted, board);
+                __syncthreads();
+                sorted = block_sort<few_groups>(sorted, board, t >= few_groups);
+            } else {
+                sorted = block_sort<tile_size>(sorted, board);
+            }
             if (t == least - 1) limit = sorted;
         }
         unsigned found = keep_candidates(list, (__syncthreads(), limit), kept, room, all.fault_word);
         if (found < all.k || found > room) {
-            const composite narrowed = narrow(list, all.k, room, t, tile_size,
-                                              reinterpret_cast<unsigned*>(board), [](unsigned*, unsigned) {});
+            const composite narrowed = narrow(list, all.k, room, 0, 1, reinterpret_cast<unsigned*>(board),
+                                              [](unsigned*, unsigned) {});
             found = min(room, keep_candidates(list, narrowed, kept, room, all.fault_word));
         }
         const unsigned tiles = (found + tile_size - 1) / tile_size;
         for (unsigned tile = 0; tile < tiles; ++tile) {
             const unsigned at = tile * tile_size + t;
-            const composite mine = block_sort(at < found ? kept[at] : ranking<Key>::worst, tile_size, board);
-            kept[at] = mine;
+            const composite mine = at < found ? kept[at] : ranking<Key>::worst;
+            kept[at] = found <= few_groups ? block_sort<few_groups>(mine, board, t >= few_groups)
+                                           : block_sort<tile_size>(mine, board);
             __syncthreads();
         }
         const unsigned useful = all.k < tile_size ? static_cast<unsigned>(all.k) : tile_size;
@@ -154,25 +162,30 @@ __global__ void join_rows_kernel(matrix<Key> all, const typename ranking<Key>::w
     all.write(row, place, typename ranking<Key>::composite{high[from]} << 32 | low[from]);
 }
 
-template <class Key>
+/// By as many threads a row as the next power of two, from 8 on.
+template <unsigned Width = 8, class Key>
 void sort_short_rows(cuda_place& place, const matrix<Key>& all) {
-    const auto width = static_cast<unsigned>(std::bit_ceil(all.columns));
-    const unsigned threads = std::max(width, few_threads);
-    const std::size_t exchanged = width > 32 ? 2 * threads * sizeof(typename ranking<Key>::composite) : 0;
+    if constexpr (Width < tile_size) {
+        if (all.columns > Width) return sort_short_rows<2 * Width>(place, all);
+    }
+    constexpr unsigned threads = Width > few_threads ? Width : few_threads;
+    const std::size_t exchanged = Width > 32 ? 2 * threads * sizeof(typename ranking<Key>::composite) : 0;
     QUERN_LAUNCH(
         place,
-        (cuda::launch_shape{dim3(cuda::blocks_for(all.rows, threads / width)), dim3(threads), exchanged}),
-        sort_short_rows_kernel<Key>, all, width);
+        (cuda::launch_shape{dim3(cuda::blocks_for(all.rows, threads / Width)), dim3(threads), exchanged}),
+        (sort_short_rows_kernel<Width, Key>), all);
 }
 
 template <class Key>
-void select_long_rows(cuda_place& place, const matrix<Key>& all, const sampling& sampled) {
+void select_long_rows(cuda_place& place, const matrix<Key>& all, const sampling& sampled, bool few) {
+    place.make_current();  // the attribute is the current device's
     QUERN_CHECK(cudaFuncSetAttribute(select_long_rows_kernel<Key>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(candidate_bytes)));
     const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(all.rows, 1u << 20));
     QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(tile_size), candidate_bytes}),
-                 select_long_rows_kernel<Key>, all, sampled.least == 0 ? 0 : sampled.rounds, sampled.least);
+                 select_long_rows_kernel<Key>, all, sampled.least == 0 ? 0 : sampled.rounds, sampled.least,
+                 few);
 }
 
 template <class Key>
@@ -213,16 +226,21 @@ void batched_top_k(cuda_place& place, device_span<const Key> keys, std::uint64_t
         place.fault_word()};
     if (columns <= tile_size) return sort_short_rows(place, all);
     constexpr std::uint64_t room = row_capacity<typename ranking<Key>::composite>;
-    const sampling sampled = columns <= 2 * tile_size
-                                 ? sampling{0, 0, columns}
-                                 : sampling_for(columns, k, tile_size, tile_size, most_rounds);
+    // A sample of few keys where that will do: what it reads is read twice.
+    bool few = true;
+    sampling sampled{0, 0, columns};
+    if (columns > 2 * tile_size) sampled = sampling_for(columns, k, tile_size, few_groups, 1);
+    if (sampled.least == 0 || sampled.least > few_groups / 4 || sampled.most > room / 2) {
+        few = false;
+        if (columns > 2 * tile_size) sampled = sampling_for(columns, k, tile_size, tile_size, most_rounds);
+    }
     const bool fits = sampled.least != 0 ? sampled.most <= room : columns <= room;
     if (by_the_whole_device(place, all) || (!fits && rows < 8)) {
         for (std::uint64_t r = 0; r < rows; ++r)
             select_best(place, keys.data() + r * columns, nullptr, columns, k, best_keys.data() + r * k,
                         best_ids.data() + r * k, which, r * columns);
     } else if (fits || columns <= room) {
-        select_long_rows(place, all, fits ? sampled : sampling{0, 0, columns});
+        select_long_rows(place, all, fits ? sampled : sampling{0, 0, columns}, few);
     } else {
         sort_rows(place, all);
     }

@@ -39,45 +39,115 @@ struct key_list {
     }
 };
 
-/// Thread `rank` of `size` threads looks at its share of the keys: calls take(turned key, position) for those that
-/// fit(turned key). Neighbouring threads load neighbouring 16 bytes, `Loads` of them before the first is looked at.
-template <unsigned Loads, class Key, class Fit, class Take>
-__device__ void for_each_key(const key_list<Key>& list, std::uint64_t rank, std::uint64_t size,
-                             const Fit& fit, const Take& take) {
-    constexpr unsigned wide = 16 / sizeof(Key);
+/// What passes a limit: the composites that do not exceed it, and NaNs. Keys are compared as they are, not turned, so
+/// that a pass over them costs one comparison each.
+template <class Key>
+class limit_filter {
+  public:
+    __device__ limit_filter(const key_list<Key>& list, typename ranking<Key>::composite limit)
+        : limit_(limit),
+          limit_key_(list.ranks.key_of(limit)),
+          better_key_(list.ranks.turned(next_better(ranking<Key>::turned_of(limit)))),
+          // Ids that are positions rise: behind the limit's own a key equal to it is worse.
+          strict_from_(list.ids == nullptr ? std::uint64_t{ranking<Key>::id_of(limit)} + 1
+                                           : ~std::uint64_t{0}) {}
+
+    /// The key that all keys from this position on must reach.
+    __device__ Key limit_from(std::uint64_t position) const {
+        return position >= strict_from_ ? better_key_ : limit_key_;
+    }
+    __device__ bool passes(typename ranking<Key>::composite packed) const { return packed <= limit_; }
+
+  private:
+    /// The next smaller value; the smallest itself, so that nothing is missed.
+    static __device__ Key next_better(Key turned) {
+        using word = typename ranking<Key>::word;
+        if constexpr (ranking<Key>::floating) {
+            if (turned == 0) return std::bit_cast<Key>(static_cast<word>(ranking<Key>::top_bit | 1));
+            const word bits = std::bit_cast<word>(turned);
+            if (turned > 0) return std::bit_cast<Key>(static_cast<word>(bits - 1));
+            const Key smaller = std::bit_cast<Key>(static_cast<word>(bits + 1));
+            return smaller == smaller ? smaller : turned;  // beyond −∞ come NaNs
+        } else {
+            const Key smaller = std::bit_cast<Key>(static_cast<word>(std::bit_cast<word>(turned) - 1));
+            return smaller < turned ? smaller : turned;
+        }
+    }
+
+    typename ranking<Key>::composite limit_;
+    Key limit_key_, better_key_;
+    std::uint64_t strict_from_;
+};
+
+/// Block `block` of `blocks` blocks looks at its share of the keys: a thread calls take(key, position) for those that
+/// reach filter.limit_from(…) of a position not behind them. `Loads` · 16 bytes a thread are always under way. The
+/// filter comes from begin(), which is called when the first loads are.
+template <unsigned Loads, bool Greatest, class Key, class Begin, class Take>
+__device__ void for_each_key_in(const key_list<Key>& list, unsigned block, unsigned blocks,
+                                const Begin& begin, const Take& take) {
+    constexpr unsigned wide = 16 / sizeof(Key), at_once = Loads * tile_size;
     union vector {
         uint4 words;
         Key keys[wide];
     };
-    const auto one = [&](std::uint64_t position) {
-        const Key turned = list.ranks.turned(list.keys[position]);
-        if (fit(turned)) take(turned, position);
-    };
-    const std::uint64_t behind = reinterpret_cast<std::uintptr_t>(list.keys) % 16 / sizeof(Key);
-    const std::uint64_t odd = behind == 0 ? 0 : wide - behind, head = odd < list.size ? odd : list.size;
-    const std::uint64_t vectors = (list.size - head) / wide, tail = head + vectors * wide;
-    if (rank < head) one(rank);
-    if (rank < list.size - tail) one(tail + rank);
+    const unsigned t = threadIdx.x, thread = block * tile_size + t, threads = blocks * tile_size;
+    const unsigned n = static_cast<unsigned>(list.size);
+    const unsigned behind =
+        static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(list.keys) % 16 / sizeof(Key));
+    const unsigned head = min((wide - behind) % wide, n), vectors = (n - head) / wide,
+                   tail = head + vectors * wide;
+    // Whole rounds of all blocks, each block a contiguous piece; the rest is fewer than Loads vectors a thread.
+    const unsigned rounds = vectors / (at_once * blocks), rest = rounds * at_once * blocks;
     const uint4* const first = reinterpret_cast<const uint4*>(list.keys + head);
-    for (std::uint64_t round = rank; round < vectors; round += size * Loads) {
-        vector loaded[Loads];
+    vector loaded[Loads];
+    const auto index = [&](unsigned round, unsigned u) {
+        if (round < rounds) return (round * blocks + block) * at_once + u * tile_size + t;
+        return min(rest + thread + u * threads, vectors - 1);  // beyond the end the last again: no load waits
+    };
+    if (vectors != 0) {
 #pragma unroll
-        for (unsigned u = 0; u < Loads; ++u)
-            if (round + u * size < vectors) loaded[u].words = first[round + u * size];
-        unsigned hits = 0;  // vectors with a key that fits; these few are read again
+        for (unsigned u = 0; u < Loads; ++u) loaded[u].words = first[index(0, u)];
+    }
+    const auto filter = begin();
+    const auto reaches = [](Key key, Key limit) {
+        return !(Greatest ? key < limit : key > limit);
+    };  // NaNs do
+    const auto one = [&](unsigned position, Key limit) {
+        const Key key = list.keys[position];
+        if (reaches(key, limit)) take(filter, key, position);
+    };
+    if (thread < head) one(thread, filter.limit_from(0));
+    if (thread < n - tail) one(tail + thread, filter.limit_from(tail));
+    for (unsigned round = 0; round <= rounds && vectors != 0; ++round) {
+        const bool whole = round < rounds;
+        const Key limit = filter.limit_from(head + std::uint64_t{whole ? index(round, 0) - t : rest} * wide);
+        unsigned hits = 0;  // vectors with a key that reaches the limit; these few are read again
 #pragma unroll
         for (unsigned u = 0; u < Loads; ++u) {
             bool any = false;
 #pragma unroll
-            for (unsigned j = 0; j < wide; ++j) any |= fit(list.ranks.turned(loaded[u].keys[j]));
-            if (any && round + u * size < vectors) hits |= 1u << u;
+            for (unsigned j = 0; j < wide; ++j) any |= reaches(loaded[u].keys[j], limit);
+            if (any) hits |= 1u << u;
+            if (whole) loaded[u].words = first[index(round + 1, u)];  // at once, so that memory is never idle
         }
         for (; hits != 0; hits &= hits - 1) {
-            const std::uint64_t at =
-                head + (round + static_cast<unsigned>(__ffs(static_cast<int>(hits)) - 1) * size) * wide;
-            for (unsigned j = 0; j < wide; ++j) one(at + j);
+            const unsigned u = static_cast<unsigned>(__ffs(static_cast<int>(hits)) - 1);
+            const unsigned v = whole ? index(round, u) : rest + thread + u * threads;
+            if (v >= vectors) break;
+            const vector again = {first[v]};
+            for (unsigned j = 0; j < wide; ++j)
+                if (reaches(again.keys[j], limit)) take(filter, again.keys[j], head + v * wide + j);
         }
     }
+}
+
+template <unsigned Loads, class Key, class Begin, class Take>
+__device__ void for_each_key(const key_list<Key>& list, unsigned block, unsigned blocks, const Begin& begin,
+                             const Take& take) {
+    if (list.ranks.flip() != 0)
+        for_each_key_in<Loads, true>(list, block, blocks, begin, take);
+    else
+        for_each_key_in<Loads, false>(list, block, blocks, begin, take);
 }
 
 /// The best composite of those that thread `thread` of `threads` samples: `rounds` keys, one of each stretch
@@ -133,25 +203,45 @@ __device__ Composite shuffle_xor(Composite value, unsigned stride) {
     }
 }
 
-/// Sorts the composites that the threads of a block hold, one each, within every `width` neighbouring threads
-/// (a power of two, at most the block): thread t then holds the (t % width)-th of its group. Batcher's bitonic
-/// network: strides within a warp by shuffles, longer ones through `exchange`, 2 · blockDim.x composites of shared
-/// memory. All threads of the block call it; it ends without a barrier.
 template <class Composite>
-__device__ Composite block_sort(Composite mine, unsigned width, Composite* exchange) {
+__device__ Composite min_of(Composite a, Composite b) {
+    return b < a ? b : a;
+}
+
+/// For the first `Groups` threads, a quarter of the block: the best of what they and the threads one, two and three
+/// quarters further hold (neighbours have the best of a sorted list). `board`: a composite a thread.
+template <unsigned Groups, class Composite>
+__device__ Composite best_of_four(Composite mine, Composite* board) {
+    static_assert(4 * Groups == tile_size);
+    const unsigned t = threadIdx.x;
+    board[t] = mine;
+    __syncthreads();
+    if (t < Groups)
+        mine = min_of(min_of(mine, board[t + Groups]), min_of(board[t + 2 * Groups], board[t + 3 * Groups]));
+    return mine;
+}
+
+/// Sorts the composites that threads hold, one each, within every `Width` neighbouring threads (a power of two): thread
+/// t then holds the (t % Width)-th of its group. Batcher's bitonic network: strides within a warp by shuffles, longer
+/// ones through `exchange`, two composites a thread of shared memory. All threads of the block call it, those with an
+/// `idle` group (alike in a whole warp) for the barriers only; it ends without a barrier.
+template <unsigned Width, class Composite>
+__device__ Composite block_sort(Composite mine, Composite* exchange, bool idle = false) {
     const unsigned t = threadIdx.x;
     unsigned half = 0;  // two buffers by turns: one barrier an exchange
-    for (unsigned size = 2; size <= width; size *= 2) {
-        const bool falling = size < width && (t & size) != 0;
+#pragma unroll
+    for (unsigned size = 2; size <= Width; size *= 2) {
+        const bool falling = size < Width && (t & size) != 0;
+#pragma unroll
         for (unsigned stride = size / 2; stride > 0; stride /= 2) {
-            Composite other;
+            Composite other = mine;
             if (stride >= 32) {
                 Composite* const board = exchange + half * blockDim.x;
-                board[t] = mine;
+                if (!idle) board[t] = mine;
                 __syncthreads();
-                other = board[t ^ stride];
+                if (!idle) other = board[t ^ stride];
                 half ^= 1;
-            } else {
+            } else if (!idle) {
                 other = shuffle_xor(mine, stride);
             }
             const bool keep_smaller = ((t & stride) == 0) != falling;
@@ -205,12 +295,13 @@ __device__ inline found_digit find_digit(const unsigned* counts, std::uint64_t k
 
 /// A composite that at least k and at most `most` of the list do not exceed (k ≤ most), by radix select from the
 /// first digit down: the slow way, in up to digit_passes passes over all keys, for lists that mislead a sample. NaNs
-/// take part as the composite of some number: the caller refuses them. `counts`: `digits` counters in shared memory;
+/// take part as the composite of some number: the caller refuses them. The team is `blocks` blocks, this one is
+/// `block`: every warp goes round the loop as often as its lanes do. `counts`: `digits` counters in shared memory;
 /// combine(counts, pass) makes them sums over the team.
 template <class Key, class Combine>
 __device__ __noinline__ typename ranking<Key>::composite narrow(const key_list<Key>& list, std::uint64_t k,
-                                                                std::uint64_t most, std::uint64_t rank,
-                                                                std::uint64_t size, unsigned* counts,
+                                                                std::uint64_t most, unsigned block,
+                                                                unsigned blocks, unsigned* counts,
                                                                 const Combine& combine) {
     using composite = typename ranking<Key>::composite;
     constexpr unsigned bits = composite_bits<composite>;
@@ -221,21 +312,22 @@ __device__ __noinline__ typename ranking<Key>::composite narrow(const key_list<K
         const unsigned taken = shift < digit_bits ? shift : digit_bits, below = shift - taken;
         for (unsigned d = threadIdx.x; d < digits; d += blockDim.x) counts[d] = 0;
         __syncthreads();
-        for_each_key<2>(
-            list, rank, size, [](Key) { return true; },
-            [&](Key turned, std::uint64_t position) {
-                const composite packed = ranking<Key>::pack(turned, list.id(position));
-                if (pass != 0 && packed >> shift != prefix) return;
-                const unsigned digit = static_cast<unsigned>(packed >> below) & ((1u << taken) - 1);
-                const unsigned active = __activemask();
-                int uniform = 0;  // where all fall together, as equal keys do, one addition
-                __match_all_sync(active, digit, &uniform);
-                if (uniform == 0) {
-                    atomicAdd(&counts[digit], 1u);
-                } else if (threadIdx.x % 32 == static_cast<unsigned>(__ffs(static_cast<int>(active)) - 1)) {
-                    atomicAdd(&counts[digit], static_cast<unsigned>(__popc(active)));
-                }
-            });
+        const unsigned lane = threadIdx.x % 32;
+        for (std::uint64_t of_warp = std::uint64_t{block} * tile_size + (threadIdx.x - lane);
+             of_warp < list.size; of_warp += std::uint64_t{blocks} * tile_size) {
+            unsigned digit = digits;  // not one
+            if (of_warp + lane < list.size) {
+                const composite packed =
+                    ranking<Key>::pack(list.ranks.turned(list.keys[of_warp + lane]), list.id(of_warp + lane));
+                if (pass == 0 || packed >> shift == prefix)
+                    digit = static_cast<unsigned>(packed >> below) & ((1u << taken) - 1);
+            }
+            int uniform = 0;  // where all fall together, as equal keys do, one addition
+            __match_all_sync(0xffffffffu, digit, &uniform);
+            if (digit == digits) continue;
+            if (uniform == 0) atomicAdd(&counts[digit], 1u);
+            if (uniform != 0 && lane == 0) atomicAdd(&counts[digit], 32u);
+        }
         __syncthreads();
         combine(counts, pass);
         const found_digit found = find_digit(counts, wanted);

@@ -21,8 +21,12 @@ namespace {
 
 constexpr unsigned sampling_blocks = 8;                            // one cluster
 constexpr unsigned sampled_at_once = sampling_blocks * tile_size;  // a key each thread
+constexpr unsigned few_groups = 256;      // of samples, where the limit is one of the first of them
 constexpr unsigned kept_in_block = 2048;  // candidates that a block holds back, to append them at once
-constexpr unsigned ranked_at_once = 128;  // composites that a block ranks in one go
+template <class Composite>
+constexpr unsigned counted =
+    32768 / static_cast<unsigned>(sizeof(Composite));  // so few candidates are ranked by counting
+constexpr unsigned ranked_at_once = 128;               // composites that a block ranks in one go
 
 /// What the blocks of a selection share. Zeroed, and the limit set, by sample_limit_kernel.
 template <class Composite>
@@ -48,16 +52,17 @@ struct selection {
         high;  ///< null, or: candidates are not sorted but written here and to best_ids
 };
 
-/// One cluster of sampling_blocks blocks. Each thread looks at `rounds` keys; the best that the threads t of all
-/// blocks see is one of 1,024 samples, and the `least`-th best sample the limit. `rounds` 0: no limit. Shared
-/// memory: composites of two tiles (16 or 32 KB).
+/// One cluster of sampling_blocks blocks. Each thread looks at `rounds` keys. The best that the threads t of all blocks
+/// see is one of 1,024 samples, or the best of every four of these one of 256; the `least`-th best sample is the limit.
+/// `rounds` 0: no limit. Shared memory: composites of two tiles (16 or 32 KB).
 template <class Key>
 __global__ void __cluster_dims__(sampling_blocks) __launch_bounds__(tile_size)
-    sample_limit_kernel(key_list<Key> list, unsigned rounds, unsigned least,
+    sample_limit_kernel(key_list<Key> list, unsigned rounds, unsigned least, unsigned groups,
                         shared_state<typename ranking<Key>::composite>* state) {
     using composite = typename ranking<Key>::composite;
     __shared__ composite board[2 * tile_size];
     const unsigned t = threadIdx.x, thread = blockIdx.x * tile_size + t;
+    cudaTriggerProgrammaticLaunchCompletion();  // the selection may load its first keys meanwhile
     for (unsigned d = thread; d < digit_passes<composite> * digits; d += sampled_at_once)
         state->counts[0][d] = 0;
     if (thread == 0) {
@@ -66,17 +71,16 @@ __global__ void __cluster_dims__(sampling_blocks) __launch_bounds__(tile_size)
     }
     if (rounds == 0) return;
     composite best = sample_best(list, rounds, thread, sampled_at_once);
-    board[t] = best;
+    const bool few = groups == few_groups;
+    best = few ? best_of_four<few_groups>(best, board) : best;
+    composite* const own = board + tile_size + t;  // not where the four were
+    *own = best;
     cluster_barrier();
-    if (blockIdx.x == 0) {
-        for (unsigned b = 1; b < sampling_blocks; ++b) {
-            const composite other = *in_block_of_cluster(&board[t], b);
-            if (other < best) best = other;
-        }
-    }
+    const bool idle = blockIdx.x != 0 || t >= groups;
+    for (unsigned b = 1; b < sampling_blocks && !idle; ++b) best = min_of(best, *in_block_of_cluster(own, b));
     cluster_barrier();  // no block ends while its memory is read
     if (blockIdx.x != 0) return;
-    best = block_sort(best, tile_size, board);
+    best = few ? block_sort<few_groups>(best, board, idle) : block_sort<tile_size>(best, board);
     if (t == least - 1) state->limit = best;
 }
 
@@ -94,26 +98,25 @@ __device__ void wait_for_grid(unsigned* arrived, unsigned& target) {
     __syncthreads();
 }
 
-/// Appends the keys that do not exceed the limit to the candidates. `kept`: kept_in_block composites.
-template <class Key>
-__device__ void collect_candidates(const selection<Key>& job, typename ranking<Key>::composite limit,
+/// Appends the keys that do not exceed the composite that begin() returns to the candidates. `kept`: kept_in_block
+/// composites.
+template <class Key, class Begin>
+__device__ void collect_candidates(const selection<Key>& job, const Begin& begin,
                                    typename ranking<Key>::composite* kept) {
     using composite = typename ranking<Key>::composite;
     __shared__ unsigned held, base;
     if (threadIdx.x == 0) held = 0;
     __syncthreads();
-    const Key limit_key = ranking<Key>::turned_of(limit);
     const auto append = [&](composite packed, unsigned at) {
         if (at < job.capacity) job.candidates[at] = packed;
     };
-    for_each_key<8>(
-        job.list, std::uint64_t{blockIdx.x} * tile_size + threadIdx.x, std::uint64_t{gridDim.x} * tile_size,
-        [&](Key turned) { return !(turned > limit_key); },  // a NaN fits
-        [&](Key turned, std::uint64_t position) {
-            if (turned != turned)
+    for_each_key<6>(
+        job.list, blockIdx.x, gridDim.x, [&] { return limit_filter<Key>(job.list, begin()); },
+        [&](const limit_filter<Key>& filter, Key key, unsigned position) {
+            if (key != key)
                 cuda::note_fault(job.fault_word, fault::key_not_a_number, job.list.first_position + position);
-            const composite packed = ranking<Key>::pack(turned, job.list.id(position));
-            if (packed > limit) return;
+            const composite packed = ranking<Key>::pack(job.list.ranks.turned(key), job.list.id(position));
+            if (!filter.passes(packed)) return;
             const unsigned slot = atomicAdd(&held, 1u);
             if (slot < kept_in_block) {
                 kept[slot] = packed;
@@ -135,17 +138,31 @@ __device__ void write_one(const selection<Key>& job, std::uint64_t place,
     job.best_ids[place] = ranking<Key>::id_of(packed);
 }
 
-/// Sorts tile after tile of the candidates, block after block. A single tile is the result.
+/// Ranks few candidates: a warp each, which counts those that are smaller. `all`: as many composites.
+template <class Key>
+__device__ void rank_by_counting(const selection<Key>& job, unsigned found,
+                                 typename ranking<Key>::composite* all) {
+    for (unsigned j = threadIdx.x; j < found; j += tile_size) all[j] = job.candidates[j];
+    __syncthreads();
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (unsigned own = warp * gridDim.x + blockIdx.x; own < found; own += gridDim.x * (tile_size / 32)) {
+        const auto mine = all[own];
+        unsigned smaller = 0;
+#pragma unroll 4
+        for (unsigned j = lane; j < found; j += 32) smaller += all[j] < mine;
+        smaller = __reduce_add_sync(0xffffffffu, smaller);
+        if (lane == 0 && smaller < job.k) write_one(job, smaller, mine);
+    }
+}
+
+/// Sorts tile after tile of the candidates, block after block.
 template <class Key>
 __device__ void sort_tiles(const selection<Key>& job, unsigned found,
                            typename ranking<Key>::composite* board) {
-    const unsigned tiles = (found + tile_size - 1) / tile_size;
-    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        const unsigned at = tile * tile_size + threadIdx.x;
-        auto mine = at < found ? job.candidates[at] : ranking<Key>::worst;
-        mine = block_sort(mine, tile_size, board);
-        if (tiles > 1) job.candidates[at] = mine;
-        if (tiles == 1 && at < job.k) write_one(job, at, mine);
+    for (unsigned first = blockIdx.x * tile_size; first < found; first += gridDim.x * tile_size) {
+        const unsigned at = first + threadIdx.x;
+        const auto mine = at < found ? job.candidates[at] : ranking<Key>::worst;
+        job.candidates[at] = block_sort<tile_size>(mine, board);
         __syncthreads();
     }
 }
@@ -176,23 +193,28 @@ __device__ void merge_tiles(const selection<Key>& job, unsigned found) {
     }
 }
 
-/// A cooperative launch of one block a multiprocessor. All blocks collect candidates; block b sorts the tiles
-/// b, b + grid, …; all rank. Where the number of candidates is not in [k, capacity], all narrow the limit first and
-/// collect again. Shared memory: composites of two tiles (16 or 32 KB), which hold candidates back, then digit
-/// counters, then exchange composites.
+/// A cooperative launch of one block a multiprocessor, early: its first keys are loaded while the sample is looked at,
+/// and for 5 M floats these are most of them. All blocks collect candidates and rank them; more than a few are sorted
+/// in tiles before, block b the tiles b, b + grid, …. Where the number of candidates is not in [k, capacity], all narrow
+/// the limit first and collect again. Shared memory: 32 KB of composites, which hold candidates back, then digit
+/// counters, then what is ranked or exchanged.
 template <class Key>
 __global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job) {
     using composite = typename ranking<Key>::composite;
-    __shared__ composite board[2 * tile_size];
-    static_assert(kept_in_block <= 2 * tile_size && digits * sizeof(unsigned) <= sizeof(board));
+    __shared__ composite board[counted<composite>];
+    static_assert(kept_in_block <= counted<composite> && 2 * tile_size <= counted<composite>);
+    static_assert(digits * sizeof(unsigned) <= sizeof(board));
     unsigned target = 0;
-    collect_candidates(job, job.state->limit, board);
+    const auto sampled = [&] {
+        cudaGridDependencySynchronize();  // only now has the kernel before ended
+        return *static_cast<volatile composite*>(&job.state->limit);
+    };
+    collect_candidates(job, sampled, board);
     wait_for_grid(&job.state->arrived, target);
     unsigned found = job.state->found;
     if (found < job.k || found > job.capacity) {
         const composite limit =
-            narrow(job.list, job.k, job.capacity, std::uint64_t{blockIdx.x} * tile_size + threadIdx.x,
-                   std::uint64_t{gridDim.x} * tile_size, reinterpret_cast<unsigned*>(board),
+            narrow(job.list, job.k, job.capacity, blockIdx.x, gridDim.x, reinterpret_cast<unsigned*>(board),
                    [&](unsigned* counts, unsigned pass) {
                        unsigned* const sums = job.state->counts[pass];
                        for (unsigned d = threadIdx.x; d < digits; d += tile_size)
@@ -204,7 +226,8 @@ __global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job
         // Every block has passed the barriers of narrow(): none reads the first count any more.
         if (blockIdx.x == 0 && threadIdx.x == 0) job.state->found = 0;
         wait_for_grid(&job.state->arrived, target);
-        collect_candidates(job, limit, board);
+        collect_candidates(
+            job, [&] { return limit; }, board);
         wait_for_grid(&job.state->arrived, target);
         found = min(job.state->found, job.capacity);
     }
@@ -217,8 +240,8 @@ __global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job
         }
         return;
     }
+    if (found <= counted<composite>) return rank_by_counting(job, found, board);
     sort_tiles(job, found, board);
-    if (found <= tile_size) return;
     wait_for_grid(&job.state->arrived, target);
     merge_tiles(job, found);
 }
@@ -251,7 +274,7 @@ __global__ void join_keys_kernel(ranking<Key> ranks, const typename ranking<Key>
 /// How a selection goes.
 struct plan {
     enum class method { ranks, sorts_candidates, sorts_all } how = method::ranks;
-    unsigned rounds = 0, least = 0;  ///< of sampling
+    unsigned rounds = 0, least = 0, groups = tile_size;  ///< of sampling
     std::uint64_t capacity = 0;
 };
 
@@ -263,14 +286,17 @@ constexpr std::uint64_t whole_tiles(std::uint64_t count) {
 }
 
 plan plan_for(std::uint64_t n, std::uint64_t k) {
-    const plan unsampled{n <= most_ranked ? plan::method::ranks : plan::method::sorts_all, 0, 0,
+    const plan unsampled{n <= most_ranked ? plan::method::ranks : plan::method::sorts_all, 0, 0, tile_size,
                          whole_tiles(n)};
     if (n <= not_sampled) return unsampled;
-    const sampling sampled = sampling_for(n, k, sampled_at_once, tile_size, most_rounds);
+    unsigned groups = few_groups;
+    sampling sampled = sampling_for(n, k, sampled_at_once, groups, most_rounds);
+    if (sampled.least == 0 || sampled.least > groups / 4)
+        sampled = sampling_for(n, k, sampled_at_once, groups = tile_size, most_rounds);
     const std::uint64_t capacity = whole_tiles(sampled.most);
     if (sampled.least == 0 || capacity >= (n <= most_ranked ? n : n / 2)) return unsampled;
     return {capacity <= most_ranked ? plan::method::ranks : plan::method::sorts_candidates, sampled.rounds,
-            sampled.least, capacity};
+            sampled.least, groups, capacity};
 }
 
 template <class Key>
@@ -326,11 +352,11 @@ void select_best(cuda_place& place, const Key* keys, const std::uint32_t* ids, s
                              place.fault_word(),
                              sorts ? high.data() : nullptr};
     QUERN_LAUNCH(place, (cuda::launch_shape{dim3(sampling_blocks), dim3(tile_size)}),
-                 sample_limit_kernel<Key>, list, way.rounds, way.least, shared);
+                 sample_limit_kernel<Key>, list, way.rounds, way.least, way.groups, shared);
     const unsigned blocks = static_cast<unsigned>(
         std::min<std::uint64_t>(place.multiprocessors(), cuda::blocks_for(n, tile_size)));
-    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(tile_size), 0, true}), select_kernel<Key>,
-                 job);
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(tile_size), 0, true, true}),
+                 select_kernel<Key>, job);
     if (sorts) sort_and_join(place, list.ranks, high.span(), low.span(), false, k, best_keys, best_ids);
 }
 

@@ -61,7 +61,7 @@ sampling sampling_for(std::uint64_t n, std::uint64_t k, unsigned threads, unsign
         static_cast<unsigned>(std::clamp<std::uint64_t>(n / (std::uint64_t{4} * threads), 1, most_rounds));
     const std::uint64_t sample = std::uint64_t{rounds} * threads;
     const auto rank = static_cast<double>(sample_rank(n, k, sample));
-    if (rank > 1.2 * groups) return {rounds, 0, 0};
+    if (rank > 1.2 * groups || rank > 0.7 * static_cast<double>(sample)) return {rounds, 0, 0};
     // How many different groups the `rank` best of the sample fall into.
     const auto least = static_cast<unsigned>(std::ceil(groups * (1 - std::exp(-rank / groups))));
     const double expected = rank * static_cast<double>(n) / static_cast<double>(sample);
