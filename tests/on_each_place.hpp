@@ -147,7 +147,7 @@ class on_place : public testing::Test {
     template <class T>
     guarded_array<place_type, T> output(std::size_t size) {
         std::vector<T> junk(size);
-        std::memset(static_cast<void*>(junk.data()), 0xc3, size * sizeof(T));
+        if (size != 0) std::memset(static_cast<void*>(junk.data()), 0xc3, size * sizeof(T));
         return {place(), junk};
     }
 

@@ -29,6 +29,7 @@ void load_balancing_search(cpu_place& place, std::span<const std::uint64_t> offs
     for_each_piece(place, pieces_of(items, each), [&](std::size_t p) {
         place.run().check_stop();
         const std::size_t end = std::min((p + 1) * each, items);
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeroed below, no more than is scanned
         std::array<Segment, tile> begins;
         std::size_t begin = p * each;
         // The last that begins at the piece's first item or before it; then those that begin later.

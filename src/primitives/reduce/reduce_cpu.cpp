@@ -217,6 +217,7 @@ void segmented_reduce(cpu_place& place, std::span<const T> values, std::span<con
     nan.throw_if_any();
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are types
 #define QUERN_INSTANTIATE(T)                                                                       \
     template reduced_type<T> reduce(cpu_place&, std::span<const T>, reduce_operation);             \
     template void segmented_reduce(cpu_place&, std::span<const T>, std::span<const std::uint64_t>, \
@@ -229,5 +230,6 @@ QUERN_INSTANTIATE(std::int64_t)
 QUERN_INSTANTIATE(float)
 QUERN_INSTANTIATE(double)
 #undef QUERN_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace quern::primitives

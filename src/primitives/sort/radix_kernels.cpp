@@ -220,7 +220,10 @@ HWY_INLINE void to_positions(std::uint32_t* counts, unsigned width) {
 template <class Item, class PlaceOf>
 HWY_INLINE void move_by_digit(const PlaceOf& place, digit by, const Item* from, std::size_t size,
                               std::uint32_t* positions, Item* to) {
-    for (std::size_t i = 0; i < size; ++i) to[positions[by.of(place(from[i].key))]++] = from[i];
+    for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t value = by.of(place(from[i].key));
+        to[positions[value]++] = from[i];
+    }
 }
 
 /// Sorts `from` into `to`, which may be the same; `other` is room for as many. `differing` (not 0) has the bits in

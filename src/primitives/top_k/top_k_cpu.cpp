@@ -72,9 +72,9 @@ class first_nan {
 /// The best seen so far, in memory for `room` of them: k, and more than a block beside.
 template <class Composite>
 struct collection {
-    Composite* first;
-    std::size_t room, k;
-    Composite limit;  ///< what is not better or equal is not among the k best
+    Composite* first = nullptr;
+    std::size_t room = 0, k = 0;
+    Composite limit = 0;  ///< what is not better or equal is not among the k best
     std::size_t size = 0;
 
     void make_room(std::size_t wanted) {

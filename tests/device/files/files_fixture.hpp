@@ -39,7 +39,8 @@ class files : public testing::Test {
     std::filesystem::path at(std::string_view name) const { return place_->file(name); }
     std::set<std::string> names() const {
         std::set<std::string> all;
-        for (const auto& entry : std::filesystem::directory_iterator(place_->path())) all.insert(entry.path().filename());
+        for (const auto& entry : std::filesystem::directory_iterator(place_->path()))
+            all.insert(entry.path().filename());
         return all;
     }
     std::unique_ptr<scratch_folder> place_;
