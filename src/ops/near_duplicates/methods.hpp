@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The named methods, one function each, as the door (near_duplicates.cpp) calls them: options are checked, numbers of
+// texts and units fit 32 bits, results rise by (a, b).
+#pragma once
+
+#include <cstdint>
+
+#include "device/cpu/place.hpp"
+#include "device/cuda/place.hpp"
+#include "quern/ops/near_duplicates.hpp"
+
+namespace quern::near_duplicates_detail {
+
+/// Methods of the edit rate, on the texts as lists of units: bytes, or code points where the user asked for them.
+template <class Unit>
+struct unit_list {
+    std::span<const Unit> units;
+    std::span<const std::uint64_t> offsets;
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(offsets.empty() ? 0 : offsets.size() - 1); }
+    std::uint32_t length(std::uint32_t i) const {
+        return static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]);
+    }
+};
+
+/// A pair that may be wanted: what verify() is given.
+struct candidate {
+    std::uint32_t a, b;  ///< a < b
+};
+
+/// The pairs of `candidates` below the threshold, with their distances, rising; any order and no repeats in. At the
+/// place, in batches that its budget allows.
+template <class Place, class Unit>
+std::vector<duplicate_pair> verify(Place& place, const unit_list<Unit>& texts, const decimal& threshold,
+                                   std::vector<candidate> candidates, duplicate_counts& counts);
+
+template <class Place, class Unit>
+std::vector<duplicate_pair> find_exhaustively(Place& place, const unit_list<Unit>& texts,
+                                              const duplicate_options& options, const duplicate_scope& scope,
+                                              duplicate_counts& counts);
+template <class Place, class Unit>
+std::vector<duplicate_pair> find_by_sketches(Place& place, const unit_list<Unit>& texts,
+                                             const duplicate_options& options, const duplicate_scope& scope,
+                                             duplicate_counts& counts);
+
+/// Candidates by signatures, whatever the unit: rising (a, b). `method`: signature, shared_memory, global_memory; the
+/// latter two compare the signatures at B only, as the thesis does.
+template <class Place>
+std::vector<candidate> signature_candidates(Place& place, const text_list& texts,
+                                            const duplicate_options& options, const duplicate_scope& scope,
+                                            duplicate_counts& counts);
+
+/// Methods of words, on the CPU.
+std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
+                                             const duplicate_options& options, const duplicate_scope& scope,
+                                             duplicate_counts& counts);
+std::vector<duplicate_pair> find_by_simhash(cpu_place& place, const word_list& documents,
+                                            std::uint32_t vocabulary, const duplicate_options& options,
+                                            const duplicate_scope& scope, duplicate_counts& counts);
+std::vector<duplicate_pair> find_by_i_match(cpu_place& place, const word_list& documents,
+                                            std::uint32_t vocabulary, const duplicate_options& options,
+                                            const duplicate_scope& scope, duplicate_counts& counts);
+
+}  // namespace quern::near_duplicates_detail
