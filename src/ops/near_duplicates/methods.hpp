@@ -17,29 +17,25 @@ struct unit_list {
     std::span<const Unit> units;
     std::span<const std::uint64_t> offsets;
 
-    std::uint32_t size() const { return static_cast<std::uint32_t>(offsets.empty() ? 0 : offsets.size() - 1); }
+    std::uint32_t size() const {
+        return static_cast<std::uint32_t>(offsets.empty() ? 0 : offsets.size() - 1);
+    }
     std::uint32_t length(std::uint32_t i) const {
         return static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]);
     }
 };
 
-/// A pair that may be wanted: what verify() is given.
+/// A pair that may be wanted.
 struct candidate {
     std::uint32_t a, b;  ///< a < b
 };
 
-/// The pairs of `candidates` below the threshold, with their distances, rising; any order and no repeats in. At the
-/// place, in batches that its budget allows.
-template <class Place, class Unit>
-std::vector<duplicate_pair> verify(Place& place, const unit_list<Unit>& texts, const decimal& threshold,
-                                   std::vector<candidate> candidates, duplicate_counts& counts);
-
-template <class Place, class Unit>
-std::vector<duplicate_pair> find_exhaustively(Place& place, const unit_list<Unit>& texts,
-                                              const duplicate_options& options, const duplicate_scope& scope,
-                                              duplicate_counts& counts);
-template <class Place, class Unit>
-std::vector<duplicate_pair> find_by_sketches(Place& place, const unit_list<Unit>& texts,
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const unit_list<Unit>& texts,
+                                             const duplicate_options& options, const duplicate_scope& scope,
+                                             duplicate_counts& counts);
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const unit_list<Unit>& texts,
                                              const duplicate_options& options, const duplicate_scope& scope,
                                              duplicate_counts& counts);
 
