@@ -11,7 +11,7 @@
 #include "device/files/file_writer.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
-#include "tasks/build/id_table.hpp"
+#include "tasks/corpus/id_table.hpp"
 #include "tasks/store/layout.hpp"
 
 namespace quern {

@@ -11,7 +11,7 @@
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/context.hpp"
 #include "quern/tasks/build.hpp"
-#include "tasks/build/id_table.hpp"
+#include "tasks/corpus/id_table.hpp"
 #include "tasks/build/link_store.hpp"
 #include "tasks/build/run_store.hpp"
 #include "tasks/store/layout.hpp"

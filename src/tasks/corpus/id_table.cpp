@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tasks/build/id_table.hpp"
+#include "tasks/corpus/id_table.hpp"
 
 #include <algorithm>
 #include <utility>
