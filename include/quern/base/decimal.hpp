@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace quern {
@@ -15,8 +16,11 @@ struct decimal {
     friend bool operator==(const decimal&, const decimal&) = default;
 };
 
-/// Reads "0.05", ".05", "3" or "1e-3": at most nine digits behind the point, at most nine before it, no sign.
-/// Throws usage_error that quotes the text.
+/// Reads "0.05", ".05", "3" or "1e-3": at most nine digits behind the point, at most nine before it, no sign; zeros
+/// in front and behind do not count, and equal numbers become equal decimals. Throws usage_error that quotes the text.
 decimal parse_decimal(std::string_view text);
+
+/// The shortest text that parse_decimal reads back: "0.05".
+std::string to_text(const decimal& value);
 
 }  // namespace quern

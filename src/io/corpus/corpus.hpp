@@ -53,6 +53,7 @@ struct corpus_options {
     std::uint64_t unit_bytes =
         4 << 20;  ///< raw bytes a unit aims at; one document larger than that is one unit
     std::uint64_t max_document_bytes = 1 << 30;  ///< a larger one is rejected, with its place
+    bool keep_records = false;                   ///< fill document::record
 };
 
 /// Opens files and folders, read one after the other; "-" is standard input, JSON lines. The same bytes give

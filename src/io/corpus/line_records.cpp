@@ -10,14 +10,16 @@ void line_form::parse(std::string_view bytes, const unit_place& place, parsed_un
     for (std::size_t at = 0; at < bytes.size(); ++number) {
         const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
         std::string_view line = bytes.substr(at, end - at);
-        const std::size_t record = std::min(end + 1, bytes.size()) - at;
+        const std::string_view record = bytes.substr(at, end + 1 - at);
         at = end + 1;
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty()) continue;
-        if (record > place.max_document_bytes) {
+        if (record.size() > place.max_document_bytes) {
             reject(out, place.path, number, oversize_reason(place.max_document_bytes));
         } else {
+            const std::size_t before = out.documents.size();
             parse_line(line, place, number, out);
+            if (place.keep_records && out.documents.size() > before) out.documents.back().record = record;
         }
     }
 }

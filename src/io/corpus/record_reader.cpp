@@ -80,6 +80,7 @@ class record_reader final : public corpus_reader {
           counter_(first_record) {
         place_.path = source_->name();
         place_.max_document_bytes = std::min<std::uint64_t>(options.max_document_bytes, UINT64_MAX / 2);
+        place_.keep_records = options.keep_records;
     }
 
     std::unique_ptr<corpus_unit> next() override {

@@ -22,6 +22,7 @@ struct unit_place {
     std::uint64_t first_line = 1;
     std::uint64_t first_record = 0;  ///< records counted by record_form::count before this unit
     std::uint64_t max_document_bytes = UINT64_MAX;
+    bool keep_records = false;
 };
 
 /// Bytes that may be read beyond a unit's end (their values mean nothing): what the JSON parser asks for.

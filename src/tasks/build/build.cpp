@@ -102,16 +102,11 @@ fs::path resolved(const fs::path& store) {
 }
 
 void check_request(const build_options& options) {
-    if (options.inputs.empty()) throw usage_error("no corpus is given");
+    require_inputs(options.inputs);
     if (options.store.empty()) throw usage_error("no store is given");
     std::error_code failed;
     for (const fs::path& input : options.inputs) {
-        if (input == "-") continue;
-        const fs::file_status status = fs::status(input, failed);
-        if (status.type() == fs::file_type::none)
-            throw io_error(input.string(), "cannot open", failed.value());
-        if (!fs::exists(status)) throw usage_error(input.string() + ": no such file or folder");
-        refuse_overlap(options.store, input, status);
+        if (input != "-") refuse_overlap(options.store, input, fs::status(input, failed));
     }
     const fs::file_status status = fs::status(options.store, failed);
     if (status.type() == fs::file_type::none) {
@@ -203,13 +198,13 @@ build_result build(const build_options& request, const context& run) {
     }
     write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));
 
-    result.counts = pieces.counts;
+    result.counts = pieces.record.counts;
     result.words = info.words;
     result.vocabulary = info.vocabulary;
     result.postings = info.postings;
     result.links = info.links;
     result.dangling_links = links.dangling;
-    result.issues = std::move(pieces.issues);
+    result.issues = std::move(pieces.record.issues);
     for (const store_section& section : info.sections) result.store_bytes += section.bytes;
 
     statistics.counts = {{"documents", info.documents},
@@ -218,13 +213,14 @@ build_result build(const build_options& request, const context& run) {
                          {"postings", info.postings},
                          {"links", info.links},
                          {"dangling_links", links.dangling},
-                         {"redirects", pieces.counts.redirects},
-                         {"rejected", pieces.counts.rejected},
-                         {"damaged", pieces.counts.damaged},
-                         {"cut", pieces.counts.cut},
+                         {"redirects", pieces.record.counts.redirects},
+                         {"rejected", pieces.record.counts.rejected},
+                         {"damaged", pieces.record.counts.damaged},
+                         {"cut", pieces.record.counts.cut},
                          {"spilled_bytes", spilled},
                          {"store_bytes", result.store_bytes}};
-    for (const auto& [reason, count] : pieces.counts.skipped) statistics.counts["skipped: " + reason] = count;
+    for (const auto& [reason, count] : pieces.record.counts.skipped)
+        statistics.counts["skipped: " + reason] = count;
     statistics.threads = run.thread_count();
     statistics.device = "cpu";
     statistics.device_reason = "build runs on cpu only";

@@ -6,7 +6,6 @@
 // threads, unit size or memory.
 #include "tasks/build/reading.hpp"
 
-#include <fmt/format.h>
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
@@ -22,14 +21,11 @@
 #include "ops/search/indexing/inverter.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/build/text_store.hpp"
+#include "tasks/corpus/reading_rules.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
-
-constexpr std::size_t issues_kept = 100;
-/// A constant, because what a store holds must not depend on the memory at hand.
-constexpr std::uint64_t max_document_bytes = 256 << 20;
 
 class stopwatch {
   public:
@@ -61,7 +57,7 @@ class collection_reader {
         : options_(options),
           pieces_(pieces),
           run_(run),
-          corpus_(io::open_corpus(options.inputs, corpus_options_for(options, run), run)),
+          corpus_(io::open_corpus(options.inputs, corpus_options_for(options.input_format, run), run)),
           analyzers_([text] { return text::analyzer(text); }),
           ids_(store_layout::file_of(store, store_layout::ids), scratch.file("id_ends")),
           titles_(store_layout::file_of(store, store_layout::titles), scratch.file("title_ends")),
@@ -70,7 +66,7 @@ class collection_reader {
           blocks_(store) {}
 
     void run_pipeline() {
-        pipeline<unit_in_work> line(places_for(run_));
+        pipeline<unit_in_work> line(units_at_once(run_));
         line.from([this](unit_in_work& unit) { return cut(unit); });
         line.in_parallel(parse);
         line.in_order([this](unit_in_work& unit) { admit(unit); });
@@ -78,38 +74,15 @@ class collection_reader {
         line.in_order([this](unit_in_work& unit) { append(unit); });
         line.run();
         finish();
+        refuse_too_many_errors();
     }
 
   private:
-    // A unit under way is held about eight times over (raw, parsed, inverted, compressed), and all of them
-    // together get an eighth of the budget; where it is small, fewer are under way than there are threads.
-    static constexpr std::uint64_t unit_share = 64, smallest_unit = 256 << 10;
-    static std::size_t places_for(const context& run) {
-        return std::clamp<std::size_t>(run.memory_limit() / (unit_share * smallest_unit), 2,
-                                       run.thread_count() + 2);
-    }
-
-    static io::corpus_options corpus_options_for(const build_options& options, const context& run) {
-        io::corpus_options corpus;
-        if (!options.input_format.empty()) {
-            corpus.form = io::corpus_form_named(options.input_format);
-            if (!corpus.form) throw usage_error("unknown input format: " + options.input_format);
-        }
-        // Beyond some MiB larger units gain nothing, and the last one keeps a thread waiting.
-        const std::uint64_t share = run.memory_limit() / (unit_share * places_for(run));
-        corpus.unit_bytes = std::clamp<std::uint64_t>(share, smallest_unit, 8 << 20);
-        corpus.max_document_bytes = max_document_bytes;
-        return corpus;
-    }
-
     bool cut(unit_in_work& unit) {
         run_.check_stop();
         const stopwatch watch;
         unit.raw = corpus_->next();
-        if (unit.raw && unit.raw->raw_bytes() > run_.memory_limit() / 4) {
-            throw out_of_memory("a document of " + std::to_string(unit.raw->raw_bytes()) + " bytes",
-                                4 * unit.raw->raw_bytes(), run_.memory_limit());
-        }
+        if (unit.raw) refuse_oversized(*unit.raw, run_);
         unit.seconds.read = watch.seconds();
         run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
         return unit.raw != nullptr;
@@ -125,8 +98,8 @@ class collection_reader {
     void admit(unit_in_work& unit) {
         const stopwatch watch;
         io::parsed_unit& parsed = unit.parsed;
-        pieces_.counts += parsed.counts;
-        std::erase_if(parsed.documents, [&](const document& d) { return !admit_id(d, parsed.issues); });
+        pieces_.record.take(parsed);
+        std::erase_if(parsed.documents, [&](const document& d) { return !admit_id(d); });
         for (const document& d : parsed.documents) {
             ids_.append(d.id);
             titles_.append(d.title);
@@ -137,14 +110,11 @@ class collection_reader {
             text_ends_.append_value(text_bytes_);
         }
         for (const redirect& r : parsed.redirects) pieces_.links.add_redirect(r);
-        for (input_issue& issue : parsed.issues) {
-            if (pieces_.issues.size() < issues_kept) pieces_.issues.push_back(std::move(issue));
-        }
-        if (!options_.max_errors.is_share) refuse_too_many_errors(options_, pieces_);
+        if (!options_.max_errors.is_share) refuse_too_many_errors();
         unit.seconds.admit = watch.seconds();
     }
 
-    bool admit_id(const document& d, std::vector<input_issue>& issues) {
+    bool admit_id(const document& d) {
         if (pieces_.documents >= std::numeric_limits<std::uint32_t>::max() - 1) {
             throw invalid_input(options_.inputs.back().string(), 0,
                                 "a store holds at most 4294967294 documents");
@@ -157,9 +127,7 @@ class collection_reader {
             }
             return true;
         }
-        --pieces_.counts.documents;
-        ++pieces_.counts.rejected;
-        issues.push_back({d.path, d.line, fmt::format("the id \"{}\" is repeated", d.id), true});
+        pieces_.record.reject_repeated(d);
         return false;
     }
 
@@ -226,23 +194,10 @@ class collection_reader {
         for (store_section& section : blocks_.finish()) pieces_.sections.push_back(std::move(section));
     }
 
-  public:
-    static void refuse_too_many_errors(const build_options& options, const collection_pieces& pieces) {
-        const std::uint64_t all = pieces.counts.documents + pieces.counts.rejected;
-        const std::uint64_t lost = pieces.counts.rejected + pieces.counts.cut;
-        if (!options.max_errors.exceeded(lost, all)) return;
-        const auto first = std::ranges::find_if(
-            pieces.issues, [](const input_issue& issue) { return issue.rejected || issue.cut; });
-        input_issue shown;
-        shown.path = options.inputs.front().string();
-        if (first != pieces.issues.end()) shown = *first;
-        throw invalid_input(
-            shown.path, shown.line,
-            fmt::format("{} (the first of {} rejected or cut among {} documents; --max-errors allows fewer)",
-                        shown.reason, lost, all));
+    void refuse_too_many_errors() const {
+        pieces_.record.refuse_too_many(options_.max_errors, options_.inputs);
     }
 
-  private:
     const build_options& options_;
     collection_pieces& pieces_;
     const context& run_;
@@ -272,7 +227,6 @@ void read_collection(const build_options& options, const text_options& text,
                      collection_pieces& pieces, const context& run) {
     collection_reader reader(options, text, store, scratch, pieces, run);
     reader.run_pipeline();
-    collection_reader::refuse_too_many_errors(options, pieces);
 }
 
 }  // namespace quern

@@ -11,9 +11,10 @@
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/context.hpp"
 #include "quern/tasks/build.hpp"
-#include "tasks/corpus/id_table.hpp"
 #include "tasks/build/link_store.hpp"
 #include "tasks/build/run_store.hpp"
+#include "tasks/corpus/id_table.hpp"
+#include "tasks/corpus/reading_rules.hpp"
 #include "tasks/store/layout.hpp"
 
 namespace quern {
@@ -39,8 +40,7 @@ struct collection_pieces {
     std::uint64_t documents = 0, words = 0;
     bool verbatim = false;                        ///< the corpus is word lines: words are taken as they are
     std::vector<std::uint32_t> document_lengths;  ///< in words
-    reading_counts counts;
-    std::vector<input_issue> issues;  ///< the first 100
+    reading_record record;
     step_seconds seconds;
     std::uint64_t input_bytes = 0;
     std::vector<store_section> sections;  ///< written so far

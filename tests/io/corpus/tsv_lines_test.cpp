@@ -68,5 +68,25 @@ TEST(lines, a_rejected_document_keeps_its_number) {
     }
 }
 
+TEST(records, are_kept_byte_for_byte_where_asked_for) {
+    const std::string tsv = "\na\tone\r\nno tab\nb\ttw\xFFo\n\nc\tlast",
+                      jsonl = "{\"id\": 1, \"text\":\"x\" , \"more\":[]}\r\n {\"id\":2,\"text\":\"\"} \n";
+    corpus_options options;
+    for (const std::uint64_t unit : {1, 4, 1000}) {
+        options.unit_bytes = unit;
+        options.keep_records = true;
+        const auto rows = read_bytes(tsv, corpus_form::tsv, options);
+        ASSERT_THAT(ids(rows), ElementsAre("a", "b", "c"));
+        EXPECT_EQ(rows.documents[0].record, "a\tone\r\n");
+        EXPECT_EQ(rows.documents[1].record, "b\ttw\xFFo\n");
+        EXPECT_EQ(rows.documents[2].record, "c\tlast");
+        const auto objects = read_bytes(jsonl, corpus_form::jsonl, options);
+        ASSERT_THAT(ids(objects), ElementsAre("1", "2"));
+        EXPECT_EQ(objects.documents[0].record + objects.documents[1].record, jsonl);
+        options.keep_records = false;
+        EXPECT_EQ(read_bytes(tsv, corpus_form::tsv, options).documents[0].record, "");
+    }
+}
+
 }  // namespace
 }  // namespace quern::io::testing

@@ -13,6 +13,7 @@
 #include "device/files/files_fixture.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/atomic_folder.hpp"
+#include "io/files/joined_files.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 
@@ -38,6 +39,36 @@ TEST_F(files, mapped_file_shows_the_bytes) {
     EXPECT_EQ(third.text(), "some text");
     fs::remove(at("a"));
     EXPECT_EQ(third.text(), "some text");
+}
+
+TEST_F(files, joined_files_are_one_text) {
+    const std::uint64_t joint = joined_files::joint;
+    std::string whole;
+    joined_files joined;
+    int number = 0;
+    // Within a page, up to a joint exactly, nothing at all, over several joints.
+    for (const std::uint64_t more : {std::uint64_t{5}, joint - 5, std::uint64_t{0}, std::uint64_t{1},
+                                     3 * joint, std::uint64_t{4096}, 10 * joint + 7, std::uint64_t{1}}) {
+        const std::string overlap(joined.overlap());
+        EXPECT_EQ(overlap, whole.substr(whole.size() - whole.size() % joint));
+        std::string added;
+        for (std::uint64_t i = 0; i < more; ++i)
+            added += static_cast<char>('a' + (whole.size() + i * i) % 23);
+        const auto path = at("part" + std::to_string(number++));
+        put(path, overlap + added + "what stands behind is not read");
+        joined.append(path, overlap.size() + added.size());
+        fs::remove(path);
+        whole += added;
+        ASSERT_EQ(joined.size(), whole.size());
+        ASSERT_TRUE(std::string_view(joined.bytes().data(), joined.size()) == whole);
+    }
+    joined_files moved(std::move(joined));
+    EXPECT_TRUE(joined.bytes().empty());
+    EXPECT_TRUE(std::string_view(moved.bytes().data(), moved.size()) == whole);
+    put(at("short"), "abc");
+    EXPECT_THROW(moved.append(at("short"), 4), io_error);
+    EXPECT_THROW(moved.append(at("absent"), 4), io_error);
+    EXPECT_EQ(moved.size(), whole.size());
 }
 
 TEST_F(files, mapped_file_of_nothing_and_of_what_is_no_file) {
