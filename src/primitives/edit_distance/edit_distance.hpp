@@ -41,7 +41,8 @@ template <string_unit Unit>
 void edit_distances(cpu_place& place, std::span<const Unit> units, std::span<const std::uint64_t> offsets,
                     std::span<const bounded_pair> pairs, std::span<std::uint32_t> distances);
 template <string_unit Unit>
-void edit_distances(cuda_place& place, device_span<const Unit> units, device_span<const std::uint64_t> offsets,
-                    device_span<const bounded_pair> pairs, device_span<std::uint32_t> distances);
+void edit_distances(cuda_place& place, device_span<const Unit> units,
+                    device_span<const std::uint64_t> offsets, device_span<const bounded_pair> pairs,
+                    device_span<std::uint32_t> distances);
 
 }  // namespace quern::primitives

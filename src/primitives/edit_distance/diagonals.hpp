@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Few edits, found along diagonals (Ukkonen 1985; Myers 1986): with e edits, how far does each diagonal of the table
+// get? Rows of equal units cost nothing but their comparison, eight bytes at a time.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "primitives/edit_distance/edit_distance.hpp"
+
+namespace quern::primitives::edit_distance_detail {
+
+/// How many units a and b share from their first on, up to `most`.
+template <string_unit Unit>
+std::size_t common_begin(const Unit* a, const Unit* b, std::size_t most) {
+    constexpr std::size_t at_once = 8 / sizeof(Unit);
+    std::size_t i = 0;
+    for (; i + at_once <= most; i += at_once) {
+        std::uint64_t x, y;
+        std::memcpy(&x, a + i, 8);
+        std::memcpy(&y, b + i, 8);
+        if (x != y) break;
+    }
+    while (i < most && a[i] == b[i]) ++i;
+    return i;
+}
+
+/// How many units before a and b (their ends) are the same, up to `most`.
+template <string_unit Unit>
+std::size_t common_end(const Unit* a, const Unit* b, std::size_t most) {
+    constexpr std::size_t at_once = 8 / sizeof(Unit);
+    std::size_t i = 0;
+    for (; i + at_once <= most; i += at_once) {
+        std::uint64_t x, y;
+        std::memcpy(&x, a - i - at_once, 8);
+        std::memcpy(&y, b - i - at_once, 8);
+        if (x != y) break;
+    }
+    while (i < most && *(a - i - 1) == *(b - i - 1)) ++i;
+    return i;
+}
+
+inline constexpr std::int64_t most_diagonal_edits = 32;
+
+/// What diagonals found out: the distance, or how many rows of a `edits` edits lead through at most.
+struct reach {
+    std::uint32_t distance;
+    std::int64_t edits, rows;
+};
+
+/// The distance, where it is at most `most` (at most most_diagonal_edits). Gives up earlier where edits are so dense
+/// that it would come out far beyond that. Diagonal k: b's unit i + k stands beside a's unit i.
+template <string_unit Unit>
+reach by_diagonals(std::span<const Unit> a, std::span<const Unit> b, std::int64_t most) {
+    const auto rows = static_cast<std::int64_t>(a.size()), columns = static_cast<std::int64_t>(b.size());
+    const std::int64_t last = columns - rows;
+    if (std::abs(last) > most) return {beyond_bound, most, 0};
+    constexpr std::int64_t centre = most_diagonal_edits + 1, none = -(std::int64_t{1} << 40);
+    std::int64_t rows_of[2][2 * centre + 1];
+    std::fill_n(rows_of[0], 2 * (2 * centre + 1), none);
+    std::int64_t furthest = 0;
+    for (std::int64_t e = 0; e <= most; ++e) {
+        const std::int64_t* const before = rows_of[e % 2] + centre;
+        std::int64_t* const now = rows_of[1 - e % 2] + centre;
+        // A diagonal from which the last one cannot be reached with the edits left leads nowhere.
+        const std::int64_t first = std::max({-e, last - (most - e), -rows});
+        const std::int64_t end = std::min({e, last + (most - e), columns});
+        if (first > -e) now[first - 1] = none;
+        if (end < e) now[end + 1] = none;
+        for (std::int64_t k = first; k <= end; ++k) {
+            std::int64_t i = e == 0 ? 0 : std::max({before[k] + 1, before[k - 1], before[k + 1] + 1});
+            i = std::min({i, rows, columns - k});
+            if (i >= 0 && i + k >= 0)
+                i += static_cast<std::int64_t>(
+                    common_begin(a.data() + i, b.data() + i + k,
+                                 static_cast<std::size_t>(std::min(rows - i, columns - k - i))));
+            now[k] = i;
+            furthest = std::max(furthest, i);
+            if (k == last && i == rows) return {static_cast<std::uint32_t>(e), e, rows};
+        }
+        if (e == 8 && furthest * 16 < rows) return {beyond_bound, e, furthest};
+    }
+    return {beyond_bound, most, furthest};
+}
+
+}  // namespace quern::primitives::edit_distance_detail

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pair goes through what is cheapest first: common ends are cut off; diagonals find few edits; short strings are
+// columns of one word (Myers 1999); what is left is done in strips within a band, first a narrow one, since most pairs
+// that are alike differ by far less than the bound. Threads take stretches of the pairs, the longest pairs first.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cpu/parallel.hpp"
+#include "primitives/doors.hpp"
+#include "primitives/edit_distance/diagonals.hpp"
+#include "primitives/edit_distance/edit_distance.hpp"
+#include "primitives/edit_distance/strips_cpu.hpp"
+
+namespace quern::primitives {
+namespace {
+
+using namespace edit_distance_detail;
+
+constexpr std::int64_t first_band = 256;  // narrower ones cost as much: strips have corners
+
+/// One thread's memory and ways.
+template <string_unit Unit>
+class aligner {
+  public:
+    explicit aligner(cpu_place& place) : strips_(place), word_codes_(1) {}
+
+    std::uint32_t distance(std::span<const Unit> a, std::span<const Unit> b, std::uint32_t bound) {
+        if (a.size() > b.size()) std::swap(a, b);
+        if (b.size() - a.size() > bound) return beyond_bound;
+        const std::size_t begin = common_begin(a.data(), b.data(), a.size());
+        a = a.subspan(begin), b = b.subspan(begin);
+        const std::size_t end = common_end(a.data() + a.size(), b.data() + b.size(), a.size());
+        a = a.first(a.size() - end), b = b.first(b.size() - end);
+        if (a.empty()) return static_cast<std::uint32_t>(b.size());
+        if (bound == 0) return beyond_bound;
+        bound = static_cast<std::uint32_t>(std::min<std::size_t>(bound, b.size()));
+
+        // As many edits along diagonals as cost about what strips do.
+        const auto affordable = static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size()) * 1.5));
+        const std::int64_t few = std::min({most_diagonal_edits, std::int64_t{bound}, affordable});
+        const reach reached = by_diagonals(a, b, few);
+        if (reached.distance != beyond_bound) return reached.distance;
+        if (reached.edits == bound) return beyond_bound;
+        if (a.size() <= word_rows) return by_one_word(a, b, bound);
+        return by_bands(a, b, bound);
+    }
+
+  private:
+    std::uint32_t by_one_word(std::span<const Unit> a, std::span<const Unit> b, std::uint32_t bound) {
+        word_codes_.set(a, 0);
+        const std::size_t last_row = a.size() - 1;
+        std::uint64_t rises = ~std::uint64_t{0}, falls = 0, value = a.size();
+        for (const Unit unit : b) {
+            const std::uint64_t equal = word_codes_.equal()[word_codes_.code(unit)];
+            const std::uint64_t horizontal = (((equal & rises) + rises) ^ rises) | equal;
+            std::uint64_t up = falls | ~(horizontal | rises), down = rises & horizontal;
+            value = value + (up >> last_row & 1) - (down >> last_row & 1);
+            up = up << 1 | 1, down <<= 1;
+            const std::uint64_t vertical = equal | falls;
+            rises = down | ~(vertical | up), falls = up & vertical;
+        }
+        word_codes_.clear(a);
+        return value > bound ? beyond_bound : static_cast<std::uint32_t>(value);
+    }
+
+    /// Bands that grow: from where one gave up, how wide the next must be is guessed.
+    std::uint32_t by_bands(std::span<const Unit> a, std::span<const Unit> b, std::int64_t bound) {
+        const auto rows = static_cast<std::int64_t>(a.size());
+        std::int64_t band = first_band;
+        while (true) {
+            if (band * 4 > bound * 3 || a.size() <= most_strip_words * word_rows) band = bound;
+            const band_result result = strips_.distance(a, b, band);
+            if (result.distance != beyond_bound || band == bound) return result.distance;
+            const std::int64_t guess = band * rows / std::max<std::int64_t>(result.rows, 1);
+            band = std::max(2 * band, guess + guess / 4);
+        }
+    }
+
+    strip_aligner<Unit> strips_;
+    unit_codes<Unit> word_codes_;
+};
+
+void check_pairs(std::span<const std::uint64_t> offsets, std::span<const bounded_pair> pairs) {
+    constexpr std::uint64_t limit = std::uint64_t{1} << 31;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const bounded_pair& pair = pairs[i];
+        const auto refuse = [i](const std::string& what) {
+            throw usage_error("edit_distances: pair " + std::to_string(i) + what);
+        };
+        for (const std::uint32_t s : {pair.a, pair.b}) {
+            if (std::uint64_t{s} + 1 >= offsets.size())
+                refuse(" names string " + std::to_string(s) + ", but there are " +
+                       std::to_string(offsets.empty() ? 0 : offsets.size() - 1));
+            const std::uint64_t length = offsets[s + 1] - offsets[s];
+            if (length >= limit)
+                refuse(" has a string of " + std::to_string(length) + " units; 2^31 are too many");
+        }
+        if (pair.bound >= limit) refuse(" has bound " + std::to_string(pair.bound) + "; 2^31 are too many");
+    }
+}
+
+/// Pairs by the length of their strings, as stretches of `order` of about equal work, the longest first.
+struct queue {
+    cpu_array<std::uint32_t> order;
+    std::vector<stretch> stretches;
+};
+
+queue queue_pairs(cpu_place& place, std::span<const std::uint64_t> offsets,
+                  std::span<const bounded_pair> pairs) {
+    constexpr std::size_t classes = 33;
+    constexpr std::size_t units_a_stretch = 1 << 16;
+    const auto class_of = [&](const bounded_pair& pair) {
+        const std::uint64_t lengths =
+            offsets[pair.b + 1] - offsets[pair.b] + offsets[pair.a + 1] - offsets[pair.a];
+        return classes - 1 - static_cast<std::size_t>(std::bit_width(lengths));
+    };
+    std::array<std::size_t, classes + 1> begins{};
+    for (const bounded_pair& pair : pairs) ++begins[class_of(pair) + 1];
+    for (std::size_t c = 0; c < classes; ++c) begins[c + 1] += begins[c];
+    queue made{cpu_array<std::uint32_t>(place, pairs.size(), "the order of pairs"), {}};
+    for (std::size_t c = 0; c < classes; ++c) {
+        const std::size_t size = std::max<std::size_t>(1, units_a_stretch >> (classes - 1 - c));
+        for (std::size_t at = begins[c]; at < begins[c + 1]; at += size)
+            made.stretches.push_back({at, std::min(at + size, begins[c + 1])});
+    }
+    std::array<std::size_t, classes + 1> next = begins;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        made.order.data()[next[class_of(pairs[i])]++] = static_cast<std::uint32_t>(i);
+    return made;
+}
+
+}  // namespace
+
+template <string_unit Unit>
+void edit_distances(cpu_place& place, std::span<const Unit> units, std::span<const std::uint64_t> offsets,
+                    std::span<const bounded_pair> pairs, std::span<std::uint32_t> distances) {
+    check_same_size("edit_distances", "distances", distances.size(), "pairs", pairs.size());
+    check_32_bits("edit_distances", pairs.size(), "pairs", "positions");
+    check_pairs(offsets, pairs);
+    const queue waiting = queue_pairs(place, offsets, pairs);
+    const auto string = [&](std::uint32_t s) {
+        return units.subspan(offsets[s], offsets[s + 1] - offsets[s]);
+    };
+    std::atomic<std::size_t> taken{0};
+    for_each_piece(place, std::min<std::size_t>(place.threads(), waiting.stretches.size()), [&](std::size_t) {
+        aligner<Unit> mine(place);
+        while (true) {
+            const std::size_t next = taken.fetch_add(1, std::memory_order_relaxed);
+            if (next >= waiting.stretches.size()) return;
+            place.run().check_stop();
+            for (std::size_t i = waiting.stretches[next].begin; i < waiting.stretches[next].end; ++i) {
+                const std::uint32_t p = waiting.order.data()[i];
+                distances[p] = mine.distance(string(pairs[p].a), string(pairs[p].b), pairs[p].bound);
+            }
+        }
+    });
+}
+
+template void edit_distances<std::uint8_t>(cpu_place&, std::span<const std::uint8_t>,
+                                           std::span<const std::uint64_t>, std::span<const bounded_pair>,
+                                           std::span<std::uint32_t>);
+template void edit_distances<std::uint32_t>(cpu_place&, std::span<const std::uint32_t>,
+                                            std::span<const std::uint64_t>, std::span<const bounded_pair>,
+                                            std::span<std::uint32_t>);
+
+}  // namespace quern::primitives

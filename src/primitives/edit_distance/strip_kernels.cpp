@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Myers' columns of bits (J. ACM 46, 1999), in the form of Hyyrö (2003) for columns of several words: a word of 64
+// rows takes in one step along the row above it and yields one along its last row. The words of a column wait for each
+// other, but word w of column j needs only word w − 1 of column j and its own column j − 1: the lanes of a vector are
+// the words of one strip, each a column behind the lane above. What a lane yields, its neighbour takes in one step
+// later; no carry passes through a vector. (Adding the lanes of one column as one wide number instead, carries by
+// masks, costs more and waits for itself.)
+// Compiled once for each instruction set; Highway chooses at run time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "primitives/edit_distance/strip_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "primitives/edit_distance/strip_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::primitives::edit_distance_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using words = hn::CappedTag<std::uint64_t, most_strip_words>;
+using vector = hn::Vec<words>;
+
+std::size_t lanes() {
+    return hn::Lanes(words());
+}
+
+/// a | ~(b | c)
+HWY_INLINE vector or_nor(vector a, vector b, vector c) {
+#if HWY_TARGET <= HWY_AVX3
+    return vector{_mm512_ternarylogic_epi64(a.raw, b.raw, c.raw, 0xf1)};
+#else
+    return hn::Or(a, hn::Not(hn::Or(b, c)));
+#endif
+}
+
+/// In lane l the bits of the first rows of a strip, `count` in all.
+HWY_INLINE vector first_rows(std::size_t count) {
+    const words d;
+    HWY_ALIGN std::uint64_t bits[most_strip_words] = {};
+    for (std::size_t w = 0; w < hn::Lanes(d); ++w) {
+        const std::size_t in_word = count <= w * word_rows ? 0 : std::min(word_rows, count - w * word_rows);
+        bits[w] = in_word == word_rows ? ~std::uint64_t{0} : (std::uint64_t{1} << in_word) - 1;
+    }
+    return hn::Load(d, bits);
+}
+
+/// Word w of the strip lives in lane lanes − 1 − w, so that columns rise with lanes and arrays of columns are read and
+/// written as they lie.
+struct sweep {
+    using table = decltype(hn::SetTableIndices(words(), static_cast<const std::int64_t*>(nullptr)));
+
+    table from_above;
+    hn::Mask<words> is_first;
+    vector word_of_lane;
+    vector rises, falls;  ///< the rows of the lanes' columns: whether a value is that above ± 1
+    vector step_up = vector{}, step_down = vector{};  ///< along rows, into the lanes' columns
+
+    HWY_INLINE void step(const strip& s, std::size_t at, std::size_t first_column) {
+        const words d;
+        const hn::RebindToSigned<words> positions;
+        const hn::Rebind<std::uint32_t, words> codes;
+        const vector code = hn::PromoteTo(d, hn::LoadU(codes, s.codes + at - first_column));
+        const vector equal = hn::GatherIndex(d, s.equal, hn::BitCast(positions, hn::Add(code, word_of_lane)));
+        // Not a vector from the arrays: it would wait for the stores of the step before.
+        const vector up_above =
+            hn::IfThenElse(is_first, hn::Set(d, s.plus[at]), hn::TableLookupLanes(step_up, from_above));
+        const vector down_above =
+            hn::IfThenElse(is_first, hn::Set(d, s.minus[at]), hn::TableLookupLanes(step_down, from_above));
+        const vector up_in = hn::ShiftRight<63>(up_above), down_in = hn::ShiftRight<63>(down_above);
+        const vector vertical = hn::Or(equal, falls), matches = hn::Or(equal, down_in);
+        const vector horizontal = hn::Or(hn::Xor(hn::Add(hn::And(matches, rises), rises), rises), matches);
+        step_up = or_nor(falls, horizontal, rises);
+        step_down = hn::And(rises, horizontal);
+        hn::StoreU(step_up, d, s.plus + at - first_column);
+        hn::StoreU(step_down, d, s.minus + at - first_column);
+        const vector up = hn::Or(hn::Add(step_up, step_up), up_in);
+        const vector down = hn::Or(hn::Add(step_down, step_down), down_in);
+        rises = or_nor(down, vertical, up);
+        falls = hn::And(up, vertical);
+    }
+};
+
+void run_strip(const strip& s) {
+    const words d;
+    const std::size_t behind = hn::Lanes(d) - 1;  // columns of the last word behind the first
+    HWY_ALIGN std::int64_t neighbours[most_strip_words];
+    for (std::size_t l = 0; l <= behind; ++l)
+        neighbours[l] = static_cast<std::int64_t>(std::min(l + 1, behind));
+    const vector lane = hn::Iota(d, 0);
+    sweep now{hn::SetTableIndices(d, neighbours),
+              hn::Eq(lane, hn::Set(d, behind)),
+              hn::Sub(hn::Set(d, behind), lane),
+              hn::Zero(d),
+              hn::Zero(d),
+              hn::Zero(d),
+              hn::Zero(d)};
+    HWY_ALIGN std::int64_t turned[most_strip_words];
+    for (std::size_t l = 0; l <= behind; ++l) turned[l] = static_cast<std::int64_t>(behind - l);
+    const vector falls = hn::TableLookupLanes(first_rows(s.falling), hn::SetTableIndices(d, turned));
+    const vector rises = hn::Not(falls);
+    now.rises = rises, now.falls = falls;
+    std::size_t at = 0;
+    for (; at < behind; ++at) {  // lanes whose columns have not begun stay as they were
+        now.step(s, at, behind);
+        const auto waiting = hn::FirstN(d, behind - at);
+        now.rises = hn::IfThenElse(waiting, rises, now.rises);
+        now.falls = hn::IfThenElse(waiting, falls, now.falls);
+    }
+    for (; at < s.columns + behind; ++at) now.step(s, at, behind);
+}
+
+void pack_top_bits(const std::uint64_t* from, std::size_t count, std::uint64_t* bits) {
+    const words d;
+    const hn::RebindToSigned<words> numbers;
+    for (std::size_t begin = 0; begin < count; begin += 64) {
+        const std::size_t here = std::min<std::size_t>(64, count - begin);
+        std::uint64_t packed = 0;
+        std::size_t i = 0;
+        for (; i + hn::Lanes(d) <= here; i += hn::Lanes(d)) {
+            const auto v = hn::BitCast(numbers, hn::LoadU(d, from + begin + i));
+            std::uint8_t mask[8] = {};
+            hn::StoreMaskBits(numbers, hn::Lt(v, hn::Zero(numbers)), mask);
+            packed |= std::uint64_t{mask[0]} << i;
+        }
+        for (; i < here; ++i) packed |= from[begin + i] >> 63 << i;
+        bits[begin / 64] = packed;
+    }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::primitives::edit_distance_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::primitives::edit_distance_detail {
+
+HWY_EXPORT(lanes);
+HWY_EXPORT(run_strip);
+HWY_EXPORT(pack_top_bits);
+
+std::size_t strip_words() {
+    return HWY_DYNAMIC_DISPATCH(lanes)();
+}
+void run_strip(const strip& s) {
+    HWY_DYNAMIC_DISPATCH(run_strip)(s);
+}
+void pack_top_bits(const std::uint64_t* words, std::size_t count, std::uint64_t* bits) {
+    HWY_DYNAMIC_DISPATCH(pack_top_bits)(words, count, bits);
+}
+
+}  // namespace quern::primitives::edit_distance_detail
+#endif  // HWY_ONCE
