@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for each instruction set; Highway chooses at run time. The hash has no long memory: each position's
+// is computed anew from its 7 bytes, many positions at once, which is faster than rolling it.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/near_duplicates/fuzzy_signature_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+#include <bit>
+
+#include "hwy/highway.h"
+#include "ops/near_duplicates/fuzzy_signature_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::near_duplicates_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using words = hn::ScalableTag<std::uint32_t>;
+using bytes = hn::Rebind<std::uint8_t, words>;
+using vector = hn::Vec<words>;
+
+template <int Back>
+HWY_INLINE void take_byte(const std::uint8_t* at, vector& sum, vector& weighted, vector& shifted) {
+    const vector byte = hn::PromoteTo(words(), hn::LoadU(bytes(), at - Back));
+    sum = hn::Add(sum, byte);
+    weighted = hn::Add(weighted, sum);
+    shifted = hn::Xor(shifted, hn::ShiftLeft<5 * Back>(byte));
+}
+
+// Byte j enters `weighted` with every byte from it on: 7 − j times; `sum` adds the eighth.
+HWY_INLINE vector hashes_at(const std::uint8_t* at) {
+    vector sum = hn::Zero(words()), weighted = sum, shifted = sum;
+    take_byte<0>(at, sum, weighted, shifted);
+    take_byte<1>(at, sum, weighted, shifted);
+    take_byte<2>(at, sum, weighted, shifted);
+    take_byte<3>(at, sum, weighted, shifted);
+    take_byte<4>(at, sum, weighted, shifted);
+    take_byte<5>(at, sum, weighted, shifted);
+    take_byte<6>(at, sum, weighted, shifted);
+    return hn::Add(hn::Add(sum, weighted), shifted);
+}
+
+std::size_t find_cuts(const std::uint8_t* text, std::size_t begin, std::size_t end, std::uint32_t mask,
+                      text_cut* cuts) {
+    const words d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::size_t count = 0, p = begin;
+    const auto take = [&](std::size_t position, std::uint32_t hash) {
+        if ((hash & mask) == mask)
+            cuts[count++] = {position, static_cast<std::uint32_t>(std::countr_one(hash))};
+    };
+    for (; p < std::min(end, rolling_bytes - 1); ++p) take(p, rolling_hash(text, p));
+    const vector wanted = hn::Set(d, mask);
+    HWY_ALIGN std::uint32_t hashes[hn::MaxLanes(d)];
+    for (; p + lanes <= end; p += lanes) {
+        const vector hash = hashes_at(text + p);
+        if (HWY_LIKELY(hn::AllFalse(d, hn::Eq(hn::And(hash, wanted), wanted)))) continue;
+        hn::Store(hash, d, hashes);
+        for (std::size_t i = 0; i < lanes; ++i) take(p + i, hashes[i]);
+    }
+    for (; p < end; ++p) take(p, rolling_hash(text, p));
+    return count;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::near_duplicates_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::near_duplicates_detail {
+
+HWY_EXPORT(find_cuts);
+
+std::size_t find_cuts(const std::uint8_t* text, std::size_t begin, std::size_t end, std::uint32_t mask,
+                      text_cut* cuts) {
+    return HWY_DYNAMIC_DISPATCH(find_cuts)(text, begin, end, mask, cuts);
+}
+
+}  // namespace quern::near_duplicates_detail
+#endif

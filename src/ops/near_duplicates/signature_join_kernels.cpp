@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for each instruction set; Highway chooses at run time. A lane is a row: the bits that differ are
+// counted in the lower half of the planes first, and in the others only where a lane is still within the limit.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/near_duplicates/signature_join_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+#include <bit>
+
+#include "hwy/highway.h"
+#include "ops/near_duplicates/signature_join_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::near_duplicates_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using words = hn::ScalableTag<std::uint64_t>;
+using integers = hn::RebindToSigned<words>;
+using vector = hn::Vec<words>;
+
+HWY_INLINE vector differing(const code_planes& codes, unsigned plane, std::uint32_t row, vector of_a) {
+    return hn::PopulationCount(hn::Xor(hn::LoadU(words(), codes.words + plane * codes.stride + row), of_a));
+}
+
+std::uint64_t differing_bits(const code_planes& codes, std::uint32_t a, std::uint32_t b) {
+    std::uint64_t sum = 0;
+    for (unsigned n = 0; n < codes.levels; ++n) {
+        const std::uint64_t* const plane = codes.words + n * codes.stride;
+        sum += static_cast<std::uint64_t>(std::popcount(plane[a] ^ plane[b]));
+    }
+    return sum;
+}
+
+// One row against many; the planes' words of row a are held in registers for the first two.
+HWY_INLINE std::size_t filter_row(const code_planes& codes, std::uint32_t a, std::uint32_t b,
+                                  std::uint32_t b_end, std::uint64_t limit, row_pair* pairs) {
+    const words d;
+    const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+    const unsigned half = codes.levels / 2;
+    const auto word_of_a = [&](unsigned plane) HWY_ATTR {
+        return hn::Set(d, codes.words[plane * codes.stride + a]);
+    };
+    const vector first = word_of_a(0), second = word_of_a(1);
+    const auto beyond = hn::Set(integers(), static_cast<std::int64_t>(limit) + 1);
+    const auto is_within = [&](vector sum) HWY_ATTR { return hn::Lt(hn::BitCast(integers(), sum), beyond); };
+    const auto lower_half = [&](std::uint32_t row) HWY_ATTR {
+        vector sum = hn::Add(differing(codes, 0, row, first), differing(codes, 1, row, second));
+        for (unsigned n = 2; n < half; ++n) sum = hn::Add(sum, differing(codes, n, row, word_of_a(n)));
+        return sum;
+    };
+    std::size_t count = 0;
+    const auto finish = [&](std::uint32_t row, vector sum) HWY_ATTR {
+        for (unsigned n = half; n < codes.levels; ++n)
+            sum = hn::Add(sum, differing(codes, n, row, word_of_a(n)));
+        const auto within = is_within(sum);
+        if (HWY_LIKELY(hn::AllFalse(integers(), within))) return;
+        std::uint8_t bits[8] = {};
+        hn::StoreMaskBits(integers(), within, bits);
+        for (std::uint32_t i = 0; i < lanes; ++i)
+            if (bits[i / 8] >> (i % 8) & 1) pairs[count++] = {a, row + i};
+    };
+    for (; b + 2 * lanes <= b_end; b += 2 * lanes) {
+        const vector one = lower_half(b), other = lower_half(b + lanes);
+        if (HWY_LIKELY(hn::AllFalse(integers(), hn::Or(is_within(one), is_within(other))))) continue;
+        finish(b, one);
+        finish(b + lanes, other);
+    }
+    for (; b + lanes <= b_end; b += lanes) finish(b, lower_half(b));
+    for (; b < b_end; ++b)
+        if (differing_bits(codes, a, b) <= limit) pairs[count++] = {a, b};
+    return count;
+}
+
+std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end, std::uint32_t b_begin,
+                        std::uint32_t b_end, bool triangle, std::uint64_t limit, row_pair* pairs) {
+    std::size_t count = 0;
+    for (std::uint32_t a = a_begin; a < a_end; ++a) {
+        const std::uint32_t begin = triangle ? std::max(b_begin, a + 1) : b_begin;
+        if (begin < b_end) count += filter_row(codes, a, begin, b_end, limit, pairs + count);
+    }
+    return count;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::near_duplicates_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::near_duplicates_detail {
+
+HWY_EXPORT(filter_rows);
+
+std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end, std::uint32_t b_begin,
+                        std::uint32_t b_end, bool triangle, std::uint64_t limit, row_pair* pairs) {
+    return HWY_DYNAMIC_DISPATCH(filter_rows)(codes, a_begin, a_end, b_begin, b_end, triangle, limit, pairs);
+}
+
+}  // namespace quern::near_duplicates_detail
+#endif
