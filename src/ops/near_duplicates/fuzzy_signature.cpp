@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
@@ -25,7 +28,7 @@ std::uint8_t letter_of(std::uint64_t hash) {
 /// What one thread needs to sign texts, used again for each.
 class signer {
   public:
-    explicit signer(unsigned length) : length_(length), found_(stride) {}
+    explicit signer(unsigned length) : length_(length), found_(most_stride) {}
 
     /// Appends the letters at 2^level and at twice that, and returns the level.
     struct lengths {
@@ -43,23 +46,40 @@ class signer {
     }
 
   private:
-    static constexpr std::size_t stride = 1024;
+    static constexpr std::size_t most_stride = 4096;
+    static constexpr std::uint32_t most_level = 32;  ///< that a hash of 32 bits can have
     struct piece {
         std::size_t begin, end;
     };
 
+    /// Finds the level, and leaves its cuts in cuts_. Cuts below a level that is likely too low still are not looked
+    /// for: there are many of them, and each costs more than the bytes without one.
     std::uint32_t find_level(const std::uint8_t* text, std::size_t size) {
-        std::uint32_t level = 0;
+        const std::size_t least_block =
+            size * 4 / (5 * length_);  // expected to make 5/4 as many cuts as there is room for
+        const auto likely =
+            least_block == 0 ? 0 : static_cast<std::uint32_t>(std::bit_width(least_block) - 1);
+        const std::uint32_t from = std::min<std::uint32_t>(likely, most_level);
+        const std::uint32_t level = find_level_from(from, text, size);
+        return level > from || from == 0 ? level : find_level_from(0, text, size);
+    }
+
+    /// The least level from `from` on that has few enough cuts.
+    std::uint32_t find_level_from(const std::uint32_t from, const std::uint8_t* text, std::size_t size) {
+        std::array<std::size_t, most_level + 1> of_level{};  // how many of the cuts seen are of which level
+        std::size_t kept = 0;                                // how many of `level` and above
+        std::uint32_t level = from;
         cuts_.clear();
-        for (std::size_t begin = 0; begin < size; begin += stride) {
-            // 33 ones are more than a hash has: nothing can be a cut beyond level 32.
-            if (level > 32) break;
+        for (std::size_t begin = 0, end = 0; begin < size && level <= most_level; begin = end) {
+            end = std::min(size, begin + std::clamp<std::size_t>(begin, 2 * length_, most_stride));
             const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << level) - 1);
-            const std::size_t found =
-                find_cuts(text, begin, std::min(size, begin + stride), mask, found_.data());
-            cuts_.insert(cuts_.end(), found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(found));
-            for (; cuts_.size() > length_; ++level)
-                std::erase_if(cuts_, [&](const text_cut& c) { return c.level <= level; });
+            const std::size_t found = find_cuts(text, begin, end, mask, found_.data());
+            for (std::size_t i = 0; i < found; ++i) ++of_level[found_[i].level];
+            const std::uint32_t old_level = level;
+            for (kept += found; kept > length_; ++level) kept -= of_level[level];
+            if (level != old_level) std::erase_if(cuts_, [&](const text_cut& c) { return c.level < level; });
+            std::copy_if(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(found),
+                         std::back_inserter(cuts_), [&](const text_cut& c) { return c.level >= level; });
         }
         return level;
     }

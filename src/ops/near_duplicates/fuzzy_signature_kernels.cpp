@@ -46,20 +46,28 @@ std::size_t find_cuts(const std::uint8_t* text, std::size_t begin, std::size_t e
     const words d;
     const std::size_t lanes = hn::Lanes(d);
     std::size_t count = 0, p = begin;
-    const auto take = [&](std::size_t position, std::uint32_t hash) {
+    const auto take = [&](std::size_t position) {
+        const std::uint32_t hash = rolling_hash(text, position);
         if ((hash & mask) == mask)
             cuts[count++] = {position, static_cast<std::uint32_t>(std::countr_one(hash))};
     };
-    for (; p < std::min(end, rolling_bytes - 1); ++p) take(p, rolling_hash(text, p));
+    for (; p < std::min(end, rolling_bytes - 1); ++p) take(p);
     const vector wanted = hn::Set(d, mask);
     HWY_ALIGN std::uint32_t hashes[hn::MaxLanes(d)];
-    for (; p + lanes <= end; p += lanes) {
-        const vector hash = hashes_at(text + p);
-        if (HWY_LIKELY(hn::AllFalse(d, hn::Eq(hn::And(hash, wanted), wanted)))) continue;
+    for (; end - p != 0 && end >= rolling_bytes - 1 + lanes; p += std::min(lanes, end - p)) {
+        const std::size_t at = std::min(p, end - lanes);  // the last vector overlaps the one before it
+        const vector hash = hashes_at(text + at);
+        const auto found = hn::Eq(hn::And(hash, wanted), wanted);
+        if (HWY_LIKELY(hn::AllFalse(d, found))) continue;
         hn::Store(hash, d, hashes);
-        for (std::size_t i = 0; i < lanes; ++i) take(p + i, hashes[i]);
+        std::uint64_t bits = 0;  // one a lane
+        hn::StoreMaskBits(d, found, reinterpret_cast<std::uint8_t*>(&bits));
+        for (bits &= ~std::uint64_t{0} << (p - at); bits != 0; bits &= bits - 1) {
+            const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+            cuts[count++] = {at + i, static_cast<std::uint32_t>(std::countr_one(hashes[i]))};
+        }
     }
-    for (; p < end; ++p) take(p, rolling_hash(text, p));
+    for (; p < end; ++p) take(p);
     return count;
 }
 

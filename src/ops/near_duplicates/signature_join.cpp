@@ -6,6 +6,7 @@
 #include "ops/near_duplicates/signature_join.hpp"
 
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "device/cpu/parallel.hpp"
@@ -23,7 +24,8 @@ signature_bounds::signature_bounds(const decimal& slack, const decimal& threshol
     for (unsigned total = 0; total <= 2 * length; ++total) {
         if (numerator == 0)
             largest_[total] = -1;
-        else if (numerator > denominator || total == 0)  // no two strings are further apart than their lengths
+        else if (numerator > denominator ||
+                 total == 0)  // no two strings are further apart than their lengths
             largest_[total] = static_cast<int>(total);
         else
             largest_[total] = static_cast<int>((numerator * total - 1) / denominator);
@@ -121,7 +123,8 @@ template <unsigned Words>
 struct letter_masks {
     std::array<std::array<std::uint64_t, Words>, signature_letters> bits{};
     explicit letter_masks(std::span<const std::uint8_t> pattern) {
-        for (std::size_t i = 0; i < pattern.size(); ++i) bits[pattern[i]][i / 64] |= std::uint64_t{1} << i % 64;
+        for (std::size_t i = 0; i < pattern.size(); ++i)
+            bits[pattern[i]][i / 64] |= std::uint64_t{1} << i % 64;
     }
     std::uint64_t operator()(std::uint8_t letter, unsigned word) const { return bits[letter][word]; }
 };
@@ -131,7 +134,11 @@ class row_joiner {
   public:
     row_joiner(const signature_view& signatures, const row_list& rows, const signature_bounds& bounds,
                std::vector<candidate>& found)
-        : signatures_(signatures), rows_(rows), bounds_(bounds), found_(found), passed_(most_rows * most_columns) {}
+        : signatures_(signatures),
+          rows_(rows),
+          bounds_(bounds),
+          found_(found),
+          passed_(std::make_unique_for_overwrite<row_pair[]>(std::size_t{most_rows} * most_columns)) {}
 
     static constexpr std::uint32_t most_rows = 64, most_columns = 1024;
 
@@ -142,12 +149,12 @@ class row_joiner {
         const int bound = bounds_.at(shorter + longer);
         const auto limit = static_cast<std::uint64_t>(2 * bound) - (longer - shorter);
         for (std::uint32_t at = triangle ? begin : b.begin; at < b.end; at += most_columns) {
-            const std::size_t passed = filter_rows(rows_.codes(), begin, end, at,
-                                                   std::min(b.end, at + most_columns), triangle, limit,
-                                                   passed_.data());
+            const std::size_t passed =
+                filter_rows(rows_.codes(), begin, end, at, std::min(b.end, at + most_columns), triangle,
+                            limit, passed_.get());
             for (std::size_t first = 0, last = 0; first < passed; first = last) {
                 while (last < passed && passed_[last].a == passed_[first].a) ++last;
-                measure({passed_.data() + first, last - first}, a.segment, bound);
+                measure({passed_.get() + first, last - first}, a.segment, bound);
             }
         }
     }
@@ -179,7 +186,8 @@ class row_joiner {
     }
 
     template <class Distance>
-    void measure_with(std::span<const row_pair> pairs, unsigned segment, int bound, const Distance& distance) {
+    void measure_with(std::span<const row_pair> pairs, unsigned segment, int bound,
+                      const Distance& distance) {
         const std::uint32_t a = rows_.source(pairs.front().a);
         for (const row_pair& pair : pairs) {
             const std::uint32_t b = rows_.source(pair.b);
@@ -193,7 +201,7 @@ class row_joiner {
     const row_list& rows_;
     const signature_bounds& bounds_;
     std::vector<candidate>& found_;
-    std::vector<row_pair> passed_;
+    std::unique_ptr<row_pair[]> passed_;
 };
 
 /// Calls take(b) for the classes that class a is to be joined with: each two classes once.
@@ -212,7 +220,8 @@ void for_partners(const std::vector<row_class>& classes, std::size_t a, const si
     }
     for (std::size_t b = a; b-- > 0 && classes[b].segment == mine.segment;) {
         const row_class& other = classes[b];
-        const unsigned shorter = std::min(mine.length, other.length), longer = std::max(mine.length, other.length);
+        const unsigned shorter = std::min(mine.length, other.length),
+                       longer = std::max(mine.length, other.length);
         if (!other.is_new && bounds.longest(shorter) >= static_cast<int>(longer)) take(other);
     }
 }
@@ -244,9 +253,8 @@ std::vector<candidate> join_signatures(cpu_place& place, const signature_view& s
         place.run().check_stop();
         const row_class& mine = classes[units[u].of];
         row_joiner joiner(signatures, rows, bounds, found[u]);
-        for_partners(classes, units[u].of, bounds, scope.within_new, [&](const row_class& other) {
-            joiner.join(mine, units[u].begin, units[u].end, other);
-        });
+        for_partners(classes, units[u].of, bounds, scope.within_new,
+                     [&](const row_class& other) { joiner.join(mine, units[u].begin, units[u].end, other); });
         sort_candidates(found[u]);
     });
     std::vector<candidate> all;

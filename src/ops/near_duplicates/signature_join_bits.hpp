@@ -21,7 +21,8 @@ constexpr int bit_distance(const Matches& matches, unsigned pattern_length, cons
     const unsigned last_word = (pattern_length - 1) / 64, last_bit = (pattern_length - 1) % 64;
     int score = static_cast<int>(pattern_length);
     for (unsigned j = 0; j < text_length; ++j) {
-        std::uint64_t right_rises = 1, right_falls = 0;  // what enters a word from the one above it; row 0 rises
+        std::uint64_t right_rises = 1,
+                      right_falls = 0;  // what enters a word from the one above it; row 0 rises
         for (unsigned w = 0; w < Words; ++w) {
             const std::uint64_t rise = rises[w], fall = falls[w];
             std::uint64_t equal = matches(text[j], w);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once for each instruction set; Highway chooses at run time. A lane is a row: the bits that differ are
 // counted in the lower half of the planes first, and in the others only where a lane is still within the limit.
+#define HWY_WANT_AVX3_DL  // counts bits in one instruction
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/near_duplicates/signature_join_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -24,6 +25,29 @@ HWY_INLINE vector differing(const code_planes& codes, unsigned plane, std::uint3
     return hn::PopulationCount(hn::Xor(hn::LoadU(words(), codes.words + plane * codes.stride + row), of_a));
 }
 
+HWY_INLINE vector word_of(const code_planes& codes, unsigned plane, std::uint32_t row) {
+    return hn::Set(words(), codes.words[plane * codes.stride + row]);
+}
+
+HWY_INLINE hn::Mask<integers> is_within(vector sum, hn::Vec<integers> beyond) {
+    return hn::Lt(hn::BitCast(integers(), sum), beyond);
+}
+
+// Adds the upper half of the planes, and appends the lanes that are still within the limit.
+HWY_INLINE std::size_t finish(const code_planes& codes, std::uint32_t a, std::uint32_t row, vector sum,
+                              hn::Vec<integers> beyond, row_pair* pairs) {
+    for (unsigned n = codes.levels / 2; n < codes.levels; ++n)
+        sum = hn::Add(sum, differing(codes, n, row, word_of(codes, n, a)));
+    const auto within = is_within(sum, beyond);
+    if (HWY_LIKELY(hn::AllFalse(integers(), within))) return 0;
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(integers(), within, bits);
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < hn::Lanes(integers()); ++i)
+        if (bits[i / 8] >> (i % 8) & 1) pairs[count++] = {a, row + i};
+    return count;
+}
+
 std::uint64_t differing_bits(const code_planes& codes, std::uint32_t a, std::uint32_t b) {
     std::uint64_t sum = 0;
     for (unsigned n = 0; n < codes.levels; ++n) {
@@ -33,48 +57,39 @@ std::uint64_t differing_bits(const code_planes& codes, std::uint32_t a, std::uin
     return sum;
 }
 
-// One row against many; the planes' words of row a are held in registers for the first two.
+// The lower half: two planes whose words of row a stay in registers, and whatever more there are.
+HWY_INLINE vector lower_half(const code_planes& codes, std::uint32_t a, std::uint32_t row, vector first,
+                             vector second) {
+    vector sum = hn::Add(differing(codes, 0, row, first), differing(codes, 1, row, second));
+    for (unsigned n = 2; n < codes.levels / 2; ++n)
+        sum = hn::Add(sum, differing(codes, n, row, word_of(codes, n, a)));
+    return sum;
+}
+
 HWY_INLINE std::size_t filter_row(const code_planes& codes, std::uint32_t a, std::uint32_t b,
                                   std::uint32_t b_end, std::uint64_t limit, row_pair* pairs) {
-    const words d;
+    const integers d;
     const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
-    const unsigned half = codes.levels / 2;
-    const auto word_of_a = [&](unsigned plane) HWY_ATTR {
-        return hn::Set(d, codes.words[plane * codes.stride + a]);
-    };
-    const vector first = word_of_a(0), second = word_of_a(1);
-    const auto beyond = hn::Set(integers(), static_cast<std::int64_t>(limit) + 1);
-    const auto is_within = [&](vector sum) HWY_ATTR { return hn::Lt(hn::BitCast(integers(), sum), beyond); };
-    const auto lower_half = [&](std::uint32_t row) HWY_ATTR {
-        vector sum = hn::Add(differing(codes, 0, row, first), differing(codes, 1, row, second));
-        for (unsigned n = 2; n < half; ++n) sum = hn::Add(sum, differing(codes, n, row, word_of_a(n)));
-        return sum;
-    };
+    const vector first = word_of(codes, 0, a), second = word_of(codes, 1, a);
+    const auto beyond = hn::Set(d, static_cast<std::int64_t>(limit) + 1);
     std::size_t count = 0;
-    const auto finish = [&](std::uint32_t row, vector sum) HWY_ATTR {
-        for (unsigned n = half; n < codes.levels; ++n)
-            sum = hn::Add(sum, differing(codes, n, row, word_of_a(n)));
-        const auto within = is_within(sum);
-        if (HWY_LIKELY(hn::AllFalse(integers(), within))) return;
-        std::uint8_t bits[8] = {};
-        hn::StoreMaskBits(integers(), within, bits);
-        for (std::uint32_t i = 0; i < lanes; ++i)
-            if (bits[i / 8] >> (i % 8) & 1) pairs[count++] = {a, row + i};
-    };
     for (; b + 2 * lanes <= b_end; b += 2 * lanes) {
-        const vector one = lower_half(b), other = lower_half(b + lanes);
-        if (HWY_LIKELY(hn::AllFalse(integers(), hn::Or(is_within(one), is_within(other))))) continue;
-        finish(b, one);
-        finish(b + lanes, other);
+        const vector one = lower_half(codes, a, b, first, second),
+                     other = lower_half(codes, a, b + lanes, first, second);
+        if (HWY_LIKELY(hn::AllFalse(d, hn::Or(is_within(one, beyond), is_within(other, beyond))))) continue;
+        count += finish(codes, a, b, one, beyond, pairs + count);
+        count += finish(codes, a, b + lanes, other, beyond, pairs + count);
     }
-    for (; b + lanes <= b_end; b += lanes) finish(b, lower_half(b));
+    for (; b + lanes <= b_end; b += lanes)
+        count += finish(codes, a, b, lower_half(codes, a, b, first, second), beyond, pairs + count);
     for (; b < b_end; ++b)
         if (differing_bits(codes, a, b) <= limit) pairs[count++] = {a, b};
     return count;
 }
 
-std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end, std::uint32_t b_begin,
-                        std::uint32_t b_end, bool triangle, std::uint64_t limit, row_pair* pairs) {
+std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end,
+                        std::uint32_t b_begin, std::uint32_t b_end, bool triangle, std::uint64_t limit,
+                        row_pair* pairs) {
     std::size_t count = 0;
     for (std::uint32_t a = a_begin; a < a_end; ++a) {
         const std::uint32_t begin = triangle ? std::max(b_begin, a + 1) : b_begin;
@@ -92,8 +107,9 @@ namespace quern::near_duplicates_detail {
 
 HWY_EXPORT(filter_rows);
 
-std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end, std::uint32_t b_begin,
-                        std::uint32_t b_end, bool triangle, std::uint64_t limit, row_pair* pairs) {
+std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end,
+                        std::uint32_t b_begin, std::uint32_t b_end, bool triangle, std::uint64_t limit,
+                        row_pair* pairs) {
     return HWY_DYNAMIC_DISPATCH(filter_rows)(codes, a_begin, a_end, b_begin, b_end, triangle, limit, pairs);
 }
 

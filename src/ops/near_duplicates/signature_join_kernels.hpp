@@ -21,7 +21,8 @@ struct row_pair {
 
 /// Rows [a_begin, a_end) against rows [b_begin, b_end), with `triangle` only those behind the first row itself:
 /// the pairs whose codes differ in at most `limit` bits, into `pairs` (room for all); their number. Rising by (a, b).
-std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end, std::uint32_t b_begin,
-                        std::uint32_t b_end, bool triangle, std::uint64_t limit, row_pair* pairs);
+std::size_t filter_rows(const code_planes& codes, std::uint32_t a_begin, std::uint32_t a_end,
+                        std::uint32_t b_begin, std::uint32_t b_end, bool triangle, std::uint64_t limit,
+                        row_pair* pairs);
 
 }  // namespace quern::near_duplicates_detail

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/near_duplicates/signature_join.hpp"
+
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include <array>
+
+#include "on_each_place.hpp"
+#include "on_every_target.hpp"
+#include "ops/near_duplicates/signature_join_bits.hpp"
+#include "reference/fuzzy_signature_reference.hpp"
+#include "signature_texts.hpp"
+
+namespace quern {
+namespace {
+
+using namespace near_duplicates_detail;
+using pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+pairs as_pairs(const std::vector<candidate>& found) {
+    pairs all;
+    for (const candidate& c : found) all.emplace_back(c.a, c.b);
+    return all;
+}
+
+/// Signatures without texts: hashes could make any.
+struct made_signatures {
+    std::vector<std::uint8_t> letters, levels;
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<fuzzy_signature> plain;  ///< letters as bytes 0 to 63
+
+    void add(unsigned level, const std::string& at_level, const std::string& at_double) {
+        for (const std::string& s : {at_level, at_double}) {
+            letters.insert(letters.end(), s.begin(), s.end());
+            offsets.push_back(letters.size());
+        }
+        levels.push_back(static_cast<std::uint8_t>(level));
+        plain.push_back({std::uint64_t{1} << level, at_level, at_double});
+    }
+};
+
+/// Strings of up to `longest` of the first `alphabet` letters, near copies among them, at three levels.
+made_signatures make_signatures(std::uint64_t seed, std::size_t count, unsigned longest, unsigned alphabet) {
+    std::mt19937_64 random(seed);
+    std::vector<std::string> pool;
+    const auto next = [&] {
+        if (!pool.empty() && random() % 2 == 0) {
+            std::string s = pool[random() % pool.size()];
+            for (auto edits = random() % (2 + longest / 8); edits > 0 && !s.empty(); --edits) {
+                const std::size_t at = random() % s.size();
+                if (random() % 3 == 0)
+                    s.erase(at, 1);
+                else if (random() % 2 == 0 && s.size() < longest)
+                    s.insert(at, 1, static_cast<char>(random() % alphabet));
+                else
+                    s[at] = static_cast<char>(random() % alphabet);
+            }
+            return s;
+        }
+        std::string s(random() % (longest + 1), '\0');
+        for (char& c : s) c = static_cast<char>(random() % alphabet);
+        pool.push_back(s);
+        return s;
+    };
+    made_signatures made;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string letters = next();
+        made.add(static_cast<unsigned>(random() % 3), letters, next());
+    }
+    return made;
+}
+
+template <class Tested>
+class signature_join_test : public on_place<Tested> {
+  protected:
+    std::vector<candidate> join(const made_signatures& made, const duplicate_options& options,
+                                const duplicate_scope& scope, duplicate_counts& counts) {
+        const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
+        const auto letters = this->array(made.letters);
+        const auto levels = this->array(made.levels);
+        const auto offsets = this->array(made.offsets);
+        if constexpr (std::is_same_v<typename Tested::place_type, cpu_place>) {
+            return join_signatures(this->place(),
+                                   signature_view{letters.view(), offsets.view(), levels.view()}, bounds,
+                                   scope, counts);
+        } else {
+            return join_signatures(this->place(),
+                                   device_signatures{letters.view(), offsets.view(), levels.view()}, bounds,
+                                   scope, counts);
+        }
+    }
+
+    void expect_reference(const made_signatures& made, const duplicate_options& options,
+                          const duplicate_scope& scope = {}) {
+        duplicate_counts counts;
+        const pairs found = as_pairs(join(made, options, scope, counts));
+        EXPECT_EQ(found, reference::signature_candidates(made.plain, options, scope));
+        EXPECT_EQ(counts.candidates, found.size());
+        std::uint64_t compared = 0;
+        for (std::size_t a = 0; a < made.plain.size(); ++a)
+            for (std::size_t b = a + 1; b < made.plain.size(); ++b) {
+                const std::size_t x = made.plain[a].letters.size(), y = made.plain[b].letters.size();
+                compared += reference::in_scope(scope, a, b) &&
+                            reference::allows(options, x > y ? x - y : y - x, x + y);
+            }
+        EXPECT_EQ(counts.compared, compared);
+    }
+
+    void expect_reference(const std::vector<std::string>& texts, const duplicate_options& options,
+                          const duplicate_scope& scope = {}) {
+        SCOPED_TRACE(testing::Message()
+                     << texts.size() << " texts, " << options.signature_length << " letters, "
+                     << duplicate_method_names[static_cast<int>(options.method)]);
+        std::vector<fuzzy_signature> signatures;
+        for (const std::string& text : texts)
+            signatures.push_back(reference::signature_of(text, options.signature_length));
+        duplicate_counts counts;
+        const pairs found =
+            as_pairs(signature_candidates(this->place(), listed_texts(texts).list(), options, scope, counts));
+        EXPECT_EQ(found, reference::signature_candidates(signatures, options, scope));
+        EXPECT_EQ(counts.candidates, found.size());
+    }
+};
+TYPED_TEST_SUITE(signature_join_test, tested_places, tested_place_names);
+
+duplicate_options with(duplicate_method method, unsigned length = 100) {
+    duplicate_options options;
+    options.method = method;
+    options.signature_length = length;
+    return options;
+}
+
+constexpr duplicate_method all_methods[] = {duplicate_method::signature, duplicate_method::shared_memory,
+                                            duplicate_method::global_memory};
+
+TYPED_TEST(signature_join_test, every_method_matches_reference) {
+    for (const duplicate_method method : all_methods) {
+        this->expect_reference(families(1, 90, 3000), with(method));
+        this->expect_reference(families(2, 60, 60), with(method));  // one letter a byte
+        this->expect_reference(families(3, 40, 20'000), with(method, 300));
+        this->expect_reference(families(4, 12, 20'000), with(method, 1000));
+        for (const unsigned length : {1u, 2u, 63u, 64u, 65u, 127u, 128u, 129u})
+            this->expect_reference(families(length, 40, 2000), with(method, length));
+    }
+}
+
+TYPED_TEST(signature_join_test, few_and_empty_texts) {
+    for (const duplicate_method method : all_methods)
+        for (const std::vector<std::string>& texts : {std::vector<std::string>{},
+                                                      {""},
+                                                      {"a"},
+                                                      {"", ""},
+                                                      {"", "a", ""},
+                                                      {"a", "a"},
+                                                      std::vector<std::string>(70),
+                                                      std::vector<std::string>(70, "the same")})
+            this->expect_reference(texts, with(method));
+}
+
+TYPED_TEST(signature_join_test, hostile_texts) {
+    this->expect_reference(hostile_texts(), with(duplicate_method::signature));
+    this->expect_reference(hostile_texts(), with(duplicate_method::global_memory));
+}
+
+TYPED_TEST(signature_join_test, the_double_finds_what_settled_on_another_block_size) {
+    std::mt19937_64 random(9);
+    std::vector<std::string> texts;
+    for (int i = 0; i < 60; ++i) {
+        const std::string text = random_text(random, 3000 + random() % 400, 26);
+        texts.push_back(text);
+        texts.push_back(edited(random, text, 10));
+    }
+    duplicate_counts counts;
+    const auto options = with(duplicate_method::signature);
+    const auto found =
+        as_pairs(signature_candidates(this->place(), listed_texts(texts).list(), options, {}, counts));
+    std::size_t across = 0;
+    for (const auto& [a, b] : found)
+        across += signature_of(texts[a], 100).block_size != signature_of(texts[b], 100).block_size;
+    EXPECT_GT(across, 0u);
+    this->expect_reference(texts, options);
+}
+
+TYPED_TEST(signature_join_test, scopes) {
+    const auto texts = families(5, 90, 1500);
+    for (const duplicate_method method : all_methods)
+        for (const std::uint32_t first_new : {0u, 1u, 45u, 89u, 90u})
+            for (const bool within_new : {true, false})
+                this->expect_reference(texts, with(method), {first_new, within_new});
+    const auto made = make_signatures(6, 700, 10, 4);
+    for (const std::uint32_t first_new : {1u, 300u, 699u})
+        for (const bool within_new : {true, false})
+            this->expect_reference(made, with(duplicate_method::signature), {first_new, within_new});
+}
+
+TYPED_TEST(signature_join_test, thresholds_and_slacks) {
+    const auto made = make_signatures(7, 200, 40, 64);
+    duplicate_options options = with(duplicate_method::signature);
+    for (const decimal threshold : {decimal{1, 1000}, decimal{15, 100}, decimal{5, 10}})
+        for (const decimal slack : {decimal{0, 1}, decimal{1, 1000}, decimal{1, 1}, decimal{2, 1},
+                                    decimal{3, 1}, decimal{999'999'999, 1}}) {
+            options.threshold = threshold;
+            options.slack = slack;
+            if (slack.numerator < 1000) {
+                this->expect_reference(made, options);
+            } else {
+                duplicate_counts counts;
+                EXPECT_EQ(this->join(made, options, {}, counts).size(), 200u * 199 / 2)
+                    << "all are candidates";
+            }
+        }
+}
+
+TYPED_TEST(signature_join_test, made_signatures_of_all_lengths) {
+    // More rows of one length than a tile has, whatever the tile; letters that occur more often than a code counts.
+    this->expect_reference(make_signatures(8, 2400, 1, 64), with(duplicate_method::signature));
+    this->expect_reference(make_signatures(9, 300, 30, 1), with(duplicate_method::signature));
+    this->expect_reference(make_signatures(10, 150, 128, 64), with(duplicate_method::signature, 128));
+    this->expect_reference(make_signatures(11, 100, 200, 2), with(duplicate_method::signature, 200));
+    this->expect_reference(make_signatures(12, 40, 400, 64), with(duplicate_method::signature, 400));
+    this->expect_reference(make_signatures(13, 20, 1000, 64), with(duplicate_method::signature, 1000));
+}
+
+TYPED_TEST(signature_join_test, every_instruction_set_gives_the_same) {
+    if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
+    const auto made = make_signatures(14, 400, 12, 6), longer = make_signatures(15, 60, 300, 20);
+    on_every_target([&] {
+        this->expect_reference(made, with(duplicate_method::signature));
+        this->expect_reference(longer, with(duplicate_method::signature, 300));
+    });
+}
+
+TYPED_TEST(signature_join_test, matches_reference_on_any_signatures) {
+    EXPECT_TRUE(rc::check([&] {
+        const auto longest = *rc::gen::inRange(1u, 90u);
+        const auto made = make_signatures(*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::inRange(0, 40),
+                                          longest, *rc::gen::inRange(1u, 65u));
+        duplicate_options options = with(duplicate_method::signature, *rc::gen::inRange(longest, 1001u));
+        options.threshold = {*rc::gen::inRange<std::uint64_t>(1, 501), 1000};
+        const duplicate_scope scope{*rc::gen::inRange(0u, 40u), *rc::gen::arbitrary<bool>()};
+        duplicate_counts counts;
+        RC_ASSERT(as_pairs(this->join(made, options, scope, counts)) ==
+                  reference::signature_candidates(made.plain, options, scope));
+    }));
+}
+
+TEST(signature_join, the_bit_distance_is_the_distance_up_to_its_bound) {
+    std::mt19937_64 random(16);
+    const auto expect = [&](auto words, std::size_t longest) {
+        constexpr unsigned count = decltype(words)::value;
+        for (int i = 0; i < 300; ++i) {
+            const unsigned alphabet = random() % 2 == 0 ? 2 : 64;
+            std::string a = random_text(random, 1 + random() % longest, alphabet),
+                        b = random() % 2 == 0 ? edited(random, a, static_cast<unsigned>(random() % 20))
+                                              : random_text(random, random() % (longest + 9), alphabet);
+            std::vector<std::array<std::uint64_t, count>> masks(256);
+            for (std::size_t p = 0; p < a.size(); ++p)
+                masks[static_cast<std::uint8_t>(a[p])][p / 64] |= std::uint64_t{1} << p % 64;
+            const auto distance = static_cast<int>(reference::table_distance(a, b));
+            for (const int bound : {0, distance - 1, distance, 2000}) {
+                const int found = bit_distance<count>(
+                    [&](std::uint8_t letter, unsigned w) { return masks[letter][w]; },
+                    static_cast<unsigned>(a.size()), reinterpret_cast<const std::uint8_t*>(b.data()),
+                    static_cast<unsigned>(b.size()), bound);
+                if (distance <= bound)
+                    EXPECT_EQ(found, distance);
+                else
+                    EXPECT_GT(found, bound);
+            }
+        }
+    };
+    expect(std::integral_constant<unsigned, 1>(), 64);
+    expect(std::integral_constant<unsigned, 2>(), 128);
+    expect(std::integral_constant<unsigned, 4>(), 256);
+}
+
+}  // namespace
+}  // namespace quern
