@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classes are found by sorting: equal hashes first, by our radix sort, and then, where a list differs from the first
+// of its hash, the lists themselves. So a hash decides how fast a class is found, never what is in it.
+#include "ops/near_duplicates/duplicate_classes.hpp"
+
+#include <numeric>
+
+#include "base/hash.hpp"
+#include "primitives/scan/scan.hpp"
+#include "primitives/sort/sort.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::near_duplicates_detail {
+namespace {
+
+constexpr std::size_t least_piece = std::size_t{1} << 12;
+
+/// Sets leader[d] to the least document that `same` says d equals, for the documents of one run of equal keys,
+/// rising; `before` is an order of documents in which the same ones are neighbours.
+template <class Same, class Before>
+void lead_run(std::span<std::uint32_t> run, std::span<std::uint32_t> leader, const Same& same,
+              const Before& before) {
+    const bool all_same =
+        std::all_of(run.begin(), run.end(), [&](std::uint32_t d) { return same(run[0], d); });
+    if (!all_same) {
+        std::sort(run.begin(), run.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return same(a, b) ? a < b : before(a, b); });
+    }
+    std::uint32_t first = run[0];
+    for (const std::uint32_t d : run) {
+        if (!all_same && !same(first, d)) first = d;
+        leader[d] = first;
+    }
+}
+
+/// `keys[i]` belongs to `documents[i]`, which rise; both are reordered. Documents that are not among them lead
+/// themselves.
+template <class Same, class Before>
+std::vector<std::uint32_t> find_leaders(cpu_place& place, std::span<std::uint64_t> keys,
+                                        std::span<std::uint32_t> documents, std::uint32_t all,
+                                        const Same& same, const Before& before) {
+    std::vector<std::uint32_t> leader(all);
+    std::iota(leader.begin(), leader.end(), 0u);
+    primitives::sort_pairs(place, keys, documents);
+    const std::size_t size = keys.size(), pieces = pieces_for(place, size, least_piece);
+    for_each_piece(place, pieces, [&](std::size_t p) {  // each has the runs that begin in it
+        const auto [begin, end] = piece_of(size, pieces, p);
+        std::size_t i = begin;
+        while (i < end && i > 0 && keys[i] == keys[i - 1]) ++i;
+        while (i < end) {
+            place.run().check_stop();
+            std::size_t behind = i + 1;
+            while (behind < size && keys[behind] == keys[i]) ++behind;
+            if (behind - i > 1) lead_run(documents.subspan(i, behind - i), leader, same, before);
+            i = behind;
+        }
+    });
+    return leader;
+}
+
+document_classes classes_of(const std::vector<std::uint32_t>& leader) {
+    document_classes result;
+    result.class_of.resize(leader.size());
+    result.members.resize(leader.size());
+    result.offsets.push_back(0);
+    for (std::uint32_t d = 0; d < leader.size(); ++d) {
+        if (leader[d] == d) {
+            result.class_of[d] = result.size();
+            result.offsets.push_back(0);
+        }
+        const std::uint32_t c = result.class_of[d] = result.class_of[leader[d]];
+        ++result.offsets[c + 1];
+    }
+    std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+    std::vector<std::uint64_t> next(result.offsets.begin(), result.offsets.end() - 1);
+    for (std::uint32_t d = 0; d < leader.size(); ++d) result.members[next[result.class_of[d]]++] = d;
+    return result;
+}
+
+}  // namespace
+
+document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone) {
+    const auto all = static_cast<std::uint32_t>(lists.size());
+    auto documents = make_array<std::uint32_t>(place, all, "classes of documents");
+    std::uint32_t size = 0;
+    for (std::uint32_t d = 0; d < all; ++d)
+        if (alone[d] == 0) documents.data()[size++] = d;
+    auto hashes = make_array<std::uint64_t>(place, size, "classes of documents");
+    const std::size_t pieces = pieces_for(place, size, 256, 16);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.run().check_stop();
+        const auto [begin, end] = piece_of(size, pieces, p);
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto list = lists[documents.data()[i]];
+            hashes.data()[i] = XXH3_64bits(list.data(), list.size_bytes());
+        }
+    });
+    const auto same = [&](std::uint32_t a, std::uint32_t b) {
+        return std::ranges::equal(lists[a], lists[b]);
+    };
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
+        return std::ranges::lexicographical_compare(lists[a], lists[b]);
+    };
+    return classes_of(find_leaders(place, hashes.span(), documents.span().first(size), all, same, before));
+}
+
+document_classes equal_keys(cpu_place& place, std::span<const std::uint64_t> keys) {
+    const auto all = static_cast<std::uint32_t>(keys.size());
+    auto sorted = array_from(place, keys, "classes of documents");
+    auto documents = make_array<std::uint32_t>(place, all, "classes of documents");
+    std::iota(documents.span().begin(), documents.span().end(), 0u);
+    return classes_of(find_leaders(
+        place, sorted.span(), documents.span(), all, [](std::uint32_t, std::uint32_t) { return true; },
+        std::less<>()));
+}
+
+class_age age_of(std::span<const std::uint32_t> members, const duplicate_scope& scope) {
+    if (members.front() >= scope.first_new) return class_age::new_only;
+    return members.back() < scope.first_new ? class_age::old_only : class_age::old_and_new;
+}
+
+std::uint64_t pairs_in_scope(std::uint32_t documents, const duplicate_scope& scope) {
+    const std::uint64_t earlier = std::min(scope.first_new, documents), later = documents - earlier;
+    const std::uint64_t within = later == 0 ? 0 : later * (later - 1) / 2;
+    return earlier * later + (scope.within_new ? within : 0);
+}
+
+namespace {
+
+/// A class that a class is joined to.
+struct neighbour {
+    std::uint32_t other;
+    std::uint64_t distance, of;
+};
+
+/// For every class its neighbours: offsets[c] to offsets[c + 1].
+struct neighbours {
+    std::vector<std::uint64_t> offsets;
+    std::vector<neighbour> list;
+
+    neighbours(std::uint32_t classes, std::span<const class_pair> joined)
+        : offsets(classes + std::size_t{1}), list(2 * joined.size()) {
+        for (const class_pair& p : joined) {
+            ++offsets[p.a + std::size_t{1}];
+            ++offsets[p.b + std::size_t{1}];
+        }
+        std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+        std::vector<std::uint64_t> next(offsets.begin(), offsets.end() - 1);
+        for (const class_pair& p : joined) {
+            list[next[p.a]++] = {p.b, p.distance, p.of};
+            list[next[p.b]++] = {p.a, p.distance, p.of};
+        }
+    }
+    std::span<const neighbour> of(std::uint32_t c) const {
+        return std::span(list).subspan(offsets[c], offsets[c + 1] - offsets[c]);
+    }
+};
+
+}  // namespace
+
+std::vector<duplicate_pair> document_pairs(cpu_place& place, const document_classes& classes,
+                                           std::span<const std::uint64_t> of,
+                                           std::span<const class_pair> joined, const duplicate_scope& scope) {
+    const auto documents = static_cast<std::uint32_t>(classes.class_of.size());
+    const neighbours next_to(classes.size(), joined);
+    // The members of class c that make pairs with a, a being the earlier one: they are new, and so then must a be
+    // old unless new ones are compared among themselves.
+    const auto later = [&](std::uint32_t a, std::uint32_t c) {
+        const auto members = classes[c];
+        if (a >= scope.first_new && !scope.within_new) return members.last(0);
+        const auto from = std::lower_bound(members.begin(), members.end(), std::max(a + 1, scope.first_new));
+        return members.last(static_cast<std::size_t>(members.end() - from));
+    };
+    const std::size_t pieces = pieces_for(place, documents, 64, 64);
+    const auto for_each_a = [&](const auto& work) {
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(documents, pieces, p);
+            for (std::size_t a = begin; a < end; ++a) {
+                place.run().check_stop();
+                work(static_cast<std::uint32_t>(a), classes.class_of[a]);
+            }
+        });
+    };
+
+    std::vector<std::uint64_t> counts(documents), offsets(documents + std::size_t{1});
+    for_each_a([&](std::uint32_t a, std::uint32_t own) {
+        std::uint64_t count = later(a, own).size();
+        for (const neighbour& n : next_to.of(own)) count += later(a, n.other).size();
+        counts[a] = count;
+    });
+    primitives::exclusive_scan<std::uint64_t, std::uint64_t>(place, counts, offsets);
+    const std::uint64_t bytes = array_bytes<duplicate_pair>(offsets.back());
+    if (bytes > place.memory().left()) throw out_of_memory("the pairs found", bytes, place.memory().left());
+
+    std::vector<duplicate_pair> pairs(offsets.back());
+    for_each_a([&](std::uint32_t a, std::uint32_t own) {
+        duplicate_pair* out = pairs.data() + offsets[a];
+        for (const std::uint32_t b : later(a, own)) *out++ = {a, b, 0, of[own]};
+        if (next_to.of(own).empty()) return;  // in order already
+        for (const neighbour& n : next_to.of(own))
+            for (const std::uint32_t b : later(a, n.other)) *out++ = {a, b, n.distance, n.of};
+        std::sort(pairs.data() + offsets[a], out,
+                  [](const duplicate_pair& x, const duplicate_pair& y) { return x.b < y.b; });
+    });
+    return pairs;
+}
+
+}  // namespace quern::near_duplicates_detail

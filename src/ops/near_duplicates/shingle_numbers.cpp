@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// By doubling, as suffix arrays are built (Karp, Miller and Rosenberg, "Rapid identification of repeated patterns in
+// strings, trees and arrays", 1972): where sequences of p words have numbers, one of p + q ≤ 2p words is the pair of
+// the sequences at its begin and at its end. Pairs of 32-bit numbers are sorted as keys of 64 bits, and what is equal is
+// given the next number. No hash, hence no collision; and the time has no bad case.
+//
+// A sequence that occurs once makes every sequence around it occur once: such positions are marked and sorted no
+// more, which leaves few of them in a collection that repeats little.
+#include "ops/near_duplicates/shingle_numbers.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/near_duplicates/duplicate_classes.hpp"
+#include "primitives/scan/scan.hpp"
+#include "primitives/sort/sort.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::near_duplicates_detail {
+namespace {
+
+constexpr std::uint32_t occurs_once = shingle_numbers::occurs_once;
+constexpr std::uint32_t no_word = 0xffffffff;  // ids are below a vocabulary of at most this
+constexpr std::string_view what_for = "numbers of shingles";
+
+/// The words, short documents filled up to `width` with no_word: sequences of fewer words are then never equal to
+/// others. Documents without words stay so.
+shingle_numbers filled_up(cpu_place& place, const word_list& documents, unsigned width) {
+    shingle_numbers text;
+    const std::size_t size = documents.size();
+    text.offsets = make_array<std::uint64_t>(place, size + 1, what_for);
+    text.offsets.data()[0] = 0;
+    for (std::size_t d = 0; d < size; ++d) {
+        const std::uint64_t words = documents.offsets[d + 1] - documents.offsets[d];
+        text.offsets.data()[d + 1] =
+            text.offsets.data()[d] + (words == 0 ? 0 : std::max<std::uint64_t>(words, width));
+    }
+    text.numbers = make_array<std::uint32_t>(place, text.offsets.data()[size], what_for);
+    for_each_document(place, text.offsets.span(), document_pieces(place, text.offsets.span()),
+                      [&](std::size_t, std::uint32_t d) {
+                          const auto words = documents[d];
+                          std::uint32_t* const end = std::copy(words.begin(), words.end(),
+                                                               text.numbers.data() + text.offsets.data()[d]);
+                          std::fill(end, text.numbers.data() + text.offsets.data()[d + 1], no_word);
+                      });
+    return text;
+}
+
+/// How many sequences of `length` words begin in a document.
+std::uint64_t sequences_in(const shingle_numbers& text, std::uint32_t d, unsigned length) {
+    const std::uint64_t words = text.offsets.data()[d + 1] - text.offsets.data()[d];
+    return words < length ? 0 : words - length + 1;
+}
+
+/// Numbers sorted keys: positions of keys that occur more than once get theirs, from 0 on. Returns how many there are.
+template <class Position>
+std::uint64_t number_repeated(cpu_place& place, std::span<const std::uint64_t> keys,
+                              std::span<const Position> positions, std::span<std::uint32_t> numbers) {
+    const std::size_t size = keys.size(), pieces = pieces_for(place, size, std::size_t{1} << 14);
+    const auto begins_repeated = [&](std::size_t i) {
+        return (i == 0 || keys[i] != keys[i - 1]) && i + 1 < size && keys[i] == keys[i + 1];
+    };
+    std::vector<std::uint64_t> before(pieces + 1);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const auto [begin, end] = piece_of(size, pieces, p);
+        std::uint64_t count = 0;
+        for (std::size_t i = begin; i < end; ++i) count += begins_repeated(i) ? 1 : 0;
+        before[p + 1] = count;
+    });
+    std::partial_sum(before.begin(), before.end(), before.begin());
+    if (before[pieces] >= occurs_once)
+        throw usage_error("the documents repeat more than 2^32 - 2 different shingles");
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.run().check_stop();
+        const auto [begin, end] = piece_of(size, pieces, p);
+        std::uint64_t next = before[p];
+        for (std::size_t i = begin; i < end; ++i) {
+            if (begins_repeated(i)) ++next;
+            const bool repeated =
+                (i > 0 && keys[i] == keys[i - 1]) || (i + 1 < size && keys[i] == keys[i + 1]);
+            if (repeated) numbers[positions[i]] = static_cast<std::uint32_t>(next - 1);
+        }
+    });
+    return before[pieces];
+}
+
+/// From sequences of `length` words to those of `length + more` ≤ 2 `length`. `first`: every position counts, its
+/// number being a word.
+template <class Position>
+void lengthen(cpu_place& place, shingle_numbers& text, unsigned length, unsigned more, bool first) {
+    const auto offsets = text.offsets.span();
+    const std::size_t pieces = document_pieces(place, offsets);
+    std::uint32_t* const numbers = text.numbers.data();
+    // Calls work(position) where a longer sequence begins that may occur more than once.
+    const auto for_each_sequence = [&](const auto& work) {
+        for_each_document(place, offsets, pieces, [&](std::size_t p, std::uint32_t d) {
+            const std::uint64_t begin = offsets[d], count = sequences_in(text, d, length + more);
+            for (std::uint64_t i = begin; i < begin + count; ++i)
+                if (first || (numbers[i] != occurs_once && numbers[i + more] != occurs_once)) work(p, i);
+        });
+    };
+    std::vector<std::uint64_t> counts(pieces), next(pieces + 1);
+    for_each_sequence([&](std::size_t p, std::uint64_t) { ++counts[p]; });
+    std::partial_sum(counts.begin(), counts.end(), next.begin() + 1);
+    auto keys = make_array<std::uint64_t>(place, next[pieces], what_for);
+    auto positions = make_array<Position>(place, next[pieces], what_for);
+    for_each_sequence([&](std::size_t p, std::uint64_t i) {
+        keys.data()[next[p]] = std::uint64_t{numbers[i]} << 32 | numbers[i + more];
+        positions.data()[next[p]++] = static_cast<Position>(i);
+    });
+    primitives::sort_pairs(place, keys.span(), positions.span());
+    std::fill_n(numbers, text.numbers.size(), occurs_once);
+    text.end = static_cast<std::uint32_t>(
+        number_repeated<Position>(place, keys.span(), positions.span(), text.numbers.span()));
+}
+
+/// Without the positions where no sequence of `width` words begins.
+shingle_numbers of_shingles(cpu_place& place, const shingle_numbers& text, unsigned width) {
+    shingle_numbers result;
+    result.end = text.end;
+    const std::size_t size = text.offsets.size() - 1;
+    result.offsets = make_array<std::uint64_t>(place, size + 1, what_for);
+    result.offsets.data()[0] = 0;
+    for (std::uint32_t d = 0; d < size; ++d)
+        result.offsets.data()[d + 1] = result.offsets.data()[d] + sequences_in(text, d, width);
+    result.numbers = make_array<std::uint32_t>(place, result.offsets.data()[size], what_for);
+    for_each_document(place, result.offsets.span(), document_pieces(place, result.offsets.span()),
+                      [&](std::size_t, std::uint32_t d) {
+                          std::copy_n(text.numbers.data() + text.offsets.data()[d],
+                                      sequences_in(text, d, width),
+                                      result.numbers.data() + result.offsets.data()[d]);
+                      });
+    return result;
+}
+
+}  // namespace
+
+shingle_numbers number_shingles(cpu_place& place, const word_list& documents, unsigned width) {
+    shingle_numbers text = filled_up(place, documents, width);
+    const bool few = text.numbers.size() <= std::size_t{1} << 32;
+    unsigned length = 1;
+    do {  // once for single words too: what they are numbered by is then dense
+        const unsigned more = std::min(length, width - length);
+        if (few)
+            lengthen<std::uint32_t>(place, text, length, more, length == 1);
+        else
+            lengthen<std::uint64_t>(place, text, length, more, length == 1);
+        length += more;
+    } while (length < width);
+    return of_shingles(place, text, width);
+}
+
+}  // namespace quern::near_duplicates_detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers for the shingles of a collection, by which equal ones are known exactly.
+#pragma once
+
+#include <cstdint>
+
+#include "device/array.hpp"
+#include "quern/ops/near_duplicates.hpp"
+
+namespace quern::near_duplicates_detail {
+
+/// The shingles of each document in the order of its text.
+struct shingle_numbers {
+    /// Of a shingle that the whole collection has once. Two of these are never equal.
+    static constexpr std::uint32_t occurs_once = 0xffffffff;
+
+    cpu_array<std::uint32_t> numbers;
+    cpu_array<std::uint64_t> offsets;  ///< one more than there are documents, the first 0
+    std::uint32_t end = 0;             ///< greater than all numbers but occurs_once
+
+    word_list view() const { return {numbers.span(), offsets.span()}; }
+};
+
+/// The shingles of `width` words: equal numbers are equal words, and equal words
+/// equal numbers. A document with fewer words, but some, has one shingle: all its words.
+/// Cost: ⌈log₂ width⌉ sorts of all positions; 32 bytes a word of memory. Throws usage_error where more than
+/// 2³² − 2 different sequences occur more than once.
+shingle_numbers number_shingles(cpu_place& place, const word_list& documents, unsigned width);
+
+}  // namespace quern::near_duplicates_detail
