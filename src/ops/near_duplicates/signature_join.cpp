@@ -7,17 +7,22 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/signature_join_bits.hpp"
 #include "ops/near_duplicates/signature_join_kernels.hpp"
 #include "ops/near_duplicates/thesis_kernels.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::near_duplicates_detail {
 
 signature_bounds::signature_bounds(const decimal& slack, const decimal& threshold, unsigned length)
-    : length_(length), largest_(2 * length + 1), longest_(length + 1, -1) {
+    : length_(length),
+      rate_(slack.value() * threshold.value()),
+      largest_(2 * length + 1),
+      longest_(length + 1, -1) {
     __extension__ using wide = unsigned __int128;  // 10^18 · 10^9 · 2000 is beyond 64 bits
     const wide numerator = wide{slack.numerator} * threshold.numerator;
     const wide denominator = wide{slack.denominator} * threshold.denominator;
@@ -34,6 +39,12 @@ signature_bounds::signature_bounds(const decimal& slack, const decimal& threshol
         for (int longer = shorter; longer <= static_cast<int>(length); ++longer)
             if (longer - shorter <= largest_[static_cast<unsigned>(shorter + longer)])
                 longest_[static_cast<unsigned>(shorter)] = longer;
+}
+
+void check_texts(std::size_t texts) {
+    if (texts > most_signatures)
+        throw usage_error("signatures of " + std::to_string(texts) + " texts: at most " +
+                          std::to_string(most_signatures) + " can be compared");
 }
 
 namespace {
@@ -231,6 +242,7 @@ void for_partners(const std::vector<row_class>& classes, std::size_t a, const si
 std::vector<candidate> join_signatures(cpu_place& place, const signature_view& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
                                        duplicate_counts& counts) {
+    check_texts(signatures.levels.size());
     const row_list rows(place, signatures, bounds.length(), scope);
     const auto& classes = rows.classes();
     struct unit {

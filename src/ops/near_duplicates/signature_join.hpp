@@ -23,6 +23,11 @@ namespace quern::near_duplicates_detail {
 
 inline constexpr unsigned row_segments = signature_levels + 1;
 
+/// Three rows a text are numbered in 32 bits.
+inline constexpr std::uint64_t most_signatures = std::uint64_t{1} << 30;
+/// Throws usage_error where there are more.
+void check_texts(std::size_t texts);
+
 /// Bits of a code for each letter: what signatures of at most `length` letters need so that few counts are cut off.
 constexpr unsigned code_levels(unsigned length) {
     unsigned levels = 4;
@@ -41,11 +46,14 @@ class signature_bounds {
     /// The longest signature that one of `shorter` letters can be a candidate with; −1 where there is none.
     int longest(unsigned shorter) const { return longest_[shorter]; }
 
+    /// slack · threshold, nearly.
+    double rate() const { return rate_; }
     const std::vector<std::int32_t>& largest() const { return largest_; }
     const std::vector<std::int32_t>& longest() const { return longest_; }
 
   private:
     unsigned length_;
+    double rate_;
     std::vector<std::int32_t> largest_, longest_;
 };
 

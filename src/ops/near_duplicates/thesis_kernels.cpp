@@ -52,4 +52,19 @@ std::vector<candidate> thesis_candidates(cpu_place& place, const signature_view&
     return all;
 }
 
+void collect_candidates(cpu_place& place, std::span<const std::uint16_t> distances, std::uint32_t first_row,
+                        std::uint32_t rows, const signature_view& signatures, const signature_bounds& bounds,
+                        const duplicate_scope& scope, std::vector<candidate>& all) {
+    const std::size_t texts = signatures.texts();
+    std::vector<std::vector<candidate>> found(rows);
+    for_each_piece(place, rows, [&](std::size_t r) {
+        const auto b = static_cast<std::uint32_t>(first_row + r);
+        const std::uint16_t* const row = distances.data() + r * texts;
+        for (std::uint32_t a = 0; a < scope_end(scope, b); ++a)
+            if (row[a] <= bounds.at(signatures.length(2 * a) + signatures.length(2 * b)))
+                found[r].push_back({a, b});
+    });
+    for (const std::vector<candidate>& some : found) all.insert(all.end(), some.begin(), some.end());
+}
+
 }  // namespace quern::near_duplicates_detail

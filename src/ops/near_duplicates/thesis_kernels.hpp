@@ -13,9 +13,10 @@ namespace quern::near_duplicates_detail {
 /// Where a thread keeps its two rows: `rows_in_shared` with copies of both strings beside them.
 enum class thesis_kernel { rows_in_shared, rows_in_global };
 
-/// How a launch is cut; 0: what is best. Results do not depend on it. `threads` is cut down to what the shared memory
-/// of 48 KB holds.
-struct thesis_shape {
+/// How it is launched; results do not depend on it. 0 blocks or threads: what is best. `threads` is cut down to what
+/// 48 KB of shared memory hold: 96 for signatures of 64 to 127 letters.
+struct thesis_launch {
+    thesis_kernel kernel = thesis_kernel::rows_in_global;
     unsigned blocks = 0, threads = 0;
 };
 
@@ -23,10 +24,17 @@ struct thesis_shape {
 std::vector<candidate> thesis_candidates(cpu_place& place, const signature_view& signatures,
                                          const signature_bounds& bounds, const duplicate_scope& scope,
                                          duplicate_counts& counts);
-/// One launch compares 10^7 / texts signatures with all, and their distances return to the host.
-std::vector<candidate> thesis_candidates(cuda_place& place, thesis_kernel kernel, thesis_shape shape,
-                                         const signature_view& signatures, const signature_bounds& bounds,
-                                         const duplicate_scope& scope, duplicate_counts& counts);
+/// `signatures` and `there` are the same, in host and in device memory. One launch compares 10^7 / texts signatures
+/// with all, and their distances return to the host.
+std::vector<candidate> thesis_candidates(cuda_place& place, const thesis_launch& launch,
+                                         const signature_view& signatures, const device_signatures& there,
+                                         const signature_bounds& bounds, const duplicate_scope& scope,
+                                         duplicate_counts& counts);
+
+/// The candidates among the distances of `rows` texts from `first_row` on with all texts, row by row.
+void collect_candidates(cpu_place& place, std::span<const std::uint16_t> distances, std::uint32_t first_row,
+                        std::uint32_t rows, const signature_view& signatures, const signature_bounds& bounds,
+                        const duplicate_scope& scope, std::vector<candidate>& all);
 
 /// Pairs of texts that the scope asks for: of text b, those with the texts before this one.
 inline std::uint32_t scope_end(const duplicate_scope& scope, std::uint32_t b) {

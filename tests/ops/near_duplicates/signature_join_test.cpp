@@ -222,6 +222,20 @@ TYPED_TEST(signature_join_test, made_signatures_of_all_lengths) {
     this->expect_reference(make_signatures(13, 20, 1000, 64), with(duplicate_method::signature, 1000));
 }
 
+TYPED_TEST(signature_join_test, everything_is_near_everything) {
+    // More than a queue of 2^22 pairs holds, and every pair is found twice: at B, and at 2B.
+    constexpr std::uint32_t count = 3000;
+    made_signatures made;
+    for (std::uint32_t i = 0; i < count; ++i) made.add(5, "\1\2\3", "\4");
+    duplicate_counts counts;
+    const auto found = this->join(made, with(duplicate_method::signature), {}, counts);
+    ASSERT_EQ(found.size(), std::size_t{count} * (count - 1) / 2);
+    std::size_t next = 0;
+    for (std::uint32_t a = 0; a < count; ++a)
+        for (std::uint32_t b = a + 1; b < count; ++b, ++next)
+            ASSERT_TRUE(found[next].a == a && found[next].b == b);
+}
+
 TYPED_TEST(signature_join_test, every_instruction_set_gives_the_same) {
     if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
     const auto made = make_signatures(14, 400, 12, 6), longer = make_signatures(15, 60, 300, 20);
