@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// One warp, one pair: the strips of strips_cpu.cpp, 1,024 rows high. A lane is a word of 32 rows, a column behind the
+// lane above it; the unit of its column and the step along the row above come down from there in one exchange. Which
+// rows hold a unit is the conjunction of small tables, one for each four bits of a unit, a word a lane: no bank is
+// asked twice, and strings of any units need 2 KB for each four bits.
+#pragma once
+
+#include <cstdint>
+
+namespace quern::primitives::edit_distance_detail {
+
+constexpr unsigned full_warp = 0xffffffff;
+constexpr unsigned warp_size = 32;
+constexpr long long strip_rows = 1024;
+constexpr unsigned no_distance = 0xffffffff;  // beyond_bound
+
+template <class Unit>
+constexpr unsigned most_digits = 2 * sizeof(Unit);  // of four bits
+
+/// A warp's shared memory.
+template <class Unit>
+struct warp_memory {
+    unsigned tables[most_digits<Unit> * 16 * warp_size];  ///< of digit d and value v, the word of each lane
+    unsigned feed[warp_size];  ///< of the next columns, for the first lane: steps, a byte
+    unsigned units[sizeof(Unit) == 1 ? 1 : warp_size];  ///< and larger units
+};
+
+/// The steps along the row above the next strip: a bit a column, in a ring of words (a power of two). A stretch that
+/// begins at any multiple of 32 columns lies at the words that its columns name.
+struct step_ring {
+    unsigned *up, *down;
+    unsigned mask;
+};
+
+/// All calls by all lanes of a warp, with the same arguments.
+template <class Unit>
+class warp_aligner {
+  public:
+    __device__ warp_aligner(warp_memory<Unit>& memory, step_ring ring)
+        : memory_(memory), ring_(ring), lane_(threadIdx.x % warp_size) {}
+
+    /// The distance of a (rows) and b (columns) or no_distance where it is beyond the bound; at_row then tells how many
+    /// rows of a were enough to know.
+    __device__ unsigned distance(const Unit* a, long long rows, const Unit* b, long long columns,
+                                 long long bound, long long& at_row) {
+        const long long difference = columns - rows;
+        a_ = a, b_ = b, columns_ = columns, difference_ = difference, bound_ = bound;
+        at_row = 0;
+        if (difference > bound || -difference > bound) return no_distance;
+        row_ = -((strip_rows - rows % strip_rows) % strip_rows);
+        value_ = -row_, begin_ = 0, end_ = 0;
+        last_diagonal_ = (bound + difference) >> 1;
+        while (true) {
+            const long long fallen = row_ < 0 ? -row_ : 0;
+            sweep();
+            value_ += strip_rows - 2 * fallen;
+            row_ += strip_rows;
+            at_row = row_;
+            if (row_ == rows) break;
+            if (!narrow()) return no_distance;
+        }
+        const long long value = value_at_end();
+        return value > bound ? no_distance : static_cast<unsigned>(value);
+    }
+
+  private:
+    /// Sets the tables for the rows of the strip below row_; those before a's first hold nothing. A lane reads and
+    /// writes its own words only.
+    __device__ void set_rows() {
+        const long long first = row_ + 32 * lane_;
+        unsigned seen = 0;
+        if constexpr (sizeof(Unit) == 1) {
+            digits_ = 2;
+        } else {
+            for (unsigned i = 0; i < 32; ++i)
+                if (first + i >= 0) seen |= a_[first + i];
+            seen = __reduce_or_sync(full_warp, seen);
+            digits_ = seen == 0 ? 1 : (35u - static_cast<unsigned>(__clz(static_cast<int>(seen)))) / 4;
+            foreign_ = digits_ == 8 ? 0 : ~0u << 4 * digits_;
+        }
+        for (unsigned t = 0; t < digits_ * 16; ++t) memory_.tables[t * warp_size + lane_] = 0;
+        for (unsigned i = 0; i < 32; ++i) {
+            if (first + i < 0) continue;
+            const unsigned unit = a_[first + i];
+            for (unsigned d = 0; d < digits_; ++d)
+                memory_.tables[(d * 16 + (unit >> 4 * d & 15)) * warp_size + lane_] |= 1u << i;
+        }
+    }
+
+    /// A byte and its two steps as one word: the digits stand where they are offsets into the tables.
+    static __device__ unsigned packed(unsigned byte, unsigned up, unsigned down) {
+        return (byte & 15) << 5 | (byte >> 4) << 9 | up << 1 | down;
+    }
+    __device__ unsigned rows_with(unsigned in, unsigned unit) const {
+        if constexpr (sizeof(Unit) == 1) {
+            return memory_.tables[(in & 0x1e0) + lane_] & memory_.tables[512 + (in >> 4 & 0x1e0) + lane_];
+        } else {
+            unsigned rows = unit & foreign_ ? 0 : ~0u;
+            for (unsigned d = 0; d < digits_; ++d)
+                rows &= memory_.tables[(d * 16 + (unit >> 4 * d & 15)) * warp_size + lane_];
+            return rows;
+        }
+    }
+
+    struct lane_state {
+        unsigned rises, falls;  ///< the rows of the lane's column
+        unsigned out = 0;       ///< packed: what the lane below takes in next
+        unsigned unit = 0;
+        unsigned up = 0, down = 0;  ///< steps along the lane's last row, the newest in the top bit
+    };
+
+    /// One column further. In the first batch (First) lanes whose columns have not begun stay as they were.
+    template <bool First>
+    __device__ void step(lane_state& s, unsigned at) const {
+        unsigned in = __shfl_up_sync(full_warp, s.out, 1);
+        if (lane_ == 0) in = memory_.feed[at];
+        if constexpr (sizeof(Unit) != 1) {
+            const unsigned unit = __shfl_up_sync(full_warp, s.unit, 1);
+            s.unit = lane_ == 0 ? memory_.units[at] : unit;
+        }
+        const unsigned up_in = in >> 1 & 1, down_in = in & 1;
+        const unsigned equal = rows_with(in, s.unit);
+        const unsigned vertical = equal | s.falls, matches = equal | down_in;
+        const unsigned horizontal = (((matches & s.rises) + s.rises) ^ s.rises) | matches;
+        unsigned up = s.falls | ~(horizontal | s.rises), down = s.rises & horizontal;
+        s.out = (in & ~3u) | (up >> 31) << 1 | down >> 31;
+        s.up = s.up >> 1 | (up & 0x80000000), s.down = s.down >> 1 | (down & 0x80000000);
+        up = up << 1 | up_in, down = down << 1 | down_in;
+        if (!First || at >= lane_) s.rises = down | ~(vertical | up), s.falls = up & vertical;
+    }
+
+    /// 32 columns of the first lane. The last lane is 31 behind: with step 30 a word of its columns is full.
+    template <bool First>
+    __device__ void run_batch(lane_state& s, long long column) {
+        const unsigned word = static_cast<unsigned>(column / 32);
+        const bool known = column < known_end_;
+        const unsigned ups = known ? ring_.up[word & ring_.mask] : ~0u;
+        const unsigned downs = known ? ring_.down[word & ring_.mask] : 0;
+        const unsigned unit = column + lane_ < columns_ ? b_[column + lane_] : 0;
+        const unsigned up = ups >> lane_ & 1, down = downs >> lane_ & 1;
+        __syncwarp();
+        if constexpr (sizeof(Unit) == 1) {
+            memory_.feed[lane_] = packed(unit, up, down);
+        } else {
+            memory_.feed[lane_] = up << 1 | down;
+            memory_.units[lane_] = unit;
+        }
+        __syncwarp();
+#pragma unroll 8
+        for (unsigned at = 0; at < 31; ++at) step<First>(s, at);
+        if (!First && lane_ == warp_size - 1) {
+            ring_.up[(word - 1) & ring_.mask] = s.up;
+            ring_.down[(word - 1) & ring_.mask] = s.down;
+        }
+        step<First>(s, 31);
+    }
+
+    /// The strip below row_: from begin_, a multiple of 32, to the last diagonal, in whole words.
+    __device__ void sweep() {
+        set_rows();
+        known_end_ = end_;
+        const long long reached = row_ + strip_rows + last_diagonal_;
+        end_ = begin_ + ((reached < columns_ ? reached : columns_) - begin_ + 31) / 32 * 32;
+        const long long falling = -row_ - 32 * static_cast<long long>(lane_);
+        lane_state s;
+        s.falls = falling <= 0 ? 0 : falling >= 32 ? ~0u : (1u << falling) - 1;
+        s.rises = ~s.falls;
+        run_batch<true>(s, begin_);
+        for (long long column = begin_ + 32; column <= end_; column += 32) run_batch<false>(s, column);
+        __syncwarp();  // all see the last lane's words
+    }
+
+    /// From the first word of columns that a path within the bound can cross on; false where there is none. A word's
+    /// cells are those of its 32 columns and of the one before. As on the CPU, but for whole words.
+    __device__ bool narrow() {
+        const long long words = (end_ - begin_) / 32;
+        long long value = value_, first_value = 0, first = -1, furthest = -(1ll << 40);
+        for (long long base = 0; base < words; base += warp_size) {
+            const long long w = base + lane_, before = begin_ + 32 * w;
+            const bool valid = w < words && before < columns_;
+            const unsigned slot = static_cast<unsigned>(before / 32) & ring_.mask;
+            const int ups = valid ? __popc(ring_.up[slot]) : 0, downs = valid ? __popc(ring_.down[slot]) : 0;
+            int sum = ups - downs;
+            for (unsigned by = 1; by < warp_size; by *= 2) {
+                const int other = __shfl_up_sync(full_warp, sum, by);
+                if (lane_ >= by) sum += other;
+            }
+            const long long here = value + sum - (ups - downs), least = here - downs;
+            const long long k = before - row_, last_k = k + 32;
+            const long long aside = difference_ > last_k ? difference_ - last_k
+                                    : k > difference_    ? k - difference_
+                                                         : 0;
+            const bool active = valid && least + aside <= bound_;
+            const long long reach = (bound_ - least + last_k + difference_) >> 1;
+            if (active && reach > furthest) furthest = reach;
+            const unsigned actives = __ballot_sync(full_warp, active);
+            if (first < 0 && actives != 0) {
+                const int from = __ffs(static_cast<int>(actives)) - 1;
+                first = base + from;
+                first_value = __shfl_sync(full_warp, here, from);
+            }
+            value += __shfl_sync(full_warp, sum, warp_size - 1);
+        }
+        for (unsigned by = 1; by < warp_size; by *= 2) {
+            const long long other = __shfl_xor_sync(full_warp, furthest, static_cast<int>(by));
+            if (other > furthest) furthest = other;
+        }
+        if (first < 0) return false;
+        begin_ += 32 * first, value_ = first_value;
+        if (furthest < last_diagonal_) last_diagonal_ = furthest;
+        return true;
+    }
+
+    __device__ long long value_at_end() const {
+        long long sum = 0;
+        for (long long before = begin_ + 32 * lane_; before < columns_; before += 32 * warp_size) {
+            const unsigned slot = static_cast<unsigned>(before / 32) & ring_.mask;
+            const unsigned mask = columns_ - before >= 32 ? ~0u : (1u << (columns_ - before)) - 1;
+            sum += __popc(ring_.up[slot] & mask) - __popc(ring_.down[slot] & mask);
+        }
+        for (unsigned by = 1; by < warp_size; by *= 2)
+            sum += __shfl_xor_sync(full_warp, sum, static_cast<int>(by));
+        return value_ + sum;
+    }
+
+    warp_memory<Unit>& memory_;
+    step_ring ring_;
+    unsigned lane_;
+    unsigned digits_ = 0, foreign_ = 0;  ///< of the strip's units: four bits each; the bits that none has
+    const Unit *a_ = nullptr, *b_ = nullptr;
+    long long columns_ = 0, difference_ = 0, bound_ = 0;
+    // The edge above the next strip: its row, its value in column begin_; steps are known up to column end_.
+    long long row_ = 0, value_ = 0, begin_ = 0, end_ = 0, known_end_ = 0, last_diagonal_ = 0;
+};
+
+}  // namespace quern::primitives::edit_distance_detail
