@@ -51,17 +51,17 @@ void measure(const char* what, std::size_t texts, unsigned threads, int rounds, 
 std::uint64_t verified(cpu_place& place, const text_list& texts, const std::vector<candidate>& candidates,
                        const decimal& threshold) {
     std::vector<primitives::bounded_pair> pairs;
-    for (const candidate& c : candidates)
-        if (const auto [shorter, longer] = std::minmax(texts.length(c.a), texts.length(c.b));
-            lengths_allow(threshold, shorter, longer))
-            pairs.push_back({c.a, c.b, largest_distance(threshold, shorter + longer)});
+    for (const candidate& c : candidates) {
+        const std::uint64_t a = texts.length(c.a), b = texts.length(c.b);
+        if (lengths_allow(threshold, std::min(a, b), std::max(a, b)))
+            pairs.push_back({c.a, c.b, largest_distance(threshold, a + b)});
+    }
     std::vector<std::uint32_t> distances(pairs.size());
     primitives::edit_distances<std::uint8_t>(
-        place, {reinterpret_cast<const std::uint8_t*>(texts.bytes.data()), texts.bytes.size()}, texts.offsets, pairs,
-        distances);
-    return static_cast<std::uint64_t>(std::count_if(distances.begin(), distances.end(), [](std::uint32_t d) {
-        return d != primitives::beyond_bound;
-    }));
+        place, {reinterpret_cast<const std::uint8_t*>(texts.bytes.data()), texts.bytes.size()}, texts.offsets,
+        pairs, distances);
+    return static_cast<std::uint64_t>(std::count_if(
+        distances.begin(), distances.end(), [](std::uint32_t d) { return d != primitives::beyond_bound; }));
 }
 
 void write_signatures(const text_list& texts, unsigned length, const std::string& path) {
@@ -73,7 +73,8 @@ void write_signatures(const text_list& texts, unsigned length, const std::string
     if (!file) throw std::runtime_error("cannot write " + path);
 }
 
-void run(const std::vector<char>& bytes, const std::vector<std::uint64_t>& offsets, const std::string& folder) {
+void run(const std::vector<char>& bytes, const std::vector<std::uint64_t>& offsets,
+         const std::string& folder) {
     const duplicate_options options;
     const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
     const auto first = [&](std::size_t count) {
@@ -84,9 +85,8 @@ void run(const std::vector<char>& bytes, const std::vector<std::uint64_t>& offse
     write_signatures(some, 64, folder + "/signatures.64");
     for (const unsigned threads : {1u, 2u}) {
         cpu_place place(context::cpu(threads));
-        measure("sign", all.size(), threads, 5, [&] {
-            return signature_list(place, all, options.signature_length).view().letters.size();
-        });
+        measure("sign", all.size(), threads, 5,
+                [&] { return signature_list(place, all, options.signature_length).view().letters.size(); });
         for (const text_list& texts : {some, all}) {
             const signature_list signatures(place, texts, options.signature_length);
             std::vector<candidate> found;
