@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "ops/near_duplicates/duplicate_classes.hpp"
 #include "primitives/scan/scan.hpp"
@@ -52,15 +53,18 @@ std::uint64_t sequences_in(const shingle_numbers& text, std::uint32_t d, unsigne
     return words < length ? 0 : words - length + 1;
 }
 
-/// Numbers sorted keys: positions of keys that occur more than once get theirs, from 0 on. Returns how many there are.
+/// Numbers sorted keys: positions of keys that occur more than once get theirs, from `first_number` on. Returns the
+/// next number.
 template <class Position>
 std::uint64_t number_repeated(cpu_place& place, std::span<const std::uint64_t> keys,
-                              std::span<const Position> positions, std::span<std::uint32_t> numbers) {
+                              std::span<const Position> positions, std::uint64_t first_number,
+                              std::span<std::uint32_t> numbers) {
     const std::size_t size = keys.size(), pieces = pieces_for(place, size, std::size_t{1} << 14);
     const auto begins_repeated = [&](std::size_t i) {
         return (i == 0 || keys[i] != keys[i - 1]) && i + 1 < size && keys[i] == keys[i + 1];
     };
     std::vector<std::uint64_t> before(pieces + 1);
+    before[0] = first_number;
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(size, pieces, p);
         std::uint64_t count = 0;
@@ -84,34 +88,66 @@ std::uint64_t number_repeated(cpu_place& place, std::span<const std::uint64_t> k
     return before[pieces];
 }
 
+/// Into how many parts to sort that many sequences: half of the memory left must hold a part and what sorting it takes.
+unsigned bits_of_parts(cpu_place& place, std::uint64_t sequences, std::uint64_t bytes_each) {
+    unsigned bits = 0;
+    while (bits < 12 && (sequences >> bits) * bytes_each > place.memory().left() / 2) ++bits;
+    return bits;
+}
+
+/// Spreads keys over parts: the same part for the same key. A bijection of 64 bits, whose upper ones are the part.
+constexpr std::uint64_t part_of(std::uint64_t key, unsigned bits) {
+    return bits == 0 ? 0 : ((key ^ key >> 32) * 0x9e3779b97f4a7c15u) >> (64 - bits);
+}
+
+/// Of one piece of the work, in a cache line of its own.
+struct alignas(64) counter {
+    std::uint64_t value = 0;
+};
+
 /// From sequences of `length` words to those of `length + more` ≤ 2 `length`. `first`: every position counts, its
 /// number being a word.
 template <class Position>
 void lengthen(cpu_place& place, shingle_numbers& text, unsigned length, unsigned more, bool first) {
     const auto offsets = text.offsets.span();
     const std::size_t pieces = document_pieces(place, offsets);
-    std::uint32_t* const numbers = text.numbers.data();
-    // Calls work(position) where a longer sequence begins that may occur more than once.
+    const std::uint32_t* const numbers = text.numbers.data();
+    // Calls work(piece, position, key) where a longer sequence begins that may occur more than once.
     const auto for_each_sequence = [&](const auto& work) {
         for_each_document(place, offsets, pieces, [&](std::size_t p, std::uint32_t d) {
-            const std::uint64_t begin = offsets[d], count = sequences_in(text, d, length + more);
-            for (std::uint64_t i = begin; i < begin + count; ++i)
-                if (first || (numbers[i] != occurs_once && numbers[i + more] != occurs_once)) work(p, i);
+            const std::uint64_t begin = offsets[d], end = begin + sequences_in(text, d, length + more);
+            for (std::uint64_t i = begin; i < end; ++i) {
+                if (first || (numbers[i] != occurs_once && numbers[i + more] != occurs_once))
+                    work(p, i, std::uint64_t{numbers[i]} << 32 | numbers[i + more]);
+            }
         });
     };
-    std::vector<std::uint64_t> counts(pieces), next(pieces + 1);
-    for_each_sequence([&](std::size_t p, std::uint64_t) { ++counts[p]; });
-    std::partial_sum(counts.begin(), counts.end(), next.begin() + 1);
-    auto keys = make_array<std::uint64_t>(place, next[pieces], what_for);
-    auto positions = make_array<Position>(place, next[pieces], what_for);
-    for_each_sequence([&](std::size_t p, std::uint64_t i) {
-        keys.data()[next[p]] = std::uint64_t{numbers[i]} << 32 | numbers[i + more];
-        positions.data()[next[p]++] = static_cast<Position>(i);
-    });
-    primitives::sort_pairs(place, keys.span(), positions.span());
-    std::fill_n(numbers, text.numbers.size(), occurs_once);
-    text.end = static_cast<std::uint32_t>(
-        number_repeated<Position>(place, keys.span(), positions.span(), text.numbers.span()));
+    auto longer = make_array<std::uint32_t>(place, text.numbers.size(), what_for);
+    std::ranges::fill(longer.span(), occurs_once);
+    const unsigned bits =
+        bits_of_parts(place, text.numbers.size(), 3 * sizeof(std::uint64_t) + sizeof(Position));
+    std::uint64_t next_number = 0;
+    for (std::uint64_t part = 0; part < std::uint64_t{1} << bits; ++part) {
+        std::vector<counter> counters(pieces);
+        for_each_sequence([&](std::size_t p, std::uint64_t, std::uint64_t key) {
+            counters[p].value += part_of(key, bits) == part ? 1 : 0;
+        });
+        std::uint64_t size = 0;
+        for (counter& c : counters) size += std::exchange(c.value, size);
+        auto keys = make_array<std::uint64_t>(place, size, what_for);
+        auto positions = make_array<Position>(place, size, what_for);
+        for_each_sequence([&](std::size_t p, std::uint64_t i, std::uint64_t key) {
+            if (part_of(key, bits) != part) return;
+            const std::uint64_t at = counters[p].value++;
+            keys.data()[at] = key;
+            positions.data()[at] = static_cast<Position>(i);
+        });
+        primitives::sort_pairs(place, keys.span(), positions.span());
+        next_number =
+            number_repeated<Position>(place, keys.span(), positions.span(), next_number, longer.span());
+    }
+    text.numbers = std::move(longer);
+    text.end = static_cast<std::uint32_t>(next_number);
 }
 
 /// Without the positions where no sequence of `width` words begins.

@@ -21,10 +21,11 @@ struct shingle_numbers {
     word_list view() const { return {numbers.span(), offsets.span()}; }
 };
 
-/// The shingles of `width` words: equal numbers are equal words, and equal words
-/// equal numbers. A document with fewer words, but some, has one shingle: all its words.
-/// Cost: ⌈log₂ width⌉ sorts of all positions; 32 bytes a word of memory. Throws usage_error where more than
-/// 2³² − 2 different sequences occur more than once.
+/// The shingles of `width` words: equal numbers are equal words, and equal words equal numbers. A document with fewer
+/// words, but some, has one shingle: all its words.
+/// Cost: ⌈log₂ width⌉ sorts of all positions. Memory: 8 bytes a word, and 28 more to sort them all at once, or in as
+/// many parts as half of the place's memory asks for. Throws usage_error where more than 2³² − 2 different sequences
+/// occur more than once.
 shingle_numbers number_shingles(cpu_place& place, const word_list& documents, unsigned width);
 
 }  // namespace quern::near_duplicates_detail

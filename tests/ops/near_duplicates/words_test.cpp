@@ -297,6 +297,27 @@ TEST(shingle, of_a_hundred_words_and_of_the_greatest_ids) {
     }
 }
 
+// Numbered in many parts where memory is short, and not at all where it does not suffice.
+TEST(shingle, the_same_whatever_memory_there_is) {
+    const documents all = families(2000, 300, 60, 8);
+    const flat input(all);
+    const pairs wanted = find(all, options_for(duplicate_method::shingle));
+    ASSERT_GT(wanted.size(), 100u);
+    for (const std::uint64_t bytes_a_word : {20u, 28u, 60u, 400u}) {
+        context run = context::cpu(2);
+        run.memory_bytes = bytes_a_word * input.words.size() + (1 << 17);
+        cpu_place place(run);
+        duplicate_counts counts;
+        EXPECT_EQ(find_by_shingles(place, input.view(), {}, {}, counts), wanted) << bytes_a_word;
+        EXPECT_LE(place.memory().peak(), run.memory_bytes);
+    }
+    context run = context::cpu(2);
+    run.memory_bytes = 4 * input.words.size();
+    cpu_place place(run);
+    duplicate_counts counts;
+    EXPECT_THROW(find_by_shingles(place, input.view(), {}, {}, counts), out_of_memory);
+}
+
 TEST(simhash, sums_of_the_literature) {
     // Two words, 1010 of weight 3 and 1110 of weight 2: [3 −3 3 −3] and [2 2 2 −2] are [5 −1 5 −5].
     const flat input({{0, 1}, {0}, {}});
