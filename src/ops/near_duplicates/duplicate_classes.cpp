@@ -79,7 +79,12 @@ document_classes classes_of(const std::vector<std::uint32_t>& leader) {
 
 }  // namespace
 
-document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone) {
+std::uint64_t hash_of_list(std::span<const std::uint32_t> list) {
+    return XXH3_64bits(list.data(), list.size_bytes());
+}
+
+document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone,
+                             std::uint64_t (*hash)(std::span<const std::uint32_t>)) {
     const auto all = static_cast<std::uint32_t>(lists.size());
     auto documents = make_array<std::uint32_t>(place, all, "classes of documents");
     std::uint32_t size = 0;
@@ -90,10 +95,7 @@ document_classes equal_lists(cpu_place& place, const word_list& lists, std::span
     for_each_piece(place, pieces, [&](std::size_t p) {
         place.run().check_stop();
         const auto [begin, end] = piece_of(size, pieces, p);
-        for (std::size_t i = begin; i < end; ++i) {
-            const auto list = lists[documents.data()[i]];
-            hashes.data()[i] = XXH3_64bits(list.data(), list.size_bytes());
-        }
+        for (std::size_t i = begin; i < end; ++i) hashes.data()[i] = hash(lists[documents.data()[i]]);
     });
     const auto same = [&](std::uint32_t a, std::uint32_t b) {
         return std::ranges::equal(lists[a], lists[b]);

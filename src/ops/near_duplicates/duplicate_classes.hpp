@@ -29,8 +29,13 @@ struct document_classes {
     std::uint32_t first(std::uint32_t c) const { return members[offsets[c]]; }
 };
 
-/// Equal lists in a class, word for word. A document that stands `alone` (one flag each) equals no other.
-document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone);
+/// XXH3 of a list's memory: of one machine only, so for finding what is equal, never for what is kept.
+std::uint64_t hash_of_list(std::span<const std::uint32_t> list);
+
+/// Equal lists in a class, word for word, whatever the hash that finds them. A document that stands `alone` (one flag
+/// each) equals no other.
+document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone,
+                             std::uint64_t (*hash)(std::span<const std::uint32_t>) = hash_of_list);
 /// Equal keys in a class.
 document_classes equal_keys(cpu_place& place, std::span<const std::uint64_t> keys);
 

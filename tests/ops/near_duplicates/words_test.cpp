@@ -232,6 +232,34 @@ TEST(word_methods, copies_cost_no_more_than_their_pairs) {
     }
 }
 
+// Collisions make no class and tear none apart.
+TEST(word_methods, classes_do_not_depend_on_hashes) {
+    const documents all = families(300, 4, 5, 9);
+    const flat input(all);
+    std::vector<std::uint8_t> alone(all.size());
+    for (std::size_t d = 0; d < all.size(); d += 7) alone[d] = 1;
+    std::vector<std::uint32_t> wanted;  // the class of each document, by comparing with all before it
+    std::uint32_t classes = 0;
+    for (std::size_t d = 0; d < all.size(); ++d) {
+        std::size_t same = 0;
+        while (same < d && (alone[same] != 0 || alone[d] != 0 || all[same] != all[d])) ++same;
+        wanted.push_back(same < d ? wanted[same] : classes++);
+    }
+    using list = std::span<const std::uint32_t>;
+    std::uint64_t (*const hashes[])(list) = {hash_of_list, [](list) -> std::uint64_t { return 0; },
+                                             [](list words) -> std::uint64_t { return words.size() / 2; }};
+    cpu_place place(context::cpu(3));
+    for (const auto hash : hashes) {
+        const document_classes found = equal_lists(place, input.view(), alone, hash);
+        EXPECT_EQ(found.class_of, wanted);
+        ASSERT_EQ(found.size(), classes);
+        for (std::uint32_t c = 0; c < classes; ++c) {
+            EXPECT_TRUE(std::ranges::is_sorted(found[c]));
+            for (const std::uint32_t d : found[c]) EXPECT_EQ(wanted[d], c);
+        }
+    }
+}
+
 TEST(word_methods, stop_when_they_are_asked_to) {
     const std::atomic<int> signal{15};
     context run = context::cpu(2);
