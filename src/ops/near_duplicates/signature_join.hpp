@@ -68,7 +68,7 @@ struct device_signatures {
     device_span<const std::uint64_t> offsets;
     device_span<const std::uint8_t> levels;
 };
-/// The same on CUDA. Synchronises. Memory: 150 bytes a text for signatures of up to 128 letters, and a queue.
+/// The same on CUDA. Synchronises. Memory: 200 bytes a text for signatures of up to 128 letters, and a queue.
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
                                        duplicate_counts& counts);
