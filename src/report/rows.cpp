@@ -9,27 +9,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "report/json.hpp"
 #include "report/utf8.hpp"
 
 namespace quern {
 namespace {
 
 using report::append_code_point;
-using report::next_code_point;
-
-/// Calls `append(code_point, source bytes)`; plain ASCII, nearly all there is, skips the decoder.
-template <typename Append>
-void each_code_point(std::string_view text, Append append) {
-    for (std::size_t i = 0; i < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        if (byte < 0x80) {
-            append(static_cast<char32_t>(byte));
-            ++i;
-        } else {
-            append(next_code_point(text, i));
-        }
-    }
-}
+using report::append_json_string;
+using report::each_code_point;
 
 void append_tsv_field(std::string& out, std::string_view text) {
     bool breaking = false;  // inside a run of tabs and line ends, which is one space
@@ -42,42 +30,6 @@ void append_tsv_field(std::string& out, std::string_view text) {
         }
         breaking = breaks;
     });
-}
-
-void append_json_string(std::string& out, std::string_view text) {
-    out += '"';
-    each_code_point(text, [&](char32_t c) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\b':
-                out += "\\b";
-                break;
-            case '\f':
-                out += "\\f";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            default:
-                if (c < 0x20 || c == 0x7F) {
-                    fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-                } else {
-                    append_code_point(out, c);
-                }
-        }
-    });
-    out += '"';
 }
 
 /// For a table: one line, nothing a terminal would obey.
@@ -100,6 +52,8 @@ std::string rounded(double value) {
 
 template <typename Value>
 inline constexpr bool is_text = std::is_same_v<Value, std::string_view>;
+template <typename Value>
+inline constexpr bool is_nothing = std::is_same_v<Value, std::monostate>;
 
 void append_tsv(std::string& out, const cell& c) {
     std::visit(
@@ -107,6 +61,8 @@ void append_tsv(std::string& out, const cell& c) {
             using value_type = decltype(value);
             if constexpr (is_text<value_type>) {
                 append_tsv_field(out, value);
+            } else if constexpr (is_nothing<value_type>) {
+                // an empty field
             } else if constexpr (std::is_integral_v<value_type>) {
                 out += std::to_string(value);
             } else {
@@ -125,7 +81,7 @@ void append_json(std::string& out, const cell& c) {
     const auto* narrow = std::get_if<float>(&c);
     const bool finite =
         (wide == nullptr || std::isfinite(*wide)) && (narrow == nullptr || std::isfinite(*narrow));
-    if (finite) {
+    if (finite && !std::holds_alternative<std::monostate>(c)) {
         append_tsv(out, c);
     } else {
         out += "null";

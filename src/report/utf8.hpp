@@ -14,6 +14,20 @@ char32_t next_code_point(std::string_view text, std::size_t& position);
 
 void append_code_point(std::string& out, char32_t code_point);
 
+/// Calls `append(code_point)` for each; plain ASCII, nearly all there is, skips the decoder.
+template <typename Append>
+void each_code_point(std::string_view text, Append append) {
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        if (byte < 0x80) {
+            append(static_cast<char32_t>(byte));
+            ++i;
+        } else {
+            append(next_code_point(text, i));
+        }
+    }
+}
+
 /// Columns a terminal gives to the character: 0 for combining marks and format characters, 2 for East Asian
 /// wide and fullwidth ones, else 1.
 unsigned display_width(char32_t code_point);

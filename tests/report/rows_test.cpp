@@ -238,5 +238,12 @@ TEST(TrecRun, FindsIdsThatAreWrittenAlike) {
     EXPECT_EQ(alike_in_run(ids{"\xff", "\xfe"}), pair("\xfe", "\xff"));  // both become U+FFFD
 }
 
+TEST(Rows, NothingIsAnEmptyFieldAndNull) {
+    const std::vector<cell> cells{std::monostate{}, "x"sv, std::monostate{}};
+    EXPECT_EQ(one_row(row_format::tsv, cells), "\tx\t\n");
+    EXPECT_EQ(one_row(row_format::jsonl, cells), "{\"c0\":null,\"c1\":\"x\",\"c2\":null}\n");
+    EXPECT_EQ(one_row(row_format::table, cells), "c0  c1  c2\n    x\n");
+}
+
 }  // namespace
 }  // namespace quern

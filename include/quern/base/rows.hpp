@@ -16,7 +16,8 @@ namespace quern {
 
 enum class row_format { tsv, jsonl, table };
 
-using cell = std::variant<std::string_view, std::int64_t, std::uint64_t, double, float>;
+/// std::monostate: nothing, an empty field of a table or of TSV, null in JSON.
+using cell = std::variant<std::string_view, std::int64_t, std::uint64_t, double, float, std::monostate>;
 
 /// The shortest decimal that reads back to the same value of its type; `nan`, `inf`, `-inf`.
 std::string shortest(double value);

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/duplicate_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include "report/difference.hpp"
+#include "report/utf8.hpp"
+
+namespace quern::report {
+namespace {
+
+using sink = std::function<void(std::string_view)>;
+
+constexpr std::size_t shown_bytes = 64 << 10;  // of a text
+constexpr std::size_t shown_members = 50;      // of a group
+constexpr std::size_t lines_around = 2;        // of a change
+constexpr std::size_t shown_changes = 200;     // of a pair
+constexpr std::size_t bins = 20;
+
+constexpr std::string_view head = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Near-duplicates</title>
+<style>
+:root { color-scheme: light dark; --line: #8886; --soft: #8882; --del: #d33a2c38; --ins: #1a8f3a38; --bar: #3572b0 }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem }
+h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5rem }
+table { border-collapse: collapse } th { text-align: left; font-weight: 600 }
+td, th { padding: .15rem .8rem .15rem 0; vertical-align: top }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+.bar { width: 24rem } .bar div { background: var(--bar); height: .8rem; min-width: 1px; margin-top: .3rem }
+details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
+.ids { overflow-wrap: anywhere } .note { opacity: .7 }
+.diff { width: 100%; table-layout: fixed; border: 1px solid var(--line); margin: .5rem 0 }
+.diff td, .diff th { width: 50%; padding: .1rem .5rem; border-left: 1px solid var(--line);
+  white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.45 ui-monospace, monospace }
+.diff td.skip { text-align: center; background: var(--soft); opacity: .7 }
+del { background: var(--del) } ins { background: var(--ins) } del, ins { text-decoration: none }
+</style>
+</head>
+<body>
+)";
+
+/// Text as HTML shows it: nothing in it is markup, and ill-formed UTF-8 or a control character is a sign of its own.
+void append_escaped(std::string& out, std::string_view text) {
+    each_code_point(text, [&](char32_t c) {
+        if (c == '<') {
+            out += "&lt;";
+        } else if (c == '>') {
+            out += "&gt;";
+        } else if (c == '&') {
+            out += "&amp;";
+        } else if (c == '"') {
+            out += "&quot;";
+        } else if (c == '\'') {
+            out += "&#39;";
+        } else if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
+            append_code_point(out, 0x2400 + c);  // control pictures
+        } else if ((c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)) {
+            append_code_point(out, 0xFFFD);  // also what would turn the direction of the page
+        } else {
+            append_code_point(out, c);
+        }
+    });
+}
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    append_escaped(out, text);
+    return out;
+}
+
+std::string grouped(std::uint64_t number) {
+    std::string text = std::to_string(number);
+    for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
+    return text;
+}
+
+std::string percent(double share) {
+    return fmt::format("{:.2f}%", 100 * share);
+}
+
+/// The beginning of a text, ended between two characters.
+std::string_view beginning(std::string_view text) {
+    if (text.size() <= shown_bytes) return text;
+    std::size_t end = shown_bytes;
+    while (end > shown_bytes - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return text.substr(0, end);
+}
+
+/// One side of a change: what the other side lacks is marked; long stretches that both have are cut.
+std::string marked_side(const pieces& words, const std::vector<change>& changes, bool left) {
+    constexpr std::size_t uncut = 240, kept = 80;
+    std::string out;
+    const auto equal = [&](std::size_t begin, std::size_t end) {
+        std::string text;
+        for (std::size_t i = begin; i < end; ++i) text += words[i];
+        if (text.size() <= uncut) return append_escaped(out, text);
+        std::size_t from = kept, to = text.size() - kept;
+        while (from > 0 && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) --from;
+        while (to < text.size() && (static_cast<unsigned char>(text[to]) & 0xC0) == 0x80) ++to;
+        append_escaped(out, std::string_view(text).substr(0, from));
+        out += " <span class=\"note\">…</span> ";
+        append_escaped(out, std::string_view(text).substr(to));
+    };
+    const char* const tag = left ? "del" : "ins";
+    std::size_t at = 0;
+    for (const change& c : changes) {
+        const std::size_t begin = left ? c.a_begin : c.b_begin, end = left ? c.a_end : c.b_end;
+        equal(at, begin);
+        if (begin != end) {
+            out += fmt::format("<{}>", tag);
+            for (std::size_t i = begin; i < end; ++i) append_escaped(out, words[i]);
+            out += fmt::format("</{}>", tag);
+        }
+        at = end;
+    }
+    equal(at, words.size());
+    return out;
+}
+
+std::string joined(const pieces& list, std::size_t begin, std::size_t end) {
+    std::string text;
+    for (std::size_t i = begin; i < end; ++i) text += list[i];
+    return text;
+}
+
+void write_row(const sink& out, std::string_view left, std::string_view right) {
+    out(fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", left, right));
+}
+
+void write_equal_lines(const sink& out, const pieces& lines, std::size_t begin, std::size_t end, bool first,
+                       bool last) {
+    const std::size_t head_lines = first ? 0 : lines_around, tail_lines = last ? 0 : lines_around;
+    const auto show = [&](std::size_t from, std::size_t to) {
+        if (from == to) return;
+        const std::string text = escaped(joined(lines, from, to));
+        write_row(out, text, text);
+    };
+    if (end - begin <= head_lines + tail_lines + 1) return show(begin, end);
+    show(begin, begin + head_lines);
+    const std::size_t skipped = end - begin - head_lines - tail_lines;
+    out(fmt::format("<tr><td class=\"skip\" colspan=\"2\">… {} equal lines …</td></tr>\n", grouped(skipped)));
+    show(end - tail_lines, end);
+}
+
+void write_difference(const sink& out, std::string_view left_id, std::string_view left,
+                      std::string_view right_id, std::string_view right) {
+    const pieces a = lines_of(beginning(left)), b = lines_of(beginning(right));
+    const auto changes = differences(a, b);
+    out(fmt::format("<table class=\"diff\">\n<tr><th>{}</th><th>{}</th></tr>\n", escaped(left_id),
+                    escaped(right_id)));
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < changes.size() && i < shown_changes; ++i) {
+        const change& c = changes[i];
+        write_equal_lines(out, a, at, c.a_begin, i == 0, false);
+        const std::string from = joined(a, c.a_begin, c.a_end), to = joined(b, c.b_begin, c.b_end);
+        const pieces words = words_of(from), other = words_of(to);
+        const auto inner = differences(words, other);
+        write_row(out, marked_side(words, inner, true), marked_side(other, inner, false));
+        at = c.a_end;
+    }
+    if (changes.size() <= shown_changes) {
+        write_equal_lines(out, a, at, a.size(), changes.empty(), true);
+    } else {
+        out(fmt::format("<tr><td class=\"skip\" colspan=\"2\">… {} more changes …</td></tr>\n",
+                        grouped(changes.size() - shown_changes)));
+    }
+    out("</table>\n");
+    if (left.size() > shown_bytes || right.size() > shown_bytes) {
+        out(fmt::format("<p class=\"note\">The first {} KiB of each are shown.</p>\n", shown_bytes >> 10));
+    }
+}
+
+void write_counts(const sink& out, const duplicate_report& page) {
+    const duplicate_facts& facts = page.facts;
+    out("<h1>Near-duplicates</h1>\n<table>\n");
+    const auto row = [&](std::string_view name, std::string_view value) {
+        out(fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", name, escaped(value)));
+    };
+    row("asked for", facts.question);
+    row("method", facts.method + ", on " + facts.device);
+    row("documents", grouped(facts.documents));
+    if (facts.earlier != 0) row("compared with earlier", grouped(facts.earlier));
+    row("pairs", grouped(page.pairs.size()));
+    row("groups", grouped(page.groups.size()));
+    const double share =
+        facts.documents == 0 ? 0 : static_cast<double>(facts.dropped) / static_cast<double>(facts.documents);
+    row("documents not kept", fmt::format("{} ({})", grouped(facts.dropped), percent(share)));
+    row("kept of a group", facts.keep);
+    out("</table>\n");
+}
+
+void write_bars(const sink& out, std::string_view unit,
+                const std::vector<std::pair<std::string, std::uint64_t>>& bars) {
+    std::uint64_t most = 1;
+    for (const auto& [name, count] : bars) most = std::max(most, count);
+    out(fmt::format("<table>\n<tr><th>{}</th><th>pairs</th><th></th></tr>\n", unit));
+    for (const auto& [name, count] : bars) {
+        const double width = 100.0 * static_cast<double>(count) / static_cast<double>(most);
+        out(fmt::format(
+            "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"bar\">{}</td></tr>\n", name, grouped(count),
+            count == 0 ? std::string() : fmt::format("<div style=\"width:{:.1f}%\"></div>", width)));
+    }
+    out("</table>\n");
+}
+
+void write_rates(const sink& out, const duplicate_report& page) {
+    std::vector<std::uint64_t> counts(bins);
+    std::uint64_t equal = 0;
+    const double largest = page.facts.largest_rate;
+    const auto begin_of = [largest](std::size_t bin) { return largest * static_cast<double>(bin) / bins; };
+    // By the bounds as they are shown: a division would put a rate that equals one on either side of it.
+    const auto bin_of = [&](double rate) {
+        std::size_t bin = 0;
+        while (bin + 1 < bins && rate >= begin_of(bin + 1)) ++bin;
+        return bin;
+    };
+    for (const duplicate_pair& p : page.pairs) {
+        if (p.distance == 0) {
+            ++equal;
+        } else {
+            ++counts[bin_of(p.rate())];
+        }
+    }
+    std::vector<std::pair<std::string, std::uint64_t>> bars = {{"0 (equal)", equal}};
+    for (std::size_t i = 0; i < bins && largest > 0; ++i) {
+        const double from = begin_of(i), to = begin_of(i + 1);
+        bars.emplace_back(fmt::format("{} {:.4g} to {:.4g}", i == 0 ? "above" : "from", from, to), counts[i]);
+    }
+    out("<h2>Rates</h2>\n");
+    write_bars(out, "rate", bars);
+}
+
+void write_sizes(const sink& out, const duplicate_report& page) {
+    constexpr std::array<std::pair<std::string_view, std::size_t>, 7> classes = {
+        {{"2", 2},
+         {"3", 3},
+         {"4", 4},
+         {"5 to 9", 9},
+         {"10 to 99", 99},
+         {"100 to 999", 999},
+         {"1,000 and more", ~std::size_t{0}}}};
+    std::array<std::uint64_t, classes.size()> groups{}, documents{};
+    for (const duplicate_group& g : page.groups) {
+        const auto at = static_cast<std::size_t>(
+            std::ranges::find_if(classes, [&](const auto& c) { return g.members.size() <= c.second; }) -
+            classes.begin());
+        ++groups[at];
+        documents[at] += g.members.size();
+    }
+    out("<h2>Sizes of groups</h2>\n<table>\n<tr><th>documents</th><th>groups</th><th>in all</th></tr>\n");
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+        if (groups[i] == 0) continue;
+        out(fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+                        classes[i].first, grouped(groups[i]), grouped(documents[i])));
+    }
+    out("</table>\n");
+}
+
+/// The member to set beside the kept one: of those in a pair with it the farthest, else any.
+std::uint32_t member_to_compare(const duplicate_report& page, const duplicate_group& group) {
+    std::uint32_t chosen = group.members[0] == group.kept ? group.members[1] : group.members[0];
+    double farthest = -1;
+    const auto consider = [&](std::uint32_t other, double rate) {
+        if (rate > farthest) {
+            farthest = rate;
+            chosen = other;
+        }
+    };
+    for (const std::uint32_t member : group.members) {
+        const std::uint32_t a = std::min(member, group.kept), b = std::max(member, group.kept);
+        const auto at = std::ranges::lower_bound(page.pairs, std::pair(a, b), {},
+                                                 [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
+        if (a != b && at != page.pairs.end() && at->a == a && at->b == b) consider(member, at->rate());
+    }
+    return chosen;
+}
+
+void write_group(const sink& out, const duplicate_report& page, std::size_t number, bool open) {
+    const duplicate_group& group = page.groups[number];
+    std::string ids;
+    for (std::size_t i = 0; i < group.members.size() && i < shown_members; ++i) {
+        const std::string id = escaped(page.id(group.members[i]));
+        ids += (i == 0 ? "" : " · ") + (group.members[i] == group.kept ? "<b>" + id + "</b>" : id);
+    }
+    if (group.members.size() > shown_members) {
+        ids += fmt::format(" · … and {} more", grouped(group.members.size() - shown_members));
+    }
+    out(fmt::format(
+        "<details{}>\n<summary>Group {}: {} documents, kept <b>{}</b></summary>\n<p class=\"ids\">{}</p>\n",
+        open ? " open" : "", number, grouped(group.members.size()), escaped(page.id(group.kept)), ids));
+    const std::uint32_t other = member_to_compare(page, group);
+    write_difference(out, page.id(group.kept), page.text(group.kept), page.id(other), page.text(other));
+    out("</details>\n");
+}
+
+}  // namespace
+
+void write_duplicate_report(const duplicate_report& page, const sink& out) {
+    out(head);
+    write_counts(out, page);
+    write_rates(out, page);
+    write_sizes(out, page);
+
+    std::vector<std::size_t> order(page.groups.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t shown = std::min(page.groups_shown, order.size());
+    std::ranges::partial_sort(
+        order, order.begin() + static_cast<std::ptrdiff_t>(shown), [&](std::size_t a, std::size_t b) {
+            const std::size_t left = page.groups[a].members.size(), right = page.groups[b].members.size();
+            return left != right ? left > right : a < b;
+        });
+    if (shown != 0) {
+        out(
+            fmt::format("<h2>The largest groups</h2>\n<p class=\"note\">{} of {}, numbered as in --groups; "
+                        "each with its kept "
+                        "document on the left and the member that differs most from it on the right.</p>\n",
+                        grouped(shown), grouped(page.groups.size())));
+    }
+    for (std::size_t i = 0; i < shown; ++i) write_group(out, page, order[i], i < 3);
+    out("</body>\n</html>\n");
+}
+
+}  // namespace quern::report
