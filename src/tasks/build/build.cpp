@@ -4,7 +4,6 @@
 #include "quern/tasks/build.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 
 #include "device/cpu/threads.hpp"
@@ -15,6 +14,8 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/build/reading.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
@@ -23,56 +24,6 @@ namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
-
-class stage_clock {
-  public:
-    explicit stage_clock(run_statistics& statistics) : statistics_(statistics) {}
-    void end_stage(std::string name, std::uint64_t bytes) {
-        const auto now = std::chrono::steady_clock::now();
-        const double seconds = std::chrono::duration<double>(now - begin_).count();
-        statistics_.stages.push_back({std::move(name), seconds, seconds, bytes});
-        statistics_.seconds += seconds;
-        begin_ = now;
-    }
-
-  private:
-    run_statistics& statistics_;
-    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
-/// Where `path` lies when links are followed; empty for what lies nowhere: a pipe, a removed file.
-fs::path place_of(const fs::path& path) {
-    std::error_code nowhere;
-    return fs::weakly_canonical(path, nowhere);
-}
-
-/// The way from `outer` down to `inner`; empty where `inner` does not lie within it.
-fs::path way_down(const fs::path& inner, const fs::path& outer) {
-    const fs::path from = place_of(outer), to = place_of(inner);
-    if (from.empty() || to.empty()) return {};
-    const fs::path relative = to.lexically_relative(from);
-    return relative.empty() || *relative.begin() == ".." ? fs::path() : relative;
-}
-
-/// Whether a walk over a folder passes by what lies at `relative` in it.
-bool is_hidden(const fs::path& relative) {
-    return std::ranges::any_of(relative, [](const fs::path& name) {
-        return name.native().starts_with('.') && name != "." && name != "..";
-    });
-}
-
-/// Only folders hold other things: an input that is a file or a pipe cannot hold the store.
-void refuse_overlap(const fs::path& store, const fs::path& input, const fs::file_status& status) {
-    if (fs::is_directory(status)) {
-        const fs::path inside = way_down(store, input);
-        if (!inside.empty() && !is_hidden(inside)) {
-            throw usage_error(store.string() + " lies within the input " + input.string());
-        }
-    }
-    if ((fs::is_directory(status) || fs::is_regular_file(status)) && !way_down(input, store).empty()) {
-        throw usage_error("the input " + input.string() + " lies within the store " + store.string());
-    }
-}
 
 /// A store holds what a build writes and nothing else; a folder with anything of its owner's is left alone.
 void refuse_to_replace_other_things(const fs::path& folder) {
@@ -104,10 +55,10 @@ fs::path resolved(const fs::path& store) {
 void check_request(const build_options& options) {
     require_inputs(options.inputs);
     if (options.store.empty()) throw usage_error("no store is given");
-    std::error_code failed;
     for (const fs::path& input : options.inputs) {
-        if (input != "-") refuse_overlap(options.store, input, fs::status(input, failed));
+        if (input != "-") refuse_overlap(options.store, input);
     }
+    std::error_code failed;
     const fs::file_status status = fs::status(options.store, failed);
     if (status.type() == fs::file_type::none) {
         throw io_error(options.store.string(), "cannot look there", failed.value());

@@ -121,9 +121,9 @@ class collection_reader {
         }
         if (pieces_.ids.insert(d.id, static_cast<std::uint32_t>(pieces_.documents))) {
             ++pieces_.documents;
-            if (pieces_.ids.memory_bytes() > run_.memory_limit() / 2) {
+            if (pieces_.ids.memory_bytes() > memory_limit_ / 2) {
                 throw out_of_memory("the table of document ids", 2 * pieces_.ids.memory_bytes(),
-                                    run_.memory_limit() / 2);
+                                    memory_limit_ / 2);
             }
             return true;
         }
@@ -201,6 +201,8 @@ class collection_reader {
     const build_options& options_;
     collection_pieces& pieces_;
     const context& run_;
+    const std::uint64_t memory_limit_ =
+        run_.memory_limit();  // the system is not to be asked for every document
     std::unique_ptr<io::corpus_reader> corpus_;
     tbb::enumerable_thread_specific<text::analyzer> analyzers_;
     io::string_column_writer ids_, titles_;

@@ -23,6 +23,27 @@ constexpr std::uint64_t unit_share = 64, smallest_unit = 256 << 10;
 /// Beyond some MiB larger units gain nothing, and the last one keeps a thread waiting.
 constexpr std::uint64_t largest_unit = 8 << 20;
 
+/// Where `path` lies when links are followed; empty for what lies nowhere: a pipe, a removed file.
+fs::path place_of(const fs::path& path) {
+    std::error_code nowhere;
+    return fs::weakly_canonical(path, nowhere);
+}
+
+/// The way from `outer` down to `inner`; empty where `inner` does not lie within it.
+fs::path way_down(const fs::path& inner, const fs::path& outer) {
+    const fs::path from = place_of(outer), to = place_of(inner);
+    if (from.empty() || to.empty()) return {};
+    const fs::path relative = to.lexically_relative(from);
+    return relative.empty() || *relative.begin() == ".." ? fs::path() : relative;
+}
+
+/// Whether a walk over a folder passes by what lies at `relative` in it.
+bool is_hidden(const fs::path& relative) {
+    return std::ranges::any_of(relative, [](const fs::path& name) {
+        return name.native().starts_with('.') && name != "." && name != "..";
+    });
+}
+
 }  // namespace
 
 std::size_t units_at_once(const context& run) {
@@ -57,6 +78,20 @@ void require_inputs(const std::vector<fs::path>& inputs) {
         if (status.type() == fs::file_type::none)
             throw io_error(input.string(), "cannot open", failed.value());
         if (!fs::exists(status)) throw usage_error(input.string() + ": no such file or folder");
+    }
+}
+
+void refuse_overlap(const fs::path& store, const fs::path& input) {
+    std::error_code failed;
+    const fs::file_status status = fs::status(input, failed);
+    if (fs::is_directory(status)) {
+        const fs::path inside = way_down(store, input);
+        if (!inside.empty() && !is_hidden(inside)) {
+            throw usage_error(store.string() + " lies within the input " + input.string());
+        }
+    }
+    if ((fs::is_directory(status) || fs::is_regular_file(status)) && !way_down(input, store).empty()) {
+        throw usage_error("the input " + input.string() + " lies within the store " + store.string());
     }
 }
 

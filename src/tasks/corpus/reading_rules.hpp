@@ -28,6 +28,10 @@ void refuse_oversized(const io::corpus_unit& unit, const context& run);
 /// Throws usage_error where there are no inputs or one of them does not exist, io_error where it cannot be seen.
 void require_inputs(const std::vector<std::filesystem::path>& inputs);
 
+/// Throws usage_error where a store and an input lie within each other. Only folders hold other things: an input that
+/// is a file or a pipe cannot hold a store.
+void refuse_overlap(const std::filesystem::path& store, const std::filesystem::path& input);
+
 /// What a task has read of its inputs so far, in order.
 struct reading_record {
     reading_counts counts;

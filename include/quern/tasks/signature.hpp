@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fuzzy-hash signatures of a corpus.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/base/document.hpp"
+#include "quern/ops/near_duplicates.hpp"
+#include "quern/tasks/build.hpp"
+
+namespace quern {
+
+struct signature_options {
+    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
+    std::string input_format;
+    error_limit max_errors;
+    unsigned length = 100;  ///< letters at most
+};
+
+struct signature_result {
+    reading_counts counts;
+    std::vector<input_issue> issues;  ///< the first 100
+    std::uint64_t input_bytes = 0;
+};
+
+/// Calls `take` for every document in order, one at a time, from any thread. Throws as `dedup` does.
+signature_result signatures(const signature_options& options, const context& run,
+                            const std::function<void(std::string_view id, const fuzzy_signature&)>& take);
+
+}  // namespace quern

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts go to disk as they are parsed and are compared where they lie, mapped; ids and lengths stay in memory. With a
+// store, the corpus is taken in stretches: each is compared with all before it and with itself, and is part of the
+// store, with its pairs, before the next one is begun.
+#include "quern/tasks/dedup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "device/files/scratch_folder.hpp"
+#include "quern/base/choose_device.hpp"
+#include "quern/base/error.hpp"
+#include "report/duplicate_report.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dedup/document_reader.hpp"
+#include "tasks/dedup/document_table.hpp"
+#include "tasks/dedup/door.hpp"
+#include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/old_documents.hpp"
+#include "tasks/dedup/record_file.hpp"
+#include "tasks/dedup/word_table.hpp"
+#include "tasks/stage_clock.hpp"
+
+namespace quern {
+
+struct dedup_result::state {
+    explicit state(const context& run) : scratch(run) {}
+
+    scratch_folder scratch;
+    document_table table;
+    std::vector<bool> is_new;              ///< by position
+    std::vector<std::uint32_t> positions;  ///< of the documents of the corpus, in its order
+    std::vector<duplicate_pair> pairs;
+    std::vector<duplicate_group> groups;
+    std::vector<bool> dropped;  ///< by position
+    std::uint32_t dropped_count = 0;
+    std::optional<record_file> records;
+    report::duplicate_facts facts;
+};
+
+namespace {
+
+constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
+
+/// The work of one call, in the order of its members' names.
+class dedup_run {
+  public:
+    dedup_run(const dedup_options& options, const context& run)
+        : options_(options), run_(pinned_to_device(options.duplicates.method, run, statistics_)) {
+        request_ = {options.inputs, options.input_format, options.max_errors, options.keep_records};
+        if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
+        if (compares_words(options.duplicates.method))
+            words_.emplace(options.text, found_->scratch.file("words"));
+    }
+
+    dedup_result run() {
+        if (!options_.store.empty()) {
+            add_to_store();
+        } else {
+            compare_once();
+        }
+        finish_pairs();
+        return result();
+    }
+
+  private:
+    void compare_once() {
+        document_table& table = found_->table;
+        reading_record old_record;
+        if (!options_.against.empty()) {
+            read_old_documents(options_.against, options_, found_->scratch, table, words(), old_record, run_);
+            record_.issues = std::move(old_record.issues);
+            clock_.end_stage("against", table.texts().bytes.size());
+        }
+        const std::uint32_t first_new = table.size();
+        document_reader reader(request_, words(), "read", run_);
+        shard_writer texts(found_->scratch.path(), 1, table.overlap(), found_->scratch.file("ids"));
+        reader.read(everything, [&](document& d) {
+            if (!table.add(d.id, d.text.size())) return document_reader::verdict::repeated;
+            texts.add(d.id, d.text);
+            take(d, table.size() - 1);
+            return document_reader::verdict::taken;
+        });
+        table.map_texts(texts.finish_texts());
+        take_record(reader);
+        clock_.end_stage("read", reader.consumed_bytes());
+        compare({first_new, options_.against.empty()});
+    }
+
+    void add_to_store() {
+        document_table& table = found_->table;
+        const auto asked = duplicate_store::question_of(options_.duplicates, options_.text);
+        duplicate_store store(options_.store, duplicate_store::access::add, &asked, run_);
+        store.load(table, run_);
+        if (words_) words_->append_texts(table, 0, table.size(), false, run_);
+        clock_.end_stage("store", table.texts().bytes.size());
+
+        const std::uint32_t known = table.size();
+        found_->is_new.resize(known);
+        document_reader reader(request_, words(), "read", run_);
+        std::uint64_t consumed = 0;
+        for (bool more = true; more;) {
+            const std::uint32_t first = table.size();
+            const auto shard = store.new_shard(table, found_->scratch.file("ids"));
+            more = reader.read(options_.shard_bytes, [&](document& d) { return admit(d, known, *shard); });
+            clock_.end_stage("read", reader.consumed_bytes() - consumed);
+            consumed = reader.consumed_bytes();
+            if (shard->documents() == 0) continue;
+            table.map_texts(shard->finish_texts());
+            compare({first, true});
+            run_.check_stop();
+            store.commit(*shard, found_->pairs);
+            clock_.end_stage("commit", 0);
+        }
+        take_record(reader);
+        found_->pairs = store.pairs_with(found_->is_new);
+    }
+
+    /// With a store: a document that is there, with the same text, is known, and one of the corpus all the same.
+    document_reader::verdict admit(const document& d, std::uint32_t known, shard_writer& shard) {
+        using verdict = document_reader::verdict;
+        document_table& table = found_->table;
+        if (words_ && d.verbatim) throw usage_error("a store of words does not take the corpus form lines");
+        if (const auto at = table.find(d.id)) {
+            const bool same = *at < known && !found_->is_new[*at] && table.text(*at) == d.text;
+            if (!same) return verdict::repeated;
+            take(d, *at);
+            return verdict::passed_over;
+        }
+        table.add(d.id, d.text.size());
+        shard.add(d.id, d.text);
+        take(d, table.size() - 1);
+        return verdict::taken;
+    }
+
+    void take(const document& d, std::uint32_t position) {
+        if (found_->is_new.size() <= position) found_->is_new.resize(position + std::size_t{1});
+        found_->is_new[position] = true;
+        found_->positions.push_back(position);
+        if (found_->records) found_->records->append(d);
+        if (found_->table.memory_bytes() > run_.memory_limit() / 2) {
+            throw out_of_memory("the table of documents", 2 * found_->table.memory_bytes(),
+                                run_.memory_limit() / 2);
+        }
+    }
+
+    void take_record(const document_reader& reader) {
+        record_.counts = reader.record().counts;
+        const auto& issues = reader.record().issues;
+        record_.issues.insert(record_.issues.end(), issues.begin(), issues.end());
+    }
+
+    void compare(const duplicate_scope& scope) {
+        run_.check_stop();
+        duplicate_result found;
+        if (words_) {
+            const word_list words = words_->words();
+            found = near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, run_);
+        } else {
+            found = near_duplicates(found_->table.texts(), options_.duplicates, scope, run_);
+        }
+        statistics_.counts["compared"] += found.counts.compared;
+        statistics_.counts["candidates"] += found.counts.candidates;
+        statistics_.counts["verified"] += found.counts.verified;
+        found_->pairs = std::move(found.pairs);
+        clock_.end_stage("compare", found_->table.texts().bytes.size());
+    }
+
+    void finish_pairs() {
+        const document_table& table = found_->table;
+        found_->is_new.resize(table.size());
+        std::vector<std::uint64_t> lengths(table.size());
+        for (std::uint32_t d = 0; d < table.size(); ++d) lengths[d] = table.text_bytes(d);
+        found_->groups = duplicate_groups(found_->pairs, lengths, options_.keep);
+        keep_earlier(lengths, found_->is_new, options_.keep, found_->groups);
+        found_->dropped.resize(table.size());
+        for (const duplicate_group& group : found_->groups) {
+            for (const std::uint32_t d : group.members) {
+                if (d == group.kept || !found_->is_new[d]) continue;
+                found_->dropped[d] = true;
+                ++found_->dropped_count;
+            }
+        }
+        clock_.end_stage("groups", 0);
+    }
+
+    dedup_result result() {
+        found_->facts = facts_of(options_, statistics_);
+        auto& counts = statistics_.counts;
+        counts["documents"] = found_->positions.size();
+        counts["earlier"] = found_->table.size() - found_->positions.size();
+        counts["text_bytes"] = found_->table.texts().bytes.size();
+        counts["pairs"] = found_->pairs.size();
+        counts["groups"] = found_->groups.size();
+        counts["dropped"] = found_->dropped_count;
+        counts["rejected"] = record_.counts.rejected;
+        counts["damaged"] = record_.counts.damaged;
+        counts["cut"] = record_.counts.cut;
+        for (const auto& [reason, count] : record_.counts.skipped) counts["skipped: " + reason] = count;
+        statistics_.threads = run_.thread_count();
+        statistics_.peak_memory_bytes = peak_memory_bytes();
+        dedup_result result(std::move(found_));
+        result.counts = record_.counts;
+        result.issues = std::move(record_.issues);
+        result.statistics = std::move(statistics_);
+        return result;
+    }
+
+    word_table* words() { return words_ ? &*words_ : nullptr; }
+
+    const dedup_options& options_;
+    run_statistics statistics_;
+    context run_;
+    stage_clock clock_{statistics_};
+    std::unique_ptr<dedup_result::state> found_ = std::make_unique<dedup_result::state>(run_);
+    corpus_request request_;
+    std::optional<word_table> words_;
+    reading_record record_;
+};
+
+}  // namespace
+
+dedup_result dedup(const dedup_options& options, const context& run) {
+    require_inputs(options.inputs);
+    check_request(options);
+    return dedup_run(options, run).run();
+}
+
+dedup_result::dedup_result(std::unique_ptr<state> found) : state_(std::move(found)) {}
+dedup_result::dedup_result(dedup_result&&) noexcept = default;
+dedup_result& dedup_result::operator=(dedup_result&&) noexcept = default;
+dedup_result::~dedup_result() = default;
+
+std::span<const duplicate_pair> dedup_result::pairs() const {
+    return state_->pairs;
+}
+std::span<const duplicate_group> dedup_result::groups() const {
+    return state_->groups;
+}
+std::uint32_t dedup_result::documents() const {
+    return static_cast<std::uint32_t>(state_->positions.size());
+}
+std::uint32_t dedup_result::earlier() const {
+    return state_->table.size() - documents();
+}
+std::uint32_t dedup_result::dropped() const {
+    return state_->dropped_count;
+}
+std::string_view dedup_result::id(std::uint32_t position) const {
+    return state_->table.id(position);
+}
+std::string_view dedup_result::text(std::uint32_t position) const {
+    return state_->table.text(position);
+}
+
+void dedup_result::write_kept(const sink& out) const {
+    if (!state_->records) throw usage_error("the documents to write were not held");
+    state_->records->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, out);
+}
+
+void dedup_result::write_report(const sink& out) const {
+    report::duplicate_report page;
+    page.facts = state_->facts;
+    page.facts.documents = documents();
+    page.facts.earlier = earlier();
+    page.facts.dropped = dropped();
+    page.pairs = state_->pairs;
+    page.groups = state_->groups;
+    page.id = [this](std::uint32_t d) { return id(d); };
+    page.text = [this](std::uint32_t d) { return text(d); };
+    report::write_duplicate_report(page, out);
+}
+
+}  // namespace quern

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/dedup/door.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "quern/base/choose_device.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dedup/duplicate_store.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The operation's own refusals of options, before the corpus is read and not after it.
+void check_options(const duplicate_options& options) {
+    const context quiet = [] {
+        context run = context::cpu(1);
+        run.device.where = device_choice::kind::cpu;
+        return run;
+    }();
+    if (compares_words(options.method)) {
+        near_duplicates(word_list{}, 0, options, {}, quiet);
+        return;
+    }
+    // Which places a method runs on is for pinned_to_device() to say; what is in range does not depend on it.
+    duplicate_options anywhere = options;
+    anywhere.method = duplicate_method::automatic;
+    near_duplicates(text_list{}, anywhere, {}, quiet);
+}
+
+/// Whether a policy prefers a document of length `a` to an earlier one of length `b`.
+bool is_preferred(keep_policy keep, std::uint64_t a, std::uint64_t b) {
+    switch (keep) {
+        case keep_policy::first:
+            return false;
+        case keep_policy::last:
+            return true;
+        case keep_policy::longest:
+            return a > b;
+        case keep_policy::shortest:
+            return a < b;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool compares_words(duplicate_method method) {
+    return method == duplicate_method::shingle || method == duplicate_method::simhash ||
+           method == duplicate_method::i_match;
+}
+
+bool is_duplicate_store(const fs::path& path) {
+    return duplicate_store::is_one(path);
+}
+
+void check_request(const dedup_options& options) {
+    check_options(options.duplicates);
+    if (!options.store.empty()) {
+        if (!options.against.empty()) {
+            throw usage_error("a store to add to and a set to compare with exclude each other");
+        }
+        duplicate_store::question_of(options.duplicates, options.text);
+        if (options.shard_bytes == 0) throw usage_error("a shard of the store holds at least one byte");
+    }
+    for (const fs::path& input : options.inputs) {
+        if (input == "-") continue;
+        if (!options.store.empty()) refuse_overlap(options.store, input);
+        if (is_duplicate_store(input)) {
+            throw usage_error(input.string() +
+                              " is a store of quern dedup; it is given as --store or --against");
+        }
+        if (is_store(input)) {
+            throw usage_error(input.string() + " is a store, not a corpus; it can be given as --against");
+        }
+    }
+    std::error_code failed;
+    if (!options.against.empty() && options.against != "-" && !fs::exists(options.against, failed)) {
+        throw usage_error(options.against.string() + ": no such file or folder");
+    }
+}
+
+context pinned_to_device(duplicate_method method, const context& run, run_statistics& statistics) {
+    const bool anywhere = !compares_words(method);
+    const auto name = duplicate_method_names[static_cast<std::size_t>(method)];
+    const chosen_device chosen = choose_device(run, anywhere ? "dedup" : fmt::format("method {}", name),
+                                               anywhere ? offered_places::all : offered_places::cpu_only);
+    statistics.device = chosen.name;
+    statistics.device_reason = chosen.reason;
+    context pinned = run;
+    pinned.memory_bytes = run.memory_limit();  // else the system is asked again for every document
+    pinned.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
+                                : device_choice{device_choice::kind::cpu};
+    return pinned;
+}
+
+report::duplicate_facts facts_of(const dedup_options& options, const run_statistics& statistics) {
+    using method = duplicate_method;
+    const duplicate_options& asked = options.duplicates;
+    report::duplicate_facts facts;
+    facts.method = duplicate_method_names[static_cast<std::size_t>(asked.method)];
+    facts.keep = keep_policy_names[static_cast<std::size_t>(options.keep)];
+    facts.device = statistics.device;
+    switch (asked.method) {
+        case method::shingle:
+            facts.question = fmt::format("Jaccard similarity of {}-word shingles of at least {}",
+                                         asked.shingle, to_text(asked.similarity));
+            facts.largest_rate = 1 - asked.similarity.value();
+            break;
+        case method::simhash:
+            facts.question = fmt::format("64-bit fingerprints that differ in at most {} bits", asked.hamming);
+            facts.largest_rate = asked.hamming / 64.0;
+            break;
+        case method::i_match:
+            facts.question = "the same words of medium frequency";
+            facts.largest_rate = 0;
+            break;
+        default:
+            facts.question = fmt::format("edit rate below {}, in {}", to_text(asked.threshold),
+                                         asked.unit == edit_unit::byte ? "bytes" : "characters");
+            facts.largest_rate = asked.threshold.value();
+    }
+    return facts;
+}
+
+void keep_earlier(std::span<const std::uint64_t> lengths, const std::vector<bool>& is_new, keep_policy keep,
+                  std::span<duplicate_group> groups) {
+    for (duplicate_group& group : groups) {
+        if (!is_new[group.kept]) continue;
+        bool found = false;
+        for (const std::uint32_t d : group.members) {
+            if (is_new[d]) continue;
+            if (!found || is_preferred(keep, lengths[d], lengths[group.kept])) group.kept = d;
+            found = true;
+        }
+    }
+}
+
+}  // namespace quern

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/dedup/old_documents.hpp"
+
+#include <limits>
+
+#include "device/cpu/pipeline.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/dedup/document_reader.hpp"
+#include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/store/opened_store.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The texts of a store of build lie compressed: they are unpacked, by all threads, in order.
+void read_built_store(const fs::path& path, shard_writer& texts, document_table& table, const context& run) {
+    constexpr std::uint32_t documents_at_once = 256;
+    const opened_store store = open_store(path);
+    struct stretch {
+        std::uint32_t first = 0;
+        std::vector<std::string> texts;
+    };
+    const auto count = static_cast<std::uint32_t>(store.info().documents);
+    std::uint32_t next = 0;
+    pipeline<stretch> line(run.thread_count() + std::size_t{2});
+    line.from([&](stretch& s) {
+        run.check_stop();
+        run.report({"against", next, count, "documents"});
+        s.first = next;
+        s.texts.resize(std::min(documents_at_once, count - next));
+        next += static_cast<std::uint32_t>(s.texts.size());
+        return !s.texts.empty();
+    });
+    line.in_parallel([&](stretch& s) {
+        for (std::size_t i = 0; i < s.texts.size(); ++i) {
+            s.texts[i] = store.text(s.first + static_cast<std::uint32_t>(i));
+        }
+    });
+    line.in_order([&](const stretch& s) {
+        for (std::size_t i = 0; i < s.texts.size(); ++i) {
+            const std::string_view id = store.id(s.first + static_cast<std::uint32_t>(i));
+            if (!table.add(id, s.texts[i].size()))
+                throw damaged_store(path.string(), "ids", "holds an id twice");
+            texts.add(id, s.texts[i]);
+        }
+    });
+    run_parallel(run, [&] { line.run(); });
+}
+
+}  // namespace
+
+void read_old_documents(const fs::path& against, const dedup_options& options, const scratch_folder& scratch,
+                        document_table& table, word_table* words, reading_record& record,
+                        const context& run) {
+    bool verbatim = false;
+    if (duplicate_store::is_one(against)) {
+        duplicate_store(against, duplicate_store::access::read, nullptr, run).load(table, run);
+    } else {
+        shard_writer texts(scratch.path(), 0, table.overlap(), scratch.file("old_ids"));
+        if (is_store(against)) {
+            verbatim = read_store_info(against).verbatim;
+            read_built_store(against, texts, table, run);
+        } else {
+            const corpus_request request{{against}, options.input_format, options.max_errors, false};
+            document_reader reader(request, words, "against", run);
+            reader.read(std::numeric_limits<std::uint64_t>::max(), [&](const document& d) {
+                if (!table.add(d.id, d.text.size())) return document_reader::verdict::repeated;
+                texts.add(d.id, d.text);
+                return document_reader::verdict::taken;
+            });
+            record = reader.record();
+            words = nullptr;  // they are there already
+        }
+        table.map_texts(texts.finish_texts());
+    }
+    if (words != nullptr) words->append_texts(table, 0, table.size(), verbatim, run);
+}
+
+}  // namespace quern

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// A document at a time. Of each earlier text 72 bytes are looked at; the few texts that these leave are compared by the
+// operation itself, so that the answers are those of a run over all of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "device/cpu/parallel.hpp"
+#include "device/files/scratch_folder.hpp"
+#include "device/files/spill_file.hpp"
+#include "io/corpus/record_reader.hpp"
+#include "quern/base/choose_device.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/dedup.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dedup/document_table.hpp"
+#include "tasks/dedup/door.hpp"
+#include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/old_documents.hpp"
+#include "tasks/dedup/stream_index.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::uint64_t max_document_bytes = 256 << 20;  // as of a corpus
+
+context on_cpu(context run) {
+    run.memory_bytes = run.memory_limit();
+    run.device = device_choice{device_choice::kind::cpu};
+    return run;
+}
+
+}  // namespace
+
+struct duplicate_stream::state {
+    state(const dedup_options& asked, const context& outer)
+        : options(asked),
+          run(on_cpu(outer)),
+          scratch(run),
+          index(asked.duplicates.threshold, asked.duplicates.unit),
+          form(io::jsonl_form()) {
+        const chosen_device chosen = choose_device(outer, "dedup of a stream", offered_places::cpu_only);
+        statistics.device = chosen.name;
+        statistics.device_reason = chosen.reason;
+        open_earlier();
+        earlier = table.size();
+        seen.resize(earlier);
+        index_earlier();
+        open_texts();
+    }
+
+    void open_earlier() {
+        if (!options.store.empty()) {
+            const auto question = duplicate_store::question_of(options.duplicates, options.text);
+            store.emplace(options.store, duplicate_store::access::add, &question, run);
+            store->load(table, run);
+        } else if (!options.against.empty()) {
+            reading_record ignored;
+            read_old_documents(options.against, options, scratch, table, nullptr, ignored, run);
+        }
+    }
+
+    void index_earlier() {
+        constexpr std::size_t at_once = 4096;
+        cpu_place place(run);
+        std::vector<stream_index::entry> entries;
+        for (std::uint32_t begin = 0; begin < earlier; begin += at_once) {
+            run.check_stop();
+            run.report({"index", begin, earlier, "documents"});
+            entries.resize(std::min<std::size_t>(at_once, earlier - begin));
+            const std::size_t pieces = pieces_for(place, entries.size(), 16);
+            for_each_piece(place, pieces, [&](std::size_t p) {
+                const stretch mine = piece_of(entries.size(), pieces, p);
+                for (std::size_t i = mine.begin; i < mine.end; ++i) {
+                    entries[i] = index.describe(table.text(begin + static_cast<std::uint32_t>(i)));
+                }
+            });
+            for (std::size_t i = 0; i < entries.size(); ++i) {
+                index.add(begin + static_cast<std::uint32_t>(i), entries[i]);
+            }
+        }
+    }
+
+    /// Where the texts that arrive from now on go.
+    void open_texts() {
+        first_arrived = table.size();
+        arrived.reset();
+        arrived.emplace(scratch.file("arrived"));
+        arrived_begin.assign(1, 0);
+        if (store) shard = store->new_shard(table, scratch.file("ids"));
+    }
+
+    std::uint64_t length_of(std::uint32_t document) const { return table.text_bytes(document); }
+
+    void append_text(std::uint32_t document, std::string& to) {
+        if (document < first_arrived) {
+            to += table.text(document);
+            return;
+        }
+        const std::size_t at = to.size();
+        to.resize(at + length_of(document));
+        arrived->read_at(arrived_begin[document - first_arrived], std::span(to).subspan(at));
+    }
+
+    /// The pairs of a text, whose position is `position`, and earlier ones.
+    std::vector<duplicate_pair> compare(std::string_view text, const stream_index::entry& entry,
+                                        std::uint32_t position, std::uint32_t before) {
+        // As many candidates at once as fit a part of the memory; one is the least.
+        const std::uint64_t most_bytes = std::max<std::uint64_t>(run.memory_limit() / 8, text.size());
+        std::vector<duplicate_pair> pairs;
+        const auto candidates = index.candidates(entry, before);
+        for (std::size_t next = 0; next < candidates.size();) {
+            std::string bytes;
+            std::vector<std::uint64_t> offsets{0};
+            const std::size_t first = next;
+            do {
+                append_text(candidates[next++], bytes);
+                offsets.push_back(bytes.size());
+            } while (next < candidates.size() && bytes.size() + length_of(candidates[next]) <= most_bytes);
+            bytes += text;
+            offsets.push_back(bytes.size());
+            const duplicate_scope scope{static_cast<std::uint32_t>(next - first), false};
+            for (const duplicate_pair& p :
+                 near_duplicates({bytes, offsets}, options.duplicates, scope, run).pairs) {
+                pairs.push_back({candidates[first + p.a], position, p.distance, p.of});
+            }
+        }
+        return pairs;
+    }
+
+    void take(document& d, answer& result) {
+        const stream_index::entry entry = index.describe(d.text);
+        const bool compared_with_arrived = options.against.empty();
+        if (const auto at = table.find(d.id)) {
+            const bool known = store && *at < earlier && !seen[*at] && table.text(*at) == d.text;
+            if (!known) {
+                record.reject_repeated(d);
+                result.why = fmt::format("the id \"{}\" is repeated", d.id);
+                return;
+            }
+            seen[*at] = true;
+            result.duplicates = compare(d.text, entry, *at, *at);
+        } else {
+            const std::uint32_t position = table.size();
+            result.duplicates = compare(d.text, entry, position, compared_with_arrived ? position : earlier);
+            table.add(d.id, d.text.size());
+            if (compared_with_arrived) keep_text(d, position, entry, result.duplicates);
+        }
+        result.is_document = true;
+        std::ranges::sort(result.duplicates, [](const duplicate_pair& x, const duplicate_pair& y) {
+            const double left = x.rate(), right = y.rate();
+            return left != right ? left < right : x.a < y.a;
+        });
+        result.id = std::move(d.id);
+    }
+
+    void keep_text(const document& d, std::uint32_t position, const stream_index::entry& entry,
+                   const std::vector<duplicate_pair>& pairs) {
+        arrived->append(d.text);
+        arrived->flush();
+        arrived_begin.push_back(arrived_begin.back() + d.text.size());
+        index.add(position, entry);
+        if (!shard) return;
+        shard->add(d.id, d.text);
+        waiting.insert(waiting.end(), pairs.begin(), pairs.end());
+        if (arrived_begin.back() >= options.shard_bytes) commit();
+    }
+
+    void commit() {
+        if (!shard || shard->documents() == 0) return;
+        table.map_texts(shard->finish_texts());
+        std::ranges::sort(waiting, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
+        store->commit(*shard, waiting);
+        waiting.clear();
+        open_texts();
+    }
+
+    dedup_options options;
+    context run;
+    run_statistics statistics;
+    scratch_folder scratch;
+    document_table table;
+    std::optional<duplicate_store> store;
+    std::unique_ptr<shard_writer> shard;
+    stream_index index;
+    std::vector<bool> seen;  ///< earlier documents that arrived again
+    std::shared_ptr<const io::record_form> form;
+    reading_record record;
+    std::uint64_t lines = 0;
+    std::uint32_t earlier = 0, first_arrived = 0;
+    std::optional<spill_file> arrived;         ///< texts from `first_arrived` on
+    std::vector<std::uint64_t> arrived_begin;  ///< of each, and the end
+    std::vector<duplicate_pair> waiting;       ///< for the shard
+};
+
+duplicate_stream::duplicate_stream(const dedup_options& options, const context& run) {
+    check_request(options);
+    if (compares_words(options.duplicates.method)) {
+        throw usage_error(
+            fmt::format("method {} compares words; a stream is answered by the edit rate",
+                        duplicate_method_names[static_cast<std::size_t>(options.duplicates.method)]));
+    }
+    state_ = std::make_unique<state>(options, run);
+}
+duplicate_stream::~duplicate_stream() = default;
+duplicate_stream::duplicate_stream(duplicate_stream&&) noexcept = default;
+duplicate_stream& duplicate_stream::operator=(duplicate_stream&&) noexcept = default;
+
+duplicate_stream::answer duplicate_stream::next(std::string_view line) {
+    state& s = *state_;
+    s.run.check_stop();
+    std::string padded(line);
+    padded.resize(line.size() + io::unit_padding);
+    io::unit_place place;
+    place.path = "-";
+    place.first_line = ++s.lines;
+    place.max_document_bytes = max_document_bytes;
+    io::parsed_unit parsed;
+    s.form->parse(std::string_view(padded).substr(0, line.size()), place, parsed);
+    parsed.counts.documents = parsed.documents.size();
+    answer result;
+    if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
+    s.record.take(parsed);
+    if (!parsed.documents.empty()) {
+        result.why.clear();
+        s.take(parsed.documents.front(), result);
+    }
+    if (!s.options.max_errors.is_share) s.record.refuse_too_many(s.options.max_errors, {"-"});
+    return result;
+}
+
+void duplicate_stream::commit() {
+    state_->commit();
+}
+
+void duplicate_stream::finish() {
+    state_->commit();
+    state_->record.refuse_too_many(state_->options.max_errors, {"-"});
+}
+
+std::string_view duplicate_stream::id(std::uint32_t position) const {
+    return state_->table.id(position);
+}
+const reading_counts& duplicate_stream::counts() const {
+    return state_->record.counts;
+}
+const run_statistics& duplicate_stream::statistics() const {
+    return state_->statistics;
+}
+std::uint32_t duplicate_stream::earlier() const {
+    return state_->earlier;
+}
+std::uint64_t duplicate_stream::memory_bytes() const {
+    return state_->table.memory_bytes() + state_->index.memory_bytes() +
+           8 * state_->arrived_begin.capacity() + sizeof(duplicate_pair) * state_->waiting.capacity();
+}
+
+}  // namespace quern

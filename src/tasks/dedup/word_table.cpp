@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/dedup/word_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/hash.hpp"
+#include "device/cpu/pipeline.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+
+namespace quern {
+
+std::string_view word_numbers::word(std::uint32_t number) const {
+    const std::uint64_t begin = number == 0 ? 0 : ends_[number - std::size_t{1}];
+    return std::string_view(letters_).substr(begin, ends_[number] - begin);
+}
+
+std::uint32_t word_numbers::number_of(std::string_view word) {
+    if (3 * (ends_.size() + 1) > 2 * slots_.size()) grow();
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash64(word) & mask;
+    for (; slots_[at] != 0; at = (at + 1) & mask) {
+        if (this->word(slots_[at] - 1) == word) return slots_[at] - 1;
+    }
+    if (size() >= std::numeric_limits<std::uint32_t>::max() - 1) {
+        throw out_of_memory("the distinct words", ends_.size(), ends_.size());
+    }
+    letters_ += word;
+    ends_.push_back(letters_.size());
+    slots_[at] = size();
+    return size() - 1;
+}
+
+void word_numbers::grow() {
+    std::vector<std::uint32_t> wider(std::max<std::size_t>(64, 2 * slots_.size()));
+    const std::size_t mask = wider.size() - 1;
+    for (std::uint32_t number = 0; number < size(); ++number) {
+        std::size_t at = hash64(word(number)) & mask;
+        while (wider[at] != 0) at = (at + 1) & mask;
+        wider[at] = number + 1;
+    }
+    slots_ = std::move(wider);
+}
+
+word_table::word_table(const text_options& text, const std::filesystem::path& scratch_file)
+    : analyzers_([text] { return text::analyzer(text); }), file_(scratch_file) {
+    analyzers_.local();  // options that are refused are so before the work
+}
+
+void word_table::analyse(std::string_view text, bool verbatim, piece& to) {
+    text::token_list& tokens = tokens_.local();
+    if (verbatim) {
+        text::analyzer::take_lines(text, tokens);
+    } else {
+        analyzers_.local().analyze(text, tokens);
+    }
+    for (const text::token& t : tokens.tokens) to.words.push_back(to.distinct.number_of(tokens.word(t)));
+    to.ends.push_back(to.words.size());
+}
+
+void word_table::append(const piece& from) {
+    number_of_distinct_.clear();
+    for (std::uint32_t i = 0; i < from.distinct.size(); ++i) {
+        number_of_distinct_.push_back(all_.number_of(from.distinct.word(i)));
+    }
+    renumbered_.clear();
+    for (const std::uint32_t word : from.words) renumbered_.push_back(number_of_distinct_[word]);
+    file_.append_values(std::span<const std::uint32_t>(renumbered_));
+    const std::uint64_t before = offsets_.back();
+    for (const std::uint64_t end : from.ends) offsets_.push_back(before + end);
+}
+
+void word_table::append_texts(const document_table& documents, std::uint32_t first, std::uint32_t last,
+                              bool verbatim, const context& run) {
+    constexpr std::uint64_t piece_bytes = 2 << 20;
+    struct stretch {
+        std::uint32_t first = 0, last = 0;
+        piece words;
+    };
+    std::uint32_t next = first;
+    pipeline<stretch> line(units_at_once(run));
+    line.from([&](stretch& s) {
+        run.check_stop();
+        run.report({"words", next - first, last - first, "documents"});
+        s.first = next;
+        for (std::uint64_t bytes = 0; next < last && bytes < piece_bytes; ++next)
+            bytes += documents.text_bytes(next);
+        s.last = next;
+        return s.first < s.last;
+    });
+    line.in_parallel([&](stretch& s) {
+        for (std::uint32_t d = s.first; d < s.last; ++d) analyse(documents.text(d), verbatim, s.words);
+    });
+    line.in_order([&](const stretch& s) { append(s.words); });
+    run_parallel(run, [&] { line.run(); });
+}
+
+word_list word_table::words() {
+    file_.flush();
+    mapped_ = io::mapped_file(file_.path());
+    const auto bytes = mapped_.bytes();
+    return {{reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / sizeof(std::uint32_t)},
+            offsets_};
+}
+
+}  // namespace quern

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents as the words they are made of, for the methods that compare words: each word a number, in order of first
+// appearance. Numbers lie in a scratch file and are mapped, 4 bytes a word; the vocabulary is in memory.
+#pragma once
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/files/file_writer.hpp"
+#include "io/files/mapped_file.hpp"
+#include "quern/base/context.hpp"
+#include "quern/base/text_options.hpp"
+#include "quern/ops/near_duplicates.hpp"
+#include "tasks/dedup/document_table.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+
+/// Words -> numbers from 0, in order of first appearance. About 24 bytes a word and its letters.
+class word_numbers {
+  public:
+    std::uint32_t number_of(
+        std::string_view word);  ///< a new one where it is new; throws out_of_memory beyond 2^32 - 2
+    std::uint32_t size() const { return static_cast<std::uint32_t>(ends_.size()); }
+    std::string_view word(std::uint32_t number) const;
+
+  private:
+    void grow();
+    std::string letters_;
+    std::vector<std::uint64_t> ends_;
+    std::vector<std::uint32_t>
+        slots_;  ///< number plus one; 0: empty. A power of two, at most two thirds full
+};
+
+class word_table {
+  public:
+    word_table(const text_options& text, const std::filesystem::path& scratch_file);
+
+    /// The words of consecutive documents, numbered among themselves.
+    struct piece {
+        word_numbers distinct;
+        std::vector<std::uint32_t> words;
+        std::vector<std::uint64_t> ends;  ///< of each document in `words`
+    };
+    /// Adds a text's words to `to`. Any thread. `verbatim`: a word a line.
+    void analyse(std::string_view text, bool verbatim, piece& to);
+    /// Pieces in order, one at a time.
+    void append(const piece& from);
+    /// Appends the words of the documents [first, last), whose texts are mapped, with all threads of `run`.
+    void append_texts(const document_table& documents, std::uint32_t first, std::uint32_t last, bool verbatim,
+                      const context& run);
+
+    std::uint32_t vocabulary() const { return all_.size(); }
+    /// Everything appended so far; valid until the next call.
+    word_list words();
+
+  private:
+    tbb::enumerable_thread_specific<text::analyzer> analyzers_;
+    tbb::enumerable_thread_specific<text::token_list> tokens_;
+    word_numbers all_;
+    file_writer file_;
+    io::mapped_file mapped_;
+    std::vector<std::uint64_t> offsets_{0};
+    std::vector<std::uint32_t> number_of_distinct_;  ///< scratch of append()
+    std::vector<std::uint32_t> renumbered_;          ///< the same
+};
+
+}  // namespace quern
