@@ -2,11 +2,29 @@
 // quern build
 #include "quern/tasks/build.hpp"
 
+#include <fmt/format.h>
+
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
+#include "values.hpp"
 
 namespace quern::cli {
+namespace {
+
+std::string outcome_of(const build_result& result) {
+    const reading_counts& counts = result.counts;
+    std::string text = counted(counts.documents, "document") + ", " + counted(result.words, "word") + ", " +
+                       grouped(result.vocabulary) + " distinct";
+    if (counts.redirects != 0) text += ", " + counted(counts.redirects, "redirect");
+    if (result.links + result.dangling_links != 0) {
+        text += fmt::format(", {} (and {} to documents not here)", counted(result.links, "link"),
+                            grouped(result.dangling_links));
+    }
+    return text;
+}
+
+}  // namespace
 
 int run_build(const command& self, const std::vector<std::string>& arguments) {
     build_options options;
@@ -52,11 +70,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     options.force = common.force;
     std::vector<std::filesystem::path> files = options.inputs;
     files.emplace_back(text.stop_words.value_or(""));
-    run.check_destinations(options.store, std::move(files));
+    run.check_destinations({options.store}, std::move(files));
 
     build_result result = build(options, run.run);
     run.messages.finish();
-    tell_reading(run.messages, result);
+    tell_reading(run.messages, result.counts, result.issues, outcome_of(result));
     run.statistics.stages = std::move(result.statistics.stages);
     run.statistics.counts = std::move(result.statistics.counts);
     run.write_statistics();

@@ -12,6 +12,8 @@ namespace quern::cli {
 
 int run_build(const command& self, const std::vector<std::string>& arguments);
 int run_search(const command& self, const std::vector<std::string>& arguments);
+int run_dedup(const command& self, const std::vector<std::string>& arguments);
+int run_signature(const command& self, const std::vector<std::string>& arguments);
 int run_evaluate(const command& self, const std::vector<std::string>& arguments);
 int run_info(const command& self, const std::vector<std::string>& arguments);
 int run_verify(const command& self, const std::vector<std::string>& arguments);

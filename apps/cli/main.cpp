@@ -23,6 +23,8 @@ namespace {
 constexpr command commands[] = {
     {"build", "turn a raw collection into a store", run_build},
     {"search", "find documents by words, in a store or straight in a corpus", run_search},
+    {"dedup", "find near-duplicate documents, and write a corpus without them", run_dedup},
+    {"signature", "show the fuzzy-hash signatures of documents", run_signature},
     {"evaluate", "measure a run against judgements", run_evaluate},
     {"info", "show what a store holds", run_info},
     {"verify", "check every checksum of a store", run_verify},

@@ -55,11 +55,13 @@ bool holds_something_else(const std::filesystem::path& path) {
 
 void declare_common(command_line& line, common_options& common, offers offered) {
     if (offered.rows) {
-        line.section("Output options");
-        line.option("-o,--output", "FILE",
-                    "Write the results to FILE, which appears whole or not at all; - is "
-                    "standard output.",
-                    "-", [&](const std::string& text) { common.output = text; });
+        if (offered.output) line.section("Output options");
+        if (offered.output) {
+            line.option("-o,--output", "FILE",
+                        "Write the results to FILE, which appears whole or not at all; - is "
+                        "standard output.",
+                        "-", [&](const std::string& text) { common.output = text; });
+        }
         line.option("--format", "FORM",
                     "tsv (no headings; tabs and line ends inside a field become a space), jsonl "
                     "(one JSON object a line) or table (aligned, for people).",
@@ -191,17 +193,27 @@ void session::choose_device(std::string_view operation, offered_places offered) 
     statistics.device_reason = chosen.reason;
 }
 
-void session::check_destinations(const std::filesystem::path& destination,
+void session::check_destinations(const std::vector<std::filesystem::path>& destinations,
                                  std::vector<std::filesystem::path> inputs) {
     inputs.emplace_back(common_.config);
-    const bool to_file = !destination.empty() && destination != "-";
-    if (to_file) refuse_harm(destination, inputs);
+    const auto to_file = [](const std::filesystem::path& path) { return !path.empty() && path != "-"; };
+    for (auto at = destinations.begin(); at != destinations.end(); ++at) {
+        if (to_file(*at)) refuse_harm(*at, inputs);
+        for (auto other = destinations.begin(); other != at; ++other) {
+            if (*at == "-" ? *other == "-" : to_file(*at) && to_file(*other) && same_file(*at, *other)) {
+                throw usage_error(fmt::format("two kinds of results both go to {}",
+                                              *at == "-" ? "standard output" : at->string()));
+            }
+        }
+    }
     if (common_.stats.empty()) return;
-    if (to_file && same_file(common_.stats, destination)) {
-        throw usage_error(fmt::format("--stats and the results both go to {}", common_.stats));
+    for (const auto& destination : destinations) {
+        if (to_file(destination) && same_file(common_.stats, destination)) {
+            throw usage_error(fmt::format("--stats and the results both go to {}", common_.stats));
+        }
     }
     if (common_.stats != "-") {
-        inputs.push_back(destination);  // which may be a store
+        inputs.insert(inputs.end(), destinations.begin(), destinations.end());  // one may be a store
         refuse_harm(common_.stats, inputs);
         if (!common_.force && holds_something_else(common_.stats)) {
             throw usage_error(
@@ -212,7 +224,7 @@ void session::check_destinations(const std::filesystem::path& destination,
 }
 
 output session::open_output(const std::string& path, std::vector<std::filesystem::path> inputs) {
-    check_destinations(path, std::move(inputs));
+    check_destinations({path}, std::move(inputs));
     return {path, common_.force};
 }
 
@@ -236,27 +248,20 @@ void session::write_statistics() {
     record_->commit();
 }
 
-void tell_reading(console& messages, const build_result& result) {
+void tell_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
+                  const std::string& outcome) {
     constexpr std::size_t shown = 10;
-    for (std::size_t i = 0; i < std::min(shown, result.issues.size()); ++i) {
-        const input_issue& issue = result.issues[i];
+    for (std::size_t i = 0; i < std::min(shown, issues.size()); ++i) {
+        const input_issue& issue = issues[i];
         const std::string place = issue.line == 0 ? issue.path : fmt::format("{}:{}", issue.path, issue.line);
         messages.warning(
             fmt::format("{}: {}{}", place, issue.reason, issue.rejected ? "" : " (kept in part)"));
     }
-    const reading_counts& counts = result.counts;
     const std::uint64_t all = counts.rejected + counts.damaged;
     if (all > shown) messages.warning(fmt::format("… and {} more", grouped(all - shown)));
 
-    std::string text = counted(counts.documents, "document") + ", " + counted(result.words, "word") + ", " +
-                       grouped(result.vocabulary) + " distinct";
-    if (counts.redirects != 0) text += ", " + counted(counts.redirects, "redirect");
-    if (result.links + result.dangling_links != 0) {
-        text += fmt::format(", {} (and {} to documents not here)", counted(result.links, "link"),
-                            grouped(result.dangling_links));
-    }
-    messages.info(text);
-    text.clear();
+    messages.info(outcome);
+    std::string text;
     for (const auto& [reason, count] : counts.skipped) {
         text += fmt::format("{}{} {}", text.empty() ? "skipped by rule: " : ", ", grouped(count), reason);
     }

@@ -36,7 +36,8 @@ struct common_options {
 
 /// Which of the common options a command offers beyond those that all do.
 struct offers {
-    bool rows = true;  ///< --output and --format, for commands that write rows
+    bool rows = true;    ///< --format, for commands that write rows
+    bool output = true;  ///< and --output, where they are all that is written
 };
 
 void declare_common(command_line& line, common_options& common, offers offered = {});
@@ -88,7 +89,7 @@ class session {
 
     /// Refuses, before the work, a destination or a record (--stats) that would harm what the run reads or
     /// one another; makes sure that the record can be written. Throws usage_error, io_error.
-    void check_destinations(const std::filesystem::path& destination,
+    void check_destinations(const std::vector<std::filesystem::path>& destinations,
                             std::vector<std::filesystem::path> inputs);
     /// The same, and opens the destination of the results.
     output open_output(const std::string& path, std::vector<std::filesystem::path> inputs);
@@ -105,7 +106,8 @@ class session {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Warnings for the first issues, and what was read, as the end of a build.
-void tell_reading(console& messages, const build_result& result);
+/// The end of a command that read a corpus: warnings for the first issues, what came of it, what was left out.
+void tell_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
+                  const std::string& outcome);
 
 }  // namespace quern::cli

@@ -351,7 +351,7 @@ kept() {
 
 @test "help goes to standard output, for the program and each command" {
     ends_with 0 quern --help
-    for name in build search evaluate info verify doctor; do
+    for name in build search dedup signature evaluate info verify doctor; do
         [[ $output == *"  $name "* ]]
         help=$(quern "$name" --help)
         [ "$help" = "$(quern help "$name")" ]
