@@ -45,7 +45,7 @@ std::size_t common_end(const Unit* a, const Unit* b, std::size_t most) {
     return i;
 }
 
-inline constexpr std::int64_t most_diagonal_edits = 32;
+inline constexpr std::int64_t most_diagonal_edits = 128;
 
 /// What diagonals found out: the distance, or how many rows of a `edits` edits lead through at most.
 struct reach {
@@ -83,7 +83,7 @@ reach by_diagonals(std::span<const Unit> a, std::span<const Unit> b, std::int64_
             furthest = std::max(furthest, i);
             if (k == last && i == rows) return {static_cast<std::uint32_t>(e), e, rows};
         }
-        if (e == 8 && furthest * 16 < rows) return {beyond_bound, e, furthest};
+        if (e >= 8 && (e & (e - 1)) == 0 && furthest * 2 * most < rows * e) return {beyond_bound, e, furthest};
     }
     return {beyond_bound, most, furthest};
 }

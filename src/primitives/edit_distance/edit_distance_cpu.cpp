@@ -65,7 +65,7 @@ class aligner {
             const std::uint64_t vertical = equal | falls;
             rises = down | ~(vertical | up), falls = up & vertical;
         }
-        word_codes_.clear(a);
+        word_codes_.clear(a, 0);
         return value > bound ? beyond_bound : static_cast<std::uint32_t>(value);
     }
 

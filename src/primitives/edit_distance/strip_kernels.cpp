@@ -6,6 +6,7 @@
 // later; no carry passes through a vector. (Adding the lanes of one column as one wide number instead, carries by
 // masks, costs more and waits for itself.)
 // Compiled once for each instruction set; Highway chooses at run time.
+#define HWY_WANT_AVX3_DL  // for its shift of two words
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/edit_distance/strip_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -33,6 +34,15 @@ HWY_INLINE vector or_nor(vector a, vector b, vector c) {
     return vector{_mm512_ternarylogic_epi64(a.raw, b.raw, c.raw, 0xf1)};
 #else
     return hn::Or(a, hn::Not(hn::Or(b, c)));
+#endif
+}
+
+/// a << 1, with the top bits of b below.
+HWY_INLINE vector shift_in(vector a, vector b) {
+#if HWY_TARGET <= HWY_AVX3_DL
+    return vector{_mm512_shldi_epi64(a.raw, b.raw, 1)};
+#else
+    return hn::Or(hn::Add(a, a), hn::ShiftRight<63>(b));
 #endif
 }
 
@@ -69,15 +79,13 @@ struct sweep {
             hn::IfThenElse(is_first, hn::Set(d, s.plus[at]), hn::TableLookupLanes(step_up, from_above));
         const vector down_above =
             hn::IfThenElse(is_first, hn::Set(d, s.minus[at]), hn::TableLookupLanes(step_down, from_above));
-        const vector up_in = hn::ShiftRight<63>(up_above), down_in = hn::ShiftRight<63>(down_above);
-        const vector vertical = hn::Or(equal, falls), matches = hn::Or(equal, down_in);
+        const vector vertical = hn::Or(equal, falls), matches = hn::Or(equal, hn::ShiftRight<63>(down_above));
         const vector horizontal = hn::Or(hn::Xor(hn::Add(hn::And(matches, rises), rises), rises), matches);
         step_up = or_nor(falls, horizontal, rises);
         step_down = hn::And(rises, horizontal);
         hn::StoreU(step_up, d, s.plus + at - first_column);
         hn::StoreU(step_down, d, s.minus + at - first_column);
-        const vector up = hn::Or(hn::Add(step_up, step_up), up_in);
-        const vector down = hn::Or(hn::Add(step_down, step_down), down_in);
+        const vector up = shift_in(step_up, up_above), down = shift_in(step_down, down_above);
         rises = or_nor(down, vertical, up);
         falls = hn::And(up, vertical);
     }
@@ -112,6 +120,16 @@ void run_strip(const strip& s) {
     for (; at < s.columns + behind; ++at) now.step(s, at, behind);
 }
 
+void scale_codes(const std::uint8_t* units, std::size_t count, std::uint32_t* codes) {
+    const hn::ScalableTag<std::uint32_t> d;
+    const hn::Rebind<std::uint8_t, decltype(d)> bytes;
+    const auto factor = static_cast<std::uint32_t>(lanes());
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d))
+        hn::StoreU(hn::Mul(hn::PromoteTo(d, hn::LoadU(bytes, units + i)), hn::Set(d, factor)), d, codes + i);
+    for (; i < count; ++i) codes[i] = units[i] * factor;
+}
+
 void pack_top_bits(const std::uint64_t* from, std::size_t count, std::uint64_t* bits) {
     const words d;
     const hn::RebindToSigned<words> numbers;
@@ -139,6 +157,7 @@ namespace quern::primitives::edit_distance_detail {
 
 HWY_EXPORT(lanes);
 HWY_EXPORT(run_strip);
+HWY_EXPORT(scale_codes);
 HWY_EXPORT(pack_top_bits);
 
 std::size_t strip_words() {
@@ -146,6 +165,9 @@ std::size_t strip_words() {
 }
 void run_strip(const strip& s) {
     HWY_DYNAMIC_DISPATCH(run_strip)(s);
+}
+void scale_codes(const std::uint8_t* units, std::size_t count, std::uint32_t* codes) {
+    HWY_DYNAMIC_DISPATCH(scale_codes)(units, count, codes);
 }
 void pack_top_bits(const std::uint64_t* words, std::size_t count, std::uint64_t* bits) {
     HWY_DYNAMIC_DISPATCH(pack_top_bits)(words, count, bits);

@@ -31,6 +31,9 @@ struct strip {
 };
 void run_strip(const strip& s);
 
+/// codes[j] = units[j] · strip_words(), for bytes.
+void scale_codes(const std::uint8_t* units, std::size_t count, std::uint32_t* codes);
+
 /// Bit j % 64 of bits[j / 64] = the top bit of words[j]. Further bits of the last word are 0.
 void pack_top_bits(const std::uint64_t* words, std::size_t count, std::uint64_t* bits);
 

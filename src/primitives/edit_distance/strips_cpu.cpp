@@ -55,7 +55,7 @@ band_result strip_aligner<Unit>::distance(std::span<const Unit> a, std::span<con
 /// Beyond what is known of the edge, its values rise by one a column.
 template <string_unit Unit>
 void strip_aligner<Unit>::widen(frontier& at, std::int64_t end) {
-    const std::size_t known = size_of(at.end - at.begin), wanted = size_of(std::max(end, at.end) - at.begin);
+    const std::size_t wanted = size_of(end - at.begin), known = std::min(size_of(at.end - at.begin), wanted);
     if (offset_ + wanted + strip_padding > plus_.size()) {
         const std::size_t room = 2 * (wanted + strip_padding);
         const bool grows = room > plus_.size();
@@ -77,7 +77,7 @@ void strip_aligner<Unit>::widen(frontier& at, std::int64_t end) {
     }
     std::fill_n(plus_.data() + offset_ + known, wanted - known, all_ones);
     std::fill_n(minus_.data() + offset_ + known, wanted - known, std::uint64_t{0});
-    at.end = std::max(end, at.end);
+    at.end = end;
 }
 
 template <string_unit Unit>
@@ -87,14 +87,14 @@ void strip_aligner<Unit>::sweep(std::span<const Unit> rows, std::span<const Unit
     codes_.set(rows, falling);
     std::uint32_t* const codes = code_of_.data() + strip_padding;
     std::fill_n(code_of_.data(), strip_padding, 0u);
-    for (std::size_t j = 0; j < columns.size(); ++j) codes[j] = codes_.code(columns[j]);
+    codes_.find(columns, codes);
     std::fill_n(codes + columns.size(), strip_padding, 0u);
     std::uint64_t* const plus = plus_.data() + offset_;
     std::uint64_t* const minus = minus_.data() + offset_;
     std::fill_n(plus + columns.size(), strip_padding, std::uint64_t{0});  // read, and of no consequence
     std::fill_n(minus + columns.size(), strip_padding, std::uint64_t{0});
     run_strip({codes_.equal(), codes, columns.size(), falling, plus, minus});
-    codes_.clear(rows);
+    codes_.clear(rows, falling);
 }
 
 /// Where paths within the bound leave the frontier: its first column, and the last diagonal that one can reach. False

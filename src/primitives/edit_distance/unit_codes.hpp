@@ -31,11 +31,14 @@ class unit_codes<std::uint8_t> {
             equal_[units[i] * words_ + row / word_rows] |= std::uint64_t{1} << row % word_rows;
         }
     }
-    /// As if nothing had been set.
-    void clear(std::span<const std::uint8_t> units) {
-        for (const std::uint8_t unit : units) std::fill_n(&equal_[unit * words_], words_, std::uint64_t{0});
+    /// As before set() with the same arguments.
+    void clear(std::span<const std::uint8_t> units, std::size_t first) {
+        for (std::size_t i = 0; i < units.size(); ++i) equal_[units[i] * words_ + (first + i) / word_rows] = 0;
     }
     std::uint32_t code(std::uint8_t unit) const { return static_cast<std::uint32_t>(unit * words_); }
+    void find(std::span<const std::uint8_t> units, std::uint32_t* codes) const {
+        scale_codes(units.data(), units.size(), codes);
+    }
     const std::uint64_t* equal() const { return equal_.data(); }
 
   private:
@@ -58,12 +61,15 @@ class unit_codes<std::uint32_t> {
             equal_[found.code + row / word_rows] |= std::uint64_t{1} << row % word_rows;
         }
     }
-    void clear(std::span<const std::uint32_t>) {
+    void clear(std::span<const std::uint32_t>, std::size_t) {
         std::fill(slots_.begin(), slots_.end(), slot{});
         std::fill_n(equal_.begin(), (distinct_ + 1) * words_, std::uint64_t{0});
         distinct_ = 0;
     }
     std::uint32_t code(std::uint32_t unit) const { return slots_[place_of(unit)].code; }
+    void find(std::span<const std::uint32_t> units, std::uint32_t* codes) const {
+        for (std::size_t j = 0; j < units.size(); ++j) codes[j] = code(units[j]);
+    }
     const std::uint64_t* equal() const { return equal_.data(); }
 
   private:
