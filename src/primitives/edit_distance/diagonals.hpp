@@ -54,7 +54,7 @@ struct reach {
 };
 
 /// The distance, where it is at most `most` (at most most_diagonal_edits). Gives up earlier where edits are so dense
-/// that it would come out far beyond that. Diagonal k: b's unit i + k stands beside a's unit i.
+/// that it would come out well beyond that. Diagonal k: b's unit i + k stands beside a's unit i.
 template <string_unit Unit>
 reach by_diagonals(std::span<const Unit> a, std::span<const Unit> b, std::int64_t most) {
     const auto rows = static_cast<std::int64_t>(a.size()), columns = static_cast<std::int64_t>(b.size());
@@ -83,7 +83,7 @@ reach by_diagonals(std::span<const Unit> a, std::span<const Unit> b, std::int64_
             furthest = std::max(furthest, i);
             if (k == last && i == rows) return {static_cast<std::uint32_t>(e), e, rows};
         }
-        if (e >= 8 && (e & (e - 1)) == 0 && furthest * 2 * most < rows * e) return {beyond_bound, e, furthest};
+        if (e != 0 && e % 8 == 0 && furthest * 3 * most < rows * 2 * e) return {beyond_bound, e, furthest};
     }
     return {beyond_bound, most, furthest};
 }

@@ -42,13 +42,13 @@ class aligner {
         bound = static_cast<std::uint32_t>(std::min<std::size_t>(bound, b.size()));
 
         // As many edits along diagonals as cost about what strips do.
-        const auto affordable = static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size()) * 1.5));
+        const auto affordable = static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size())));
         const std::int64_t few = std::min({most_diagonal_edits, std::int64_t{bound}, affordable});
         const reach reached = by_diagonals(a, b, few);
         if (reached.distance != beyond_bound) return reached.distance;
         if (reached.edits == bound) return beyond_bound;
         if (a.size() <= word_rows) return by_one_word(a, b, bound);
-        return by_bands(a, b, bound);
+        return by_bands(a, b, bound, reached);
     }
 
   private:
@@ -69,16 +69,21 @@ class aligner {
         return value > bound ? beyond_bound : static_cast<std::uint32_t>(value);
     }
 
-    /// Bands that grow: from where one gave up, how wide the next must be is guessed.
-    std::uint32_t by_bands(std::span<const Unit> a, std::span<const Unit> b, std::int64_t bound) {
+    /// Bands that grow: how wide one must be is guessed from where diagonals, or the band before, gave up. Edits that
+    /// are too dense for the bound by far are not believed: they may be those of a heading.
+    std::uint32_t by_bands(std::span<const Unit> a, std::span<const Unit> b, std::int64_t bound,
+                           const reach& reached) {
         const auto rows = static_cast<std::int64_t>(a.size());
-        std::int64_t band = first_band;
+        const auto guess = [rows](std::int64_t edits, std::int64_t row) {
+            return edits * rows / std::max<std::int64_t>(row, 1) * 5 / 4;
+        };
+        const std::int64_t dense = guess(reached.edits, reached.rows);
+        std::int64_t band = dense <= 4 * bound ? std::max(first_band, dense) : first_band;
         while (true) {
             if (band * 4 > bound * 3 || a.size() <= most_strip_words * word_rows) band = bound;
             const band_result result = strips_.distance(a, b, band);
             if (result.distance != beyond_bound || band == bound) return result.distance;
-            const std::int64_t guess = band * rows / std::max<std::int64_t>(result.rows, 1);
-            band = std::max(2 * band, guess + guess / 4);
+            band = std::max(2 * band, guess(band, result.rows));
         }
     }
 

@@ -33,7 +33,8 @@ class unit_codes<std::uint8_t> {
     }
     /// As before set() with the same arguments.
     void clear(std::span<const std::uint8_t> units, std::size_t first) {
-        for (std::size_t i = 0; i < units.size(); ++i) equal_[units[i] * words_ + (first + i) / word_rows] = 0;
+        for (std::size_t i = 0; i < units.size(); ++i)
+            equal_[units[i] * words_ + (first + i) / word_rows] = 0;
     }
     std::uint32_t code(std::uint8_t unit) const { return static_cast<std::uint32_t>(unit * words_); }
     void find(std::span<const std::uint8_t> units, std::uint32_t* codes) const {
