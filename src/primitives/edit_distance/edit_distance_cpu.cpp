@@ -28,7 +28,7 @@ constexpr std::int64_t first_band = 256;  // narrower ones cost as much: strips 
 template <string_unit Unit>
 class aligner {
   public:
-    explicit aligner(cpu_place& place) : strips_(place), word_codes_(1) {}
+    explicit aligner(cpu_place& place) : strips_(place), one_word_(1), two_words_(2) {}
 
     std::uint32_t distance(std::span<const Unit> a, std::span<const Unit> b, std::uint32_t bound) {
         if (a.size() > b.size()) std::swap(a, b);
@@ -41,31 +41,45 @@ class aligner {
         if (bound == 0) return beyond_bound;
         bound = static_cast<std::uint32_t>(std::min<std::size_t>(bound, b.size()));
 
-        // As many edits along diagonals as cost about what strips do.
-        const auto affordable = static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size())));
+        // As many edits along diagonals as cost about what columns do.
+        const auto affordable = a.size() <= 2 * word_rows
+                                    ? static_cast<std::int64_t>(a.size() / 16)
+                                    : static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size())));
         const std::int64_t few = std::min({most_diagonal_edits, std::int64_t{bound}, affordable});
         const reach reached = by_diagonals(a, b, few);
         if (reached.distance != beyond_bound) return reached.distance;
         if (reached.edits == bound) return beyond_bound;
-        if (a.size() <= word_rows) return by_one_word(a, b, bound);
+        if (a.size() <= word_rows) return by_words<1>(one_word_, a, b, bound);
+        if (a.size() <= 2 * word_rows) return by_words<2>(two_words_, a, b, bound);
         return by_bands(a, b, bound, reached);
     }
 
   private:
-    std::uint32_t by_one_word(std::span<const Unit> a, std::span<const Unit> b, std::uint32_t bound) {
-        word_codes_.set(a, 0);
-        const std::size_t last_row = a.size() - 1;
-        std::uint64_t rises = ~std::uint64_t{0}, falls = 0, value = a.size();
+    /// All rows in words of 64, column by column: the rows before a's are as in strips. Given up when each column left
+    /// would have to lower the value.
+    template <std::size_t Words>
+    std::uint32_t by_words(unit_codes<Unit>& codes, std::span<const Unit> a, std::span<const Unit> b,
+                           std::uint32_t bound) {
+        const std::size_t filled = Words * word_rows - a.size();  // < 64
+        codes.set(a, filled);
+        std::uint64_t rises[Words], falls[Words] = {(std::uint64_t{1} << filled) - 1};
+        for (std::size_t w = 0; w < Words; ++w) rises[w] = ~falls[w];
+        auto value = static_cast<std::int64_t>(a.size()), most = std::int64_t{bound} + std::ssize(b);
         for (const Unit unit : b) {
-            const std::uint64_t equal = word_codes_.equal()[word_codes_.code(unit)];
-            const std::uint64_t horizontal = (((equal & rises) + rises) ^ rises) | equal;
-            std::uint64_t up = falls | ~(horizontal | rises), down = rises & horizontal;
-            value = value + (up >> last_row & 1) - (down >> last_row & 1);
-            up = up << 1 | 1, down <<= 1;
-            const std::uint64_t vertical = equal | falls;
-            rises = down | ~(vertical | up), falls = up & vertical;
+            const std::uint64_t* const equals = codes.equal() + codes.code(unit);
+            std::uint64_t up_in = 1, down_in = 0;
+            for (std::size_t w = 0; w < Words; ++w) {
+                const std::uint64_t equal = equals[w], vertical = equal | falls[w], matches = equal | down_in;
+                const std::uint64_t horizontal = (((matches & rises[w]) + rises[w]) ^ rises[w]) | matches;
+                const std::uint64_t up = falls[w] | ~(horizontal | rises[w]), down = rises[w] & horizontal;
+                const std::uint64_t up_here = up << 1 | up_in, down_here = down << 1 | down_in;
+                up_in = up >> 63, down_in = down >> 63;
+                rises[w] = down_here | ~(vertical | up_here), falls[w] = up_here & vertical;
+            }
+            value += static_cast<std::int64_t>(up_in) - static_cast<std::int64_t>(down_in);
+            if (value > --most) break;
         }
-        word_codes_.clear(a, 0);
+        codes.clear(a, filled);
         return value > bound ? beyond_bound : static_cast<std::uint32_t>(value);
     }
 
@@ -88,7 +102,7 @@ class aligner {
     }
 
     strip_aligner<Unit> strips_;
-    unit_codes<Unit> word_codes_;
+    unit_codes<Unit> one_word_, two_words_;
 };
 
 void check_pairs(std::span<const std::uint64_t> offsets, std::span<const bounded_pair> pairs) {
