@@ -79,6 +79,8 @@ inline bool allows(const duplicate_options& options, std::uint64_t distance, std
 }
 
 inline bool are_candidates(const duplicate_options& options, std::string_view a, std::string_view b) {
+    const std::size_t least = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
+    if (!allows(options, least, a.size() + b.size())) return false;
     return allows(options, table_distance(a, b), a.size() + b.size());
 }
 
