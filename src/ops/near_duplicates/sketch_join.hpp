@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first two filters of method `automatic` on the GPU, for .cu and .cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "device/array.hpp"
+#include "quern/base/decimal.hpp"
+
+namespace quern::near_duplicates_detail {
+
+/// Classes of equal texts, by rising length, in device memory.
+struct device_sketches {
+    device_span<const std::uint32_t> lengths;
+    device_span<const std::uint8_t> kinds;  ///< old_members and new_members of a class
+    device_span<const std::uint8_t> units;  ///< rows of unit_buckets
+    device_span<const std::uint8_t> pairs;  ///< rows of pair_buckets
+    device_span<const std::uint32_t> rows;  ///< the classes with new members, rising
+};
+inline constexpr std::uint8_t old_members = 1, new_members = 2;
+
+/// A stretch of columns that the row_tile rows from `row` (an index of `rows`) on are compared with.
+struct join_work {
+    std::uint32_t row, first, last;
+};
+inline constexpr std::uint32_t row_tile = 128, column_tile = 128;
+
+/// Appends to `found`, as packed pairs a << 32 | b, a < b, the pairs of classes that pass both filters; counters[0] =
+/// how many passed the first one, counters[1] = both, also beyond found.size(): then the call is to be repeated with
+/// less work, or more room. In no particular order. Synchronises.
+struct join_found {
+    std::uint64_t compared, first, both;
+};
+join_found join_sketches(cuda_place& place, const device_sketches& classes, const decimal& threshold, bool within_new,
+                         device_span<const join_work> work, device_span<std::uint64_t> first_found,
+                         device_span<std::uint64_t> found);
+
+}  // namespace quern::near_duplicates_detail
