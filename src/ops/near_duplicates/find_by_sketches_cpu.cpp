@@ -7,49 +7,17 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/gram_filter.hpp"
 #include "ops/near_duplicates/methods.hpp"
 #include "ops/near_duplicates/pair_bounds.hpp"
-#include "ops/near_duplicates/sketch.hpp"
-#include "ops/near_duplicates/text_classes.hpp"
+#include "ops/near_duplicates/sketched_classes.hpp"
 #include "ops/near_duplicates/verify.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
-
-template <class Unit>
-struct sketched_classes {
-    const unit_list<Unit>& texts;
-    const text_classes& classes;
-    cpu_array<std::uint8_t> units, pairs;  ///< rows in the order of the classes
-
-    std::span<const Unit> text(std::uint32_t c) const {
-        const std::uint32_t i = classes.text(c);
-        return texts.units.subspan(texts.offsets[i], texts.length(i));
-    }
-};
-
-template <class Unit>
-sketched_classes<Unit> sketch_all(cpu_place& place, const unit_list<Unit>& texts,
-                                  const text_classes& classes) {
-    const std::size_t n = classes.size();
-    sketched_classes<Unit> all{texts, classes,
-                               cpu_array<std::uint8_t>(place, n * unit_buckets, "sketches of texts"),
-                               cpu_array<std::uint8_t>(place, n * pair_buckets, "sketches of texts")};
-    const std::size_t pieces = n / 64 + 1;
-    for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
-        const stretch mine = piece_of(n, pieces, p);
-        for (std::size_t c = mine.begin; c < mine.end; ++c)
-            sketch(all.text(static_cast<std::uint32_t>(c)), all.units.data() + c * unit_buckets,
-                   all.pairs.data() + c * pair_buckets);
-    });
-    return all;
-}
 
 /// What one thread finds for a stretch of classes.
 template <class Unit>
@@ -116,20 +84,6 @@ class row_scan {
 constexpr std::size_t rows_at_once = 16;                       ///< of a piece of work
 constexpr std::size_t most_candidates = std::size_t{1} << 22;  ///< that wait for their edit distances, about
 
-/// The classes [first, last) that class b is compared with.
-stretch window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b) {
-    const std::uint64_t length = classes.length(b);
-    const auto all = std::views::iota(std::uint32_t{0}, classes.size());
-    const auto first = std::ranges::partition_point(all, [&](std::uint32_t c) {
-        return classes.length(c) < length && !lengths_allow(threshold, classes.length(c), length);
-    });
-    if (!classes.any_old()) return {*first, b};
-    const auto last = std::ranges::partition_point(all, [&](std::uint32_t c) {
-        return classes.length(c) <= length || lengths_allow(threshold, length, classes.length(c));
-    });
-    return {first == all.end() ? classes.size() : *first, last == all.end() ? classes.size() : *last};
-}
-
 }  // namespace
 
 template <class Unit>
@@ -160,9 +114,8 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const unit_list<U
                  b < std::min<std::size_t>(first_row + rows_at_once, classes.size()); ++b) {
                 const auto row = static_cast<std::uint32_t>(b);
                 if (!classes.has_new(row)) continue;
-                const stretch window = window_of(classes, options.threshold, row);
-                rows.scan(row, static_cast<std::uint32_t>(window.begin),
-                          static_cast<std::uint32_t>(window.end));
+                const class_range window = window_of(classes, options.threshold, row);
+                rows.scan(row, window.first, window.last);
             }
             found[p] = std::move(rows.found);
             compared[p] = rows.compared;

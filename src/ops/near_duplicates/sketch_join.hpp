@@ -31,8 +31,8 @@ inline constexpr std::uint32_t row_tile = 128, column_tile = 128;
 struct join_found {
     std::uint64_t compared, first, both;
 };
-join_found join_sketches(cuda_place& place, const device_sketches& classes, const decimal& threshold, bool within_new,
-                         device_span<const join_work> work, device_span<std::uint64_t> first_found,
-                         device_span<std::uint64_t> found);
+join_found join_sketches(cuda_place& place, const device_sketches& classes, const decimal& threshold,
+                         bool within_new, device_span<const join_work> work,
+                         device_span<std::uint64_t> first_found, device_span<std::uint64_t> found);
 
 }  // namespace quern::near_duplicates_detail

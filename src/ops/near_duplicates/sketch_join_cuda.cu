@@ -92,7 +92,8 @@ __global__ void __launch_bounds__(block_threads) join_units_kernel(join_state al
             std::uint32_t r[each], c[each];
 #pragma unroll
             for (unsigned half = 0; half < 2; ++half) {
-                *reinterpret_cast<uint4*>(r + 4 * half) = *reinterpret_cast<const uint4*>(&rows[w][64 * half + 4 * y]);
+                *reinterpret_cast<uint4*>(r + 4 * half) =
+                    *reinterpret_cast<const uint4*>(&rows[w][64 * half + 4 * y]);
                 *reinterpret_cast<uint4*>(c + 4 * half) =
                     *reinterpret_cast<const uint4*>(&columns[w][64 * half + 4 * x]);
             }
@@ -117,8 +118,8 @@ __global__ void __launch_bounds__(block_threads) join_units_kernel(join_state al
             for (unsigned j = 0; j < each; ++j) {
                 if (column_lengths[j] == ~std::uint64_t{0}) continue;
                 ++compared;
-                const std::uint64_t apart = length < column_lengths[j] ? column_lengths[j] - length
-                                                                       : length - column_lengths[j];
+                const std::uint64_t apart =
+                    length < column_lengths[j] ? column_lengths[j] - length : length - column_lengths[j];
                 if (apart > 0xffffffffu - norms[i][j] ||
                     !within(all.threshold, norms[i][j], 1, apart, length + column_lengths[j]))
                     continue;
@@ -139,7 +140,8 @@ __global__ void __launch_bounds__(256) compare_pairs_kernel(join_state all) {
     const std::uint64_t count = min(all.counters[1], static_cast<unsigned long long>(all.first_room));
     const unsigned lane = threadIdx.x % 32;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / 32);
-    for (std::uint64_t i = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32; i < count; i += warps) {
+    for (std::uint64_t i = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32; i < count;
+         i += warps) {
         const std::uint64_t pair = all.first_found[i];
         const std::uint64_t a = pair >> 32, b = pair & 0xffffffffu;
         std::uint32_t norm = 0;
@@ -154,7 +156,8 @@ __global__ void __launch_bounds__(256) compare_pairs_kernel(join_state all) {
         norm = __reduce_add_sync(0xffffffffu, norm);
         if (lane != 0) continue;
         const std::uint64_t shorter = all.lengths[a], longer = all.lengths[b];  // classes rise by length
-        if (!within(all.threshold, norm, 2, grams_in(longer, 2) - grams_in(shorter, 2), shorter + longer)) continue;
+        if (!within(all.threshold, norm, 2, grams_in(longer, 2) - grams_in(shorter, 2), shorter + longer))
+            continue;
         const unsigned long long at = atomicAdd(&all.counters[2], 1ull);
         if (at < all.room) all.found[at] = pair;
     }
@@ -162,9 +165,9 @@ __global__ void __launch_bounds__(256) compare_pairs_kernel(join_state all) {
 
 }  // namespace
 
-join_found join_sketches(cuda_place& place, const device_sketches& classes, const decimal& threshold, bool within_new,
-                         device_span<const join_work> work, device_span<std::uint64_t> first_found,
-                         device_span<std::uint64_t> found) {
+join_found join_sketches(cuda_place& place, const device_sketches& classes, const decimal& threshold,
+                         bool within_new, device_span<const join_work> work,
+                         device_span<std::uint64_t> first_found, device_span<std::uint64_t> found) {
     const cuda_array<unsigned long long> counters(place, 3, "counters of a join");
     place.fill_bytes(counters.data(), 0, counters.span().size_bytes());
     const join_state all{classes.lengths.data(),
@@ -183,8 +186,8 @@ join_found join_sketches(cuda_place& place, const device_sketches& classes, cons
                          counters.data()};
     const auto blocks = static_cast<unsigned>(work.size());
     QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads)}), join_units_kernel, all);
-    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(place.multiprocessors() * 8), dim3(256)}), compare_pairs_kernel,
-                 all);
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(place.multiprocessors() * 8), dim3(256)}),
+                 compare_pairs_kernel, all);
     unsigned long long counts[3];
     place.copy_out(counts, counters.data(), sizeof(counts));
     return {counts[0], counts[1], counts[2]};

@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
+#include "ops/near_duplicates/pair_bounds.hpp"
 #include "primitives/sort/sort.hpp"
 
 namespace quern::near_duplicates_detail {
@@ -70,6 +71,28 @@ text_classes::text_classes(cpu_place& place, const unit_list<Unit>& texts, std::
 
 template text_classes::text_classes(cpu_place&, const unit_list<std::uint8_t>&, std::uint32_t);
 template text_classes::text_classes(cpu_place&, const unit_list<std::uint32_t>&, std::uint32_t);
+
+class_range window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b) {
+    const std::uint64_t length = classes.length(b);
+    const auto first_where_not = [&](const auto& condition) {
+        std::uint32_t begin = 0, end = classes.size();
+        while (begin < end) {
+            const std::uint32_t middle = begin + (end - begin) / 2;
+            if (condition(classes.length(middle))) {
+                begin = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        return begin;
+    };
+    const std::uint32_t first = first_where_not(
+        [&](std::uint64_t other) { return other < length && !lengths_allow(threshold, other, length); });
+    if (!classes.any_old()) return {first, b};
+    return {first, first_where_not([&](std::uint64_t other) {
+                return other <= length || lengths_allow(threshold, length, other);
+            })};
+}
 
 std::vector<duplicate_pair> pairs_of_texts(const text_classes& classes, const duplicate_scope& scope,
                                            std::span<const duplicate_pair> class_pairs) {

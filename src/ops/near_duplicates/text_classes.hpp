@@ -40,6 +40,13 @@ class text_classes {
     std::uint32_t first_new_;
 };
 
+/// The classes [first, last), in order of length, that class b can make a pair with. Without old texts only those before
+/// b: each pair is then found from its second class.
+struct class_range {
+    std::uint32_t first, last;
+};
+class_range window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b);
+
 /// Pairs of classes and the distances of their texts → all pairs of texts that are asked for, rising; with those of
 /// equal texts, which are 0 edits apart.
 std::vector<duplicate_pair> pairs_of_texts(const text_classes& classes, const duplicate_scope& scope,
