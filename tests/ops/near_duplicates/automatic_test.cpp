@@ -38,23 +38,32 @@ struct corpus {
     text_list list() const { return {bytes, offsets}; }
 };
 
-/// All pairs below the threshold, by the definition.
-std::vector<duplicate_pair> expected(const corpus& texts, const decimal& threshold,
-                                     const duplicate_scope& scope = {}) {
-    std::vector<duplicate_pair> pairs;
-    const text_list list = texts.list();
-    for (std::uint32_t a = 0; a < list.size(); ++a) {
-        for (std::uint32_t b = std::max(a + 1, scope.first_new); b < list.size(); ++b) {
-            if (a >= scope.first_new && !scope.within_new) continue;
-            const std::uint64_t of = list.length(a) + list.length(b);
-            const std::vector<std::uint8_t> x(list[a].begin(), list[a].end()), y(list[b].begin(), list[b].end());
-            const std::uint64_t distance = reference::edit_distance(x, y);
-            if (distance * threshold.denominator < threshold.numerator * of || of == 0)
-                pairs.push_back({a, b, distance, of});
+/// All distances of a corpus, by the plain table, and from them the pairs below a threshold, by the definition.
+class truth_of {
+  public:
+    explicit truth_of(const corpus& texts) {
+        const text_list list = texts.list();
+        for (std::uint32_t a = 0; a < list.size(); ++a) {
+            const std::vector<std::uint8_t> x(list[a].begin(), list[a].end());
+            for (std::uint32_t b = a + 1; b < list.size(); ++b) {
+                const std::vector<std::uint8_t> y(list[b].begin(), list[b].end());
+                all_.push_back({a, b, reference::edit_distance(x, y), x.size() + y.size()});
+            }
         }
     }
-    return pairs;
-}
+    std::vector<duplicate_pair> below(const decimal& threshold, const duplicate_scope& scope = {}) const {
+        std::vector<duplicate_pair> pairs;
+        for (const duplicate_pair& pair : all_) {
+            const bool asked = pair.b >= scope.first_new && (scope.within_new || pair.a < scope.first_new);
+            const bool near = pair.distance * threshold.denominator < threshold.numerator * pair.of || pair.of == 0;
+            if (asked && near) pairs.push_back(pair);
+        }
+        return pairs;
+    }
+
+  private:
+    std::vector<duplicate_pair> all_;
+};
 
 std::string random_text(std::mt19937_64& random, std::size_t length, unsigned letters) {
     std::string text(length, 0);
@@ -94,7 +103,7 @@ corpus families(std::uint64_t seed, std::size_t count, std::size_t longest, unsi
 const corpus& hostile() {
     static const corpus texts = [] {
         corpus all{"", "", "a", "b", "a", "ab", "ba", std::string(1, '\0'), "\xff\xfe", "\xc3", "\xc3\xa4"};
-        for (const std::size_t n : {19, 20, 21, 63, 64, 65, 199, 200, 255, 256, 257, 300, 1023, 1500}) {
+        for (const std::size_t n : {20, 21, 64, 65, 200, 256, 300}) {
             all.add(std::string(n, 'a'));
             all.add(std::string(n, 'a'));
             all.add(std::string(n - 1, 'a') + "b");
@@ -121,11 +130,15 @@ template <class Tested>
 class automatic_test : public on_place<Tested> {
   protected:
     void expect_found(const corpus& texts, const decimal& threshold, const duplicate_scope& scope = {}) {
+        expect_found(texts, truth_of(texts), threshold, scope);
+    }
+    void expect_found(const corpus& texts, const truth_of& all, const decimal& threshold,
+                      const duplicate_scope& scope = {}) {
         duplicate_options options;
         options.threshold = threshold;
         duplicate_counts counts;
         const auto units = as_bytes(texts.list());
-        const auto truth = expected(texts, threshold, scope);
+        const auto truth = all.below(threshold, scope);
         EXPECT_EQ(find_by_sketches(this->place(), units, options, scope, counts), truth)
             << "automatic, threshold " << threshold.value();
         EXPECT_EQ(find_exhaustively(this->place(), units, options, scope, counts), truth)
@@ -135,13 +148,16 @@ class automatic_test : public on_place<Tested> {
 TYPED_TEST_SUITE(automatic_test, tested_places, tested_place_names);
 
 TYPED_TEST(automatic_test, finds_all_pairs_of_hostile_texts) {
-    for (const decimal& threshold : thresholds) this->expect_found(hostile(), threshold);
+    static const truth_of all(hostile());
+    for (const decimal& threshold : thresholds) this->expect_found(hostile(), all, threshold);
 }
 
 TYPED_TEST(automatic_test, finds_all_pairs_of_families) {
-    for (const unsigned letters : {2u, 26u})
-        for (const decimal& threshold : thresholds)
-            this->expect_found(families(7 * letters, tested_with().small_sizes ? 40 : 150, 300, letters), threshold);
+    for (const unsigned letters : {2u, 26u}) {
+        const corpus texts = families(7 * letters, tested_with().small_sizes ? 40 : 80, 300, letters);
+        const truth_of all(texts);
+        for (const decimal& threshold : thresholds) this->expect_found(texts, all, threshold);
+    }
 }
 
 TYPED_TEST(automatic_test, finds_nothing_in_nothing) {
@@ -152,8 +168,9 @@ TYPED_TEST(automatic_test, finds_nothing_in_nothing) {
 
 TYPED_TEST(automatic_test, compares_new_texts_only) {
     const corpus texts = families(3, 60, 120, 4);
+    const truth_of all(texts);
     for (const std::uint32_t first_new : {0u, 1u, 30u, 59u, 60u})
-        for (const bool within : {true, false}) this->expect_found(texts, {1, 10}, {first_new, within});
+        for (const bool within : {true, false}) this->expect_found(texts, all, {1, 10}, {first_new, within});
 }
 
 TYPED_TEST(automatic_test, copies_are_pairs_of_all_their_likes) {
@@ -170,8 +187,8 @@ TYPED_TEST(automatic_test, crosses_the_tiles_of_the_join) {
     // More texts than a tile of the GPU or a piece of the CPU has, all within each other's lengths.
     std::mt19937_64 random(11);
     corpus texts;
-    const std::size_t count = tested_with().small_sizes ? 300 : 1500;
-    for (std::size_t i = 0; i < count; ++i) texts.add(random_text(random, 40 + i % 5, 3));
+    const std::size_t count = tested_with().small_sizes ? 300 : 600;
+    for (std::size_t i = 0; i < count; ++i) texts.add(random_text(random, 14 + i % 3, 3));
     this->expect_found(texts, {12, 100});
 }
 
