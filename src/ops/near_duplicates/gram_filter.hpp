@@ -15,7 +15,8 @@ class gram_filter {
   public:
     gram_filter();
 
-    /// Takes the text that the next ones are compared with. Cost: O(units).
+    /// Takes the text that the next ones are compared with; it must stay where it is until the next one is set, or the
+    /// filter goes. Cost: O(units).
     void set(std::span<const Unit> text);
     /// False only where the distance of the two texts exceeds `d`. Cost: O(units), less where it is false.
     bool allows(std::span<const Unit> other, std::uint32_t d);
