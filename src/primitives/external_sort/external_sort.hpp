@@ -32,9 +32,9 @@ inline constexpr std::uint64_t external_sort_least_memory = std::uint64_t{64} <<
 /// Memory: at most `memory_bytes` of the host's, all buffers told and those kept for the next run too (at least
 /// `least_memory`, usage_error below). A CPU place's budget gives them away whole, from the constructor on
 /// (out_of_memory where it has less left). A CUDA place gives device memory within its budget while a run is sorted.
-/// Disk: spills to run().scratch_folder(), as much as there are pairs, once more than that where runs are merged in
-/// several passes and the file system cannot give back the room of parts of a file. Memory and scratch files are given
-/// back when finish returns, when a call fails, and when this goes.
+/// Disk: spills to run().scratch_folder(), as much as there are pairs; up to twice that where runs are merged in
+/// several passes, and once more for each pass where the file system cannot give back parts of a file. Memory and
+/// scratch files are given back when finish returns, when a call fails, and when this goes.
 ///
 /// Floats as in sort.hpp: a NaN is refused with its position in the order of push. A full disk, or run().scratch_bytes
 /// that do not suffice, is an io_error; stopping is `interrupted`. A call that throws usage_error by itself changes
