@@ -86,7 +86,7 @@ void count_in_tables(cpu_place& place, std::span<const Sample> samples, std::spa
         const std::size_t end = std::min(samples.size(), begin + most);
         const std::size_t slots = threads_for(place, pieces_of(end - begin, piece_size));
         const auto tables = make_array<counter>(place, slots * Ways * bins, "counters of threads");
-        std::memset(tables.data(), 0, slots * Ways * bins * sizeof(counter));
+        std::fill_n(tables.data(), slots * Ways * bins, counter{0});
         share_pieces(place, begin, end, slots, [&](std::size_t slot, std::size_t from, std::size_t to) {
             if (!check.pass(samples.data(), from, to - from)) return;
             counter* const table = tables.data() + slot * Ways * bins;
