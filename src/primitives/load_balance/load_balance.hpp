@@ -30,7 +30,8 @@ struct merge_path_point {
 /// Where pieces of equal size begin, when a segment's end counts as much as an item: points[p] for piece p of
 /// points.size() − 1, the last being (segments, items). The diagonal of piece p is ⌊p · (segments + items) / pieces⌋;
 /// on it, ends of segments come before the items that follow them. At least 2 points (usage_error).
-/// Offsets as in primitives/segments.hpp; the number of items is the last of them.
+/// Offsets as in primitives/segments.hpp; the number of items is the last of them, and need not fit any memory: only
+/// where segments + items is 2⁶⁴ or more the last segment is refused (offsets_not_rising).
 void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offsets,
                           std::span<merge_path_point> points);
 void merge_path_partition(cuda_place& place, device_span<const std::uint64_t> offsets,
