@@ -81,38 +81,43 @@ struct tested_place_names {
     }
 };
 
+/// Where a test's array begins: at 64 whole elements of the memory a place gives, or one element further.
+enum class beginning { aligned, one_off };
+
 /// An array of a place with guards on both sides, which are looked at whenever it is read.
 template <class Place, class T>
 class guarded_array {
   public:
-    guarded_array(Place& place, const std::vector<T>& values) : place_(&place), size_(values.size()) {
-        std::vector<T> all(size_ + 2 * guard);
+    guarded_array(Place& place, const std::vector<T>& values, beginning where = beginning::aligned)
+        : place_(&place), size_(values.size()), before_(where == beginning::aligned ? 64 : 65) {
+        std::vector<T> all(before_ + size_ + behind);
         std::memset(static_cast<void*>(all.data()), pattern, all.size() * sizeof(T));
-        std::copy(values.begin(), values.end(), all.begin() + guard);
+        std::copy(values.begin(), values.end(), all.begin() + static_cast<std::ptrdiff_t>(before_));
         memory_ = array_from(place, std::span<const T>(all), "a test's array");
     }
 
-    span_on<Place, T> span() const { return memory_.span().subspan(guard, size_); }
+    span_on<Place, T> span() const { return memory_.span().subspan(before_, size_); }
     span_on<Place, const T> view() const { return span(); }
     std::size_t size() const { return size_; }
 
     /// The values; fails the test where something was written beside them.
     std::vector<T> host() const {
         const std::vector<T> all = to_host(*place_, memory_.span());
-        std::vector<T> expected(guard);
-        std::memset(static_cast<void*>(expected.data()), pattern, guard * sizeof(T));
-        EXPECT_EQ(0, std::memcmp(all.data(), expected.data(), guard * sizeof(T)))
+        std::vector<T> expected(behind);
+        std::memset(static_cast<void*>(expected.data()), pattern, behind * sizeof(T));
+        EXPECT_EQ(0, std::memcmp(all.data(), expected.data(), before_ * sizeof(T)))
             << "written before the array";
-        EXPECT_EQ(0, std::memcmp(all.data() + guard + size_, expected.data(), guard * sizeof(T)))
+        EXPECT_EQ(0, std::memcmp(all.data() + before_ + size_, expected.data(), behind * sizeof(T)))
             << "written behind the array";
-        return std::vector<T>(all.begin() + guard, all.end() - guard);
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(before_);
+        return std::vector<T>(first, first + static_cast<std::ptrdiff_t>(size_));
     }
 
   private:
-    static constexpr std::size_t guard = 64;
+    static constexpr std::size_t behind = 67;  // ≥ before_
     static constexpr int pattern = 0x5a;
     Place* place_;
-    std::size_t size_;
+    std::size_t size_, before_;
     array_on<Place, T> memory_;
 };
 
@@ -140,15 +145,15 @@ class on_place : public testing::Test {
 
     place_type& place() { return *place_; }
     template <class T>
-    guarded_array<place_type, T> array(const std::vector<T>& values) {
-        return {place(), values};
+    guarded_array<place_type, T> array(const std::vector<T>& values, beginning where = beginning::aligned) {
+        return {place(), values, where};
     }
     /// An output: filled with a value that no test expects.
     template <class T>
-    guarded_array<place_type, T> output(std::size_t size) {
+    guarded_array<place_type, T> output(std::size_t size, beginning where = beginning::aligned) {
         std::vector<T> junk(size);
         if (size != 0) std::memset(static_cast<void*>(junk.data()), 0xc3, size * sizeof(T));
-        return {place(), junk};
+        return {place(), junk, where};
     }
 
   private:

@@ -129,7 +129,7 @@ array_on<Place, T> make_array(Place& place, std::size_t size, std::string_view w
     return array_on<Place, T>(place, size, what_for);
 }
 
-inline void check_same_size(std::size_t from, std::size_t to) {
+inline void check_copy(std::size_t from, std::size_t to) {
     if (from != to) {
         throw usage_error("a copy of " + std::to_string(from) + " values into " + std::to_string(to));
     }
@@ -138,24 +138,24 @@ inline void check_same_size(std::size_t from, std::size_t to) {
 /// Host → place. Throws usage_error where the sizes differ.
 template <class T>
 void copy_in(cpu_place&, std::span<const T> from, std::span<T> to) {
-    check_same_size(from.size(), to.size());
+    check_copy(from.size(), to.size());
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size_bytes());
 }
 template <class T>
 void copy_in(cuda_place& place, std::span<const T> from, device_span<T> to) {
-    check_same_size(from.size(), to.size());
+    check_copy(from.size(), to.size());
     place.copy_in(to.data(), from.data(), from.size_bytes());
 }
 
 /// Place → host. Throws usage_error where the sizes differ. Synchronises.
 template <class T>
 void copy_out(cpu_place&, std::span<const T> from, std::span<T> to) {
-    check_same_size(from.size(), to.size());
+    check_copy(from.size(), to.size());
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size_bytes());
 }
 template <class T>
 void copy_out(cuda_place& place, device_span<const T> from, std::span<T> to) {
-    check_same_size(from.size(), to.size());
+    check_copy(from.size(), to.size());
     place.copy_out(to.data(), from.data(), from.size_bytes());
 }
 

@@ -3,8 +3,12 @@
 // publishes the result, and adds up what the blocks before it have published, until it meets one whose whole prefix
 // is known. The data is read once and written once.
 //
-// A tile's word has 128 bits and is read and written whole, so that a state never comes apart from its value. Blocks
-// wait for blocks of lower index only; those have been started before them.
+// A tile's word has 128 bits and is read and written whole, so that a state never comes apart from its value.
+//
+// A tile is the block's whose index it has, and a block waits for blocks of lower index only. This ends where blocks
+// are started in the order of their indices and run on once they are started: CUDA does not promise the first, but
+// every GPU so far does it, and CUB's scans rest on the same. The result depends on no order. (A ticket, which the
+// radix sort takes, would do without it, for one more atomic operation a block at one address.)
 #pragma once
 
 #include <cuda_runtime.h>

@@ -13,9 +13,6 @@
 
 namespace quern::primitives::cuda {
 
-/// In place of a value where keys travel alone.
-struct no_value {};
-
 template <sortable_key Key>
 using raw_key = std::conditional_t<floating_value<Key>, Key, key_bits_t<Key>>;
 

@@ -2,10 +2,10 @@
 #include "primitives/segments.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 #include "device/cpu/parallel.hpp"
 #include "device/fault.hpp"
+#include "primitives/first_position.hpp"
 
 namespace quern::primitives {
 namespace {
@@ -29,18 +29,15 @@ std::size_t first_wrong(std::span<const std::uint64_t> offsets, std::uint64_t it
 void check_offsets(cpu_place& place, std::span<const std::uint64_t> offsets, std::uint64_t items) {
     const std::size_t segments = segments_in(offsets.size());
     if (offsets.empty() ? items != 0 : offsets[0] != 0) throw_fault(fault::offsets_not_rising, 0);
-    std::atomic<std::size_t> first{segments};
+    first_position wrong;
     const std::size_t pieces = (segments + piece_size - 1) / piece_size;
     for_each_piece(place, pieces, [&](std::size_t p) {
         place.run().check_stop();
         const std::size_t begin = p * piece_size, end = std::min(begin + piece_size, segments);
         const std::size_t found = first_wrong(offsets, items, begin, end);
-        if (found == end) return;
-        std::size_t before = first.load(std::memory_order_relaxed);
-        while (found < before && !first.compare_exchange_weak(before, found, std::memory_order_relaxed)) {
-        }
+        if (found != end) wrong.note(found);
     });
-    if (first < segments) throw_fault(fault::offsets_not_rising, first);
+    wrong.throw_if_any(fault::offsets_not_rising);
     if (!offsets.empty() && offsets.back() != items)
         throw_fault(fault::offsets_not_rising, segments == 0 ? 0 : segments - 1);
 }

@@ -23,7 +23,8 @@ struct segments_view {
 };
 
 /// The check of primitives/segments.hpp, enqueued: the same segment is named. Owns the word; must live until the
-/// kernels that read it are enqueued. `items`: unknown_items where the last offset says how many there are.
+/// kernels that read it are enqueued. `items`: unknown_items where the last offset says how many there are; then the
+/// last segment is also refused where segments and items together are 2⁶⁴ or more.
 class checked_segments {
   public:
     static constexpr std::uint64_t unknown_items = ~std::uint64_t{0};

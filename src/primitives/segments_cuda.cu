@@ -13,14 +13,17 @@ constexpr unsigned block_threads = 256;
 __global__ void check_offsets_kernel(const std::uint64_t* offsets, std::uint64_t count, std::uint64_t items,
                                      std::uint32_t* heads, std::uint32_t* broken, std::uint64_t* fault_word) {
     const std::uint64_t s = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-    if (items == checked_segments::unknown_items) items = offsets[count];
+    const bool counted = items != checked_segments::unknown_items;
+    if (!counted) items = offsets[count];
     const auto refuse = [&](std::uint64_t segment) {
-        *broken = 1;  // by any number of threads, always the same
+        atomicExch(broken, 1u);  // by any number of threads
         cuda::note_fault(fault_word, fault::offsets_not_rising, segment);
     };
     if (s == 0) {
         if (offsets[0] != 0) refuse(0);
         if (offsets[count] != items) refuse(count == 0 ? 0 : count - 1);
+        if (!counted && items > ~count)
+            refuse(count - 1);  // with the segments' ends, more than 64 bits count
     }
     std::uint64_t begin = 0, end = 0;
     if (s < count) {

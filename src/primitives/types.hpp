@@ -24,6 +24,9 @@ concept sortable_key = integer_value<T> || floating_value<T>;
 template <class T>
 concept payload = one_of<T, std::uint32_t, std::uint64_t>;
 
+/// In place of a payload where keys travel alone.
+struct no_value {};
+
 enum class order { ascending, descending };
 
 }  // namespace quern::primitives

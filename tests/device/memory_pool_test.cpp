@@ -68,6 +68,20 @@ TEST(cpu_place_test, what_is_kept_counts_against_nobody) {
     EXPECT_EQ(place.memory().left(), 0u);
 }
 
+TEST(cpu_place_test, small_arrays_need_the_room_of_what_is_kept) {
+    context run = context::cpu(1);
+    run.memory_bytes = 8 * mib;
+    cpu_place place(run);
+    { const cpu_array<char> large(place, 7 * mib); }
+    EXPECT_EQ(place.kept(), 7 * mib);
+    std::vector<cpu_array<char>> small;
+    for (int i = 0; i < 7; ++i) {
+        small.emplace_back(place, mib - 1);
+        EXPECT_LE(place.memory().used() + place.kept(), 8 * mib);
+    }
+    EXPECT_EQ(place.kept(), 0u);
+}
+
 TEST(cpu_place_test, threads_take_memory_at_once) {
     cpu_place place(context::cpu(4));
     for_each_piece(place, 200, [&](std::size_t p) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
+#include <limits>
+
 #include "on_each_place.hpp"
 #include "on_every_target.hpp"
 #include "primitives/segment_shapes.hpp"
@@ -77,6 +79,25 @@ TYPED_TEST(load_balance_test, partitions_more_items_than_32_bits_count) {
     EXPECT_EQ(points.host(),
               (std::vector<merge_path_point>{
                   {0, 0}, {1, many / 4 - 1}, {1, many / 2 - 1}, {1, many / 4 * 3 - 1}, {4, many - 4}}));
+}
+
+TYPED_TEST(load_balance_test, partitions_all_that_64_bits_count_and_refuses_one_more) {
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    const auto points = this->template output<merge_path_point>(4);
+    const auto partition = [&](const std::vector<std::uint64_t>& offsets) {
+        primitives::merge_path_partition(this->place(), this->array(offsets).view(), points.span());
+        this->place().synchronise();
+    };
+    partition({0, 6, most - 2});  // 2⁶⁴ − 1 is three times 0x5555…
+    EXPECT_EQ(points.host(), (std::vector<merge_path_point>{
+                                 {0, 0}, {1, most / 3 - 1}, {1, most / 3 * 2 - 1}, {2, most - 2}}));
+    const auto refused = [](std::uint64_t segment) {
+        return testing::Throws<invalid_value>(testing::Property(&invalid_value::position, segment));
+    };
+    EXPECT_THAT([&] { partition({0, 6, most - 1}); }, refused(1));
+    EXPECT_THAT([&] { partition({0, 6, most}); }, refused(1));
+    EXPECT_THAT([&] { partition({0, most}); }, refused(0));
+    EXPECT_THAT([&] { partition({0, 6, 5, most}); }, refused(1));  // the first that is wrong
 }
 
 TYPED_TEST(load_balance_test, refuses_wrong_sizes_and_segments) {

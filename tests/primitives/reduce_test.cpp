@@ -108,6 +108,9 @@ TYPED_TEST(reduce_test, matches_reference) {
     // Blocks of blocks: 1,024² and one more.
     for (const std::size_t n : {1'048'575u, 1'048'576u, 1'048'577u})
         if (n < large_size()) this->expect_reference(summands<float>(n, n), reduce_operation::sum);
+    // More blocks than one block of a GPU's threads sums.
+    if (!tested_with().small_sizes)
+        this->expect_reference(summands<float>(17'000'003, 1), reduce_operation::sum);
 }
 
 TYPED_TEST(reduce_test, segmented_matches_reference) {
@@ -128,6 +131,12 @@ TYPED_TEST(reduce_test, segmented_matches_reference) {
         this->expect_segmented_reference(random_values<std::int32_t>(large_size(), 5), shape,
                                          reduce_operation::minimum);
     }
+    if (tested_with().small_sizes) return;
+    const segment_shape giant{"a giant of more than 1,024² values",
+                              {0, 3, 3, 4'200'003, 4'200'008, 4'300'000}};
+    this->expect_segmented_reference(summands<float>(4'300'000, 6), giant, reduce_operation::sum);
+    this->expect_segmented_reference(random_values<std::uint8_t>(4'300'000, 6), giant, reduce_operation::sum);
+    this->expect_segmented_reference(random_values<double>(4'300'000, 6), giant, reduce_operation::maximum);
 }
 
 // By hand: what the order of the definition gives, and no other.
@@ -283,6 +292,19 @@ TYPED_TEST(reduce_test, refuses_wrong_sizes_and_segments) {
             },
             testing::Throws<invalid_value>(testing::Property(&invalid_value::position, wrong.segment)));
     }
+}
+
+TYPED_TEST(reduce_test, a_gpu_refuses_more_values_than_it_counts) {
+    if (std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of GPUs";
+    const auto bytes = this->array(std::vector<std::uint8_t>(4));
+    const auto offsets = this->array(std::vector<std::uint64_t>{0, 4});
+    const auto out = this->template output<std::uint64_t>(1);
+    // Never read: refused at the door.
+    const span_on<typename TestFixture::place_type, const std::uint8_t> endless(bytes.view().data(),
+                                                                                (std::size_t{1} << 40) + 1);
+    EXPECT_THAT([&] { primitives::segmented_reduce(this->place(), endless, offsets.view(), out.span()); },
+                testing::ThrowsMessage<usage_error>(
+                    "segmented_reduce: 1099511627777 values, but a GPU takes at most 1099511627776"));
 }
 
 TYPED_TEST(reduce_test, every_instruction_set_gives_the_same) {

@@ -2,7 +2,7 @@
 // Sorting within segments against std::stable_sort of each: segments of every size side by side, since sorts of
 // segments choose their method by size; and offsets that are refused.
 #include <gmock/gmock.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <limits>
 #include <numeric>
@@ -128,6 +128,16 @@ TYPED_TEST(segmented_sort_test, matches_reference_on_every_mixture_of_sizes) {
     }
 }
 
+// A segment that a GPU sorts as an array of its own (from 2²² 32-bit keys on), among all other kinds.
+TYPED_TEST(segmented_sort_test, matches_reference_with_a_giant) {
+    if (tested_with().small_sizes) GTEST_SKIP() << "large";
+    const auto offsets = offsets_of({3, 4'200'000, 0, 70, 5000, 1, 4'194'303});
+    const auto keys = random_values<float>(offsets.back(), 11, 3);
+    this->template expect_pairs_sorted<std::uint32_t>(keys, offsets, {.direction = order::descending},
+                                                      "a giant");
+    this->expect_keys_sorted(keys, offsets, {}, "a giant");
+}
+
 TYPED_TEST(segmented_sort_test, matches_reference_for_every_type) {
     std::vector<std::size_t> sizes(160);
     std::iota(sizes.begin(), sizes.end(), std::size_t{0});
@@ -167,7 +177,7 @@ TYPED_TEST(segmented_sort_test, matches_reference_on_hard_data) {
 TYPED_TEST(segmented_sort_test, looks_at_no_more_bits_than_keys_have) {
     std::mt19937_64 random(5);
     const auto offsets = offsets_of({3, 40, 0, 700, 9000, 1, 30'000});
-    for (const unsigned bits : {1u, 9u, 17u, 40u}) {
+    for (const unsigned bits : {1u, 9u, 17u, 24u, 40u}) {
         std::vector<std::uint64_t> keys(offsets.back());
         for (auto& key : keys) key = random() >> (64 - bits);
         this->template expect_pairs_sorted<std::uint32_t>(keys, offsets, {.key_bits = bits},
@@ -233,27 +243,26 @@ TYPED_TEST(segmented_sort_test, refuses_values_of_another_number) {
     }
 }
 
-/// Any segments at all, on the CPU with one and with three threads.
-RC_GTEST_PROP(segmented_sort_property, pairs_match_reference,
-              (const std::vector<std::vector<std::uint32_t>>& segments, bool descending)) {
-    std::vector<std::uint32_t> keys;
-    offsets_type offsets{0};
-    for (const auto& segment : segments) {
-        keys.insert(keys.end(), segment.begin(), segment.end());
-        offsets.push_back(keys.size());
-    }
-    const sort_options options{.direction = descending ? order::descending : order::ascending};
-    const auto values = distinct_values<std::uint64_t>(keys.size());
-    for (const unsigned threads : {1u, 3u}) {
-        cpu_place place(context::cpu(threads));
-        auto sorted = keys;
-        auto carried = values;
-        primitives::segmented_sort_pairs(place, std::span(sorted), std::span(carried),
-                                         std::span<const std::uint64_t>(offsets), options);
+TYPED_TEST(segmented_sort_test, properties) {
+    using lists = std::vector<std::vector<std::uint32_t>>;
+    EXPECT_TRUE(rc::check("any segments", [&](const lists& segments, bool descending) {
+        std::vector<std::uint32_t> keys;
+        offsets_type offsets{0};
+        for (const auto& segment : segments) {
+            keys.insert(keys.end(), segment.begin(), segment.end());
+            offsets.push_back(keys.size());
+        }
+        const sort_options options{.direction = descending ? order::descending : order::ascending};
+        const auto values = distinct_values<std::uint64_t>(keys.size());
+        const auto sorted = this->array(keys);
+        const auto carried = this->array(values);
+        const auto bounds = this->array(offsets);
+        primitives::segmented_sort_pairs(this->place(), sorted.span(), carried.span(), bounds.view(),
+                                         options);
         const auto expected = reference::segments_sorted(keys, values, offsets, options.direction);
-        RC_ASSERT(sorted == expected.first);
-        RC_ASSERT(carried == expected.second);
-    }
+        RC_ASSERT(sorted.host() == expected.first);
+        RC_ASSERT(carried.host() == expected.second);
+    }));
 }
 
 }  // namespace

@@ -216,6 +216,99 @@ TYPED_TEST(top_k_test, refuses_nan) {
     this->check(random_values<double>(1000, 3), {10}, best::least, "after a refusal");
 }
 
+// Where a GPU keeps so many candidates that they are sorted, and where it sorts all keys; a CPU sorts both ways too.
+TYPED_TEST(top_k_test, sorts_candidates_and_sorts_all) {
+    const std::size_t n = tested_with().small_sizes ? 20'011 : 5'000'011;
+    const auto keys = random_values<float>(n, 4);
+    this->check(keys, {n / 33, n / 3}, best::greatest, "random");
+    this->check_ids(keys, {n / 33, n / 3}, best::least);
+    auto wrong = keys;
+    wrong[n / 2 + 1] = wrong[n - 1] = std::numeric_limits<float>::quiet_NaN();
+    const numbers ids = shuffled_ids(n, 1);
+    for (const std::size_t k : {n / 33, n / 3}) {
+        for (const numbers* given : {static_cast<const numbers*>(nullptr), &ids}) {
+            EXPECT_THAT([&] { this->select(wrong, given, k, best::greatest); },
+                        testing::Throws<invalid_value>(testing::Property(
+                            &invalid_value::position, static_cast<std::uint64_t>(n / 2 + 1))))
+                << k << (given == nullptr ? "" : ", ids given");
+        }
+    }
+}
+
+/// The positions at which a selection from n keys looks to guess its threshold, on every place: one of each of `sample`
+/// stretches, at an offset of a simple formula. Keys that stand there and nowhere else mislead it. (No expectation hangs
+/// on these: were they others, the sample would be right and the results the same.)
+std::vector<std::size_t> sampled_positions(std::size_t n) {
+    std::vector<std::size_t> all;
+    const auto rounds = [n](std::size_t threads) { return std::clamp<std::size_t>(n / (4 * threads), 1, 4); };
+    for (const std::size_t sample : {std::size_t{1024}, 1024 * rounds(1024), 8192 * rounds(8192)}) {
+        for (std::size_t s = 0; s < sample && sample <= n; ++s) {  // a GPU's
+            const float each = static_cast<float>(n) / static_cast<float>(sample);
+            const auto hash = static_cast<std::uint32_t>(s * 2654435769u);
+            const auto into = static_cast<std::size_t>(each * (static_cast<float>(hash >> 8) * 0x1p-24f));
+            all.push_back(std::min(n * s / sample + into, n - 1));
+        }
+    }
+    const std::size_t sample = std::clamp<std::size_t>(n / 256, 256, 1 << 15);
+    std::uint64_t random = 0x9e3779b97f4a7c15;
+    for (std::size_t s = 0; s < sample; ++s) {  // a CPU's
+        random = random * 6364136223846793005 + 1442695040888963407;
+        const std::size_t begin = n * s / sample, end = n * (s + 1) / sample;
+        all.push_back(begin + (random >> 32) % (end - begin));
+    }
+    return all;
+}
+
+/// Keys of which a sample sees only the worst (far too many are better than it tells, and the best of all hides among
+/// them), or only the best (far too few are).
+std::vector<std::pair<std::string, std::vector<float>>> misleading_keys(std::size_t n) {
+    std::mt19937_64 random(n);
+    const auto seen = sampled_positions(n);
+    std::vector<float> worst(n, 1.0f), worst_of_many(n), highest(n), two(n, 0.0f);
+    for (std::size_t i = 0; i < n; ++i) {
+        worst_of_many[i] = static_cast<float>(1 + random() % 1'000'000);
+        highest[i] = static_cast<float>(random() % 1000);
+    }
+    for (const std::size_t at : seen) {
+        worst[at] = worst_of_many[at] = -static_cast<float>(random() % 1000);
+        highest[at] = static_cast<float>(2000 + random() % 1'000'000);
+        two[at] = 1.0f;
+    }
+    std::size_t hidden = n / 3;
+    while (worst[hidden] != 1.0f) ++hidden;
+    worst[hidden] = 2.0f;
+    return {{"almost all equal, the sample worse", worst},
+            {"the sample worse", worst_of_many},
+            {"the sample better", highest},
+            {"two values, the sample better", two}};
+}
+
+TYPED_TEST(top_k_test, samples_that_mislead) {
+    const std::size_t n = tested_with().small_sizes ? 70'001 : 700'001;
+    for (const auto& [name, keys] : misleading_keys(n)) {
+        this->check(keys, {1, 100, 1000, n / 60}, best::greatest, name);
+        this->check(keys, {1000}, best::greatest, name, true);
+        std::vector<float> turned(keys.size());
+        std::transform(keys.begin(), keys.end(), turned.begin(), [](float key) { return -key; });
+        this->check(turned, {1000}, best::least, name);
+        const std::vector<double> wide(keys.begin(), keys.end());
+        this->check(wide, {1000}, best::greatest, name);
+    }
+}
+
+TYPED_TEST(top_k_test, rows_whose_samples_mislead) {
+    for (const std::size_t columns : {std::size_t{5001}, std::size_t{50'000}}) {
+        for (const auto& [name, row] : misleading_keys(columns)) {
+            SCOPED_TRACE(name);
+            std::vector<float> keys;
+            for (int r = 0; r < 7; ++r) keys.insert(keys.end(), row.begin(), row.end());
+            this->check_rows(keys, columns, 1, best::greatest);
+            this->check_rows(keys, columns, 100, best::greatest);
+            this->check_rows(keys, columns, 1000, best::greatest);
+        }
+    }
+}
+
 TYPED_TEST(top_k_test, same_bits_every_time) {
     const auto keys = hard_keys<float>(large_size())[6].second;
     const auto first = this->select(keys, nullptr, 10'000, best::greatest);
@@ -318,7 +411,7 @@ TYPED_TEST(top_k_test, no_columns) {
 }
 
 TYPED_TEST(top_k_test, property_any_keys_any_k) {
-    rc::check([&] {
+    EXPECT_TRUE(rc::check([&] {
         const auto few = *rc::gen::inRange<std::uint64_t>(1, 1000);
         const auto n = *rc::gen::inRange<std::size_t>(1, 6000);
         std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
@@ -331,7 +424,7 @@ TYPED_TEST(top_k_test, property_any_keys_any_k) {
         keys.resize(n / columns * columns);
         this->check_rows(keys, columns, (columns + k - 1) % columns, best::greatest);
         RC_ASSERT(!this->HasFailure());
-    });
+    }));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct context {
     std::uint64_t memory_bytes = 0;  ///< budget for the whole process; 0: three quarters of the limit seen
     std::uint64_t gpu_memory_bytes = 0;  ///< budget on each GPU; 0: nine tenths of what is free there
     std::filesystem::path scratch;       ///< folder for spilled runs; empty: /tmp
+    std::uint64_t scratch_bytes = 0;  ///< budget there of each sort beyond memory; 0: what the disk has free
     std::uint64_t seed = 0;
     const std::atomic<int>* stop_signal = nullptr;  ///< non-zero: stop soon, with this signal's number
     std::function<void(const progress&)> on_progress;

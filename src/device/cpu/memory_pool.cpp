@@ -17,8 +17,8 @@ constexpr std::size_t huge_page = std::size_t{1} << 21;
 /// The size of the block for that many bytes: one of eight between two powers of two, so that sizes that differ
 /// by little share blocks. What lies behind the bytes asked for is never touched.
 std::size_t block_size(std::size_t bytes) {
-    const std::size_t step = std::bit_floor(bytes) / 8;
-    return (bytes + step - 1) / step * step;
+    const std::size_t step = std::bit_floor(bytes) / 8;  // a power of two: what is kept is large
+    return (bytes + step - 1) & ~(step - 1);
 }
 
 std::align_val_t alignment_of(std::size_t bytes) {
@@ -28,7 +28,7 @@ std::align_val_t alignment_of(std::size_t bytes) {
 }  // namespace
 
 void* memory_pool::allocate(std::size_t bytes, std::uint64_t may_keep) noexcept {
-    if (bytes < least_kept) return ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+    if (bytes < least_kept) return allocate_small(bytes, may_keep);
     const std::size_t size = block_size(bytes);
     const std::lock_guard hold(mutex_);
     const auto fits =
@@ -47,6 +47,21 @@ void* memory_pool::allocate(std::size_t bytes, std::uint64_t may_keep) noexcept 
         memory = ::operator new(size, alignment_of(size), std::nothrow);
     }
     if (memory != nullptr) wish_for_huge_pages(memory, size);
+    return memory;
+}
+
+/// Never kept, but many of them need the room of what is. The lock is taken only where something has to go.
+void* memory_pool::allocate_small(std::size_t bytes, std::uint64_t may_keep) noexcept {
+    if (kept() > may_keep) {
+        const std::lock_guard hold(mutex_);
+        keep_at_most(may_keep);
+    }
+    void* memory = ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+    if (memory == nullptr && kept() > 0) {
+        const std::lock_guard hold(mutex_);
+        keep_at_most(0);
+        memory = ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+    }
     return memory;
 }
 

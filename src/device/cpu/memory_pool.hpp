@@ -4,6 +4,7 @@
 // of a sort beyond memory) would spend most of its time there.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -24,17 +25,20 @@ class memory_pool {
     void* allocate(std::size_t bytes, std::uint64_t may_keep) noexcept;
     /// `bytes` as they were asked for.
     void release(void* memory, std::size_t bytes) noexcept;
+    /// Bytes of the blocks that wait to be used again.
+    std::uint64_t kept() const noexcept { return kept_bytes_.load(std::memory_order_relaxed); }
 
   private:
     struct block {
         void* memory;
         std::size_t bytes;
     };
+    void* allocate_small(std::size_t bytes, std::uint64_t may_keep) noexcept;
     void keep_at_most(std::uint64_t bytes) noexcept;
 
     std::mutex mutex_;
     std::vector<block> kept_;
-    std::uint64_t kept_bytes_ = 0;
+    std::atomic<std::uint64_t> kept_bytes_{0};  ///< written under the mutex
 };
 
 }  // namespace quern

@@ -22,15 +22,13 @@ void for_each_piece(cpu_place& place, std::size_t pieces, const Work& work) {
         for (std::size_t p = 0; p < pieces; ++p) work(p);
         return;
     }
-    const handed_over whole;
+    const auto share_of_work = [&work](std::size_t p) {
+        const handed_over::share mine;
+        work(p);
+    };
+    const handed_over whole;  // after what the threads read: they learn of nothing later
     run_parallel(place.run(), [&] {
-        tbb::parallel_for(
-            std::size_t{0}, pieces,
-            [&](std::size_t p) {
-                const handed_over::share mine;
-                work(p);
-            },
-            tbb::simple_partitioner());
+        tbb::parallel_for(std::size_t{0}, pieces, share_of_work, tbb::simple_partitioner());
     });
 }
 

@@ -40,6 +40,9 @@ class cpu_place {
         memory_.give_back(bytes);
     }
 
+    /// What is kept for the next array, beside memory().used().
+    std::uint64_t kept() const noexcept { return pool_.kept(); }
+
     /// Nothing is ever under way here: for code that is written once for every place.
     void synchronise() const noexcept {}
 

@@ -146,6 +146,7 @@ void* cuda_place::try_allocate(std::size_t bytes) {
 void cuda_place::release(void* memory, std::size_t bytes) noexcept {
     if (memory == nullptr) return;
     // What fails here has failed, and been thrown, before.
+    static_cast<void>(cudaSetDevice(ordinal_));  // as make_current(), which throws
     if (cudaFreeAsync(memory, handles_.stream) != cudaSuccess) static_cast<void>(cudaGetLastError());
     memory_->give_back(bytes);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/files/scratch_folder.hpp"
 
+#include <cerrno>
+#include <cstdint>
+#include <string>
 #include <system_error>
 
 #include "device/files/temporary.hpp"
@@ -12,7 +15,8 @@ namespace {
 constexpr std::string_view prefix = ".quern-scratch-";
 }  // namespace
 
-scratch_folder::scratch_folder(const context& run) {
+scratch_folder::scratch_folder(const context& run)
+    : limit_(run.scratch_bytes != 0 ? run.scratch_bytes : UINT64_MAX) {
     std::error_code failure;
     const auto base = std::filesystem::absolute(run.scratch_folder(), failure);
     if (!failure) std::filesystem::create_directories(base, failure);
@@ -23,6 +27,20 @@ scratch_folder::scratch_folder(const context& run) {
     auto fresh = make_temporary_folder(base, prefix);
     path_ = std::move(fresh.path);
     lock_ = std::move(fresh.handle);
+}
+
+void scratch_folder::take(std::uint64_t bytes) {
+    const auto refuse = [&](std::uint64_t left, std::string_view whose, int code) {
+        throw io_error(path_.parent_path().string(),
+                       "cannot spill " + std::to_string(bytes) + " bytes beside " + std::to_string(taken_) +
+                           " that are spilled, " + std::to_string(left) + std::string(whose),
+                       code);
+    };
+    if (bytes > limit_ - taken_) refuse(limit_, " are allowed in all", EDQUOT);
+    std::error_code unknown;  // then the disk says it when it is full
+    const auto space = std::filesystem::space(path_, unknown);
+    if (!unknown && bytes > space.available) refuse(space.available, " are free", ENOSPC);
+    taken_ += bytes;
 }
 
 scratch_folder::~scratch_folder() {

@@ -2,6 +2,7 @@
 // A folder for spilled runs, gone when its owner is.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
@@ -23,9 +24,16 @@ class scratch_folder {
     const std::filesystem::path& path() const noexcept { return path_; }
     std::filesystem::path file(std::string_view name) const { return path_ / name; }
 
+    /// Counts bytes that are to be written here, once what was counted before is written. Throws io_error, and counts
+    /// nothing, where the run's scratch_bytes (EDQUOT) or the disk (ENOSPC) have less left. One thread at a time.
+    void take(std::uint64_t bytes);
+    /// The disk has their room back.
+    void give_back(std::uint64_t bytes) noexcept { taken_ -= bytes; }
+
   private:
     std::filesystem::path path_;
     descriptor lock_;
+    std::uint64_t limit_, taken_ = 0;
 };
 
 }  // namespace quern

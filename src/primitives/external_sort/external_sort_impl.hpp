@@ -3,8 +3,10 @@
 // buffer that is full is sorted by the place and takes its turn. The end merges all runs; where they are more than
 // memory has blocks for, groups of neighbours are merged first, as few as will do.
 //
-// Memory is three parts on the CPU: the buffer that fills, the one being written, and what sorting takes beside. A
-// GPU sorts in its own memory, which leaves two larger parts. The same memory then holds the blocks of the merge.
+// Memory is a place of the sorter's own, with a budget of what was given: what arrays leave behind for the next ones
+// then counts too, and goes with it. It is three parts on the CPU: the buffer that fills, the one being written, and
+// what sorting takes beside. A GPU sorts in its own memory, which leaves two larger parts. The same memory then holds
+// the blocks of the merge.
 #pragma once
 
 #include <malloc.h>
@@ -24,116 +26,20 @@
 #include "primitives/external_sort/external_sort.hpp"
 #include "primitives/external_sort/run_file.hpp"
 #include "primitives/external_sort/run_merger.hpp"
+#include "primitives/external_sort/run_sorter.hpp"
 #include "primitives/external_sort/sorted_run.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::primitives {
 
-/// The host memory of a place: its own budget on the CPU, one of the sorter's on a GPU.
-class host_of_cpu {
-  public:
-    host_of_cpu(cpu_place& place, std::uint64_t) : place_(place) {}
-    cpu_place& place() const { return place_; }
-
-  private:
-    cpu_place& place_;
-};
-class host_of_cuda {
-  public:
-    host_of_cuda(const cuda_place& place, std::uint64_t bytes) : place_(within(place.run(), bytes)) {}
-    cpu_place& place() { return place_; }
-
-  private:
-    static context within(context run, std::uint64_t bytes) {
-        run.memory_bytes = bytes;
-        return run;
-    }
-    cpu_place place_;
-};
-
-/// How many pairs are sorted at a time, and with what.
-struct run_plan {
-    std::size_t pairs;
-    unsigned threads;          ///< of the CPU
-    std::uint64_t sort_bytes;  ///< of host memory, beside the pairs
-};
-
-/// What a sort on the CPU takes: once more the pairs, side by side, and tables and a bucket for each thread; of few
-/// pairs, which one thread sorts in its cache, twice more the pairs. Few threads where memory is scarce.
-template <class Key, class Value>
-run_plan plan_runs(const cpu_place& place, std::uint64_t memory_bytes) {
-    struct record {
-        Key key;
-        Value value;
-    };
-    constexpr std::uint64_t for_each_thread = std::uint64_t{5} << 20;
-    constexpr std::size_t few_bytes = std::size_t{1} << 19, pair_bytes = block_layout<Key, Value>::pair_bytes;
-    const auto threads = static_cast<unsigned>(
-        std::clamp<std::uint64_t>(memory_bytes / 4 / for_each_thread, 1, place.threads()));
-    const std::uint64_t for_pairs = memory_bytes - std::min(memory_bytes, threads * for_each_thread);
-    const std::size_t pairs = for_pairs / (2 * pair_bytes + sizeof(record));
-    if (pairs * sizeof(record) > few_bytes)
-        return {pairs, threads, pairs * sizeof(record) + threads * for_each_thread};
-    const std::size_t few =
-        std::min(few_bytes / sizeof(record), memory_bytes / (2 * pair_bytes + 2 * sizeof(record)));
-    return {few, 1, 2 * few * sizeof(record)};
-}
-/// A GPU has the pairs, as much beside, and an eighth for what its sort counts with.
-template <class Key, class Value>
-run_plan plan_runs(cuda_place& place, std::uint64_t memory_bytes) {
-    constexpr std::size_t pair_bytes = block_layout<Key, Value>::pair_bytes;
-    const std::uint64_t on_device = place.memory().left() / 8 * 7 / (2 * pair_bytes);
-    return {std::min(memory_bytes / (2 * pair_bytes), on_device), place.run().thread_count(), 0};
-}
-
-/// Part of a budget, for as long as this lives.
-class budget_share {
-  public:
-    budget_share(memory_budget& whole, std::uint64_t bytes, std::string_view what_for)
-        : whole_(whole), bytes_(bytes) {
-        whole_.take(bytes, what_for);
-    }
-    budget_share(const budget_share&) = delete;  // given back once
-    budget_share& operator=(const budget_share&) = delete;
-    ~budget_share() { whole_.give_back(bytes_); }
-
-  private:
-    memory_budget& whole_;
-    std::uint64_t bytes_;
-};
-
-template <class Key, class Value>
-void sort_buffer(cpu_place& place, const run_plan& plan, std::span<Key> keys, std::span<Value> values,
-                 sort_options options) {
-    const budget_share beside(place.memory(), plan.sort_bytes, "sorting a run");
-    context within = place.run();
-    within.threads = plan.threads;
-    within.memory_bytes = plan.sort_bytes;
-    cpu_place sorting(within);
-    sort_pairs(sorting, keys, values, options);
-    // The allocator keeps what it thinks will be asked for again, up to as much as the smallest budgets; what is
-    // larger it has given back by itself, and this does nothing.
-    ::malloc_trim(0);
-}
-template <class Key, class Value>
-void sort_buffer(cuda_place& place, const run_plan&, std::span<Key> keys, std::span<Value> values,
-                 sort_options options) {
-    const auto device_keys = array_from(place, std::span<const Key>(keys), "a sorted run's keys");
-    const auto device_values = array_from(place, std::span<const Value>(values), "a sorted run's values");
-    sort_pairs(place, device_keys.span(), device_values.span(), options);
-    copy_out<Key>(place, device_keys.span(), keys);
-    copy_out<Value>(place, device_values.span(), values);
-}
-
 template <class Place, sortable_key Key, payload Value>
 class external_sorter<Place, Key, Value>::state {
   public:
     state(Place& place, std::uint64_t memory_bytes, sort_options options)
-        : place_(place),
-          host_(place, memory_bytes),
-          options_(options),
-          memory_bytes_(memory_bytes),
-          layout_{block_pairs(memory_bytes)} {
+        : place_(place), options_(options), memory_bytes_(memory_bytes), layout_{block_pairs(memory_bytes)} {
+        // Taken whole from a CPU place: what is kept there for later arrays makes room then.
+        if constexpr (on_cpu) share_.emplace(place.memory(), memory_bytes, "a sort beyond memory");
+        host_.emplace(within(place.run(), place.run().thread_count(), memory_bytes));
         constexpr std::size_t unit = block_layout<Key, Value>::unit;
         // Without one part in 16, for what sorting counts with and the first keys of blocks, and without what brings
         // two buffers of keys and values to the disk's alignment.
@@ -146,10 +52,67 @@ class external_sorter<Place, Key, Value>::state {
 
     void push(std::span<const Key> keys, std::span<const Value> values) {
         check_same_size("external_sorter::push", "values", values.size(), "keys", keys.size());
-        if (finished_) throw usage_error("external_sorter::push: finish has been called");
+        expect_filling("push");
+        or_fail([&] { fill(keys, values); });
+    }
+
+    void finish(const std::function<void(std::span<const Key>, std::span<const Value>)>& take) {
+        expect_filling("finish");
+        stage_ = stage::finished;
+        or_fail([&] {
+            sort_all(take);
+            let_go();
+        });
+    }
+
+    const external_sort_record& record() const { return record_; }
+
+  private:
+    static constexpr bool on_cpu = std::is_same_v<Place, cpu_place>;
+    using run_sorter = std::conditional_t<on_cpu, run_sorter_cpu, run_sorter_cuda>;
+    enum class stage { filling, finished, failed };
+
+    void expect_filling(const char* call) const {
+        if (stage_ == stage::filling) return;
+        throw usage_error(std::string("external_sorter::") + call +
+                          (stage_ == stage::failed ? ": an earlier call failed; a new sorter is needed"
+                                                   : ": finish has been called"));
+    }
+
+    /// What failed in the middle has lost pairs: nothing of it is to be used again.
+    template <class Work>
+    void or_fail(const Work& work) {
+        try {
+            work();
+        } catch (...) {
+            stage_ = stage::failed;
+            let_go();
+            throw;
+        }
+    }
+
+    /// Gives back all memory and the scratch files, the last that was taken first.
+    void let_go() noexcept {
+        writing_ = {};  // waits for its thread
+        if (host_) record_.host_bytes = host_->memory().peak();
+        filling_ = {};
+        writing_from_ = {};
+        runs_.clear();
+        file_.reset();
+        scratch_.reset();
+        run_sorter_.reset();
+        host_.reset();
+        share_.reset();
+        trim();
+    }
+    /// The allocator keeps what it thinks will be asked for again, up to as much as the smallest budgets; what is
+    /// larger it has given back by itself.
+    static void trim() noexcept { ::malloc_trim(0); }
+
+    void fill(std::span<const Key> keys, std::span<const Value> values) {
         while (!keys.empty()) {
             if (filling_.capacity() == 0)
-                filling_ = pair_buffer<Key, Value>(host_.place(), capacity_, "pairs to sort");
+                filling_ = pair_buffer<Key, Value>(*host_, capacity_, "pairs to sort");
             if (filled_ == capacity_) spill();
             const std::size_t count = std::min(keys.size(), capacity_ - filled_);
             std::copy_n(keys.begin(), count, filling_.keys().begin() + static_cast<std::ptrdiff_t>(filled_));
@@ -162,9 +125,7 @@ class external_sorter<Place, Key, Value>::state {
         }
     }
 
-    void finish(const std::function<void(std::span<const Key>, std::span<const Value>)>& take) {
-        if (finished_) throw usage_error("external_sorter::finish: called a second time");
-        finished_ = true;
+    void sort_all(const std::function<void(std::span<const Key>, std::span<const Value>)>& take) {
         if (runs_.empty()) {
             sort_filled();
             give_out(filling_, filled_, take);
@@ -172,23 +133,20 @@ class external_sorter<Place, Key, Value>::state {
         }
         spill();
         writing_.get();
-        filling_ = pair_buffer<Key, Value>();
-        writing_from_ = pair_buffer<Key, Value>();
+        filling_ = {};
+        writing_from_ = {};
+        run_sorter_.reset();
+        trim();
         const merge_plan plan = plan_merge();
         while (runs_.size() > plan.most_runs()) merge_groups(plan);
         ++record_.merge_passes;
-        run_merger<Key, Value> merger(host_.place(), file(), layout_, plan, runs_, options_.direction);
+        run_merger<Key, Value> merger(*host_, file(), layout_, plan, runs_, options_.direction);
         for (std::size_t pairs = plan.out_pairs; pairs == plan.out_pairs;) {
             const auto& made = merger.next(pairs);
             give_out(made, pairs, take);
         }
         count_bytes();
     }
-
-    const external_sort_record& record() const { return record_; }
-
-  private:
-    using host = std::conditional_t<std::is_same_v<Place, cpu_place>, host_of_cpu, host_of_cuda>;
 
     /// Large enough for the disk to read at its full speed, small enough that memory holds some hundred.
     static std::size_t block_pairs(std::uint64_t memory_bytes) {
@@ -207,9 +165,9 @@ class external_sorter<Place, Key, Value>::state {
     }
 
     void sort_filled() {
+        if (!run_sorter_) run_sorter_.emplace(*host_, place_, plan_);
         try {
-            sort_buffer<Key, Value>(place_, plan_, filling_.keys().first(filled_),
-                                    filling_.values().first(filled_), options_);
+            run_sorter_->sort(filling_.keys().first(filled_), filling_.values().first(filled_), options_);
         } catch (const invalid_value& refused) {
             throw_fault(fault::key_not_a_number, record_.pairs - filled_ + refused.position());
         }
@@ -229,14 +187,17 @@ class external_sorter<Place, Key, Value>::state {
         filled_ = 0;
         ++record_.runs;
         count_bytes();
-        if (filling_.capacity() == 0 && !finished_)
-            filling_ = pair_buffer<Key, Value>(host_.place(), capacity_, "pairs to sort");
+        if (filling_.capacity() == 0 && stage_ == stage::filling)
+            filling_ = pair_buffer<Key, Value>(*host_, capacity_, "pairs to sort");
     }
 
     sorted_run<Key> make_run(std::uint64_t pairs) {
         const std::size_t blocks = layout_.blocks_of(pairs);
-        return {file().append_room(blocks * std::uint64_t{layout_.bytes()}), pairs,
-                cpu_array<key_bits_t<Key>>(host_.place(), blocks, "first keys of blocks")};
+        const std::uint64_t bytes = blocks * std::uint64_t{layout_.bytes()};
+        run_file& to = file();
+        scratch_->take(bytes);
+        return {to.append_room(bytes), pairs,
+                cpu_array<key_bits_t<Key>>(*host_, blocks, "first keys of blocks")};
     }
 
     merge_plan plan_merge() {
@@ -245,10 +206,12 @@ class external_sorter<Place, Key, Value>::state {
         const std::uint64_t out_bytes = std::min(most_out_bytes, memory_bytes_ / 32);
         plan.out_pairs = std::max<std::size_t>(1, out_bytes / layout_.bytes()) * layout_.pairs;
         const std::uint64_t out = 2 * pair_buffer<Key, Value>::bytes_for(plan.out_pairs);
-        const std::uint64_t for_each_block =
-            layout_.bytes() + merge_bytes_per_piece * host_.place().threads();
-        const std::uint64_t left = memory_bytes_ / 16 * 15 - std::min(memory_bytes_ / 16 * 15, out);
-        plan.blocks = std::max<std::size_t>(4, left / for_each_block);
+        const std::uint64_t for_each_block = layout_.bytes() + merge_bytes_per_piece * host_->threads();
+        // What is taken now are first keys of blocks; merged runs, while they are made, have as many again. Some room
+        // is for lists outside of the budget.
+        const std::uint64_t beside = out + disk_alignment + host_->memory().used() + memory_bytes_ / 64;
+        const std::uint64_t left = host_->memory().left();
+        plan.blocks = std::max<std::size_t>(4, (left - std::min(left, beside)) / for_each_block);
         return plan;
     }
 
@@ -275,7 +238,7 @@ class external_sorter<Place, Key, Value>::state {
         for (const auto& run : group) all += run.pairs;
         sorted_run<Key> made = make_run(all);
         {
-            run_merger<Key, Value> merger(host_.place(), file(), layout_, plan, group, options_.direction);
+            run_merger<Key, Value> merger(*host_, file(), layout_, plan, group, options_.direction);
             std::size_t block = 0;
             for (std::size_t pairs = plan.out_pairs; pairs == plan.out_pairs;) {
                 const auto& out = merger.next(pairs);
@@ -283,7 +246,10 @@ class external_sorter<Place, Key, Value>::state {
                 block += layout_.blocks_of(pairs);
             }
         }
-        for (const auto& run : group) file().discard(run.offset, run.first_keys.size() * layout_.bytes());
+        for (const auto& run : group) {
+            const std::uint64_t bytes = run.first_keys.size() * layout_.bytes();
+            if (file().discard(run.offset, bytes)) scratch_->give_back(bytes);
+        }
         return made;
     }
 
@@ -303,19 +269,21 @@ class external_sorter<Place, Key, Value>::state {
     }
 
     Place& place_;
-    host host_;
     sort_options options_;
     std::uint64_t memory_bytes_;
     block_layout<Key, Value> layout_;
     run_plan plan_{};
     std::size_t capacity_ = 0;
 
+    std::optional<budget_share> share_;  ///< of the caller's place
+    std::optional<cpu_place> host_;      ///< the memory that was given, of this sorter alone
+    std::optional<run_sorter> run_sorter_;
     std::optional<scratch_folder> scratch_;
     std::optional<run_file> file_;
     std::vector<sorted_run<Key>> runs_;
     pair_buffer<Key, Value> filling_, writing_from_;
     std::size_t filled_ = 0;
-    bool finished_ = false;
+    stage stage_ = stage::filling;
     external_sort_record record_;
     std::future<void> writing_;  ///< the last member: waits for its thread before all else goes
 };

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <future>
+#include <utility>
 
 #include "quern/base/error.hpp"
 
@@ -41,10 +43,8 @@ run_file::run_file(std::filesystem::path path)
     : path_(std::move(path)), file_(create_past_the_cache(path_)) {}
 
 // A disk whose blocks are larger than expected, or what is left of a write cut short, refuses with EINVAL what the
-// page cache accepts.
-bool run_file::goes_past_the_cache() const {
-    return (::fcntl(file_.number(), F_GETFL) & O_DIRECT) != 0;
-}
+// page cache accepts. The flag is the file's: of two threads that are refused at once, one finds it cleared already,
+// so each tries once more whatever it says.
 void run_file::use_cache() const {
     ::fcntl(file_.number(), F_SETFL, ::fcntl(file_.number(), F_GETFL) & ~O_DIRECT);
 }
@@ -53,12 +53,13 @@ void run_file::write_at(std::uint64_t offset, std::span<const std::byte> first,
                         std::span<const std::byte> second) {
     const std::span<const std::byte> parts[2] = {first, second};
     const std::size_t bytes = first.size() + second.size();
+    bool refused = false;
     for (std::size_t done = 0; done < bytes;) {
         iovec vectors[2];
         const auto count = static_cast<int>(remaining(parts, done, vectors));
         const ssize_t put = ::pwritev(file_.number(), vectors, count, static_cast<off_t>(offset + done));
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0 && errno == EINVAL && goes_past_the_cache()) {
+        if (put < 0 && errno == EINVAL && !std::exchange(refused, true)) {
             use_cache();
             continue;
         }
@@ -69,11 +70,12 @@ void run_file::write_at(std::uint64_t offset, std::span<const std::byte> first,
 }
 
 void run_file::read_at(std::uint64_t offset, std::span<std::byte> out) {
+    bool refused = false;
     for (std::size_t done = 0; done < out.size();) {
         const ssize_t got =
             ::pread(file_.number(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EINVAL && goes_past_the_cache()) {
+        if (got < 0 && errno == EINVAL && !std::exchange(refused, true)) {
             use_cache();
             continue;
         }
@@ -83,9 +85,9 @@ void run_file::read_at(std::uint64_t offset, std::span<std::byte> out) {
     read_.fetch_add(out.size(), std::memory_order_relaxed);
 }
 
-void run_file::discard(std::uint64_t offset, std::uint64_t bytes) noexcept {
-    static_cast<void>(::fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                  static_cast<off_t>(offset), static_cast<off_t>(bytes)));
+bool run_file::discard(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return ::fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes)) == 0;
 }
 
 void transfer_all(const context& run, std::size_t count, const std::function<void(std::size_t)>& transfer) {

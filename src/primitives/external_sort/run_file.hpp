@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "device/files/descriptor.hpp"
 #include "quern/base/context.hpp"
@@ -35,14 +36,13 @@ class run_file {
     /// Two stretches of memory, one behind the other.
     void write_at(std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second);
     void read_at(std::uint64_t offset, std::span<std::byte> out);
-    /// The bytes are not needed again: gives the disk its room back, where the file system can.
-    void discard(std::uint64_t offset, std::uint64_t bytes) noexcept;
+    /// The bytes are not needed again: gives the disk its room back. False where the file system cannot.
+    bool discard(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     std::uint64_t bytes_written() const noexcept { return written_.load(std::memory_order_relaxed); }
     std::uint64_t bytes_read() const noexcept { return read_.load(std::memory_order_relaxed); }
 
   private:
-    bool goes_past_the_cache() const;
     void use_cache() const;
 
     std::filesystem::path path_;

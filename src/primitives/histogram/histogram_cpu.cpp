@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/fault.hpp"
+#include "primitives/first_position.hpp"
 #include "primitives/histogram/histogram.hpp"
 #include "primitives/in_turn.hpp"
 #include "primitives/scan/scan_kernels.hpp"
@@ -46,19 +47,14 @@ class range_check {
         if (scan_detail::fold_values(how, samples + begin, size) < bins_) return true;
         std::size_t at = begin;
         while (samples[at] < bins_) ++at;
-        std::size_t before = first_.load(std::memory_order_relaxed);
-        while (at < before && !first_.compare_exchange_weak(before, at, std::memory_order_relaxed)) {
-        }
+        first_.note(at);
         return false;
     }
-    void throw_if_failed() const {
-        if (first_ != none) throw_fault(fault::sample_out_of_range, first_);
-    }
+    void throw_if_failed() const { first_.throw_if_any(fault::sample_out_of_range); }
 
   private:
-    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
     std::size_t bins_;
-    std::atomic<std::size_t> first_{none};
+    first_position first_;
 };
 
 /// count(slot, begin, end) for pieces of [begin, end) on several threads; a slot is below `slots` and one thread's.
@@ -86,7 +82,7 @@ void count_in_tables(cpu_place& place, std::span<const Sample> samples, std::spa
         const std::size_t end = std::min(samples.size(), begin + most);
         const std::size_t slots = threads_for(place, pieces_of(end - begin, piece_size));
         const auto tables = make_array<counter>(place, slots * Ways * bins, "counters of threads");
-        std::memset(tables.data(), 0, slots * Ways * bins * sizeof(counter));
+        std::fill_n(tables.data(), slots * Ways * bins, counter{0});
         share_pieces(place, begin, end, slots, [&](std::size_t slot, std::size_t from, std::size_t to) {
             if (!check.pass(samples.data(), from, to - from)) return;
             counter* const table = tables.data() + slot * Ways * bins;

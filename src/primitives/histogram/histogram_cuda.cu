@@ -158,6 +158,7 @@ void histogram(cuda_place& place, device_span<const Sample> samples, device_span
         const unsigned per_multiprocessor = shared <= shared_for_two ? blocks_per_multiprocessor : 1;
         const unsigned blocks =
             blocks_to_count(place, samples.size(), arguments.bins * copies, per_multiprocessor);
+        place.make_current();  // the attribute is the current device's
         QUERN_CHECK(cudaFuncSetAttribute(count_few_bins_kernel<Sample>,
                                          cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          static_cast<int>(shared_for_one)));
@@ -168,6 +169,7 @@ void histogram(cuda_place& place, device_span<const Sample> samples, device_span
     }
     constexpr std::size_t shared = cache_slots * (sizeof(std::uint32_t) + sizeof(unsigned));
     const unsigned blocks = blocks_to_count(place, samples.size(), cache_slots, blocks_per_multiprocessor);
+    place.make_current();
     QUERN_CHECK(cudaFuncSetAttribute(count_many_bins_kernel<Sample>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
     QUERN_LAUNCH(place, (cuda::launch_shape{blocks, block_threads, shared}), count_many_bins_kernel<Sample>,

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "device/cpu/parallel.hpp"
+#include "device/fault.hpp"
 #include "primitives/doors.hpp"
 #include "primitives/in_turn.hpp"
 #include "primitives/load_balance/load_balance.hpp"
@@ -51,7 +52,9 @@ void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offse
     check_room("merge_path_partition", "points", points.size(), 2);
     const std::uint64_t items = offsets.empty() ? 0 : offsets.back();
     check_offsets(place, offsets, items);
-    const std::uint64_t steps = segments_in(offsets.size()) + items, pieces = points.size() - 1;
+    const std::uint64_t segments = segments_in(offsets.size()), steps = segments + items;
+    if (steps < items) throw_fault(fault::offsets_not_rising, segments - 1);
+    const std::uint64_t pieces = points.size() - 1;
     constexpr std::size_t each = 1024;
     for_each_piece(place, pieces_of(points.size(), each), [&](std::size_t piece) {
         const std::size_t end = std::min((piece + 1) * each, points.size());

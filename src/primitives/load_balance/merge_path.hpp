@@ -11,9 +11,10 @@
 
 namespace quern::primitives {
 
-/// ⌊part · whole / parts⌋ for part ≤ parts < 2³², without overflow.
+/// ⌊part · whole / parts⌋ for part ≤ parts, without overflow.
 constexpr std::uint64_t share_of(std::uint64_t whole, std::uint64_t part, std::uint64_t parts) {
-    return whole / parts * part + whole % parts * part / parts;
+    __extension__ using wide = unsigned __int128;
+    return static_cast<std::uint64_t>(wide{part} * whole / parts);
 }
 
 /// The point of the path after `diagonal` steps, in a loop of log₂ of the segments. The offsets are right.

@@ -13,8 +13,13 @@ namespace quern::primitives {
 
 /// Merges the runs [offsets[r], offsets[r + 1]) of `keys` and `values` into `out_keys` and `out_values`, which have
 /// the same sizes and do not overlap them. Offsets as for segmented_sort_keys, in host memory on every place; any
-/// number of runs, empty ones too. Cost: CPU one pass (a tree of losers over all runs, cut into equal stretches by
-/// key rank for the threads); CUDA ⌈log₂ runs⌉ passes and as much memory as the pairs beside.
+/// number of runs, empty ones too.
+///
+/// CPU: one pass (a tree of losers over all runs, cut into equal stretches by key rank for the threads); takes some 320
+/// bytes for each run and thread. CUDA: ⌈log₂ runs⌉ passes; more than 32 runs (512 of 64-bit keys), whose passes would
+/// take longer than sorting, are copied to the output and sorted there, stable and so the same. Takes as much memory
+/// as the pairs beside where there are more than two runs. Looks at the offsets first (offsets_not_rising, thrown at
+/// once on every place); does not synchronise.
 template <sortable_key Key, payload Value>
 void merge_pairs(cpu_place& place, std::span<const Key> keys, std::span<const Value> values,
                  std::span<const std::uint64_t> offsets, std::span<Key> out_keys, std::span<Value> out_values,

@@ -16,7 +16,6 @@
 namespace quern::primitives {
 namespace {
 
-using cuda::no_value;
 using quern::cuda::blocks_for;
 using quern::cuda::launch_shape;
 

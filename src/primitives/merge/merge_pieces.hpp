@@ -13,9 +13,6 @@
 
 namespace quern::primitives {
 
-/// What travels with keys that travel alone.
-struct no_value {};
-
 /// Merges the pieces, stable by run, and writes the pairs of ranks [first_rank, first_rank + out_keys.size()), which
 /// must exist, to `out_keys` and `out_values` (unused for no_value). Compiled for every sortable_key with uint32,
 /// uint64 and no_value. Takes merge_bytes_per_piece of memory for each piece and thread.

@@ -45,7 +45,7 @@ concept reducible = requires { typename reduced_type_of<T>::type; };
 
 /// The operation's identity for no values: 0; the lowest value of T (−∞ for floats); the greatest (+∞). Maxima and
 /// minima refuse NaN (key_not_a_number) and give +0 for a zero of either sign; sums pass NaN and infinities on (a
-/// NaN result is always the same quiet NaN). Synchronises.
+/// NaN result is always the same quiet NaN). Memory beside: about 8 bytes for each 1,024 values. Synchronises.
 template <reducible T>
 reduced_type<T> reduce(cpu_place& place, std::span<const T> values,
                        reduce_operation operation = reduce_operation::sum);
@@ -54,7 +54,8 @@ reduced_type<T> reduce(cuda_place& place, device_span<const T> values,
                        reduce_operation operation = reduce_operation::sum);
 
 /// out[s]: the reduction of segment s. Segments as in primitives/segments.hpp; `out` has one entry a
-/// segment (usage_error otherwise).
+/// segment (usage_error otherwise). Memory beside: CPU as reduce; CUDA less than 0.15 bytes a value. CUDA: does
+/// not synchronise; what is refused is thrown when the place is next synchronised; at most 2⁴⁰ values (usage_error).
 template <reducible T>
 void segmented_reduce(cpu_place& place, std::span<const T> values, std::span<const std::uint64_t> offsets,
                       std::span<reduced_type<T>> out, reduce_operation operation = reduce_operation::sum);

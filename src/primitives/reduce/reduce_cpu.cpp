@@ -4,15 +4,14 @@
 // along the merge path, so that a piece has as many items and segments as any other; giant segments, which would
 // make one piece long, are left out and then reduced by all threads, one after the other.
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <mutex>
 #include <type_traits>
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
-#include "device/fault.hpp"
 #include "primitives/doors.hpp"
+#include "primitives/first_position.hpp"
 #include "primitives/load_balance/merge_path.hpp"
 #include "primitives/reduce/reduce.hpp"
 #include "primitives/reduce/reduce_kernels.hpp"
@@ -25,24 +24,6 @@ namespace {
 using reduce_detail::block_size;
 
 constexpr std::size_t piece_size = 64 * block_size, giant = 2 * piece_size;
-
-/// The least of what several threads find.
-class first_position {
-  public:
-    void note(std::size_t position) {
-        std::size_t before = found_.load(std::memory_order_relaxed);
-        while (position < before &&
-               !found_.compare_exchange_weak(before, position, std::memory_order_relaxed)) {
-        }
-    }
-    void throw_if_any() const {
-        if (found_ != none) throw_fault(fault::key_not_a_number, found_);
-    }
-
-  private:
-    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-    std::atomic<std::size_t> found_{none};
-};
 
 double canonical(double sum) {
     return sum == sum ? sum : std::numeric_limits<double>::quiet_NaN();
@@ -175,7 +156,7 @@ reduced_type<T> reduce(cpu_place& place, std::span<const T> values, reduce_opera
     first_position nan;
     const reduction<T> how(operation, values);
     const auto found = reduce_stretch(place, how, values, 0, values.size(), nan);
-    nan.throw_if_any();
+    nan.throw_if_any(fault::key_not_a_number);
     return found;
 }
 
@@ -214,7 +195,7 @@ void segmented_reduce(cpu_place& place, std::span<const T> values, std::span<con
     });
     for (const std::size_t s : giants)
         out[s] = reduce_stretch(place, how, values, offsets[s], offsets[s + 1], nan);
-    nan.throw_if_any();
+    nan.throw_if_any(fault::key_not_a_number);
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the arguments are types

@@ -142,17 +142,18 @@ __global__ __launch_bounds__(block_threads) void reduce_shares_kernel(
     if (threadIdx.x == 0) sums[blockIdx.x] = all;
 }
 
-/// One block of 1,024 threads reduces all sums; 8.5 KB of shared memory.
+/// One block of 1,024 threads reduces all sums; up to 16 KB of shared memory.
 template <class Reduction>
 __global__ __launch_bounds__(1024) void reduce_sums_kernel(
     const typename Reduction::held* sums, std::uint64_t count,
     reduced_type<typename Reduction::value_type>* result) {
-    __shared__ typename Reduction::held scratch[canonical_block + 64];
+    __shared__ typename Reduction::held scratch[reduce_scratch];
     const auto sum = reduce_sums<Reduction>(sums, count, scratch);
     if (threadIdx.x == 0) *result = Reduction::finish(sum);
 }
 
-constexpr std::uint64_t one_block_takes = 1 << 18;  // sums
+/// Sums that are left to one block of threads; more are brought down by all multiprocessors first, by the same rule.
+constexpr std::uint64_t one_block_takes = 1 << 14;
 
 template <class Reduction, class Reader>
 cuda_array<typename Reduction::held> reduce_level(cuda_place& place, Reader from, std::uint64_t count) {

@@ -127,8 +127,12 @@ __device__ typename Reduction::held reduce_block(Reader& from, std::uint64_t fir
     return fold_lanes<Reduction>(mine);
 }
 
+constexpr unsigned reduce_scratch = 2 * canonical_block;
+/// Three levels of sums: more than a device has memory for.
+constexpr std::uint64_t most_reduced = std::uint64_t{1} << 40;
+
 /// The upper levels: reduces `count` sums of blocks until one is left. By a whole block of 1,024 threads; thread 0
-/// has the result. `scratch`: 1,024 + 64 values of shared memory. For up to 2²⁶ sums (2³⁶ values).
+/// has the result. `scratch`: reduce_scratch values of shared memory. For the sums of up to most_reduced values.
 template <class Reduction>
 __device__ typename Reduction::held reduce_sums(const typename Reduction::held* sums, std::uint64_t count,
                                                 typename Reduction::held* scratch) {

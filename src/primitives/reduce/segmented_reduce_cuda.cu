@@ -6,10 +6,12 @@
 // each value is added in the canonical order. The order in which atomics fill the queues decides only who works on
 // what.
 #include <algorithm>
+#include <string>
 
 #include "primitives/doors.hpp"
 #include "primitives/reduce/reduction.cuh"
 #include "primitives/segments.cuh"
+#include "quern/base/error.hpp"
 
 namespace quern::primitives {
 namespace {
@@ -27,11 +29,13 @@ struct long_segment {
 };
 
 struct queue_sizes {
-    unsigned long long medium;  ///< segments for one warp
-    unsigned long long shared_out;  ///< long segments · 2⁴⁰ + their sums: one atomic places both in one order
+    unsigned long long medium;      ///< segments for one warp
+    unsigned long long shared_out;  ///< long segments · 2³⁶ + their sums: one atomic places both in one order
     unsigned long long giant;       ///< long segments whose sums are too many for a warp
 };
-constexpr unsigned sums_bits = 40;
+constexpr unsigned sums_bits = 36;
+static_assert(most_reduced / canonical_block + most_reduced / warp_takes < 1ull << sums_bits &&
+              most_reduced / warp_takes < 1ull << (64 - sums_bits));
 
 template <class Reduction>
 struct segments_to_reduce {
@@ -214,11 +218,11 @@ __global__ __launch_bounds__(block_threads) void reduce_queued_segments_kernel(
     }
 }
 
-/// Blocks of 1,024 threads take giant segments, then warps the other long ones, in turn. Any grid; 8.5 KB of shared
-/// memory.
+/// Blocks of 1,024 threads take giant segments, then warps the other long ones, in turn. Any grid; up to 16 KB of
+/// shared memory.
 template <class Reduction>
 __global__ __launch_bounds__(1024) void finish_long_segments_kernel(segments_to_reduce<Reduction> a) {
-    __shared__ typename Reduction::held scratch[canonical_block + 64];
+    __shared__ typename Reduction::held scratch[reduce_scratch];
     const std::uint64_t shared_out = a.sizes->shared_out >> sums_bits;
     const auto sums_of = [&](const long_segment& which) {
         return blocks_in(a.segments.offsets[which.segment + 1] - a.segments.offsets[which.segment]);
@@ -304,6 +308,9 @@ void segmented_reduce(cuda_place& place, device_span<const T> values,
                       device_span<const std::uint64_t> offsets, device_span<reduced_type<T>> out,
                       reduce_operation operation) {
     check_one_per_segment("segmented_reduce", "out", out.size(), segments_in(offsets.size()));
+    if (values.size() > most_reduced)
+        throw usage_error("segmented_reduce: " + std::to_string(values.size()) +
+                          " values, but a GPU takes at most " + std::to_string(most_reduced));
     switch (operation) {
         case reduce_operation::maximum:
             return reduce_by<T, reduce_operation::maximum>(place, values, offsets, out);

@@ -20,7 +20,7 @@ concept scans_into = (integer_value<In> && std::same_as<In, Out>) ||
                      (one_of<In, std::uint8_t, std::uint32_t> && std::same_as<Out, std::uint64_t>);
 
 /// out[i] = in[0] ∘ … ∘ in[i]. `out` may be `in` itself where the types are the same. Throws usage_error where the
-/// sizes differ.
+/// sizes differ. Memory beside: CPU none; CUDA 16 bytes for each 3,840 values or more. CUDA: does not synchronise.
 template <class In, class Out>
     requires scans_into<In, Out>
 void inclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out,
@@ -31,7 +31,8 @@ void inclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out
                     scan_operation operation = scan_operation::sum);
 
 /// out[i] = in[0] ∘ … ∘ in[i − 1]; out[0] is the operation's identity (0; the type's least; its greatest). `out` may
-/// have one entry more than `in`: the total then stands there, so that lengths become offsets.
+/// have one entry more than `in`: the total then stands there, so that lengths become offsets. Otherwise as
+/// inclusive_scan.
 template <class In, class Out>
     requires scans_into<In, Out>
 void exclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out,
@@ -42,7 +43,8 @@ void exclusive_scan(cuda_place& place, device_span<const In> in, device_span<Out
                     scan_operation operation = scan_operation::sum);
 
 /// The same within each segment: every segment begins anew. Segments as in primitives/segments.hpp. `out` has the
-/// size of `in` and may be `in` itself.
+/// size of `in` and may be `in` itself. Memory beside: CPU some KB a thread; CUDA a bit a value more. CUDA: does not
+/// synchronise; wrong offsets are thrown when the place is next synchronised.
 template <integer_value T>
 void segmented_inclusive_scan(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets,
                               std::span<T> out, scan_operation operation = scan_operation::sum);

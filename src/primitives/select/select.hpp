@@ -14,8 +14,8 @@ namespace quern::primitives {
 
 /// Writes the values whose flag is not 0 to the front of `out`, in order, and returns how many they are. One flag a
 /// value (usage_error otherwise). `out` must hold them all (values.size() always does; usage_error where it does
-/// not, and what was written is worth nothing); the rest of it is left as it was. No output overlaps an input.
-/// Synchronises.
+/// not, and what was written is worth nothing); the rest of it is left as it was. No output overlaps an input. Memory
+/// beside: CPU none; CUDA 16 bytes for each 4,096 flags or more. Synchronises.
 template <payload T>
 std::size_t compact(cpu_place& place, std::span<const T> values, std::span<const std::uint8_t> flags,
                     std::span<T> out);

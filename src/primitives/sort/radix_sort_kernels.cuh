@@ -168,8 +168,8 @@ __device__ __forceinline__ void store_word(std::uint32_t* word, std::uint32_t va
 }
 
 /// A thread's digit: how many keys of it lie in the tiles before this one.
-__device__ __forceinline__ std::uint32_t look_back(const std::uint32_t* area, std::uint32_t tile,
-                                                   unsigned digit) {
+__device__ __forceinline__ std::uint32_t keys_before(const std::uint32_t* area, std::uint32_t tile,
+                                                     unsigned digit) {
     std::uint32_t sum = 0;
     for (std::uint32_t before = tile; before-- > 0;) {
         std::uint32_t word = 0;
@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(tile_shape<Raw, Value>::threads, 2)
         for (unsigned u = 0; u < shape::per_thread; ++u) shared.keys[ranks[u]] = keys[u];
         if (threadIdx.x < digits) {
             const std::uint32_t own = load_word(row + threadIdx.x) & count_bits;
-            const std::uint32_t before = look_back(words, tile, threadIdx.x);
+            const std::uint32_t before = keys_before(words, tile, threadIdx.x);
             if (tile != 0) store_word(row + threadIdx.x, (before + own) | count_to_tile);
             const std::uint64_t digit_begin = pass.bins[threadIdx.x] + before;
             digit_begins[threadIdx.x] =

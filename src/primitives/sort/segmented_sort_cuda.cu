@@ -11,6 +11,8 @@
 // left to chance and shows in no result. The host then learns how much of each kind there is: the one
 // synchronisation, which also throws for bad offsets before anything follows them. Very short segments stand in no list: a
 // byte at their first item holds their length, so that millions of empty segments cost nothing later.
+#include <cuda/atomic>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -32,7 +34,6 @@ using cuda::block_length;
 using cuda::counted_length;
 using cuda::longest_stretch;
 using cuda::merge_tile;
-using cuda::no_value;
 using cuda::raw_key;
 using cuda::stretch;
 using quern::cuda::blocks_for;
@@ -87,8 +88,10 @@ __global__ void list_segments_kernel(const std::uint64_t* offsets, std::uint64_t
     if (wrong) quern::cuda::note_fault(fault_word, fault::offsets_not_rising, s);
     const std::uint64_t length = wrong || begin > items ? 0 : end - begin;
     const bool counted = length > 1 && length <= counted_length;
-    if (__syncthreads_or(counted) != 0 && threadIdx.x == 0)
-        lists.counts->counted = 1;  // by any block, one value
+    if (__syncthreads_or(counted) != 0 && threadIdx.x == 0) {  // by any number of blocks
+        ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device> any(lists.counts->counted);
+        any.store(1, ::cuda::memory_order_relaxed);
+    }
     if (length <= counted_length) {
         if (counted) lists.lengths[begin] = static_cast<std::uint8_t>(length);
         return;

@@ -22,14 +22,16 @@ struct sort_options {
     unsigned key_bits = std::numeric_limits<unsigned>::max();
 };
 
-/// Sorts in place. Cost: O(n) passes over the keys, 8 to 11 bits each; takes n keys of memory beside. CUDA: does not
-/// synchronise.
+/// Sorts in place. CPU: reads and writes everything twice, in cache-sized buckets; takes n keys of memory beside, and
+/// up to 5 MiB a thread; up to 512 KiB are sorted by one thread, with twice their size beside. CUDA: a pass for each
+/// 8 bits of key; takes n keys beside, and 2 KiB for each 5632 keys or more to count with; does not synchronise.
 template <sortable_key Key>
 void sort_keys(cpu_place& place, std::span<Key> keys, sort_options options = {});
 template <sortable_key Key>
 void sort_keys(cuda_place& place, device_span<Key> keys, sort_options options = {});
 
-/// Sorts both in place by key. Throws usage_error where the sizes differ. Takes n pairs of memory beside.
+/// Sorts both in place by key. Throws usage_error where the sizes differ. Memory as for keys, with pairs for keys; on
+/// the CPU a pair of a 32-bit and a 64-bit item counts 16 bytes.
 template <sortable_key Key, payload Value>
 void sort_pairs(cpu_place& place, std::span<Key> keys, std::span<Value> values, sort_options options = {});
 template <sortable_key Key, payload Value>
@@ -39,8 +41,10 @@ void sort_pairs(cuda_place& place, device_span<Key> keys, device_span<Value> val
 /// Sorts each segment in place: segment s holds the items [offsets[s], offsets[s + 1]). `offsets` has one entry
 /// more than there are segments, rises from 0 to keys.size() (offsets_not_rising is noted otherwise); no offsets
 /// at all means no segments and no items. Any mixture of sizes: empty segments, millions of small ones, one giant.
-/// CUDA: synchronises once, to learn the sizes, and throws there for wrong offsets; takes a byte an item and
-/// a little more, and n keys or pairs where a segment is longer than 4096.
+/// CPU: takes up to 1 MiB a thread, and as sort_keys and sort_pairs do for each segment of more than 512 KiB.
+/// CUDA: synchronises once, to learn the sizes, and throws there for wrong offsets, and once more where a segment is
+/// longer than 2²² (2²⁴ of 64-bit keys); takes a byte an item and a little more, and n keys or pairs where a segment
+/// is longer than 4096.
 template <sortable_key Key>
 void segmented_sort_keys(cpu_place& place, std::span<Key> keys, std::span<const std::uint64_t> offsets,
                          sort_options options = {});

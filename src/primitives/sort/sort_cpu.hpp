@@ -3,12 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <span>
 #include <type_traits>
 
 #include "device/cpu/parallel.hpp"
 #include "device/fault.hpp"
+#include "primitives/first_position.hpp"
 #include "primitives/keys.hpp"
 #include "primitives/sort/radix_kernels.hpp"
 
@@ -52,18 +52,14 @@ template <class Key>
 void refuse_not_a_number(cpu_place& place, std::span<const Key> keys) {
     if constexpr (floating_value<Key>) {
         constexpr std::size_t piece_size = std::size_t{1} << 18;
-        std::atomic<std::size_t> first{keys.size()};
+        first_position nan;
         const std::size_t pieces = (keys.size() + piece_size - 1) / piece_size;
         for_each_piece(place, pieces, [&](std::size_t p) {
             const std::size_t begin = p * piece_size, size = std::min(piece_size, keys.size() - begin);
             const std::size_t found = first_not_a_number(keys.subspan(begin, size));
-            if (found == size) return;
-            std::size_t before = first.load(std::memory_order_relaxed);
-            while (begin + found < before &&
-                   !first.compare_exchange_weak(before, begin + found, std::memory_order_relaxed)) {
-            }
+            if (found != size) nan.note(begin + found);
         });
-        if (first < keys.size()) throw_fault(fault::key_not_a_number, first);
+        nan.throw_if_any(fault::key_not_a_number);
     }
 }
 

@@ -8,9 +8,9 @@ namespace quern::primitives {
 template <sortable_key Key>
 void sort_keys(cuda_place& place, device_span<Key> keys, sort_options options) {
     using raw = cuda::raw_key<Key>;
-    cuda::radix_sort<raw, cuda::no_value>(place, reinterpret_cast<raw*>(keys.data()), nullptr, keys.size(),
-                                          cuda::mask_for<Key>(options.direction),
-                                          cuda::bits_to_sort<Key>(options), true);
+    cuda::radix_sort<raw, no_value>(place, reinterpret_cast<raw*>(keys.data()), nullptr, keys.size(),
+                                    cuda::mask_for<Key>(options.direction), cuda::bits_to_sort<Key>(options),
+                                    true);
 }
 
 template <sortable_key Key, payload Value>

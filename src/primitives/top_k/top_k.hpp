@@ -17,7 +17,8 @@ enum class best { greatest, least };
 /// best_keys[j], best_ids[j]: the j-th best key and the position it has in `keys`. k = best_keys.size() =
 /// best_ids.size() ≤ keys.size() < 2³² (usage_error otherwise). −0 = +0 and a NaN is refused, as in sort_pairs; the
 /// bits of the keys are kept; for k = 0 no key is looked at. Cost: one pass over the keys and the sorting of k pairs
-/// where k is small beside n; never more than sorting all. Memory: a few times k pairs, n where all are sorted.
+/// where k is small beside n; never more than sorting all. Memory: a few times k pairs, n where all are sorted. CUDA:
+/// does not synchronise; a NaN is thrown when the place is next synchronised.
 template <sortable_key Key>
 void top_k(cpu_place& place, std::span<const Key> keys, std::span<Key> best_keys,
            std::span<std::uint32_t> best_ids, best which = best::greatest);
@@ -35,7 +36,8 @@ void top_k(cuda_place& place, device_span<const Key> keys, device_span<const std
 
 /// For each row of a row-major matrix of `columns` columns: the k best of the row, ids being columns. Row r of the
 /// results begins at r · k. keys.size() must be rows · columns, and the results rows · k (usage_error otherwise).
-/// A NaN's position is that in the matrix.
+/// A NaN's position is that in the matrix. CUDA: synchronises once where k is too large for a block's memory and rows are
+/// many, since all rows are then sorted; otherwise as top_k.
 template <sortable_key Key>
 void batched_top_k(cpu_place& place, std::span<const Key> keys, std::uint64_t columns, std::uint64_t k,
                    std::span<Key> best_keys, std::span<std::uint32_t> best_ids, best which = best::greatest);

@@ -5,7 +5,6 @@
 // last as its threshold, so every input costs O(n) and memory is bounded; where the sample was too strict and fewer
 // than k pass, a second pass goes without it. Where k is a large share of n, everything is sorted.
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "device/fault.hpp"
+#include "primitives/first_position.hpp"
 #include "primitives/sort/sort.hpp"
 #include "primitives/top_k/composite.hpp"
 #include "primitives/top_k/filter_cpu.hpp"
@@ -51,24 +51,6 @@ struct candidates {
 template <class Key>
 using composite_of = typename ranking<Key>::composite;
 
-/// The first position of a NaN, of all threads.
-class first_nan {
-  public:
-    void note(std::uint64_t position) {
-        std::uint64_t before = position_.load(std::memory_order_relaxed);
-        while (position < before &&
-               !position_.compare_exchange_weak(before, position, std::memory_order_relaxed)) {
-        }
-    }
-    void check() const {
-        const std::uint64_t position = position_.load(std::memory_order_relaxed);
-        if (position != no_fault) throw_fault(fault::key_not_a_number, position);
-    }
-
-  private:
-    std::atomic<std::uint64_t> position_{no_fault};
-};
-
 /// The best seen so far, in memory for `room` of them: k, and more than a block beside.
 template <class Composite>
 struct collection {
@@ -94,10 +76,10 @@ constexpr std::size_t room_for(std::size_t keys, std::size_t k) {
     return std::min(keys + block, 2 * k + (block == block_size ? 4 : 2) * block);
 }
 
-/// Collects from keys [begin, end). False at the first NaN, which is noted as `first_position` further.
+/// Collects from keys [begin, end). False at the first NaN, which is noted as `first_key` further.
 template <class Key>
 bool collect(const context& run, const candidates<Key>& from, std::size_t begin, std::size_t end,
-             collection<composite_of<Key>>& best, first_nan& nan, std::uint64_t first_position = 0) {
+             collection<composite_of<Key>>& best, first_position& nan, std::uint64_t first_key = 0) {
     using ranks = ranking<Key>;
     std::uint32_t positions[block_size];
     const std::size_t step = block_for(from.keys.size());
@@ -113,7 +95,7 @@ bool collect(const context& run, const candidates<Key>& from, std::size_t begin,
             const std::size_t position = at + positions[j];
             const Key turned = from.ranks.turned(from.keys[position]);
             if (turned != turned) {
-                nan.note(first_position + position);
+                nan.note(first_key + position);
                 return false;
             }
             const auto packed = ranks::pack(turned, from.id(position));
@@ -214,7 +196,7 @@ template <class Key>
 void sort_all(cpu_place& place, const candidates<Key>& from, std::span<Key> best_keys,
               std::span<std::uint32_t> best_ids) {
     split_composites<Key> all(place, from.keys.size());
-    first_nan nan;
+    first_position nan;
     for_each_stretch(place, from.keys.size(), [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
             const Key turned = from.ranks.turned(from.keys[i]);
@@ -222,7 +204,7 @@ void sort_all(cpu_place& place, const candidates<Key>& from, std::span<Key> best
             all.set(i, ranking<Key>::pack(turned, from.id(i)));
         }
     });
-    nan.check();
+    nan.throw_if_any(fault::key_not_a_number);
     all.sort(place, from.ids == nullptr);
     all.write(place, from.ranks, best_keys, best_ids);
 }
@@ -258,14 +240,14 @@ class selection {
         collected_ = cpu_array<composite>();
         collected_ = make_array<composite>(place_, pieces_ * room, "the candidates of a selection");
         std::vector<std::size_t> sizes(pieces_);
-        first_nan nan;
+        first_position nan;
         for_each_piece(place_, pieces_, [&](std::size_t p) {
             collection<composite> best{collected_.data() + p * room, room, k_, limit};
             const stretch piece = piece_of(n, pieces_, p);
             collect(place_.run(), from_, piece.begin, piece.end, best, nan);
             sizes[p] = best.size;
         });
-        nan.check();
+        nan.throw_if_any(fault::key_not_a_number);
         std::size_t all = sizes[0];
         for (std::size_t p = 1; p < pieces_; ++p) {
             std::copy_n(collected_.data() + p * room, sizes[p], collected_.data() + all);
@@ -305,16 +287,16 @@ class row_selection {
           collected_(place, room_, "the candidates of a row"),
           sample_(place, sample_size(columns), "the sample of a row") {}
 
-    void write(const candidates<Key>& row, std::uint64_t first_position, Key* best_keys,
-               std::uint32_t* best_ids, first_nan& nan) {
+    void write(const candidates<Key>& row, std::uint64_t first_key, Key* best_keys, std::uint32_t* best_ids,
+               first_position& nan) {
         const std::size_t columns = row.keys.size();
-        if (columns <= inserted_columns) return insert(row, first_position, best_keys, best_ids, nan);
+        if (columns <= inserted_columns) return insert(row, first_key, best_keys, best_ids, nan);
         const composite limit = sampled_limit(row, k_, sample_.span());
         collection<composite> best{collected_.data(), room_, k_, limit};
-        if (!collect(place_.run(), row, 0, columns, best, nan, first_position)) return;
+        if (!collect(place_.run(), row, 0, columns, best, nan, first_key)) return;
         if (best.size < k_) {
             best = {collected_.data(), room_, k_, ranking<Key>::worst};
-            collect(place_.run(), row, 0, columns, best, nan, first_position);
+            collect(place_.run(), row, 0, columns, best, nan, first_key);
         }
         sort_best<composite>({best.first, best.size}, k_);
         write_best<Key>(row.ranks, {best.first, k_}, best_keys, best_ids);
@@ -322,13 +304,13 @@ class row_selection {
 
   private:
     /// Key after key into its place among the best so far.
-    void insert(const candidates<Key>& row, std::uint64_t first_position, Key* best_keys,
-                std::uint32_t* best_ids, first_nan& nan) {
+    void insert(const candidates<Key>& row, std::uint64_t first_key, Key* best_keys, std::uint32_t* best_ids,
+                first_position& nan) {
         composite sorted[inserted_columns];
         std::size_t size = 0;
         for (std::size_t i = 0; i < row.keys.size(); ++i) {
             const Key turned = row.ranks.turned(row.keys[i]);
-            if (turned != turned) return nan.note(first_position + i);
+            if (turned != turned) return nan.note(first_key + i);
             const composite packed = ranking<Key>::pack(turned, static_cast<std::uint32_t>(i));
             if (size == k_ && packed > sorted[size - 1]) continue;
             std::size_t place = size < k_ ? size++ : size - 1;
@@ -376,7 +358,7 @@ void batched_top_k(cpu_place& place, std::span<const Key> keys, std::uint64_t co
         }
         return;
     }
-    first_nan nan;
+    first_position nan;
     const std::size_t pieces = std::min(rows, pieces_for(place, rows * columns, least_piece, 8));
     for_each_piece(place, pieces, [&](std::size_t p) {
         row_selection<Key> selected(place, columns, k);
@@ -386,7 +368,7 @@ void batched_top_k(cpu_place& place, std::span<const Key> keys, std::uint64_t co
             selected.write(row, r * columns, best_keys.data() + r * k, best_ids.data() + r * k, nan);
         }
     });
-    nan.check();
+    nan.throw_if_any(fault::key_not_a_number);
 }
 
 #define QUERN_TOP_K_OF(KEY)                                                                                \

@@ -119,6 +119,39 @@ TEST_F(files, scratch_folders_that_cannot_be_made_are_io_errors_naming_the_folde
     }
 }
 
+TEST_F(files, scratch_bytes_are_refused_before_they_are_written) {
+    context run;
+    run.scratch = at("scratch");
+    run.scratch_bytes = 1000;
+    scratch_folder scratch(run);
+    const auto refused = [&run](scratch_folder& folder, std::uint64_t bytes, int code) {
+        try {
+            folder.take(bytes);
+            ADD_FAILURE() << bytes << " bytes were allowed";
+        } catch (const io_error& failed) {
+            EXPECT_EQ(failed.code(), code);
+            EXPECT_THAT(failed.what(), ::testing::StartsWith(run.scratch.string() + ": cannot spill " +
+                                                             std::to_string(bytes) + " bytes beside "));
+            return std::string(failed.what());
+        }
+        return std::string();
+    };
+    scratch.take(600);
+    EXPECT_THAT(refused(scratch, 401, EDQUOT),
+                ::testing::HasSubstr("401 bytes beside 600 that are spilled, 1000 are allowed in all: "));
+    refused(scratch, UINT64_MAX, EDQUOT);
+    scratch.take(400);
+    scratch.give_back(600);
+    scratch.take(600);
+    refused(scratch, 1, EDQUOT);
+
+    run.scratch_bytes = 0;
+    scratch_folder whole_disk(run);
+    whole_disk.take(1000);
+    const std::uint64_t too_many = std::filesystem::space(run.scratch).capacity + 1;
+    EXPECT_THAT(refused(whole_disk, too_many, ENOSPC), ::testing::HasSubstr(" are free: "));
+}
+
 TEST_F(files, the_library_does_not_ask_the_environment_for_a_scratch_folder) {
     const char* before = std::getenv("TMPDIR");
     const std::string kept = before == nullptr ? "" : before;

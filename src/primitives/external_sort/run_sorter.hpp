@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many pairs of a sort beyond memory are sorted at a time, and what sorts them, on every place.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "device/array.hpp"
+#include "primitives/external_sort/sorted_run.hpp"
+#include "primitives/sort/sort.hpp"
+#include "quern/base/context.hpp"
+
+namespace quern::primitives {
+
+/// The run of a place of the sorter's own.
+inline context within(context run, unsigned threads, std::uint64_t memory_bytes) {
+    run.threads = threads;
+    run.memory_bytes = memory_bytes;
+    return run;
+}
+
+/// How many pairs are sorted at a time, and with what.
+struct run_plan {
+    std::size_t pairs;
+    unsigned threads;          ///< of the CPU
+    std::uint64_t sort_bytes;  ///< of host memory, beside the pairs
+};
+
+/// What a sort on the CPU takes: once more the pairs, side by side, and tables and a bucket for each thread; of few
+/// pairs, which one thread sorts in its cache, twice more the pairs. Few threads where memory is scarce.
+template <class Key, class Value>
+run_plan plan_runs(const cpu_place& place, std::uint64_t memory_bytes) {
+    struct record {
+        Key key;
+        Value value;
+    };
+    constexpr std::uint64_t for_each_thread = std::uint64_t{5} << 20;
+    constexpr std::size_t few_bytes = std::size_t{1} << 19, pair_bytes = block_layout<Key, Value>::pair_bytes;
+    const auto threads = static_cast<unsigned>(
+        std::clamp<std::uint64_t>(memory_bytes / 4 / for_each_thread, 1, place.threads()));
+    const std::uint64_t for_pairs = memory_bytes - std::min(memory_bytes, threads * for_each_thread);
+    const std::size_t pairs = for_pairs / (2 * pair_bytes + sizeof(record));
+    if (pairs * sizeof(record) > few_bytes)
+        return {pairs, threads, pairs * sizeof(record) + threads * for_each_thread};
+    const std::size_t few =
+        std::min(few_bytes / sizeof(record), memory_bytes / (2 * pair_bytes + 2 * sizeof(record)));
+    return {few, 1, 2 * few * sizeof(record)};
+}
+/// A GPU has the pairs, as much beside, and an eighth for what its sort counts with.
+template <class Key, class Value>
+run_plan plan_runs(cuda_place& place, std::uint64_t memory_bytes) {
+    constexpr std::size_t pair_bytes = block_layout<Key, Value>::pair_bytes;
+    const std::uint64_t on_device = place.memory().left() / 8 * 7 / (2 * pair_bytes);
+    return {std::min(memory_bytes / (2 * pair_bytes), on_device), place.run().thread_count(), 0};
+}
+
+/// Part of a budget, for as long as this lives.
+class budget_share {
+  public:
+    budget_share(memory_budget& whole, std::uint64_t bytes, std::string_view what_for)
+        : whole_(whole), bytes_(bytes) {
+        whole_.take(bytes, what_for);
+    }
+    budget_share(const budget_share&) = delete;  // given back once
+    budget_share& operator=(const budget_share&) = delete;
+    ~budget_share() { whole_.give_back(bytes_); }
+
+  private:
+    memory_budget& whole_;
+    std::uint64_t bytes_;
+};
+
+/// Sorts run after run. On the CPU in a place of its own, whose memory one run leaves to the next.
+class run_sorter_cpu {
+  public:
+    run_sorter_cpu(cpu_place& host, cpu_place&, const run_plan& plan)
+        : share_(host.memory(), plan.sort_bytes, "sorting a run"),
+          place_(within(host.run(), plan.threads, plan.sort_bytes)) {}
+
+    template <class Key, class Value>
+    void sort(std::span<Key> keys, std::span<Value> values, sort_options options) {
+        sort_pairs(place_, keys, values, options);
+    }
+
+  private:
+    budget_share share_;
+    cpu_place place_;
+};
+class run_sorter_cuda {
+  public:
+    run_sorter_cuda(cpu_place&, cuda_place& place, const run_plan&) : place_(place) {}
+
+    template <class Key, class Value>
+    void sort(std::span<Key> keys, std::span<Value> values, sort_options options) {
+        const auto device_keys = array_from(place_, std::span<const Key>(keys), "a sorted run's keys");
+        const auto device_values =
+            array_from(place_, std::span<const Value>(values), "a sorted run's values");
+        sort_pairs(place_, device_keys.span(), device_values.span(), options);
+        copy_out<Key>(place_, device_keys.span(), keys);
+        copy_out<Value>(place_, device_values.span(), values);
+    }
+
+  private:
+    cuda_place& place_;
+};
+
+}  // namespace quern::primitives

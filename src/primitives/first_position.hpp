@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first position at which something is wrong, of those that several threads find: the least, whoever comes first.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "device/fault.hpp"
+
+namespace quern::primitives {
+
+class first_position {
+  public:
+    /// At once by any number of threads.
+    void note(std::uint64_t position) {
+        std::uint64_t before = found_.load(std::memory_order_relaxed);
+        while (position < before &&
+               !found_.compare_exchange_weak(before, position, std::memory_order_relaxed)) {
+        }
+    }
+    /// When the threads are done.
+    void throw_if_any(fault kind) const {
+        const std::uint64_t found = found_.load(std::memory_order_relaxed);
+        if (found != none) throw_fault(kind, found);
+    }
+
+  private:
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+    std::atomic<std::uint64_t> found_{none};
+};
+
+}  // namespace quern::primitives
