@@ -181,6 +181,8 @@ struct around_words {
                 asked.ask(a, edited(random, a, 1 + length / 20, letters));
             }
         }
+        for (const std::size_t length : {1, 40, 100, 200})  // short beside long
+            asked.ask(random_text<Unit>(random, length, 4), random_text<Unit>(random, 600, 4));
         return asked;
     }
 };
@@ -342,6 +344,7 @@ TEST_F(edit_distance_cpu_test, agrees_on_every_target) {
     on_every_target([&] {
         check_both<around_words>();
         check_both<rates>();
+        check_both<many_pairs>();
     });
 }
 TEST_F(edit_distance_cpu_test, refuses_what_is_out_of_range) {

@@ -62,7 +62,7 @@ reach by_diagonals(std::span<const Unit> a, std::span<const Unit> b, std::int64_
     if (std::abs(last) > most) return {beyond_bound, most, 0};
     constexpr std::int64_t centre = most_diagonal_edits + 1, none = -(std::int64_t{1} << 40);
     std::int64_t rows_of[2][2 * centre + 1];
-    std::fill_n(rows_of[0], 2 * (2 * centre + 1), none);
+    for (auto& rows_of_parity : rows_of) std::fill_n(rows_of_parity + centre - most - 1, 2 * most + 3, none);
     std::int64_t furthest = 0;
     for (std::int64_t e = 0; e <= most; ++e) {
         const std::int64_t* const before = rows_of[e % 2] + centre;

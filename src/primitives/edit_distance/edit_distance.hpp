@@ -29,13 +29,14 @@ inline constexpr std::uint32_t beyond_bound = 0xffffffff;
 /// pairs[i].bound. String s is units[offsets[s] .. offsets[s + 1]).
 ///
 /// Common ends are cut off; few edits are found along diagonals (Ukkonen 1985; Myers 1986), the others by columns of
-/// bits (Myers 1999; Hyyrö 2003) within the band that the bound leaves (Ukkonen 1985), a wide number of many words a
-/// step, and given up as soon as nothing in the band can stay within the bound.
-/// Long and short pairs are queued apart: a long pair does not hold up the short ones.
+/// bits (Myers 1999; Hyyrö 2003), many words a step, within the band that the bound leaves (Ukkonen 1985), narrow bands
+/// first, and given up as soon as nothing in the band can stay within the bound: docs/primitives/edit_distance.md.
+/// Pairs are queued by length: a long one does not hold up the others.
 ///
-/// Throws usage_error for a size of `distances` that is not that of `pairs`, a string or a bound of 2^31 units or more
-/// (CPU; on CUDA the caller answers for them). Memory: O(bound) a thread. Cost: O(length · bound / 512) at most; for d
-/// edits found, O(length / 64 + d²) where that is less.
+/// Throws usage_error for a size of `distances` that is not that of `pairs`, a string that the list lacks, a string or
+/// a bound of 2^31 units or more (CUDA: the first only; the caller answers for the others), and 2^32 pairs.
+/// Memory: O(bound) a thread and 4 bytes a pair; CUDA: 40 bytes a pair and O(bound) a warp. Cost: O(length · bound / 512)
+/// at most; for few edits d, O(length / 8 + d²).
 /// The CUDA form is asynchronous but for the length of its queues, which it waits for.
 template <string_unit Unit>
 void edit_distances(cpu_place& place, std::span<const Unit> units, std::span<const std::uint64_t> offsets,

@@ -15,6 +15,7 @@
 #include "primitives/doors.hpp"
 #include "primitives/edit_distance/diagonals.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
+#include "primitives/edit_distance/side_by_side_cpu.hpp"
 #include "primitives/edit_distance/strips_cpu.hpp"
 
 namespace quern::primitives {
@@ -23,6 +24,7 @@ namespace {
 using namespace edit_distance_detail;
 
 constexpr std::int64_t first_band = 256;  // narrower ones cost as much: strips have corners
+constexpr std::int64_t few_edits = 2;     // in short strings: more cost what their whole table does
 
 /// One thread's memory and ways.
 template <string_unit Unit>
@@ -30,28 +32,42 @@ class aligner {
   public:
     explicit aligner(cpu_place& place) : strips_(place), one_word_(1), two_words_(2) {}
 
-    std::uint32_t distance(std::span<const Unit> a, std::span<const Unit> b, std::uint32_t bound) {
+    /// Writes the distance now, or by finish().
+    void align(std::span<const Unit> a, std::span<const Unit> b, std::uint32_t bound,
+               std::uint32_t& distance) {
+        distance = beyond_bound;
         if (a.size() > b.size()) std::swap(a, b);
-        if (b.size() - a.size() > bound) return beyond_bound;
+        if (b.size() - a.size() > bound) return;
         const std::size_t begin = common_begin(a.data(), b.data(), a.size());
         a = a.subspan(begin), b = b.subspan(begin);
         const std::size_t end = common_end(a.data() + a.size(), b.data() + b.size(), a.size());
         a = a.first(a.size() - end), b = b.first(b.size() - end);
-        if (a.empty()) return static_cast<std::uint32_t>(b.size());
-        if (bound == 0) return beyond_bound;
+        if (a.empty()) distance = static_cast<std::uint32_t>(b.size());
+        if (a.empty() || bound == 0) return;
         bound = static_cast<std::uint32_t>(std::min<std::size_t>(bound, b.size()));
 
         // As many edits along diagonals as cost about what columns do.
-        const auto affordable = a.size() <= 2 * word_rows
-                                    ? static_cast<std::int64_t>(a.size() / 16)
-                                    : static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size())));
+        const bool is_short = a.size() <= short_pairs::most_rows;
+        const auto affordable =
+            is_short ? few_edits : static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size())));
         const std::int64_t few = std::min({most_diagonal_edits, std::int64_t{bound}, affordable});
         const reach reached = by_diagonals(a, b, few);
-        if (reached.distance != beyond_bound) return reached.distance;
-        if (reached.edits == bound) return beyond_bound;
-        if (a.size() <= word_rows) return by_words<1>(one_word_, a, b, bound);
-        if (a.size() <= 2 * word_rows) return by_words<2>(two_words_, a, b, bound);
-        return by_bands(a, b, bound, reached);
+        distance = reached.distance;
+        if (distance != beyond_bound || reached.edits == bound) return;
+        if constexpr (std::same_as<Unit, std::uint8_t>) {
+            if (is_short && b.size() <= short_pairs::most_columns)
+                return short_pairs_.add(a, b, bound, distance);
+        } else {
+            if (a.size() <= word_rows)
+                distance = by_words<1>(one_word_, a, b, bound);
+            else if (is_short)
+                distance = by_words<2>(two_words_, a, b, bound);
+            if (is_short) return;
+        }
+        distance = by_bands(a, b, bound, reached);
+    }
+    void finish() {
+        if constexpr (std::same_as<Unit, std::uint8_t>) short_pairs_.finish();
     }
 
   private:
@@ -101,8 +117,11 @@ class aligner {
         }
     }
 
+    struct nothing {};
+
     strip_aligner<Unit> strips_;
     unit_codes<Unit> one_word_, two_words_;
+    std::conditional_t<std::same_as<Unit, std::uint8_t>, short_pairs, nothing> short_pairs_;
 };
 
 void check_pairs(std::span<const std::uint64_t> offsets, std::span<const bounded_pair> pairs) {
@@ -175,8 +194,9 @@ void edit_distances(cpu_place& place, std::span<const Unit> units, std::span<con
             place.run().check_stop();
             for (std::size_t i = waiting.stretches[next].begin; i < waiting.stretches[next].end; ++i) {
                 const std::uint32_t p = waiting.order.data()[i];
-                distances[p] = mine.distance(string(pairs[p].a), string(pairs[p].b), pairs[p].bound);
+                mine.align(string(pairs[p].a), string(pairs[p].b), pairs[p].bound, distances[p]);
             }
+            mine.finish();
         }
     });
 }

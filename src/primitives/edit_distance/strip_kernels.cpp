@@ -46,6 +46,18 @@ HWY_INLINE vector shift_in(vector a, vector b) {
 #endif
 }
 
+/// One column of a word of rows. Top bits of `up` and `down`: in, the step along the row above; out, along the last one.
+HWY_INLINE void take_column(vector equal, vector up_above, vector down_above, vector& rises, vector& falls,
+                            vector& up, vector& down) {
+    const vector vertical = hn::Or(equal, falls), matches = hn::Or(equal, hn::ShiftRight<63>(down_above));
+    const vector horizontal = hn::Or(hn::Xor(hn::Add(hn::And(matches, rises), rises), rises), matches);
+    up = or_nor(falls, horizontal, rises);
+    down = hn::And(rises, horizontal);
+    const vector up_here = shift_in(up, up_above), down_here = shift_in(down, down_above);
+    rises = or_nor(down_here, vertical, up_here);
+    falls = hn::And(up_here, vertical);
+}
+
 /// In lane l the bits of the first rows of a strip, `count` in all.
 HWY_INLINE vector first_rows(std::size_t count) {
     const words d;
@@ -79,15 +91,9 @@ struct sweep {
             hn::IfThenElse(is_first, hn::Set(d, s.plus[at]), hn::TableLookupLanes(step_up, from_above));
         const vector down_above =
             hn::IfThenElse(is_first, hn::Set(d, s.minus[at]), hn::TableLookupLanes(step_down, from_above));
-        const vector vertical = hn::Or(equal, falls), matches = hn::Or(equal, hn::ShiftRight<63>(down_above));
-        const vector horizontal = hn::Or(hn::Xor(hn::Add(hn::And(matches, rises), rises), rises), matches);
-        step_up = or_nor(falls, horizontal, rises);
-        step_down = hn::And(rises, horizontal);
+        take_column(equal, up_above, down_above, rises, falls, step_up, step_down);
         hn::StoreU(step_up, d, s.plus + at - first_column);
         hn::StoreU(step_down, d, s.minus + at - first_column);
-        const vector up = shift_in(step_up, up_above), down = shift_in(step_down, down_above);
-        rises = or_nor(down, vertical, up);
-        falls = hn::And(up, vertical);
     }
 };
 
@@ -118,6 +124,43 @@ void run_strip(const strip& s) {
         now.falls = hn::IfThenElse(waiting, falls, now.falls);
     }
     for (; at < s.columns + behind; ++at) now.step(s, at, behind);
+}
+
+template <std::size_t Words>
+HWY_INLINE void run_lanes(const side_by_side& s) {
+    const words d;
+    const hn::RebindToSigned<words> numbers;
+    const std::size_t pairs = hn::Lanes(d);
+    vector rises[Words], falls[Words];
+    for (std::size_t w = 0; w < Words; ++w) {
+        falls[w] = hn::LoadU(d, s.falling + w * pairs);
+        rises[w] = hn::Not(falls[w]);
+    }
+    const auto zero = hn::Zero(numbers), one = hn::Set(numbers, 1);
+    auto value = hn::LoadU(numbers, s.values), left = hn::LoadU(numbers, s.lengths);
+    const auto bound = hn::LoadU(numbers, s.bounds);
+    for (std::size_t j = 0; j < s.columns; ++j) {
+        const auto place = hn::BitCast(
+            numbers, hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint32_t, words>(), s.places + j * pairs)));
+        vector up = hn::Set(d, ~std::uint64_t{0}), down = hn::Zero(d);
+        for (std::size_t w = 0; w < Words; ++w) {
+            const vector up_above = up, down_above = down;
+            take_column(hn::GatherIndex(d, s.equal + w * pairs, place), up_above, down_above, rises[w],
+                        falls[w], up, down);
+        }
+        const auto change = hn::BitCast(numbers, hn::Sub(hn::ShiftRight<63>(up), hn::ShiftRight<63>(down)));
+        value = hn::Add(value, hn::IfThenElseZero(hn::Gt(left, zero), change));
+        left = hn::Sub(left, one);
+        // A column lowers a value by one at most.
+        if (j % 8 == 7 &&
+            hn::AllTrue(numbers, hn::Or(hn::Lt(left, one), hn::Gt(value, hn::Add(bound, left)))))
+            break;
+    }
+    hn::StoreU(value, numbers, s.values);
+    for (std::size_t i = 0; i < 256 * Words; ++i) hn::StoreU(hn::Zero(d), d, s.equal + i * pairs);
+}
+void run_side_by_side(const side_by_side& s) {
+    return s.words == 1 ? run_lanes<1>(s) : run_lanes<2>(s);
 }
 
 void scale_codes(const std::uint8_t* units, std::size_t count, std::uint32_t* codes) {
@@ -157,6 +200,7 @@ namespace quern::primitives::edit_distance_detail {
 
 HWY_EXPORT(lanes);
 HWY_EXPORT(run_strip);
+HWY_EXPORT(run_side_by_side);
 HWY_EXPORT(scale_codes);
 HWY_EXPORT(pack_top_bits);
 
@@ -165,6 +209,9 @@ std::size_t strip_words() {
 }
 void run_strip(const strip& s) {
     HWY_DYNAMIC_DISPATCH(run_strip)(s);
+}
+void run_side_by_side(const side_by_side& s) {
+    HWY_DYNAMIC_DISPATCH(run_side_by_side)(s);
 }
 void scale_codes(const std::uint8_t* units, std::size_t count, std::uint32_t* codes) {
     HWY_DYNAMIC_DISPATCH(scale_codes)(units, count, codes);

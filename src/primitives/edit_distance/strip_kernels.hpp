@@ -31,6 +31,22 @@ struct strip {
 };
 void run_strip(const strip& s);
 
+/// Whole tables of as many short pairs as a strip has words, a pair a lane.
+struct side_by_side {
+    std::size_t words;  ///< of 64 rows: 1 or 2
+    /// Word w of the rows of lane l that hold unit u < 256: equal[(u · words + w) · strip_words() + l]. Out: zeros.
+    std::uint64_t* equal;
+    const std::uint32_t*
+        places;  ///< places[j · strip_words() + l]: of lane l's unit in column j, its word 0 in `equal`
+    std::size_t columns;           ///< the most of any lane
+    const std::int64_t* lengths;   ///< columns of each lane
+    const std::uint64_t* falling;  ///< [w · strip_words() + l]: the rows that fall before the first column
+    const std::int64_t* bounds;
+    std::int64_t*
+        values;  ///< in: of the last rows before the first column; out: distances, or something beyond the bound
+};
+void run_side_by_side(const side_by_side& s);
+
 /// codes[j] = units[j] · strip_words(), for bytes.
 void scale_codes(const std::uint8_t* units, std::size_t count, std::uint32_t* codes);
 
