@@ -23,7 +23,7 @@ class gram_filter {
 
   private:
     struct counts {
-        unsigned q;
+        unsigned q = 0;
         std::vector<std::int32_t> of_bucket;
         bool filled = false;
     };
