@@ -107,7 +107,7 @@ void declare(command_line& line, dedup_request& request) {
         "--stream",
         "Read JSON lines from standard input and answer each document as it arrives with a row: id, how many "
         "earlier documents are its duplicates, the nearest of them, distance, rate. Memory grows by about "
-        "150 "
+        "300 "
         "bytes a document and its id; texts are in --tmp.",
         request.stream);
     line.section("Output options");

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
 #include "signals.hpp"
 
@@ -61,7 +62,7 @@ void refuse_harm(const fs::path& path, std::span<const fs::path> inputs) {
     for (const fs::path& place : {itself, target}) {
         for (fs::path folder = place; folder.has_relative_path();) {
             folder = folder.parent_path();
-            if (is_store(folder)) {
+            if (is_store(folder) || is_duplicate_store(folder)) {
                 throw usage_error(fmt::format("{} lies within the store {}", path.string(), folder.string()));
             }
         }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "quern/tasks/dedup.hpp"
 #include "session.hpp"
 
 namespace quern::cli {
@@ -16,8 +17,28 @@ struct store_request {
 };
 
 void declare(command_line& line, store_request& request) {
-    line.argument("STORE", "A folder written by quern build.", request.path);
+    line.argument("STORE", "A folder written by quern build, or by quern dedup --store.", request.path);
     declare_common(line, request.common);
+}
+
+void write_sections(row_writer& rows, const std::vector<store_section>& sections) {
+    for (const store_section& section : sections) {
+        rows.row({std::string_view(fmt::format("section.{}.bytes", section.name)), section.bytes});
+        rows.row({std::string_view(fmt::format("section.{}.checksum", section.name)),
+                  std::string_view(fmt::format("{:016x}", section.checksum))});
+    }
+}
+
+void write_info(row_writer& rows, const duplicate_store_info& info) {
+    const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
+    row("kind", "duplicates");
+    row("format_version", static_cast<std::uint64_t>(info.format_version));
+    for (const auto& [name, value] : info.asked) row(name, std::string_view(value));
+    row("documents", info.documents);
+    row("text_bytes", info.text_bytes);
+    row("pairs", info.pairs);
+    row("shards", info.shards);
+    write_sections(rows, info.sections);
 }
 
 void write_info(row_writer& rows, const store_info& info) {
@@ -35,10 +56,7 @@ void write_info(row_writer& rows, const store_info& info) {
     row("vocabulary", info.vocabulary);
     row("postings", info.postings);
     row("links", info.links);
-    for (const store_section& section : info.sections) {
-        row(fmt::format("section.{}.bytes", section.name), section.bytes);
-        row(fmt::format("section.{}.checksum", section.name), fmt::format("{:016x}", section.checksum));
-    }
+    write_sections(rows, info.sections);
 }
 
 }  // namespace
@@ -55,10 +73,23 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
     line.parse(arguments);
 
     session run(self, request.common);
-    const store_info info = run.stage("read", [&] { return read_store_info(request.path); });
+    const bool of_dedup = is_duplicate_store(request.path);
+    store_info info;
+    duplicate_store_info duplicates;
+    run.stage("read", [&] {
+        if (of_dedup) {
+            duplicates = read_duplicate_store_info(request.path);
+        } else {
+            info = read_store_info(request.path);
+        }
+    });
     output to = run.open_output(request.common.output, {request.path});
     auto rows = run.rows(to, {"property", "value"});
-    write_info(rows, info);
+    if (of_dedup) {
+        write_info(rows, duplicates);
+    } else {
+        write_info(rows, info);
+    }
     rows.finish();
     to.commit();
     run.write_statistics();
@@ -78,7 +109,10 @@ int run_verify(const command& self, const std::vector<std::string>& arguments) {
 
     session run(self, request.common);
     output to = run.open_output(request.common.output, {request.path});
-    const std::uint64_t bytes = run.stage("verify", [&] { return verify_store(request.path, run.run); });
+    const std::uint64_t bytes = run.stage("verify", [&] {
+        return is_duplicate_store(request.path) ? verify_duplicate_store(request.path, run.run)
+                                                : verify_store(request.path, run.run);
+    });
     run.messages.finish();
     run.statistics.stages.back().bytes = bytes;
     auto rows = run.rows(to, {"path", "verdict", "bytes"});

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include "quern/ops/near_duplicates.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/statistics.hpp"
+#include "quern/tasks/store.hpp"
 
 namespace quern {
 
@@ -88,6 +90,17 @@ dedup_result dedup(const dedup_options& options, const context& run);
 
 /// Whether `path` is a store that dedup() made (of any version, damaged or not).
 bool is_duplicate_store(const std::filesystem::path& path);
+
+struct duplicate_store_info {
+    unsigned format_version = 0;
+    std::map<std::string, std::string> asked;  ///< the options that its pairs depend on
+    std::uint64_t shards = 0, documents = 0, text_bytes = 0, pairs = 0;
+    std::vector<store_section> sections;
+};
+/// Reads the manifest only. Throws usage_error where there is no store, damaged_store.
+duplicate_store_info read_duplicate_store_info(const std::filesystem::path& store);
+/// Reads every byte and checks every checksum; returns the bytes read. Throws damaged_store naming the section.
+std::uint64_t verify_duplicate_store(const std::filesystem::path& store, const context& run);
 
 /// One document at a time: each is compared with those before it as it arrives, on the CPU.
 class duplicate_stream {

@@ -59,6 +59,14 @@ bool is_duplicate_store(const fs::path& path) {
     return duplicate_store::is_one(path);
 }
 
+duplicate_store_info read_duplicate_store_info(const fs::path& store) {
+    return duplicate_store(store, duplicate_store::access::read, nullptr, context()).info();
+}
+
+std::uint64_t verify_duplicate_store(const fs::path& store, const context& run) {
+    return duplicate_store(store, duplicate_store::access::read, nullptr, run).verify(run);
+}
+
 void check_request(const dedup_options& options) {
     check_options(options.duplicates);
     if (!options.store.empty()) {

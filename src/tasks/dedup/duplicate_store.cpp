@@ -52,6 +52,15 @@ std::uint64_t from_hex(const std::string& text) {
     return value;
 }
 
+/// Touches every byte, with all threads.
+void check_all(const io::section_view& section, const context& run) {
+    constexpr std::uint64_t piece = 8 << 20;
+    for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {
+        run.check_stop();
+        section.bytes(i * piece, std::min(piece, section.size() - i * piece));
+    });
+}
+
 }  // namespace
 
 shard_writer::shard_writer(const fs::path& folder, std::uint32_t number, std::string_view overlap,
@@ -268,17 +277,13 @@ io::section_view duplicate_store::section(std::uint32_t shard, std::string_view 
 }
 
 void duplicate_store::load(document_table& table, const context& run) const {
-    constexpr std::uint64_t piece = 8 << 20;
     std::uint64_t loaded = 0;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
         const shard_writer::written& shard = shards_[s];
         const io::section_view texts = section(s, texts_name), ends = section(s, text_ends_name),
                                ids = section(s, ids_name);
         if (texts.size() != table.overlap().size() + shard.text_bytes) texts.fail("is of another length");
-        for_each_index(run, texts.size() / piece + 1, [&](std::uint64_t i) {
-            run.check_stop();
-            texts.bytes(i * piece, std::min(piece, texts.size() - i * piece));
-        });
+        check_all(texts, run);
         std::uint64_t before = 0, index = 0;
         for (const std::uint64_t end : ends.values<std::uint64_t>(0, shard.documents)) {
             if (end < before || end > shard.text_bytes) ends.fail("is out of order");
@@ -291,6 +296,35 @@ void duplicate_store::load(document_table& table, const context& run) const {
         table.map_texts(section_file(folder_, s, texts_name));
         run.report({"store", loaded, documents_, "documents"});
     }
+}
+
+duplicate_store_info duplicate_store::info() const {
+    duplicate_store_info all;
+    all.format_version = format_version;
+    all.asked = question_;
+    all.shards = shards_.size();
+    all.documents = documents_;
+    for (std::uint32_t s = 0; s < shards_.size(); ++s) {
+        all.text_bytes += shards_[s].text_bytes;
+        all.pairs += shards_[s].pairs;
+        for (store_section section : shards_[s].sections) {
+            section.name = fmt::format("{:06}.{}", s, section.name);
+            all.sections.push_back(std::move(section));
+        }
+    }
+    return all;
+}
+
+std::uint64_t duplicate_store::verify(const context& run) const {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t s = 0; s < shards_.size(); ++s) {
+        for (const store_section& listed : shards_[s].sections) {
+            check_all(section(s, listed.name), run);
+            bytes += listed.bytes;
+            run.report({"verify", bytes, 0, "bytes"});
+        }
+    }
+    return bytes;
 }
 
 std::vector<duplicate_pair> duplicate_store::pairs_with(const std::vector<bool>& wanted) const {

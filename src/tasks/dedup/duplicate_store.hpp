@@ -20,6 +20,7 @@
 #include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/near_duplicates.hpp"
+#include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/dedup/document_table.hpp"
 
@@ -76,6 +77,9 @@ class duplicate_store {
                     const context& run);
 
     std::uint64_t documents() const { return documents_; }
+    duplicate_store_info info() const;
+    /// Reads every byte and checks every checksum; returns the bytes read. Throws damaged_store.
+    std::uint64_t verify(const context& run) const;
     /// Takes all documents into an empty table, every byte checked. Throws damaged_store.
     void load(document_table& table, const context& run) const;
     /// The pairs whose later document is `wanted`, in rising order; every byte checked.
