@@ -36,7 +36,7 @@ dedup() { quern dedup --quiet "$@"; }
     printf '0\ta\t1\n0\tc\t0\n1\tb\t1\n1\td\t0\n' | diff - groups.tsv
     sed -n '1,2p;5p' corpus.jsonl | diff - kept.jsonl
     dedup corpus.jsonl --keep last -o - | diff <(sed -n '3,5p' corpus.jsonl) -
-    dedup corpus.jsonl --keep shortest -o - | diff <(sed -n '2,3p;5p' corpus.jsonl) - || dedup corpus.jsonl --keep shortest -o - | diff <(sed -n '1,2p;5p' corpus.jsonl) -
+    dedup corpus.jsonl --keep shortest -o - | diff <(sed -n '2,3p;5p' corpus.jsonl) -
     # What is kept has no pair.
     [ -z "$(dedup kept.jsonl)" ]
 }
@@ -84,7 +84,7 @@ dedup() { quern dedup --quiet "$@"; }
     dedup corpus.jsonl --report page.html >/dev/null
     grep -q '<del>stands</del>' page.html
     grep -q '<ins>stood</ins>' page.html
-    ! grep -qE '<script|https?:|src=|@import' page.html
+    run ! grep -qE '<script|https?:|src=|@import' page.html
     refused "page.html exists; --force" dedup corpus.jsonl --report page.html
     dedup corpus.jsonl --report page.html --force >/dev/null
 }
@@ -100,7 +100,7 @@ dedup() { quern dedup --quiet "$@"; }
     cmp pairs.tsv again.tsv
     refused "threshold 0.05, and is asked with 0.1" dedup tuesday.jsonl --store seen --threshold 0.1
     refused "lies within seen" dedup tuesday.jsonl --store seen -o seen/out
-    ! ls -A | grep -q '^\.seen'
+    [ -z "$(compgen -G '.seen*')" ]
 }
 
 @test "info and verify know a store" {
