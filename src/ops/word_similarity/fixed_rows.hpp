@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights in fixed point, so that sums are exact in any order and scores have the same bits on every place.
+//
+// A weight w becomes the integer fix(w) = max(1, round(w · 2^bits)). `bits` is the largest, at most 44, that keeps the
+// greatest row's sum below 2^62: it depends on the matrix alone. lin's score is (double)num / (double)den of two such
+// sums. Weights above 2^-20 are within 1e-6 relative whenever bits ≥ 40.
+//
+// cosine multiplies floats in double (exact: 24 × 24 bits) and rounds each product to an integer of `product_bits`,
+// at most 60, chosen likewise by the greatest sum of squares; num = Σ fix2(a b), score = num / (sqrt(Σ fix2(a a)) ·
+// sqrt(Σ fix2(b b))), in this order, by IEEE double operations.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace quern::word_similarity_detail {
+
+/// The matrix restricted to the columns that count, in compressed rows. Columns are renumbered 0 … column_count-1 in
+/// their old order, those without an entry left out.
+struct fixed_rows {
+    std::uint32_t words = 0, column_count = 0;
+    std::span<const std::uint64_t> offsets;
+    std::span<const std::uint32_t> columns;
+    std::span<const float> weights;
+    int bits = 0, product_bits = 0;
+    std::vector<std::uint64_t> sums;     // of a row's fixed weights
+    std::vector<std::uint64_t> squares;  // of a row's fixed squares
+};
+
+/// The nearest integer to x · 2^bits, ties to even, at least 1: for a weight and a product of weights, x > 0.
+inline std::uint64_t to_fixed(double x, int bits) {
+    const auto rounded = static_cast<std::uint64_t>(std::nearbyint(std::ldexp(x, bits)));
+    return rounded == 0 ? 1 : rounded;
+}
+
+inline double lin_score(std::uint64_t shared, std::uint64_t sum_a, std::uint64_t sum_b) {
+    return static_cast<double>(shared) / static_cast<double>(sum_a + sum_b);
+}
+inline double cosine_score(std::uint64_t dot, std::uint64_t squares_a, std::uint64_t squares_b) {
+    return static_cast<double>(dot) /
+           (std::sqrt(static_cast<double>(squares_a)) * std::sqrt(static_cast<double>(squares_b)));
+}
+
+}  // namespace quern::word_similarity_detail
