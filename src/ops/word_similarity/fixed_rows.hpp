@@ -15,6 +15,9 @@
 #include <span>
 #include <vector>
 
+#include "device/array.hpp"
+#include "quern/ops/word_similarity.hpp"
+
 namespace quern::word_similarity_detail {
 
 /// The matrix restricted to the columns that count, in compressed rows. Columns are renumbered 0 … column_count-1 in
@@ -29,11 +32,40 @@ struct fixed_rows {
     std::vector<std::uint64_t> squares;  // of a row's fixed squares
 };
 
+/// Such rows, and what they view where it is not the caller's matrix itself. Its place must outlive it.
+struct owned_rows {
+    fixed_rows rows;
+    cpu_array<std::uint64_t> offsets;
+    cpu_array<std::uint32_t> columns;
+    cpu_array<float> weights;
+};
+
+/// Checks the matrix and keeps the `columns` most frequent contexts. Throws usage_error where the matrix is none: with
+/// the same words on every place, of several faults those of the first row.
+owned_rows restrict_columns(cpu_place& place, const context_matrix_view& matrix, std::uint32_t columns);
+
+/// Chooses the bits and sums up the rows.
+void fix_sums(cpu_place& place, fixed_rows& rows);
+
 /// The nearest integer to x · 2^bits, ties to even, at least 1: for a weight and a product of weights, x > 0.
 inline std::uint64_t to_fixed(double x, int bits) {
     const auto rounded = static_cast<std::uint64_t>(std::nearbyint(std::ldexp(x, bits)));
     return rounded == 0 ? 1 : rounded;
 }
+
+/// The same for many numbers: a multiplication by a power of two is exact, as ldexp is.
+class fixed_scale {
+  public:
+    explicit fixed_scale(int bits) : scale_(std::ldexp(1.0, bits)) {}
+    std::uint64_t operator()(double x) const {
+        const double scaled = x * scale_;
+        const double rounded = scaled < 0x1p52 ? (scaled + 0x1p52) - 0x1p52 : scaled;
+        return rounded < 1 ? 1 : static_cast<std::uint64_t>(rounded);
+    }
+
+  private:
+    double scale_;
+};
 
 inline double lin_score(std::uint64_t shared, std::uint64_t sum_a, std::uint64_t sum_b) {
     return static_cast<double>(shared) / static_cast<double>(sum_a + sum_b);

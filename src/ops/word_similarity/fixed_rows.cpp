@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass checks the matrix and marks the columns that hold something; a second copies what is kept, where that is
+// not the whole matrix.
+#include "ops/word_similarity/fixed_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "device/cpu/parallel.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::word_similarity_detail {
+namespace {
+
+constexpr std::size_t entries_at_once = std::size_t{1} << 16;  ///< of a piece of work, about
+
+/// Whole rows with about the same number of entries in every piece.
+class row_pieces {
+  public:
+    row_pieces(const cpu_place& place, std::span<const std::uint64_t> offsets)
+        : offsets_(offsets), pieces_(pieces_for(place, entries() + rows(), entries_at_once, 8)) {}
+
+    std::size_t size() const { return pieces_; }
+    stretch operator[](std::size_t p) const { return {begin_of(p), begin_of(p + 1)}; }
+
+  private:
+    std::uint64_t entries() const { return offsets_.empty() ? 0 : offsets_.back(); }
+    std::size_t rows() const { return offsets_.empty() ? 0 : offsets_.size() - 1; }
+    /// The first row whose entries and rows before it are as many as the share of the pieces before p.
+    std::size_t begin_of(std::size_t p) const {
+        if (p == pieces_) return rows();
+        const std::uint64_t wanted = piece_of(entries() + rows(), pieces_, p).begin;
+        std::size_t low = 0, high = rows();
+        while (low < high) {
+            const std::size_t middle = low + (high - low) / 2;
+            if (offsets_[middle] + middle < wanted)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low;
+    }
+
+    std::span<const std::uint64_t> offsets_;
+    std::size_t pieces_;
+};
+
+void require(bool fine, const char* what) {
+    if (!fine) throw usage_error(what);
+}
+
+void check_offsets(const context_matrix_view& matrix) {
+    require(matrix.words < passage_end, "a matrix of words has less than 2^32 - 2 rows");
+    require(matrix.columns.size() == matrix.weights.size(),
+            "the matrix has not as many weights as column numbers");
+    require(matrix.column_counts.size() < all_columns, "a matrix of words has less than 2^32 - 1 columns");
+    if (matrix.words == 0 && matrix.offsets.empty()) {
+        require(matrix.columns.empty(), "offsets of the matrix's rows do not cover its entries");
+        return;
+    }
+    require(matrix.offsets.size() == std::size_t{matrix.words} + 1,
+            "a matrix of words has one offset more than rows");
+    require(matrix.offsets.front() == 0 && matrix.offsets.back() == matrix.columns.size(),
+            "offsets of the matrix's rows do not cover its entries");
+    for (std::size_t w = 0; w < matrix.words; ++w) {
+        if (matrix.offsets[w] > matrix.offsets[w + 1])
+            throw usage_error("row " + std::to_string(w) + " of the matrix ends before it begins");
+    }
+}
+
+/// The first row of [rows) that is none, and why; an empty text where all are fine. Marks the columns met.
+struct row_fault {
+    std::size_t row;
+    const char* what = nullptr;
+};
+row_fault check_rows(const context_matrix_view& matrix, stretch rows, std::vector<std::uint8_t>& met) {
+    const std::size_t columns = matrix.column_counts.size();
+    for (std::size_t w = rows.begin; w < rows.end; ++w) {
+        std::uint64_t least = 0;  // that the next column may be
+        for (std::uint64_t i = matrix.offsets[w]; i < matrix.offsets[w + 1]; ++i) {
+            const std::uint32_t column = matrix.columns[i];
+            const float weight = matrix.weights[i];
+            if (column >= columns) return {w, "has a column beyond the last"};
+            if (column < least) return {w, "has columns that do not rise"};
+            if (!(weight > 0) || !std::isfinite(weight))
+                return {w, "has a weight that is not a finite number above 0"};
+            met[column] = 1;
+            least = std::uint64_t{column} + 1;
+        }
+    }
+    return {};
+}
+
+/// The columns that hold something.
+std::vector<std::uint8_t> checked_columns(cpu_place& place, const context_matrix_view& matrix) {
+    const row_pieces pieces(place, matrix.offsets);
+    std::vector<row_fault> faults(pieces.size());
+    std::vector<std::vector<std::uint8_t>> met(pieces.size());
+    for_each_piece(place, pieces.size(), [&](std::size_t p) {
+        place.run().check_stop();
+        met[p].resize(matrix.column_counts.size());
+        faults[p] = check_rows(matrix, pieces[p], met[p]);
+    });
+    for (const row_fault& fault : faults) {
+        if (fault.what != nullptr)
+            throw usage_error("row " + std::to_string(fault.row) + " of the matrix " + fault.what);
+    }
+    std::vector<std::uint8_t> all(matrix.column_counts.size());
+    for (const auto& part : met)
+        for (std::size_t c = 0; c < part.size(); ++c) all[c] |= part[c];
+    return all;
+}
+
+/// Unmarks all but the `most` columns with the highest counts; of equal ones the lower come first.
+void keep_most_frequent(std::span<const std::uint64_t> counts, std::uint32_t most,
+                        std::vector<std::uint8_t>& marked) {
+    if (most >= counts.size()) return;
+    std::vector<std::uint32_t> order(counts.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::nth_element(order.begin(), order.begin() + most, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return counts[a] != counts[b] ? counts[a] > counts[b] : a < b;
+    });
+    std::for_each(order.begin() + most, order.end(), [&](std::uint32_t c) { marked[c] = 0; });
+}
+
+/// The largest bits, at most `most`, with which a row of these sums stays below 2^62: its real sum may be greater than
+/// the double by less than 2^-20 of it, and every rounding adds at most 1.
+int bits_for(double greatest, std::uint64_t longest, int most) {
+    int bits = most;
+    while (std::ldexp(greatest * (1 + 0x1p-20), bits) + static_cast<double>(longest) >= 0x1p62) --bits;
+    return bits;
+}
+
+}  // namespace
+
+owned_rows restrict_columns(cpu_place& place, const context_matrix_view& matrix, std::uint32_t columns) {
+    check_offsets(matrix);
+    std::vector<std::uint8_t> kept = checked_columns(place, matrix);
+    keep_most_frequent(matrix.column_counts, columns, kept);
+
+    owned_rows made;
+    made.rows.words = matrix.words;
+    made.rows.column_count = static_cast<std::uint32_t>(std::count(kept.begin(), kept.end(), 1));
+    if (made.rows.column_count == kept.size() && !matrix.offsets.empty()) {
+        made.rows.offsets = matrix.offsets;
+        made.rows.columns = matrix.columns;
+        made.rows.weights = matrix.weights;
+        return made;
+    }
+
+    const row_pieces pieces(place, matrix.offsets);
+    made.offsets = cpu_array<std::uint64_t>(place, std::size_t{matrix.words} + 1, "offsets of rows");
+    const std::span<std::uint64_t> offsets = made.offsets.span();
+    offsets[0] = 0;
+    for_each_piece(place, pieces.size(), [&](std::size_t p) {
+        const stretch rows = pieces[p];
+        for (std::size_t w = rows.begin; w < rows.end; ++w) {
+            std::uint64_t count = 0;
+            for (std::uint64_t i = matrix.offsets[w]; i < matrix.offsets[w + 1]; ++i)
+                count += kept[matrix.columns[i]];
+            offsets[w + 1] = count;
+        }
+    });
+    std::inclusive_scan(offsets.begin(), offsets.end(), offsets.begin());
+
+    std::vector<std::uint32_t> numbers(kept.size());
+    std::exclusive_scan(kept.begin(), kept.end(), numbers.begin(), std::uint32_t{0});
+    made.columns = cpu_array<std::uint32_t>(place, offsets.back(), "columns of rows");
+    made.weights = cpu_array<float>(place, offsets.back(), "weights of rows");
+    for_each_piece(place, pieces.size(), [&](std::size_t p) {
+        place.run().check_stop();
+        const stretch rows = pieces[p];
+        for (std::size_t w = rows.begin; w < rows.end; ++w) {
+            std::uint64_t at = offsets[w];
+            for (std::uint64_t i = matrix.offsets[w]; i < matrix.offsets[w + 1]; ++i) {
+                if (kept[matrix.columns[i]] == 0) continue;
+                made.columns.data()[at] = numbers[matrix.columns[i]];
+                made.weights.data()[at++] = matrix.weights[i];
+            }
+        }
+    });
+    made.rows.offsets = offsets;
+    made.rows.columns = made.columns.span();
+    made.rows.weights = made.weights.span();
+    return made;
+}
+
+void fix_sums(cpu_place& place, fixed_rows& rows) {
+    const row_pieces pieces(place, rows.offsets);
+    struct greatest_row {
+        double sum = 0, squares = 0;
+        std::uint64_t entries = 0;
+    };
+    std::vector<greatest_row> greatest(pieces.size());
+    for_each_piece(place, pieces.size(), [&](std::size_t p) {
+        greatest_row most;
+        for (std::size_t w = pieces[p].begin; w < pieces[p].end; ++w) {
+            double sum = 0, squares = 0;
+            for (std::uint64_t i = rows.offsets[w]; i < rows.offsets[w + 1]; ++i) {
+                const double weight = rows.weights[i];
+                sum += weight;
+                squares += weight * weight;
+            }
+            most = {std::max(most.sum, sum), std::max(most.squares, squares),
+                    std::max(most.entries, rows.offsets[w + 1] - rows.offsets[w])};
+        }
+        greatest[p] = most;
+    });
+    greatest_row most;
+    for (const greatest_row& g : greatest)
+        most = {std::max(most.sum, g.sum), std::max(most.squares, g.squares),
+                std::max(most.entries, g.entries)};
+    rows.bits = bits_for(most.sum, most.entries, 44);
+    rows.product_bits = bits_for(most.squares, most.entries, 60);
+
+    const fixed_scale fixed(rows.bits), fixed_product(rows.product_bits);
+    rows.sums.assign(rows.words, 0);
+    rows.squares.assign(rows.words, 0);
+    for_each_piece(place, pieces.size(), [&](std::size_t p) {
+        for (std::size_t w = pieces[p].begin; w < pieces[p].end; ++w) {
+            std::uint64_t sum = 0, squares = 0;
+            for (std::uint64_t i = rows.offsets[w]; i < rows.offsets[w + 1]; ++i) {
+                const double weight = rows.weights[i];
+                sum += fixed(weight);
+                squares += fixed_product(weight * weight);
+            }
+            rows.sums[w] = sum;
+            rows.squares[w] = squares;
+        }
+    });
+}
+
+}  // namespace quern::word_similarity_detail
