@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting on the CPU, without sorting a single pair. A segment is turned round: the places of every word (a counting
+// sort of the places). Then each word is taken by itself, for all that it meets lies around its places: a row of
+// counters, one for each word, stays in the cache; flags say which lines of it were touched, so that a rare word costs
+// no walk over the vocabulary; what is counted comes out in the order of columns, and is weighed while it is at hand.
+// 8 bytes a word of text, where pairs to be sorted would take 8 bytes a meeting.
+//
+// The weights need the sums of all rows before the first row is counted. A word's sum is the number of words around its
+// places: the same pass that counts words counts these.
+//
+// Text that memory has no room for comes in several segments. The rows of each are written as a sorted run, and the same
+// counters add up a row of all runs in the end.
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "ops/word_similarity/context_counter.hpp"
+#include "ops/word_similarity/context_counter_rows.hpp"
+#include "ops/word_similarity/context_counter_runs.hpp"
+#include "ops/word_similarity/weigh.hpp"
+#include "ops/word_similarity/weigh_kernels.hpp"
+
+namespace quern::word_similarity_detail {
+namespace {
+
+/// work(thread, p) for every p below `pieces`: each is taken by whichever thread is free.
+template <class Work>
+void for_each_taken(cpu_place& host, std::size_t pieces, const Work& work) {
+    std::atomic<std::size_t> next{0};
+    for_each_piece(host, std::min<std::size_t>(pieces, host.threads()), [&](std::size_t thread) {
+        for (std::size_t p = next++; p < pieces; p = next++) {
+            host.run().check_stop();
+            work(thread, p);
+        }
+    });
+}
+
+/// The places of every word of a segment, and what the words meet.
+class turned_segment {
+  public:
+    /// Adds what the words meet to `rows`, as marginals have them.
+    turned_segment(cpu_place& host, const counting_shape& shape, const text_segment& segment,
+                   std::vector<std::uint64_t>& rows)
+        : host_(host), shape_(shape), segment_(segment), first_(host, shape.words + std::size_t{1}) {
+        const std::size_t words = shape.words, size = segment.end - segment.begin;
+        const std::size_t tables = words * (shape.relations + std::size_t{1});
+        // No more threads than the text is worth: their tables are added up by one.
+        const std::size_t pieces =
+            std::clamp<std::size_t>(size / std::max<std::size_t>(tables, 1), 1, host.threads());
+        cpu_array<std::uint32_t> counts(host, pieces * words, "words counted by each thread");
+        cpu_array<std::uint32_t> met(host, pieces * words * shape.relations, "words counted by each thread");
+        for_each_piece(host, pieces, [&](std::size_t p) {
+            const stretch part = piece_of(size, pieces, p);
+            const auto mine = counts.span().subspan(p * words, words);
+            const auto met_by_mine =
+                met.span().subspan(mine.size() * p * shape.relations, words * shape.relations);
+            std::fill(mine.begin(), mine.end(), 0);
+            std::fill(met_by_mine.begin(), met_by_mine.end(), 0);
+            count_words(segment.begin + part.begin, segment.begin + part.end, mine, met_by_mine);
+        });
+        std::uint32_t sum = 0;
+        for (std::size_t w = 0; w < words; ++w) {
+            first_.data()[w] = sum;
+            for (std::size_t p = 0; p < pieces; ++p) sum += std::exchange(counts.data()[p * words + w], sum);
+        }
+        first_.data()[words] = sum;
+        for (std::size_t p = 0; p < pieces; ++p)
+            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += met.data()[p * rows.size() + i];
+
+        places_ = cpu_array<std::uint32_t>(host, sum + place_margin, "the places of words");
+        std::fill_n(places_.data() + sum, place_margin, static_cast<std::uint32_t>(segment.begin));
+        for_each_piece(host, pieces, [&](std::size_t p) {
+            const stretch part = piece_of(size, pieces, p);
+            std::uint32_t* const next = counts.data() + p * words;
+            for (std::size_t i = segment.begin + part.begin; i < segment.begin + part.end; ++i) {
+                const std::uint32_t word = segment.text[i];
+                if (word < words) places_.data()[next[word]++] = static_cast<std::uint32_t>(i);
+            }
+        });
+    }
+
+    std::uint32_t places_of(std::uint32_t word) const {
+        return first_.data()[word + 1] - first_.data()[word];
+    }
+
+    /// Calls add(other) for every word met by `word`, in its one relation, the unknown word among them.
+    template <class Add>
+    void for_each_met(std::uint32_t word, const Add& add) const {
+        const std::uint32_t* const text = segment_.text.data();
+        const std::uint32_t end = shape_.end();
+        const unsigned window = shape_.window;
+        for (std::size_t k = first_.data()[word]; k < first_.data()[word + 1]; ++k) {
+            __builtin_prefetch(text + places_.data()[k + place_margin]);
+            const std::uint32_t* const at = text + places_.data()[k];
+            for (unsigned d = 1; d <= window && at[d] != end; ++d) add(at[d]);
+            for (unsigned d = 1; d <= window && at[-static_cast<int>(d)] != end; ++d)
+                add(at[-static_cast<int>(d)]);
+        }
+    }
+
+    /// How many words can be met before and after each place of `word`, as far as the window goes.
+    struct reach {
+        std::uint8_t before, after;
+    };
+    void find_reaches(std::uint32_t word, std::span<reach> reaches) const {
+        const std::uint32_t end = shape_.end();
+        for (std::size_t k = first_.data()[word], i = 0; k < first_.data()[word + 1]; ++k, ++i) {
+            __builtin_prefetch(segment_.text.data() + places_.data()[k + place_margin]);
+            const std::uint32_t* const at = segment_.text.data() + places_.data()[k];
+            unsigned before = 0, after = 0;
+            while (after < shape_.window && at[after + 1] != end) ++after;
+            while (before < shape_.window && at[-static_cast<int>(before) - 1] != end) ++before;
+            reaches[i] = {static_cast<std::uint8_t>(before), static_cast<std::uint8_t>(after)};
+        }
+    }
+    /// Calls add(other) for the words `distance` places after (before, where negative) each of `word`; the unknown
+    /// word where there is none.
+    template <class Add>
+    void for_each_at(std::uint32_t word, int distance, std::span<const reach> reaches, const Add& add) const {
+        const std::uint32_t* const text = segment_.text.data();
+        const std::uint32_t unknown = shape_.unknown();
+        const std::uint32_t* const places = places_.data() + first_.data()[word];
+        const std::size_t count = places_of(word);
+        for (std::size_t i = 0; i < count; ++i) {
+            const bool there = distance > 0 ? reaches[i].after >= distance : reaches[i].before >= -distance;
+            // Where nothing is met, no neighbour is read: it may lie outside of the segment.
+            add(there ? text[static_cast<std::ptrdiff_t>(places[i]) + distance] : unknown);
+        }
+    }
+
+  private:
+    static constexpr std::size_t place_margin = 12;  ///< prefetched ahead
+
+    void count_words(std::size_t begin, std::size_t end, std::span<std::uint32_t> counts,
+                     std::span<std::uint32_t> met) const {
+        const std::uint32_t unknown = shape_.unknown();
+        const bool self_too = shape_.count_self;
+        const auto is_met = [&](std::uint32_t word, std::uint32_t other) -> std::uint32_t {
+            return (other != unknown) & ((other != word) | self_too);
+        };
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::uint32_t* const at = segment_.text.data() + i;
+            const std::uint32_t word = *at;
+            if (word >= unknown) continue;
+            ++counts[word];
+            std::uint32_t* const row = met.data() + std::size_t{word} * shape_.relations;
+            if (shape_.positional) {
+                for (unsigned d = 1; d <= shape_.window && at[d] != shape_.end(); ++d)
+                    row[shape_.after(d)] += is_met(word, at[d]);
+                for (int d = 1; d <= static_cast<int>(shape_.window) && at[-d] != shape_.end(); ++d)
+                    row[shape_.before(static_cast<unsigned>(d))] += is_met(word, at[-d]);
+            } else {
+                std::uint32_t sum = 0;
+                for (unsigned d = 1; d <= shape_.window && at[d] != shape_.end(); ++d)
+                    sum += is_met(word, at[d]);
+                for (int d = 1; d <= static_cast<int>(shape_.window) && at[-d] != shape_.end(); ++d)
+                    sum += is_met(word, at[-d]);
+                *row += sum;
+            }
+        }
+    }
+
+    cpu_place& host_;
+    const counting_shape& shape_;
+    text_segment segment_;
+    cpu_array<std::uint32_t> first_, places_;
+};
+
+/// A counter for each word, the unknown one among them, and what is taken out of them.
+template <class Count>
+class row_counters {
+  public:
+    row_counters(cpu_place& host, std::size_t words)
+        : blocks_((words / counter_block + 1 + 7) / 8 * 8),
+          counters_(host, blocks_ * counter_block, "counters of a row"),
+          flags_(host, blocks_, "counters of a row"),
+          columns_(host, words + taken_margin, "counts of a row"),
+          counts_(host, words + taken_margin, "counts of a row") {
+        std::fill_n(counters_.data(), counters_.size(), Count{0});
+        std::fill_n(flags_.data(), flags_.size(), std::uint8_t{0});
+    }
+
+    void add(std::uint32_t column, Count count = 1) {
+        counters_.data()[column] += count;
+        flags_.data()[column / counter_block] = 1;
+    }
+    void clear(std::uint32_t column) { counters_.data()[column] = 0; }
+
+    /// Takes what was counted: columns() and counts() have it.
+    void take() {
+        taken_ = take_counts(counters_.data(), flags_.data(), blocks_, columns_.data(), counts_.data());
+    }
+    std::span<const std::uint32_t> columns() const { return {columns_.data(), taken_}; }
+    const Count* counts() const { return counts_.data(); }
+
+  private:
+    std::size_t blocks_;
+    cpu_array<Count> counters_;
+    cpu_array<std::uint8_t> flags_;
+    cpu_array<std::uint32_t> columns_;
+    cpu_array<Count> counts_;
+    std::size_t taken_ = 0;
+};
+
+class segment_counter_cpu final : public segment_counter {
+  public:
+    segment_counter_cpu(cpu_place& host, const counting_shape& shape)
+        : host_(host),
+          shape_(shape),
+          sums_{std::vector<std::uint64_t>(std::size_t{shape.words} * shape.relations), {}, {}, 0} {}
+
+    std::size_t capacity() const override {
+        // A third of memory, for text and places; and no counter of 32 bits overflows.
+        const std::uint64_t fits = host_.memory().limit() / 3 / (2 * sizeof(std::uint32_t));
+        return std::min<std::uint64_t>(fits, 0xffffffffU / (2 * shape_.window) - 2 * shape_.window);
+    }
+
+    void add(const text_segment& segment) override {
+        const turned_segment turned(host_, shape_, segment, sums_.rows);
+        if (piece_begins_.empty()) cut_words(turned);
+        if (!runs_) runs_.emplace(piece_begins_.size() - 1);
+        write_run(turned);
+    }
+
+    context_matrix weigh(const text_segment& last, const weighing_options& options,
+                         counting_record& record) override {
+        if (runs_) {
+            if (last.begin != last.end) add(last);
+        } else {
+            turned_.emplace(host_, shape_, last, sums_.rows);
+            cut_words(*turned_);
+        }
+        sums_.add_up_mirrored(shape_);
+        const weigher by(host_, shape_, sums_, options);
+        context_matrix matrix{shape_.words,
+                              shape_.relations,
+                              std::vector<std::uint64_t>(shape_.words + std::size_t{1}),
+                              {},
+                              {},
+                              std::move(sums_.columns)};
+        record.meetings = sums_.total;
+        record.triples = runs_ ? merge_runs(by, matrix) : weigh_rows(by, matrix);
+        if (runs_) {
+            record.runs_spilled = runs_->size();
+            record.bytes_spilled = runs_->bytes();
+        }
+        return matrix;
+    }
+
+  private:
+    using reach = turned_segment::reach;
+
+    /// Counts one segment's row after the other; the counters and what they take from.
+    struct row_worker {
+        row_worker(cpu_place& host, const counting_shape& shape, const turned_segment& from)
+            : counters(host, shape.words), reaches(host, shape.positional ? most_places(shape, from) : 0) {}
+        static std::size_t most_places(const counting_shape& shape, const turned_segment& from) {
+            std::uint32_t most = 0;
+            for (std::uint32_t w = 0; w < shape.words; ++w) most = std::max(most, from.places_of(w));
+            return most;
+        }
+        row_counters<std::uint32_t> counters;
+        cpu_array<reach> reaches;
+    };
+
+    /// Calls take(r) for every relation of a word, with the counts taken.
+    template <class Take>
+    void count_row(const turned_segment& from, std::uint32_t word, row_worker& by, const Take& take) const {
+        auto& counters = by.counters;
+        const auto add = [&](std::uint32_t other) { counters.add(other); };
+        const auto reaches = by.reaches.span().first(shape_.positional ? from.places_of(word) : 0);
+        if (shape_.positional) from.find_reaches(word, reaches);
+        for (std::uint32_t r = 0; r < shape_.relations; ++r) {
+            const int window = static_cast<int>(shape_.window), relation = static_cast<int>(r);
+            if (shape_.positional)
+                from.for_each_at(word, relation < window ? relation - window : relation - window + 1, reaches,
+                                 add);
+            else
+                from.for_each_met(word, add);
+            counters.clear(shape_.unknown());
+            if (!shape_.count_self) counters.clear(word);
+            counters.take();
+            take(r);
+        }
+    }
+
+    /// Cuts the words into pieces of about the same work.
+    void cut_words(const turned_segment& turned) {
+        constexpr std::size_t most_pieces = 512, work_of_a_word = 64;
+        const std::size_t words = shape_.words;
+        std::uint64_t work = 0, done = 0;
+        for (std::uint32_t w = 0; w < words; ++w) work += turned.places_of(w) + work_of_a_word;
+        const std::uint64_t each = work / most_pieces + 1;
+        piece_begins_ = {0};
+        for (std::uint32_t w = 0; w < words; ++w) {
+            done += turned.places_of(w) + work_of_a_word;
+            if (done < each && w + 1 < words) continue;
+            piece_begins_.push_back(w + 1);
+            done = 0;
+        }
+    }
+    std::size_t pieces() const { return piece_begins_.size() - 1; }
+
+    template <class Worker, class Make>
+    std::vector<Worker> workers(const Make& make) const {
+        std::vector<Worker> made;
+        for (std::size_t t = 0; t < std::min<std::size_t>(host_.threads(), pieces()); ++t)
+            made.push_back(make());
+        return made;
+    }
+
+    void write_run(const turned_segment& turned) {
+        runs_->begin_run(host_.run());
+        auto working = workers<row_worker>([&] { return row_worker(host_, shape_, turned); });
+        for_each_taken(host_, pieces(), [&](std::size_t thread, std::size_t p) {
+            std::string bytes;
+            row_worker& mine = working[thread];
+            for (std::uint32_t w = piece_begins_[p]; w < piece_begins_[p + 1]; ++w)
+                count_row(turned, w, mine, [&](std::uint32_t) {
+                    append_counts(bytes, mine.counters.columns(), mine.counters.counts());
+                });
+            runs_->write_piece(p, bytes);
+        });
+        runs_->end_run();
+    }
+
+    /// Weighs what the counters of a row have taken, and appends it to the piece.
+    template <class Count>
+    static std::size_t weigh_taken(const weigher& by, std::uint32_t word, std::uint32_t relation,
+                                   const row_counters<Count>& counters, row_lane& lane, row_piece& piece) {
+        const auto columns = counters.columns();
+        if (columns.empty()) return 0;
+        lane.make_room(columns.size());
+        const std::size_t kept =
+            by.weigh(word, relation, columns, counters.counts(), lane.columns(), lane.weights());
+        lane.keep(kept, piece);
+        return kept;
+    }
+
+    std::uint64_t weigh_rows(const weigher& by, context_matrix& matrix) {
+        std::vector<row_piece> made(pieces());
+        std::vector<row_lane> lanes = workers<row_lane>([&] { return row_lane(host_); });
+        std::atomic<std::uint64_t> triples{0};
+        {
+            auto working = workers<row_worker>([&] { return row_worker(host_, shape_, *turned_); });
+            for_each_taken(host_, pieces(), [&](std::size_t thread, std::size_t p) {
+                row_worker& mine = working[thread];
+                std::uint64_t seen = 0;
+                for (std::uint32_t w = piece_begins_[p]; w < piece_begins_[p + 1]; ++w)
+                    count_row(*turned_, w, mine, [&](std::uint32_t r) {
+                        seen += mine.counters.columns().size();
+                        matrix.offsets[w + 1] += weigh_taken(by, w, r, mine.counters, lanes[thread], made[p]);
+                    });
+                triples += seen;
+            });
+        }
+        turned_.reset();
+        gather_rows(host_, lanes, made, matrix);
+        return triples;
+    }
+
+    /// The same from runs.
+    std::uint64_t merge_runs(const weigher& by, context_matrix& matrix) {
+        std::vector<row_piece> made(pieces());
+        std::vector<row_lane> lanes = workers<row_lane>([&] { return row_lane(host_); });
+        std::atomic<std::uint64_t> triples{0};
+        {
+            using counters_64 = row_counters<std::uint64_t>;
+            auto counting = workers<counters_64>([&] { return counters_64(host_, shape_.words); });
+            const std::uint64_t share =
+                host_.memory().left() / 4 / std::max<std::size_t>(1, counting.size() * runs_->size());
+            const auto buffer_bytes = static_cast<std::size_t>(
+                std::clamp<std::uint64_t>(share, count_runs::reader::least_buffer, std::uint64_t{1} << 18));
+            auto buffers = workers<cpu_array<char>>([&] {
+                return cpu_array<char>(host_, runs_->size() * buffer_bytes, "sorted runs of counts");
+            });
+            for_each_taken(host_, pieces(), [&](std::size_t thread, std::size_t p) {
+                auto& counters = counting[thread];
+                std::vector<count_runs::reader> readers;
+                for (std::size_t r = 0; r < runs_->size(); ++r)
+                    readers.emplace_back(*runs_, r, p,
+                                         buffers[thread].span().subspan(r * buffer_bytes, buffer_bytes));
+                std::uint64_t seen = 0;
+                for (std::uint32_t w = piece_begins_[p]; w < piece_begins_[p + 1]; ++w) {
+                    for (std::uint32_t r = 0; r < shape_.relations; ++r) {
+                        for (count_runs::reader& from : readers) add_run(from, counters);
+                        counters.take();
+                        seen += counters.columns().size();
+                        matrix.offsets[w + 1] += weigh_taken(by, w, r, counters, lanes[thread], made[p]);
+                    }
+                }
+                triples += seen;
+            });
+        }
+        gather_rows(host_, lanes, made, matrix);
+        return triples;
+    }
+    static void add_run(count_runs::reader& from, row_counters<std::uint64_t>& counters) {
+        std::uint32_t column = 0;
+        for (std::uint64_t left = from.next(); left != 0; --left) {
+            column += static_cast<std::uint32_t>(from.next());
+            counters.add(column, from.next());
+        }
+    }
+
+    cpu_place& host_;
+    counting_shape shape_;
+    marginals sums_;
+    std::vector<std::uint32_t> piece_begins_;
+    std::optional<count_runs> runs_;
+    std::optional<turned_segment> turned_;  ///< the only segment, where there is but one
+};
+
+}  // namespace
+
+std::unique_ptr<segment_counter> make_segment_counter(cpu_place&, cpu_place& host,
+                                                      const counting_shape& shape) {
+    return std::make_unique<segment_counter_cpu>(host, shape);
+}
+
+}  // namespace quern::word_similarity_detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts that memory has no room for: sorted runs in the scratch folder, one for each segment. A run holds the words in
+// pieces, the same in all runs, so that pieces can be merged by different threads; a piece holds for each of its
+// words, and each relation, the number of counts and for each the step from the last column and the count, as
+// variable-length integers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/varint.hpp"
+#include "device/files/scratch_folder.hpp"
+#include "device/files/spill_file.hpp"
+
+namespace quern::word_similarity_detail {
+
+template <class Count>
+void append_counts(std::string& out, std::span<const std::uint32_t> columns, const Count* counts) {
+    append_varint(out, columns.size());
+    std::uint32_t last = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        append_varint(out, columns[i] - last);
+        append_varint(out, counts[i]);
+        last = columns[i];
+    }
+}
+
+class count_runs {
+  public:
+    explicit count_runs(std::size_t pieces) : pieces_(pieces) {}
+
+    std::size_t size() const { return runs_.size(); }
+    std::uint64_t bytes() const { return bytes_; }
+
+    void begin_run(const context& run);
+    /// By any thread, in any order of pieces.
+    void write_piece(std::size_t piece, std::string_view bytes);
+    /// Makes what was written readable.
+    void end_run() { file_->flush(); }
+
+    /// Reads the numbers of a run's piece in turn.
+    class reader {
+      public:
+        static constexpr std::size_t least_buffer = 64;
+        reader(const count_runs& runs, std::size_t run, std::size_t piece, std::span<char> buffer)
+            : file_(*runs.file_), at_(runs.runs_[run][piece]), buffer_(buffer) {}
+        std::uint64_t next() {
+            if (static_cast<std::size_t>(end_ - next_) < longest_varint && at_.bytes != 0) refill();
+            return read_varint(next_);
+        }
+
+      private:
+        static constexpr std::size_t longest_varint = 10;
+        friend class count_runs;
+        struct stretch {
+            std::uint64_t offset = 0, bytes = 0;
+        };
+        void refill();
+
+        const spill_file& file_;
+        stretch at_;  ///< what is not read yet
+        std::span<char> buffer_;
+        const char* next_ = nullptr;
+        const char* end_ = nullptr;
+    };
+
+  private:
+    std::size_t pieces_;
+    std::optional<scratch_folder> folder_;
+    std::optional<spill_file> file_;
+    std::mutex writing_;
+    std::vector<std::vector<reader::stretch>> runs_;  ///< where each piece lies
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace quern::word_similarity_detail

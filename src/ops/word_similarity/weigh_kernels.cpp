@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain loops, compiled once for each instruction set and made of vectors by the compiler: the logarithm then stands
+// in one place, base/canonical_math.hpp. Highway chooses at run time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/word_similarity/weigh_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "ops/word_similarity/weigh.hpp"
+#include "ops/word_similarity/weigh_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::word_similarity_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class Count>
+std::size_t take(Count* counters, std::uint8_t* flags, std::size_t blocks, std::uint32_t* columns,
+                 Count* counts) {
+    std::size_t taken = 0;
+    for (std::size_t at = 0; at < blocks; at += 8) {
+        std::uint64_t flagged;
+        std::memcpy(&flagged, flags + at, sizeof flagged);
+        if (HWY_LIKELY(flagged == 0)) continue;
+        for (; flagged != 0; flagged &= flagged - 1) {
+            const std::size_t block = at + static_cast<std::size_t>(std::countr_zero(flagged)) / 8;
+            Count* const from = counters + block * counter_block;
+            for (std::size_t i = 0; i < counter_block; ++i) {
+                columns[taken] = static_cast<std::uint32_t>(block * counter_block + i);
+                counts[taken] = from[i];
+                taken += from[i] != 0;
+                from[i] = 0;
+            }
+        }
+        std::memset(flags + at, 0, 8);
+    }
+    return taken;
+}
+
+template <class Count>
+std::size_t weigh(const weight_rule& rule, double scale, const double* bases, std::uint32_t first_context,
+                  std::span<const std::uint32_t> columns, const Count* counts, std::uint32_t* out_columns,
+                  float* out_weights) {
+    constexpr std::size_t at_once = 256;
+    HWY_ALIGN double weights[at_once];
+    const weight_rule by = rule;  // known not to change
+    std::size_t kept = 0;
+    for (std::size_t begin = 0; begin < columns.size(); begin += at_once) {
+        const std::size_t size = std::min(at_once, columns.size() - begin);
+        const std::uint32_t* const from = columns.data() + begin;
+        for (std::size_t i = 0; i < size; ++i)
+            weights[i] = weight_of(by, static_cast<double>(counts[begin + i]), scale, bases[from[i]]);
+        for (std::size_t i = 0; i < size; ++i) {
+            out_columns[kept] = first_context + from[i];
+            out_weights[kept] = static_cast<float>(weights[i]);
+            kept += weights[i] > by.least;
+        }
+    }
+    return kept;
+}
+
+std::size_t take_32(std::uint32_t* counters, std::uint8_t* flags, std::size_t blocks, std::uint32_t* columns,
+                    std::uint32_t* counts) {
+    return take(counters, flags, blocks, columns, counts);
+}
+std::size_t take_64(std::uint64_t* counters, std::uint8_t* flags, std::size_t blocks, std::uint32_t* columns,
+                    std::uint64_t* counts) {
+    return take(counters, flags, blocks, columns, counts);
+}
+std::size_t weigh_32(const weight_rule& rule, double scale, const double* bases, std::uint32_t first_context,
+                     std::span<const std::uint32_t> columns, const std::uint32_t* counts,
+                     std::uint32_t* out_columns, float* out_weights) {
+    return weigh(rule, scale, bases, first_context, columns, counts, out_columns, out_weights);
+}
+std::size_t weigh_64(const weight_rule& rule, double scale, const double* bases, std::uint32_t first_context,
+                     std::span<const std::uint32_t> columns, const std::uint64_t* counts,
+                     std::uint32_t* out_columns, float* out_weights) {
+    return weigh(rule, scale, bases, first_context, columns, counts, out_columns, out_weights);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::word_similarity_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::word_similarity_detail {
+
+HWY_EXPORT(take_32);
+HWY_EXPORT(take_64);
+HWY_EXPORT(weigh_32);
+HWY_EXPORT(weigh_64);
+
+std::size_t take_counts(std::uint32_t* counters, std::uint8_t* flags, std::size_t blocks,
+                        std::uint32_t* columns, std::uint32_t* counts) {
+    return HWY_DYNAMIC_DISPATCH(take_32)(counters, flags, blocks, columns, counts);
+}
+std::size_t take_counts(std::uint64_t* counters, std::uint8_t* flags, std::size_t blocks,
+                        std::uint32_t* columns, std::uint64_t* counts) {
+    return HWY_DYNAMIC_DISPATCH(take_64)(counters, flags, blocks, columns, counts);
+}
+std::size_t weigh_counts(const weight_rule& rule, double scale, const double* bases,
+                         std::uint32_t first_context, std::span<const std::uint32_t> columns,
+                         const std::uint32_t* counts, std::uint32_t* out_columns, float* out_weights) {
+    return HWY_DYNAMIC_DISPATCH(weigh_32)(rule, scale, bases, first_context, columns, counts, out_columns,
+                                          out_weights);
+}
+std::size_t weigh_counts(const weight_rule& rule, double scale, const double* bases,
+                         std::uint32_t first_context, std::span<const std::uint32_t> columns,
+                         const std::uint64_t* counts, std::uint32_t* out_columns, float* out_weights) {
+    return HWY_DYNAMIC_DISPATCH(weigh_64)(rule, scale, bases, first_context, columns, counts, out_columns,
+                                          out_weights);
+}
+
+}  // namespace quern::word_similarity_detail
+#endif
