@@ -19,6 +19,7 @@
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/word_similarity/context_counter.hpp"
+#include "ops/word_similarity/context_counter_row.hpp"
 #include "ops/word_similarity/context_counter_rows.hpp"
 #include "ops/word_similarity/context_counter_runs.hpp"
 #include "ops/word_similarity/weigh.hpp"
@@ -26,18 +27,6 @@
 
 namespace quern::word_similarity_detail {
 namespace {
-
-/// work(thread, p) for every p below `pieces`: each is taken by whichever thread is free.
-template <class Work>
-void for_each_taken(cpu_place& host, std::size_t pieces, const Work& work) {
-    std::atomic<std::size_t> next{0};
-    for_each_piece(host, std::min<std::size_t>(pieces, host.threads()), [&](std::size_t thread) {
-        for (std::size_t p = next++; p < pieces; p = next++) {
-            host.run().check_stop();
-            work(thread, p);
-        }
-    });
-}
 
 /// The places of every word of a segment, and what the words meet.
 class turned_segment {
@@ -170,42 +159,6 @@ class turned_segment {
     cpu_array<std::uint32_t> first_, places_;
 };
 
-/// A counter for each word, the unknown one among them, and what is taken out of them.
-template <class Count>
-class row_counters {
-  public:
-    row_counters(cpu_place& host, std::size_t words)
-        : blocks_((words / counter_block + 1 + 7) / 8 * 8),
-          counters_(host, blocks_ * counter_block, "counters of a row"),
-          flags_(host, blocks_, "counters of a row"),
-          columns_(host, words + taken_margin, "counts of a row"),
-          counts_(host, words + taken_margin, "counts of a row") {
-        std::fill_n(counters_.data(), counters_.size(), Count{0});
-        std::fill_n(flags_.data(), flags_.size(), std::uint8_t{0});
-    }
-
-    void add(std::uint32_t column, Count count = 1) {
-        counters_.data()[column] += count;
-        flags_.data()[column / counter_block] = 1;
-    }
-    void clear(std::uint32_t column) { counters_.data()[column] = 0; }
-
-    /// Takes what was counted: columns() and counts() have it.
-    void take() {
-        taken_ = take_counts(counters_.data(), flags_.data(), blocks_, columns_.data(), counts_.data());
-    }
-    std::span<const std::uint32_t> columns() const { return {columns_.data(), taken_}; }
-    const Count* counts() const { return counts_.data(); }
-
-  private:
-    std::size_t blocks_;
-    cpu_array<Count> counters_;
-    cpu_array<std::uint8_t> flags_;
-    cpu_array<std::uint32_t> columns_;
-    cpu_array<Count> counts_;
-    std::size_t taken_ = 0;
-};
-
 class segment_counter_cpu final : public segment_counter {
   public:
     segment_counter_cpu(cpu_place& host, const counting_shape& shape)
@@ -221,8 +174,7 @@ class segment_counter_cpu final : public segment_counter {
 
     void add(const text_segment& segment) override {
         const turned_segment turned(host_, shape_, segment, sums_.rows);
-        if (piece_begins_.empty()) cut_words(turned);
-        if (!runs_) runs_.emplace(piece_begins_.size() - 1);
+        if (!runs_) runs_.emplace(cut_words(shape_, sums_.rows));
         write_run(turned);
     }
 
@@ -232,7 +184,6 @@ class segment_counter_cpu final : public segment_counter {
             if (last.begin != last.end) add(last);
         } else {
             turned_.emplace(host_, shape_, last, sums_.rows);
-            cut_words(*turned_);
         }
         sums_.add_up_mirrored(shape_);
         const weigher by(host_, shape_, sums_, options);
@@ -243,7 +194,7 @@ class segment_counter_cpu final : public segment_counter {
                               {},
                               std::move(sums_.columns)};
         record.meetings = sums_.total;
-        record.triples = runs_ ? merge_runs(by, matrix) : weigh_rows(by, matrix);
+        record.triples = runs_ ? merge_runs(host_, shape_, *runs_, by, matrix) : weigh_rows(by, matrix);
         if (runs_) {
             record.runs_spilled = runs_->size();
             record.bytes_spilled = runs_->bytes();
@@ -288,38 +239,15 @@ class segment_counter_cpu final : public segment_counter {
         }
     }
 
-    /// Cuts the words into pieces of about the same work.
-    void cut_words(const turned_segment& turned) {
-        constexpr std::size_t most_pieces = 512, work_of_a_word = 64;
-        const std::size_t words = shape_.words;
-        std::uint64_t work = 0, done = 0;
-        for (std::uint32_t w = 0; w < words; ++w) work += turned.places_of(w) + work_of_a_word;
-        const std::uint64_t each = work / most_pieces + 1;
-        piece_begins_ = {0};
-        for (std::uint32_t w = 0; w < words; ++w) {
-            done += turned.places_of(w) + work_of_a_word;
-            if (done < each && w + 1 < words) continue;
-            piece_begins_.push_back(w + 1);
-            done = 0;
-        }
-    }
-    std::size_t pieces() const { return piece_begins_.size() - 1; }
-
-    template <class Worker, class Make>
-    std::vector<Worker> workers(const Make& make) const {
-        std::vector<Worker> made;
-        for (std::size_t t = 0; t < std::min<std::size_t>(host_.threads(), pieces()); ++t)
-            made.push_back(make());
-        return made;
-    }
-
     void write_run(const turned_segment& turned) {
         runs_->begin_run(host_.run());
-        auto working = workers<row_worker>([&] { return row_worker(host_, shape_, turned); });
-        for_each_taken(host_, pieces(), [&](std::size_t thread, std::size_t p) {
+        const word_pieces& pieces = runs_->pieces();
+        auto working = one_per_thread<row_worker>(host_, pieces.size(),
+                                                  [&] { return row_worker(host_, shape_, turned); });
+        for_each_taken(host_, pieces.size(), [&](std::size_t thread, std::size_t p) {
             std::string bytes;
             row_worker& mine = working[thread];
-            for (std::uint32_t w = piece_begins_[p]; w < piece_begins_[p + 1]; ++w)
+            for (std::uint32_t w = pieces.begin(p); w < pieces.end(p); ++w)
                 count_row(turned, w, mine, [&](std::uint32_t) {
                     append_counts(bytes, mine.counters.columns(), mine.counters.counts());
                 });
@@ -328,29 +256,18 @@ class segment_counter_cpu final : public segment_counter {
         runs_->end_run();
     }
 
-    /// Weighs what the counters of a row have taken, and appends it to the piece.
-    template <class Count>
-    static std::size_t weigh_taken(const weigher& by, std::uint32_t word, std::uint32_t relation,
-                                   const row_counters<Count>& counters, row_lane& lane, row_piece& piece) {
-        const auto columns = counters.columns();
-        if (columns.empty()) return 0;
-        lane.make_room(columns.size());
-        const std::size_t kept =
-            by.weigh(word, relation, columns, counters.counts(), lane.columns(), lane.weights());
-        lane.keep(kept, piece);
-        return kept;
-    }
-
     std::uint64_t weigh_rows(const weigher& by, context_matrix& matrix) {
-        std::vector<row_piece> made(pieces());
-        std::vector<row_lane> lanes = workers<row_lane>([&] { return row_lane(host_); });
+        const word_pieces pieces = cut_words(shape_, sums_.rows);
+        std::vector<row_piece> made(pieces.size());
+        auto lanes = one_per_thread<row_lane>(host_, pieces.size(), [&] { return row_lane(host_); });
         std::atomic<std::uint64_t> triples{0};
         {
-            auto working = workers<row_worker>([&] { return row_worker(host_, shape_, *turned_); });
-            for_each_taken(host_, pieces(), [&](std::size_t thread, std::size_t p) {
+            auto working = one_per_thread<row_worker>(host_, pieces.size(),
+                                                      [&] { return row_worker(host_, shape_, *turned_); });
+            for_each_taken(host_, pieces.size(), [&](std::size_t thread, std::size_t p) {
                 row_worker& mine = working[thread];
                 std::uint64_t seen = 0;
-                for (std::uint32_t w = piece_begins_[p]; w < piece_begins_[p + 1]; ++w)
+                for (std::uint32_t w = pieces.begin(p); w < pieces.end(p); ++w)
                     count_row(*turned_, w, mine, [&](std::uint32_t r) {
                         seen += mine.counters.columns().size();
                         matrix.offsets[w + 1] += weigh_taken(by, w, r, mine.counters, lanes[thread], made[p]);
@@ -363,54 +280,9 @@ class segment_counter_cpu final : public segment_counter {
         return triples;
     }
 
-    /// The same from runs.
-    std::uint64_t merge_runs(const weigher& by, context_matrix& matrix) {
-        std::vector<row_piece> made(pieces());
-        std::vector<row_lane> lanes = workers<row_lane>([&] { return row_lane(host_); });
-        std::atomic<std::uint64_t> triples{0};
-        {
-            using counters_64 = row_counters<std::uint64_t>;
-            auto counting = workers<counters_64>([&] { return counters_64(host_, shape_.words); });
-            const std::uint64_t share =
-                host_.memory().left() / 4 / std::max<std::size_t>(1, counting.size() * runs_->size());
-            const auto buffer_bytes = static_cast<std::size_t>(
-                std::clamp<std::uint64_t>(share, count_runs::reader::least_buffer, std::uint64_t{1} << 18));
-            auto buffers = workers<cpu_array<char>>([&] {
-                return cpu_array<char>(host_, runs_->size() * buffer_bytes, "sorted runs of counts");
-            });
-            for_each_taken(host_, pieces(), [&](std::size_t thread, std::size_t p) {
-                auto& counters = counting[thread];
-                std::vector<count_runs::reader> readers;
-                for (std::size_t r = 0; r < runs_->size(); ++r)
-                    readers.emplace_back(*runs_, r, p,
-                                         buffers[thread].span().subspan(r * buffer_bytes, buffer_bytes));
-                std::uint64_t seen = 0;
-                for (std::uint32_t w = piece_begins_[p]; w < piece_begins_[p + 1]; ++w) {
-                    for (std::uint32_t r = 0; r < shape_.relations; ++r) {
-                        for (count_runs::reader& from : readers) add_run(from, counters);
-                        counters.take();
-                        seen += counters.columns().size();
-                        matrix.offsets[w + 1] += weigh_taken(by, w, r, counters, lanes[thread], made[p]);
-                    }
-                }
-                triples += seen;
-            });
-        }
-        gather_rows(host_, lanes, made, matrix);
-        return triples;
-    }
-    static void add_run(count_runs::reader& from, row_counters<std::uint64_t>& counters) {
-        std::uint32_t column = 0;
-        for (std::uint64_t left = from.next(); left != 0; --left) {
-            column += static_cast<std::uint32_t>(from.next());
-            counters.add(column, from.next());
-        }
-    }
-
     cpu_place& host_;
     counting_shape shape_;
     marginals sums_;
-    std::vector<std::uint32_t> piece_begins_;
     std::optional<count_runs> runs_;
     std::optional<turned_segment> turned_;  ///< the only segment, where there is but one
 };

@@ -43,7 +43,7 @@ void copy_stretches(cpu_place& host, const std::vector<row_piece>& pieces,
 
 void row_lane::make_room(std::size_t entries) {
     if (capacity_ - used_ >= entries) return;
-    constexpr std::size_t least = std::size_t{1} << 12, most = std::size_t{1} << 19;
+    constexpr std::size_t least = std::size_t{1} << 10, most = std::size_t{1} << 19;
     const std::size_t size = std::max(std::clamp(2 * capacity_, least, most), entries);
     columns_.emplace_back(host_, size, "the rows of contexts");
     weights_.emplace_back(host_, size, "the rows of contexts");
@@ -77,6 +77,14 @@ void gather_rows(cpu_place& host, std::vector<row_lane>& lanes, const std::vecto
     copy_stretches(host, pieces, begins, &row_stretch::weights, matrix.weights);
     for (row_lane& lane : lanes) lane.forget_weights();
     host.memory().give_back(bytes);  // it is the caller's
+}
+
+void resize_rows(cpu_place& host, context_matrix& matrix, std::size_t entries) {
+    const std::uint64_t bytes = array_bytes<std::uint64_t>(entries);
+    host.memory().take(bytes, "the matrix of contexts");
+    host.memory().give_back(bytes);  // it is the caller's
+    resize_on_all_threads(host, matrix.columns, entries);
+    resize_on_all_threads(host, matrix.weights, entries);
 }
 
 }  // namespace quern::word_similarity_detail

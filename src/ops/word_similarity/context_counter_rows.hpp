@@ -48,4 +48,7 @@ class row_lane {
 void gather_rows(cpu_place& host, std::vector<row_lane>& lanes, const std::vector<row_piece>& pieces,
                  context_matrix& matrix);
 
+/// Makes room for that many entries, both columns and weights, faulted in by all threads; they must fit into the budget.
+void resize_rows(cpu_place& host, context_matrix& matrix, std::size_t entries);
+
 }  // namespace quern::word_similarity_detail

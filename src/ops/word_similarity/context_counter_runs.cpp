@@ -2,16 +2,50 @@
 #include "ops/word_similarity/context_counter_runs.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
+#include "ops/word_similarity/context_counter_row.hpp"
+#include "ops/word_similarity/context_counter_rows.hpp"
+
 namespace quern::word_similarity_detail {
+namespace {
+
+void add_run(count_runs::reader& from, row_counters<std::uint64_t>& counters) {
+    std::uint32_t column = 0;
+    for (std::uint64_t left = from.next(); left != 0; --left) {
+        column += static_cast<std::uint32_t>(from.next());
+        counters.add(column, from.next());
+    }
+}
+
+}  // namespace
+
+word_pieces cut_words(const counting_shape& shape, std::span<const std::uint64_t> rows) {
+    constexpr std::uint64_t most_pieces = 512, work_of_a_word = 64;
+    const auto work_of = [&](std::size_t word) {
+        std::uint64_t work = work_of_a_word;
+        for (std::uint32_t r = 0; r < shape.relations; ++r) work += rows[word * shape.relations + r];
+        return work;
+    };
+    std::uint64_t all = 0, done = 0;
+    for (std::uint32_t w = 0; w < shape.words; ++w) all += work_of(w);
+    std::vector<std::uint32_t> bounds{0};
+    for (std::uint32_t w = 0; w < shape.words; ++w) {
+        done += work_of(w);
+        if (done <= all / most_pieces && w + 1 < shape.words) continue;
+        bounds.push_back(w + 1);
+        done = 0;
+    }
+    return word_pieces(std::move(bounds));
+}
 
 void count_runs::begin_run(const context& run) {
     if (!file_) {
         folder_.emplace(run);
         file_.emplace(folder_->file("counts"));
     }
-    runs_.emplace_back(pieces_);
+    runs_.emplace_back(pieces_.size());
 }
 
 void count_runs::write_piece(std::size_t piece, std::string_view bytes) {
@@ -30,6 +64,47 @@ void count_runs::reader::refill() {
     at_.bytes -= more;
     next_ = buffer_.data();
     end_ = next_ + left + more;
+}
+
+std::uint64_t merge_runs(cpu_place& host, const counting_shape& shape, const count_runs& runs,
+                         const weigher& by, context_matrix& matrix) {
+    const word_pieces& pieces = runs.pieces();
+    const std::size_t threads = std::min<std::size_t>(host.threads(), pieces.size());
+    std::vector<row_piece> made(pieces.size());
+    auto lanes = one_per_thread<row_lane>(host, pieces.size(), [&] { return row_lane(host); });
+    std::atomic<std::uint64_t> triples{0};
+    {
+        using counters_64 = row_counters<std::uint64_t>;
+        auto counting =
+            one_per_thread<counters_64>(host, pieces.size(), [&] { return counters_64(host, shape.words); });
+        const std::uint64_t share =
+            host.memory().left() / 4 / std::max<std::size_t>(1, threads * runs.size());
+        const auto buffer_bytes = static_cast<std::size_t>(
+            std::clamp<std::uint64_t>(share, count_runs::reader::least_buffer, std::uint64_t{1} << 18));
+        auto buffers = one_per_thread<cpu_array<char>>(host, pieces.size(), [&] {
+            return cpu_array<char>(host, runs.size() * buffer_bytes, "sorted runs of counts");
+        });
+        for_each_taken(host, pieces.size(), [&](std::size_t thread, std::size_t p) {
+            auto& counters = counting[thread];
+            std::vector<count_runs::reader> readers;
+            for (std::size_t r = 0; r < runs.size(); ++r)
+                readers.emplace_back(runs, r, p,
+                                     buffers[thread].span().subspan(r * buffer_bytes, buffer_bytes));
+            std::uint64_t seen = 0;
+            for (std::uint32_t w = pieces.begin(p); w < pieces.end(p); ++w) {
+                for (std::uint32_t r = 0; r < shape.relations; ++r) {
+                    for (count_runs::reader& from : readers) add_run(from, counters);
+                    counters.take();
+                    seen += counters.columns().size();
+                    matrix.offsets[w + std::size_t{1}] +=
+                        weigh_taken(by, w, r, counters, lanes[thread], made[p]);
+                }
+            }
+            triples += seen;
+        });
+    }
+    gather_rows(host, lanes, made, matrix);
+    return triples;
 }
 
 }  // namespace quern::word_similarity_detail

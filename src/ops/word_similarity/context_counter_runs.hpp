@@ -11,13 +11,31 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/varint.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
+#include "ops/word_similarity/context_counter.hpp"
+#include "ops/word_similarity/weigh.hpp"
 
 namespace quern::word_similarity_detail {
+
+/// The words cut into pieces of about the same work, for threads to take in turn.
+class word_pieces {
+  public:
+    explicit word_pieces(std::vector<std::uint32_t> bounds) : bounds_(std::move(bounds)) {}
+    std::size_t size() const { return bounds_.size() - 1; }
+    std::uint32_t begin(std::size_t piece) const { return bounds_[piece]; }
+    std::uint32_t end(std::size_t piece) const { return bounds_[piece + 1]; }
+
+  private:
+    std::vector<std::uint32_t> bounds_;
+};
+/// By the sums of rows, as marginals have them.
+word_pieces cut_words(const counting_shape& shape, std::span<const std::uint64_t> rows);
 
 template <class Count>
 void append_counts(std::string& out, std::span<const std::uint32_t> columns, const Count* counts) {
@@ -32,7 +50,9 @@ void append_counts(std::string& out, std::span<const std::uint32_t> columns, con
 
 class count_runs {
   public:
-    explicit count_runs(std::size_t pieces) : pieces_(pieces) {}
+    explicit count_runs(word_pieces pieces) : pieces_(std::move(pieces)) {}
+
+    const word_pieces& pieces() const { return pieces_; }
 
     std::size_t size() const { return runs_.size(); }
     std::uint64_t bytes() const { return bytes_; }
@@ -70,12 +90,17 @@ class count_runs {
     };
 
   private:
-    std::size_t pieces_;
+    word_pieces pieces_;
     std::optional<scratch_folder> folder_;
     std::optional<spill_file> file_;
     std::mutex writing_;
     std::vector<std::vector<reader::stretch>> runs_;  ///< where each piece lies
     std::uint64_t bytes_ = 0;
 };
+
+/// Adds up all runs, row by row, and weighs what they come to: fills offsets, columns and weights of `matrix`. Returns
+/// the number of distinct triples.
+std::uint64_t merge_runs(cpu_place& host, const counting_shape& shape, const count_runs& runs,
+                         const weigher& by, context_matrix& matrix);
 
 }  // namespace quern::word_similarity_detail

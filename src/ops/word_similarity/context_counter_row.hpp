@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row while it is counted: a counter for each word, and what is taken out of them.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "ops/word_similarity/context_counter_rows.hpp"
+#include "ops/word_similarity/weigh.hpp"
+#include "ops/word_similarity/weigh_kernels.hpp"
+
+namespace quern::word_similarity_detail {
+
+/// A counter for each word, the unknown one among them, and what is taken out of them.
+template <class Count>
+class row_counters {
+  public:
+    row_counters(cpu_place& host, std::size_t words)
+        : blocks_((words / counter_block + 1 + 7) / 8 * 8),
+          counters_(host, blocks_ * counter_block, "counters of a row"),
+          flags_(host, blocks_, "counters of a row"),
+          columns_(host, words + taken_margin, "counts of a row"),
+          counts_(host, words + taken_margin, "counts of a row") {
+        std::fill_n(counters_.data(), counters_.size(), Count{0});
+        std::fill_n(flags_.data(), flags_.size(), std::uint8_t{0});
+    }
+
+    void add(std::uint32_t column, Count count = 1) {
+        counters_.data()[column] += count;
+        flags_.data()[column / counter_block] = 1;
+    }
+    void clear(std::uint32_t column) { counters_.data()[column] = 0; }
+
+    /// Takes what was counted: columns() and counts() have it.
+    void take() {
+        taken_ = take_counts(counters_.data(), flags_.data(), blocks_, columns_.data(), counts_.data());
+    }
+    std::span<const std::uint32_t> columns() const { return {columns_.data(), taken_}; }
+    const Count* counts() const { return counts_.data(); }
+
+  private:
+    std::size_t blocks_;
+    cpu_array<Count> counters_;
+    cpu_array<std::uint8_t> flags_;
+    cpu_array<std::uint32_t> columns_;
+    cpu_array<Count> counts_;
+    std::size_t taken_ = 0;
+};
+
+/// Weighs what the counters of a row have taken, and appends it to the piece.
+template <class Count>
+std::size_t weigh_taken(const weigher& by, std::uint32_t word, std::uint32_t relation,
+                        const row_counters<Count>& counters, row_lane& lane, row_piece& piece) {
+    const auto columns = counters.columns();
+    if (columns.empty()) return 0;
+    lane.make_room(columns.size());
+    const std::size_t kept =
+        by.weigh(word, relation, columns, counters.counts(), lane.columns(), lane.weights());
+    lane.keep(kept, piece);
+    return kept;
+}
+
+/// work(thread, p) for every p below `pieces`: each is taken by whichever thread is free.
+template <class Work>
+void for_each_taken(cpu_place& host, std::size_t pieces, const Work& work) {
+    std::atomic<std::size_t> next{0};
+    for_each_piece(host, std::min<std::size_t>(pieces, host.threads()), [&](std::size_t thread) {
+        for (std::size_t p = next++; p < pieces; p = next++) {
+            host.run().check_stop();
+            work(thread, p);
+        }
+    });
+}
+
+/// As many workers as threads will take pieces.
+template <class Worker, class Make>
+std::vector<Worker> one_per_thread(cpu_place& host, std::size_t pieces, const Make& make) {
+    std::vector<Worker> made;
+    for (std::size_t t = 0; t < std::min<std::size_t>(host.threads(), pieces); ++t) made.push_back(make());
+    return made;
+}
+
+}  // namespace quern::word_similarity_detail
