@@ -45,7 +45,7 @@ HWY_INLINE void add_six_rows(const product<hn::TFromD<D>>& p, std::size_t i, std
         x = hn::Set(d, a[5 * p.row_step]);
         s50 = hn::Add(s50, hn::Mul(x, b0)), s51 = hn::Add(s51, hn::Mul(x, b1));
     }
-    const auto store = [&](std::size_t row, auto left, auto right) {
+    const auto store = [&](std::size_t row, auto left, auto right) HWY_ATTR {
         T* const out = p.out + (i + row) * p.out_stride + j;
         hn::StoreU(hn::Add(hn::LoadU(d, out), left), d, out);
         hn::StoreU(hn::Add(hn::LoadU(d, out + lanes), right), d, out + lanes);
