@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of method `automatic` on a GPU. For every word a, the sums of a with all words of a tile stand in the
+// shared memory of one block, in 32 bits and rounded up; they choose candidates, which are scored exactly.
+// docs/word_similarity.md has the bound and its proof.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "device/array.hpp"
+#include "device/cuda/place.hpp"
+#include "ops/word_similarity/fixed_rows.hpp"
+#include "quern/ops/word_similarity.hpp"
+
+namespace quern::word_similarity_detail {
+
+struct device_rows;  // pair_scores.cuh
+
+/// Words of a tile at most: their sums and the list of pieces fill a block's shared memory.
+inline constexpr std::uint32_t most_tile_words = 53'248;
+/// Neighbours that a list of candidates can serve.
+inline constexpr std::uint32_t most_listed = 1024;
+/// Room for candidates of a word, of one tile.
+std::uint32_t candidate_room(std::uint32_t top);
+
+/// How weights are rounded up to 16 bits and what a sum of 32 bits then counts.
+/// lin: w → ⌈w · 2^bits⌉, sums count 2^-bits. cosine: w → the half-precision float not below w · 2^bits; a product of
+/// two of these counts in units of 2^-product_bits, rounded up.
+struct weight_codes {
+    similarity_measure measure = similarity_measure::lin;
+    int bits = 0, product_bits = 0;
+    std::vector<float> norms;  ///< so that a sum over norm_a + norm_b (cosine: norm_a · norm_b) is a score
+};
+/// None where 32 bits cannot hold the sums of this matrix.
+std::optional<weight_codes> choose_codes(const fixed_rows& rows, similarity_measure measure);
+
+/// Words [first, first + count) with their weights by column: column c holds the postings [offsets[c], offsets[c + 1]),
+/// each word - first in its upper 16 bits and its code in the lower, words rising.
+struct tile_postings {
+    std::uint32_t first = 0, count = 0;
+    cuda_array<std::uint32_t> postings;  ///< 4 more than there are: they are read by fours
+    cuda_array<std::uint32_t> offsets;
+};
+/// Of rows [from, from + count) among `rows`, which hold the entries [first_entry, first_entry + entries) of these.
+tile_postings make_postings(cuda_place& place, const device_rows& rows, std::uint32_t from,
+                            std::uint32_t count, std::uint64_t first_entry, std::uint64_t entries,
+                            std::uint32_t columns, const weight_codes& codes);
+
+/// The neighbours found so far of a group of words, on the device.
+struct best_lists {
+    best_lists(cuda_place& place, std::uint32_t words, std::uint32_t top);
+
+    std::uint32_t top, room;
+    cuda_array<double> scores;  ///< words × top, falling, then ids rising
+    cuda_array<std::uint32_t> ids;
+    cuda_array<std::uint32_t> counts;
+    cuda_array<float> floors;              ///< not above the last score of a full list; 0 for others
+    cuda_array<std::uint32_t> candidates;  ///< words × room
+    cuda_array<std::uint32_t> found;  ///< candidates of a word; more than `room`: all words of the tile are
+};
+
+/// Writes the candidates of every row in the tile: every word whose score can be among the `top` best.
+void choose_candidates(cuda_place& place, const device_rows& rows, const tile_postings& tile,
+                       const weight_codes& codes, device_span<const float> norms, best_lists& best);
+
+/// Scores the candidates exactly and keeps the best. `others` hold the tile's rows; `norms` are exact, of all words.
+void keep_best(cuda_place& place, const device_rows& rows, const device_rows& others,
+               std::uint32_t tile_first, std::uint32_t tile_words, similarity_measure measure, double scale,
+               device_span<const std::uint64_t> norms, best_lists& best);
+
+/// scores[r · words + v] of rows [from, from + count) with every word v of `others`; 0 for a word with itself.
+void score_all(cuda_place& place, const device_rows& rows, std::uint32_t from, std::uint32_t count,
+               const device_rows& others, similarity_measure measure, double scale,
+               device_span<const std::uint64_t> norms, std::uint32_t words, device_span<double> scores);
+
+/// Appends lists of `top` each, falling, as far as their scores are positive. Synchronises.
+void append_positive(cuda_place& place, device_span<const double> scores,
+                     device_span<const std::uint32_t> ids, std::uint32_t top, neighbour_lists& all);
+
+}  // namespace quern::word_similarity_detail

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Method `automatic` on a GPU, first step: which words can be among the most similar ones of each word.
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "device/cuda/check.cuh"
+#include "ops/word_similarity/automatic_cuda.hpp"
+#include "ops/word_similarity/pair_scores.cuh"
+#include "primitives/sort/sort.hpp"
+
+namespace quern::word_similarity_detail {
+namespace {
+
+constexpr unsigned product_threads = 1024, warps = product_threads / 32;
+constexpr std::uint32_t piece = 1024;  // postings that a warp takes at a time, of one column
+constexpr unsigned whole_warp = 0xffffffff;
+/// More than the relative errors of a score in single precision: five roundings of 2^-24, a division of 2 ulp.
+constexpr float float_error = 0x1p-20f;
+
+constexpr similarity_measure lin = similarity_measure::lin, cosine = similarity_measure::cosine;
+
+/// The code of a weight; scale = 2^bits.
+template <similarity_measure Measure>
+__device__ std::uint32_t code_of(float weight, double scale) {
+    const double scaled = static_cast<double>(weight) * scale;
+    if constexpr (Measure == lin)
+        return static_cast<std::uint32_t>(ceil(scaled));
+    else
+        return __half_as_ushort(__float2half_ru(__double2float_ru(scaled)));
+}
+
+/// Entries as (column, local word and code), a row a block.
+template <similarity_measure Measure>
+__global__ void code_entries_kernel(device_rows rows, std::uint32_t from, std::uint64_t first_entry,
+                                    double scale, std::uint32_t* columns, std::uint32_t* postings) {
+    const std::uint64_t end = rows.offsets[from + blockIdx.x + 1];
+    for (std::uint64_t e = rows.offsets[from + blockIdx.x] + threadIdx.x; e < end; e += blockDim.x) {
+        columns[e - first_entry] = rows.columns[e];
+        postings[e - first_entry] = blockIdx.x << 16 | code_of<Measure>(rows.weights[e], scale);
+    }
+}
+
+/// offsets[c]: the first entry whose column is not less than c; the columns rise. A thread an entry, and one more.
+__global__ void find_offsets_kernel(const std::uint32_t* columns, std::uint32_t entries,
+                                    std::uint32_t all_columns, std::uint32_t* offsets) {
+    const std::uint32_t e = blockIdx.x * blockDim.x + threadIdx.x;
+    if (e > entries) return;
+    const std::uint32_t last = e == entries ? all_columns : columns[e];
+    for (std::uint32_t c = e == 0 ? 0 : columns[e - 1] + 1; c <= last; ++c) offsets[c] = e;
+}
+
+/// How many postings each row meets, in units of 64, for an order in which long work comes first; a row a warp.
+__global__ void estimate_work_kernel(device_rows rows, const std::uint32_t* column_offsets,
+                                     std::uint32_t* work, std::uint32_t* order) {
+    const std::uint32_t r = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (r >= rows.count) return;
+    const device_row row = row_of(rows, r);
+    unsigned long long sum = 0;
+    for (std::uint32_t i = threadIdx.x % 32; i < row.length; i += 32)
+        sum += column_offsets[row.columns[i] + 1] - column_offsets[row.columns[i]];
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(whole_warp, sum, step);
+    if (threadIdx.x % 32 != 0) return;
+    work[r] = static_cast<std::uint32_t>(min(sum / 64, 0xffffffffull));
+    order[r] = r;
+}
+
+struct product_task {
+    device_rows rows;
+    const std::uint32_t* order;
+    const std::uint32_t *postings, *column_offsets;
+    std::uint32_t tile_first, tile_words;
+    const float* norms;  // of all words
+    double code_scale;   // 2^bits
+    float unit;          // cosine: 2^product_bits
+    float shrink;        // a lower bound of what a sum stands for: sum · shrink - 2 · (entries of the row)
+    std::uint32_t top, room;
+    const float* floors;
+    std::uint32_t *candidates, *found;
+    std::uint32_t* cursor;  // the next row to be taken
+};
+
+/// Entries of a row whose columns are being added: what each warp looks its piece up in.
+struct piece_list {
+    std::uint32_t first[product_threads], size[product_threads], code[product_threads];
+    std::uint32_t ends[product_threads];  // pieces up to and with this entry
+    std::uint32_t warp_totals[warps];
+    std::uint32_t next;
+};
+
+template <similarity_measure Measure>
+struct adder {
+    std::uint32_t code;
+    float factor;
+
+    __device__ adder(std::uint32_t code_a, float unit) : code(code_a), factor(0) {
+        if constexpr (Measure == cosine)
+            factor = __half2float(__ushort_as_half(static_cast<unsigned short>(code_a))) * unit;
+    }
+    __device__ void add(std::uint32_t* sums, std::uint32_t posting) const {
+        if constexpr (Measure == lin) {
+            atomicAdd(sums + (posting >> 16), (posting & 0xffff) + code);
+        } else {  // the product of two such floats has no rounding
+            const float b = __half2float(__ushort_as_half(static_cast<unsigned short>(posting & 0xffff)));
+            atomicAdd(sums + (posting >> 16), __float2uint_ru(b * factor));
+        }
+    }
+};
+
+/// Postings [begin, end) of one column, by one warp, four a lane at a time; the next four are read ahead.
+template <similarity_measure Measure>
+__device__ void add_postings(const std::uint32_t* postings, std::uint32_t begin, std::uint32_t end,
+                             const adder<Measure>& with, std::uint32_t* sums) {
+    std::uint32_t at = (begin & ~3u) + 4 * (threadIdx.x % 32);
+    if (at >= end) return;
+    uint4 four = __ldg(reinterpret_cast<const uint4*>(postings + at));
+    while (true) {
+        const std::uint32_t next = at + 128;
+        uint4 ahead{};
+        if (next < end) ahead = __ldg(reinterpret_cast<const uint4*>(postings + next));
+        if (at >= begin && at + 4 <= end) {
+            with.add(sums, four.x);
+            with.add(sums, four.y);
+            with.add(sums, four.z);
+            with.add(sums, four.w);
+        } else {
+            if (at >= begin) with.add(sums, four.x);
+            if (at + 1 >= begin && at + 1 < end) with.add(sums, four.y);
+            if (at + 2 >= begin && at + 2 < end) with.add(sums, four.z);
+            if (at + 3 < end) with.add(sums, four.w);
+        }
+        if (next >= end) return;
+        at = next;
+        four = ahead;
+    }
+}
+
+/// Lists the pieces of the next entries of a row, one entry a thread. Synchronises the block.
+template <similarity_measure Measure>
+__device__ void list_pieces(const product_task& task, std::uint64_t entry, std::uint64_t end,
+                            piece_list& list) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    std::uint32_t first = 0, size = 0;
+    if (entry < end) {
+        const std::uint32_t column = task.rows.columns[entry];
+        first = task.column_offsets[column];
+        size = task.column_offsets[column + 1] - first;
+        list.code[threadIdx.x] = code_of<Measure>(task.rows.weights[entry], task.code_scale);
+    }
+    list.first[threadIdx.x] = first;
+    list.size[threadIdx.x] = size;
+    std::uint32_t pieces = (size + piece - 1) / piece;
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const std::uint32_t before = __shfl_up_sync(whole_warp, pieces, step);
+        if (lane >= step) pieces += before;
+    }
+    if (lane == 31) list.warp_totals[warp] = pieces;
+    if (threadIdx.x == 0) list.next = 0;
+    __syncthreads();
+    std::uint32_t before = lane < warp ? list.warp_totals[lane] : 0;
+    before = __reduce_add_sync(whole_warp, before);
+    list.ends[threadIdx.x] = pieces + before;
+    __syncthreads();
+}
+
+/// Adds the columns of a row to the sums. Every warp takes pieces as long as there are any. Synchronises the block.
+template <similarity_measure Measure>
+__device__ void add_row(const product_task& task, std::uint64_t begin, std::uint64_t end, piece_list& list,
+                        std::uint32_t* sums) {
+    const unsigned lane = threadIdx.x % 32;
+    for (std::uint64_t from = begin; from < end; from += product_threads) {
+        list_pieces<Measure>(task, from + threadIdx.x, end, list);
+        const std::uint32_t total = list.ends[product_threads - 1];
+        while (true) {
+            std::uint32_t p = 0;
+            if (lane == 0) p = atomicAdd(&list.next, 1);
+            p = __shfl_sync(whole_warp, p, 0);
+            if (p >= total) break;
+            // The entry is the first whose end lies behind p: the warp of it first, then its place there.
+            const unsigned w = __popc(__ballot_sync(whole_warp, list.ends[lane * 32 + 31] <= p));
+            const unsigned i = w * 32 + __popc(__ballot_sync(whole_warp, list.ends[w * 32 + lane] <= p));
+            const std::uint32_t first = list.first[i] + (p - (i == 0 ? 0 : list.ends[i - 1])) * piece;
+            const std::uint32_t last = min(first + piece, list.first[i] + list.size[i]);
+            add_postings<Measure>(task.postings, first, last, {list.code[i], task.unit}, sums);
+        }
+        __syncthreads();
+    }
+}
+
+/// Bounds of a score from a sum.
+template <similarity_measure Measure>
+struct score_bounds {
+    float norm, shrink, slack;
+    const float* norms;  // of the tile
+
+    __device__ float scaled(float sum, std::uint32_t word) const {
+        if constexpr (Measure == lin)
+            return __fdividef(sum, norm + norms[word]);
+        else
+            return __fdividef(sum, norm * norms[word]);
+    }
+    __device__ float upper(std::uint32_t sum, std::uint32_t word) const {
+        return scaled(__uint2float_rn(sum), word) * (1 + float_error);
+    }
+    __device__ float lower(std::uint32_t sum, std::uint32_t word) const {
+        return fmaxf(0, scaled(__uint2float_rn(sum) * shrink - slack, word) * (1 - float_error));
+    }
+};
+
+/// The greatest float below 2, down to 2^-17 of itself, that `at_least` so many reach: at_least(bits) counts over the
+/// block and gives every thread the same.
+template <class Count>
+__device__ float find_floor(std::uint32_t wanted, const Count& at_least) {
+    std::uint32_t bits = 0;
+    for (int b = 29; b >= 6; --b)
+        if (at_least(bits | 1u << b) >= wanted) bits |= 1u << b;
+    return __uint_as_float(bits);
+}
+
+/// Writes the candidates of a row: words with an upper bound that is not below the `top`-th best lower bound.
+template <similarity_measure Measure>
+__device__ void choose(const product_task& task, std::uint32_t row, const score_bounds<Measure>& bounds,
+                       const std::uint32_t* sums, std::uint32_t* counter) {
+    std::uint32_t* const candidates = task.candidates + std::size_t{row} * task.room;
+    float floor = task.floors[row];
+    // Each thread's greatest bound belongs to another word: the top-th of them is not above the top-th of all.
+    float mine = 0;
+    for (std::uint32_t w = threadIdx.x; w < task.tile_words; w += product_threads)
+        if (sums[w] != 0) mine = fmaxf(mine, bounds.lower(sums[w], w));
+    floor = fmaxf(floor, find_floor(task.top, [&](std::uint32_t bits) {
+                      return static_cast<std::uint32_t>(__syncthreads_count(__float_as_uint(mine) >= bits));
+                  }));
+    const auto collect = [&] {
+        if (threadIdx.x == 0) *counter = 0;
+        __syncthreads();
+        for (std::uint32_t w = threadIdx.x; w < task.tile_words; w += product_threads) {
+            if (sums[w] == 0 || bounds.upper(sums[w], w) < floor) continue;
+            const std::uint32_t at = atomicAdd(counter, 1);
+            if (at < task.room) candidates[at] = task.tile_first + w;
+        }
+        __syncthreads();
+        const std::uint32_t found = *counter;
+        __syncthreads();  // before it is set anew
+        return found;
+    };
+    std::uint32_t found = collect();
+    if (found > task.room) {  // look among all, not among the threads' greatest
+        floor = fmaxf(floor, find_floor(task.top, [&](std::uint32_t bits) {
+                          if (threadIdx.x == 0) *counter = 0;
+                          __syncthreads();
+                          std::uint32_t count = 0;
+                          for (std::uint32_t w = threadIdx.x; w < task.tile_words; w += product_threads)
+                              if (sums[w] != 0 && __float_as_uint(bounds.lower(sums[w], w)) >= bits) ++count;
+                          count = __reduce_add_sync(whole_warp, count);
+                          if (threadIdx.x % 32 == 0 && count != 0) atomicAdd(counter, count);
+                          __syncthreads();
+                          const std::uint32_t all = *counter;
+                          __syncthreads();
+                          return all;
+                      }));
+        found = collect();
+    }
+    if (threadIdx.x == 0) task.found[row] = found;
+}
+
+/// One block a multiprocessor takes row after row, long work first. Its shared memory holds a sum for every word of
+/// the tile (200 KB) and the row's pieces (16 KB); a warp adds a piece of a column at a time, by atomic additions there.
+/// Which warp adds what, and when, changes nothing: sums of integers. 1024 threads hide the latency of the postings.
+template <similarity_measure Measure>
+__global__ void __launch_bounds__(product_threads) choose_candidates_kernel(const product_task task) {
+    extern __shared__ __align__(16) std::uint32_t sums[];
+    __shared__ piece_list list;
+    __shared__ std::uint32_t taken, counter;
+    const std::uint32_t fours = (task.tile_words + 3) / 4;
+    const auto clear = [&] {
+        for (std::uint32_t f = threadIdx.x; f < fours; f += product_threads)
+            reinterpret_cast<uint4*>(sums)[f] = uint4{};
+    };
+    clear();
+    while (true) {
+        if (threadIdx.x == 0) taken = atomicAdd(task.cursor, 1);
+        __syncthreads();
+        if (taken >= task.rows.count) return;
+        const std::uint32_t row = task.order[taken];
+        const std::uint64_t begin = task.rows.offsets[row], end = task.rows.offsets[row + 1];
+        add_row<Measure>(task, begin, end, list, sums);
+        const std::uint32_t word = task.rows.first + row;
+        if (threadIdx.x == 0 && word - task.tile_first < task.tile_words) sums[word - task.tile_first] = 0;
+        __syncthreads();
+        const score_bounds<Measure> bounds{task.norms[word], task.shrink, __ull2float_ru(2 * (end - begin)),
+                                           task.norms + task.tile_first};
+        choose(task, row, bounds, sums, &counter);
+        clear();
+    }
+}
+
+template <similarity_measure Measure>
+void choose_candidates_by(cuda_place& place, const device_rows& rows, const tile_postings& tile,
+                          const weight_codes& codes, device_span<const float> norms, best_lists& best) {
+    const cuda_array<std::uint32_t> work(place, rows.count, "an order of work"),
+        order(place, rows.count, "an order of work"), cursor(place, 1, "an order of work");
+    place.fill_bytes(cursor.data(), 0, sizeof(std::uint32_t));
+    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(rows.count, 8), 256}), estimate_work_kernel,
+                 rows, tile.offsets.data(), work.data(), order.data());
+    primitives::sort_pairs(place, work.span(), order.span(), {primitives::order::descending});
+    const product_task task{rows,
+                            order.data(),
+                            tile.postings.data(),
+                            tile.offsets.data(),
+                            tile.first,
+                            tile.count,
+                            norms.data(),
+                            std::ldexp(1.0, codes.bits),
+                            static_cast<float>(std::ldexp(1.0, codes.product_bits)),
+                            (Measure == lin ? 1.0f : 1 - 0x1p-9f) - 0x1p-21f,
+                            best.top,
+                            best.room,
+                            best.floors.data(),
+                            best.candidates.data(),
+                            best.found.data(),
+                            cursor.data()};
+    const std::size_t shared_bytes = (std::size_t{tile.count} + 3) / 4 * 16;
+    QUERN_CHECK(cudaFuncSetAttribute(choose_candidates_kernel<Measure>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(shared_bytes)));
+    QUERN_LAUNCH(
+        place,
+        (cuda::launch_shape{std::min(place.multiprocessors(), rows.count), product_threads, shared_bytes}),
+        choose_candidates_kernel<Measure>, task);
+}
+
+/// 2^-bits of a fixed-point number, as a double.
+double unfixed(std::uint64_t number, int bits) {
+    return std::ldexp(static_cast<double>(number), -bits);
+}
+
+}  // namespace
+
+std::optional<weight_codes> choose_codes(const fixed_rows& rows, similarity_measure measure) {
+    constexpr double most = 0xf0000000;  // a little room for the roundings of this reckoning
+    double longest = 0, heaviest = 0;
+    for (std::size_t w = 0; w < rows.words; ++w)
+        longest = std::max(longest, static_cast<double>(rows.offsets[w + 1] - rows.offsets[w]));
+    for (const float weight : rows.weights) heaviest = std::max(heaviest, static_cast<double>(weight));
+    weight_codes codes{measure, 0, 0, std::vector<float>(rows.words)};
+    if (measure == lin) {
+        const double sum =
+            static_cast<double>(*std::max_element(rows.sums.begin(), rows.sums.end())) + longest;
+        codes.bits = rows.bits;
+        const auto fits = [&] {
+            return std::ceil(std::ldexp(heaviest, codes.bits)) <= 0xffff &&
+                   2 * (std::ldexp(sum, codes.bits - rows.bits) + longest) < most;
+        };
+        for (; !fits(); --codes.bits)
+            if (codes.bits < -200) return {};
+        for (std::size_t w = 0; w < rows.words; ++w)
+            codes.norms[w] = static_cast<float>(unfixed(rows.sums[w], rows.bits - codes.bits));
+        return codes;
+    }
+    codes.bits = 15 - std::ilogb(heaviest) - 1;  // the heaviest becomes less than 2^15
+    const double squares =
+        1.01 *
+        std::ldexp(static_cast<double>(*std::max_element(rows.squares.begin(), rows.squares.end())) + longest,
+                   2 * codes.bits - rows.product_bits);
+    codes.product_bits = rows.product_bits - 2 * codes.bits;
+    for (codes.product_bits = std::min(codes.product_bits, 16);
+         std::ldexp(squares + longest / 128, codes.product_bits) + longest >= most; --codes.product_bits)
+        if (codes.product_bits < -60) return {};
+    const int exponent = 2 * codes.bits + codes.product_bits - rows.product_bits;  // of two norms
+    for (std::size_t w = 0; w < rows.words; ++w)
+        codes.norms[w] =
+            static_cast<float>(std::sqrt(std::ldexp(static_cast<double>(rows.squares[w]), exponent)));
+    return codes;
+}
+
+std::uint32_t candidate_room(std::uint32_t top) {
+    return std::bit_ceil(top + 128);
+}
+
+tile_postings make_postings(cuda_place& place, const device_rows& rows, std::uint32_t from,
+                            std::uint32_t count, std::uint64_t first_entry, std::uint64_t entries,
+                            std::uint32_t columns, const weight_codes& codes) {
+    tile_postings tile{rows.first + from, count,
+                       cuda_array<std::uint32_t>(place, entries + 4, "words by context"),
+                       cuda_array<std::uint32_t>(place, std::size_t{columns} + 1, "words by context")};
+    const cuda_array<std::uint32_t> keys(place, entries, "words by context");
+    const double scale = std::ldexp(1.0, codes.bits);
+    if (codes.measure == lin)
+        QUERN_LAUNCH(place, (cuda::launch_shape{count, 256}), code_entries_kernel<lin>, rows, from,
+                     first_entry, scale, keys.data(), tile.postings.data());
+    else
+        QUERN_LAUNCH(place, (cuda::launch_shape{count, 256}), code_entries_kernel<cosine>, rows, from,
+                     first_entry, scale, keys.data(), tile.postings.data());
+    primitives::sort_pairs(place, keys.span(), tile.postings.span().first(entries),
+                           {primitives::order::ascending, static_cast<unsigned>(std::bit_width(columns))});
+    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(entries + 1, 256), 256}), find_offsets_kernel,
+                 keys.data(), static_cast<std::uint32_t>(entries), columns, tile.offsets.data());
+    return tile;
+}
+
+void choose_candidates(cuda_place& place, const device_rows& rows, const tile_postings& tile,
+                       const weight_codes& codes, device_span<const float> norms, best_lists& best) {
+    if (codes.measure == lin)
+        choose_candidates_by<lin>(place, rows, tile, codes, norms, best);
+    else
+        choose_candidates_by<cosine>(place, rows, tile, codes, norms, best);
+}
+
+}  // namespace quern::word_similarity_detail
