@@ -9,7 +9,7 @@
 
 #include "ops/word_similarity/automatic_cuda.hpp"
 #include "ops/word_similarity/methods.hpp"
-#include "ops/word_similarity/pair_scores.cuh"
+#include "ops/word_similarity/row_groups.cuh"
 #include "primitives/top_k/top_k.hpp"
 
 namespace quern::word_similarity_detail {
@@ -17,49 +17,6 @@ namespace {
 
 constexpr std::uint64_t most_entries = std::uint64_t{1}
                                        << 31;  // of a tile: its postings are numbered in 32 bits
-
-/// Words [first, first + count) of the matrix on the device.
-class row_group {
-  public:
-    row_group() = default;
-    row_group(cuda_place& place, const fixed_rows& rows, std::uint32_t first, std::uint32_t count)
-        : first_(first), count_(count) {
-        const std::uint64_t begin = rows.offsets[first], entries = rows.offsets[first + count] - begin;
-        std::vector<std::uint64_t> offsets(std::size_t{count} + 1);
-        for (std::size_t i = 0; i <= count; ++i) offsets[i] = rows.offsets[first + i] - begin;
-        offsets_ = array_from<cuda_place, std::uint64_t>(place, offsets, "rows of contexts");
-        columns_ = array_from(place, rows.columns.subspan(begin, entries), "rows of contexts");
-        weights_ = array_from(place, rows.weights.subspan(begin, entries), "rows of contexts");
-    }
-    device_rows view() const { return {offsets_.data(), columns_.data(), weights_.data(), first_, count_}; }
-
-  private:
-    std::uint32_t first_ = 0, count_ = 0;
-    cuda_array<std::uint64_t> offsets_;
-    cuda_array<std::uint32_t> columns_;
-    cuda_array<float> weights_;
-};
-
-struct stretch {
-    std::uint32_t first, count;
-};
-
-/// [first, end) in stretches of at most so many words and entries, words as even as can be; a word at least in each.
-std::vector<stretch> cut_words(const fixed_rows& rows, stretch whole, std::uint64_t most_words,
-                               std::uint64_t entries) {
-    const std::uint64_t parts = (whole.count + most_words - 1) / most_words;
-    const std::uint64_t even = (whole.count + parts - 1) / parts;
-    std::vector<stretch> cut;
-    for (std::uint32_t first = whole.first, end = whole.first + whole.count; first < end;) {
-        std::uint32_t count = 1;
-        while (first + count < end && count < even &&
-               rows.offsets[first + count + 1] - rows.offsets[first] <= entries)
-            ++count;
-        cut.push_back({first, count});
-        first += count;
-    }
-    return cut;
-}
 
 /// How a matrix is cut so that all that is on the device at a time fits.
 struct cutting {
