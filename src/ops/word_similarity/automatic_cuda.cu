@@ -59,17 +59,18 @@ neighbour_lists find_by_candidates(cuda_place& place, const fixed_rows& rows, st
     const std::uint64_t bytes_a_row =
         std::uint64_t{candidate_room(top)} * 4 + std::uint64_t{top} * 12 + 12 + 8 + 16;
     const cutting cut = choose_cutting(rows, place.memory().left(), bytes_a_row);
-    const std::vector<stretch> groups = cut_words(rows, {0, rows.words}, cut.group_words, cut.group_entries);
+    const std::vector<word_range> groups =
+        cut_words(rows, {0, rows.words}, cut.group_words, cut.group_entries);
     neighbour_lists all;
     all.offsets.push_back(0);
-    for (const stretch& mine : groups) {
+    for (const word_range& mine : groups) {
         const row_group group(place, rows, mine.first, mine.count);
         best_lists best(place, mine.count, top);
-        for (const stretch& theirs : groups) {
+        for (const word_range& theirs : groups) {
             row_group loaded;
             if (groups.size() > 1) loaded = row_group(place, rows, theirs.first, theirs.count);
             const device_rows others = groups.size() > 1 ? loaded.view() : group.view();
-            for (const stretch& words : cut_words(rows, theirs, most_tile_words, cut.tile_entries)) {
+            for (const word_range& words : cut_words(rows, theirs, most_tile_words, cut.tile_entries)) {
                 place.run().check_stop();
                 const std::uint64_t begin = rows.offsets[words.first];
                 const tile_postings tile =
@@ -92,14 +93,15 @@ neighbour_lists find_by_all_scores(cuda_place& place, const fixed_rows& rows, st
                                    similarity_measure measure, double scale,
                                    device_span<const std::uint64_t> norms) {
     const cutting cut = choose_cutting(rows, place.memory().left() / 2, 16);
-    const std::vector<stretch> groups = cut_words(rows, {0, rows.words}, cut.group_words, cut.group_entries);
+    const std::vector<word_range> groups =
+        cut_words(rows, {0, rows.words}, cut.group_words, cut.group_entries);
     const std::uint64_t bytes_a_row =
         std::uint64_t{rows.words} * 40;  // scores, and the sorting of all of them
     const auto at_once = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(place.memory().left() / 2 / bytes_a_row, 1, 4096));
     neighbour_lists all;
     all.offsets.push_back(0);
-    for (const stretch& mine : groups) {
+    for (const word_range& mine : groups) {
         const row_group group(place, rows, mine.first, mine.count);
         for (std::uint32_t from = 0; from < mine.count; from += at_once) {
             place.run().check_stop();
@@ -107,7 +109,7 @@ neighbour_lists find_by_all_scores(cuda_place& place, const fixed_rows& rows, st
             const cuda_array<double> scores(place, std::size_t{count} * rows.words, "similarities"),
                 best(place, std::size_t{count} * top, "neighbours");
             const cuda_array<std::uint32_t> ids(place, std::size_t{count} * top, "neighbours");
-            for (const stretch& theirs : groups) {
+            for (const word_range& theirs : groups) {
                 row_group loaded;
                 if (groups.size() > 1) loaded = row_group(place, rows, theirs.first, theirs.count);
                 score_all(place, group.view(), from, count, groups.size() > 1 ? loaded.view() : group.view(),

@@ -16,7 +16,7 @@ constexpr similarity_measure lin = similarity_measure::lin, cosine = similarity_
 
 /// Sums to scores in place, and their transpose.
 template <similarity_measure Measure>
-__global__ void score_tile_kernel(std::uint64_t* sums, stretch a, stretch b, const std::uint64_t* norms,
+__global__ void score_tile_kernel(std::uint64_t* sums, word_range a, word_range b, const std::uint64_t* norms,
                                   double* transposed) {
     __shared__ double turned[side][side + 1];
     const std::uint32_t column = blockIdx.x * side + threadIdx.x;
@@ -39,7 +39,7 @@ __global__ void score_tile_kernel(std::uint64_t* sums, stretch a, stretch b, con
 
 /// Sums of a tile with itself, those above the diagonal, to all its scores; 0 on the diagonal.
 template <similarity_measure Measure>
-__global__ void score_own_tile_kernel(const std::uint64_t* sums, stretch words, const std::uint64_t* norms,
+__global__ void score_own_tile_kernel(const std::uint64_t* sums, word_range words, const std::uint64_t* norms,
                                       double* scores) {
     const std::uint32_t column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * side;
     for (std::uint32_t r = row; r < min(row + side, words.count); ++r) {
@@ -74,8 +74,8 @@ __global__ void gather_ids_kernel(const std::uint32_t* joined, std::uint32_t len
 }
 
 template <similarity_measure Measure>
-void score_tile(cuda_place& place, std::uint64_t* sums, stretch a, stretch b, const std::uint64_t* norms,
-                double* other) {
+void score_tile(cuda_place& place, std::uint64_t* sums, word_range a, word_range b,
+                const std::uint64_t* norms, double* other) {
     if (a.first == b.first) {
         const dim3 grid(cuda::blocks_for(a.count, 256), cuda::blocks_for(a.count, side));
         QUERN_LAUNCH(place, (cuda::launch_shape{grid, 256}), score_own_tile_kernel<Measure>, sums, a, norms,
@@ -114,7 +114,7 @@ result_tiles::result_tiles(cuda_place& place, const fixed_rows& rows, const simi
     place.fill_bytes(best_ids_.data(), 0, best_ids_.span().size_bytes());
 }
 
-void result_tiles::keep(stretch a, stretch b) {
+void result_tiles::keep(word_range a, word_range b) {
     if (measure_ == lin)
         score_tile<lin>(*place_, sums_.data(), a, b, norms_.data(), transposed_.data());
     else
@@ -123,7 +123,7 @@ void result_tiles::keep(stretch a, stretch b) {
     fold(transposed_.data(), b, a);
 }
 
-void result_tiles::fold(const double* scores, stretch words, stretch others) {
+void result_tiles::fold(const double* scores, word_range words, word_range others) {
     const std::uint32_t more = std::min(top_, others.count), length = top_ + more;
     const cuda_array<double> new_scores(*place_, std::size_t{words.count} * more, "neighbours"),
         joined_scores(*place_, std::size_t{words.count} * length, "neighbours");

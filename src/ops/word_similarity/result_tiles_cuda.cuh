@@ -27,12 +27,12 @@ class result_tiles {
     /// Where a tile goes: sums()[a · count of b + b], all of it; a tile with itself needs only b > a.
     std::uint64_t* sums() const { return sums_.data(); }
     /// Takes the tile of the words a with the words b. For each word, the others must come in rising order.
-    void keep(stretch a, stretch b);
+    void keep(word_range a, word_range b);
     /// The lists of all words.
     neighbour_lists lists();
 
   private:
-    void fold(const double* scores, stretch words, stretch others);
+    void fold(const double* scores, word_range words, word_range others);
 
     cuda_place* place_;
     similarity_measure measure_;

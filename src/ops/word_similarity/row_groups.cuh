@@ -34,16 +34,16 @@ class row_group {
     cuda_array<float> weights_;
 };
 
-struct stretch {
+struct word_range {
     std::uint32_t first, count;
 };
 
 /// [first, end) in stretches of at most so many words and entries, words as even as can be; a word at least in each.
-inline std::vector<stretch> cut_words(const fixed_rows& rows, stretch whole, std::uint64_t most_words,
-                                      std::uint64_t entries) {
+inline std::vector<word_range> cut_words(const fixed_rows& rows, word_range whole, std::uint64_t most_words,
+                                         std::uint64_t entries) {
     const std::uint64_t parts = (whole.count + most_words - 1) / most_words;
     const std::uint64_t even = (whole.count + parts - 1) / parts;
-    std::vector<stretch> cut;
+    std::vector<word_range> cut;
     for (std::uint32_t first = whole.first, end = whole.first + whole.count; first < end;) {
         std::uint32_t count = 1;
         while (first + count < end && count < even &&
@@ -59,12 +59,12 @@ inline std::vector<stretch> cut_words(const fixed_rows& rows, stretch whole, std
 /// asked for, two at a time.
 class row_groups {
   public:
-    row_groups(cuda_place& place, const fixed_rows& rows, std::vector<stretch> cut, std::uint64_t memory)
+    row_groups(cuda_place& place, const fixed_rows& rows, std::vector<word_range> cut, std::uint64_t memory)
         : place_(&place), rows_(&rows), cut_(std::move(cut)), groups_(cut_.size()) {
         keep_all_ = rows.columns.size() * 8 + std::uint64_t{rows.words} * 8 <= memory;
     }
     std::size_t size() const { return cut_.size(); }
-    stretch words(std::size_t g) const { return cut_[g]; }
+    word_range words(std::size_t g) const { return cut_[g]; }
     /// Group g; `beside`, another one that is still needed.
     device_rows get(std::size_t g, std::size_t beside) {
         if (!groups_[g].present) {
@@ -83,7 +83,7 @@ class row_groups {
     };
     cuda_place* place_;
     const fixed_rows* rows_;
-    std::vector<stretch> cut_;
+    std::vector<word_range> cut_;
     std::vector<held> groups_;
     bool keep_all_ = false;
 };

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
+// word_similarity_cuda_bench [--only=steps|table|map] [--rows=A-B] [--seconds=S] [PREFIX]
+//   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, as context_matrix has them); else
+//   one is generated in the likeness of a real one. --rows: thread counts of the heat map, in steps of 32, A to B.
+//   --seconds: a method is not run on more words once it has taken so long.
+// One line a measurement, tab-separated: what, words, blocks, threads, seconds, a count (entries, multiply-adds, pairs).
+// Steps and `auto`: medians of 5, warm; the thesis's methods: one run after a small one.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "ops/word_similarity/automatic_cuda.hpp"
+#include "ops/word_similarity/methods.hpp"
+#include "ops/word_similarity/row_groups.cuh"
+
+namespace quern::word_similarity_detail {
+namespace {
+
+std::uint64_t drawn(std::uint64_t& state) {  // splitmix64
+    std::uint64_t x = state += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+double drawn_share(std::uint64_t& state) {
+    return static_cast<double>(drawn(state) >> 11) * 0x1p-53;
+}
+
+template <class Work>
+void on_all_cores(const Work& work) {
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < cores; ++t) threads.emplace_back([&, t] { work(t, cores); });
+    for (std::thread& thread : threads) thread.join();
+}
+
+/// A word's row length and a context's by rank, as the English Wikipedia has them (308 MB, 100,000 words, positional:
+/// 78.8 M entries, mean 788, median 117, longest 104,086; 1.28e11 multiply-adds, of which the 4,096 fullest columns
+/// hold 62 % and the 16,384 fullest 88 %): powers of the rank. Which contexts a word has is drawn by these alone.
+context_matrix generated(std::uint32_t words) {
+    context_matrix made;
+    made.words = words;
+    made.relations = 6;
+    const std::uint32_t columns = words * made.relations;
+    std::vector<double> shares(columns);  // running sums
+    double all = 0;
+    for (std::uint32_t c = 0; c < columns; ++c) shares[c] = all += std::pow(c + 3150.0, -1.08);
+    std::vector<std::vector<std::uint32_t>> rows(words);
+    on_all_cores([&](unsigned first, unsigned step) {
+        std::vector<bool> has(columns);
+        for (std::uint32_t w = first; w < words; w += step) {
+            std::uint64_t state = w;
+            const double length = std::min(1.5e8 * std::pow(w + 269.0, -1.3), columns / 4.0);
+            while (static_cast<double>(rows[w].size()) < length) {
+                const double share = drawn_share(state) * all;
+                const auto rank = std::upper_bound(shares.begin(), shares.end() - 1, share) - shares.begin();
+                // Ranks go round the relations: the contexts of one word are equally frequent.
+                const auto column = static_cast<std::uint32_t>(rank % 6 * words + rank / 6);
+                if (has[column]) continue;
+                has[column] = true;
+                rows[w].push_back(column);
+            }
+            std::sort(rows[w].begin(), rows[w].end());
+            for (const std::uint32_t column : rows[w]) has[column] = false;
+        }
+    });
+    made.offsets.push_back(0);
+    for (const auto& row : rows) made.offsets.push_back(made.offsets.back() + row.size());
+    made.columns.resize(made.offsets.back());
+    made.weights.resize(made.offsets.back());
+    on_all_cores([&](unsigned first, unsigned step) {
+        for (std::uint32_t w = first; w < words; w += step) {
+            std::uint64_t state = ~std::uint64_t{w};
+            for (std::size_t i = 0; i < rows[w].size(); ++i) {
+                made.columns[made.offsets[w] + i] = rows[w][i];
+                made.weights[made.offsets[w] + i] =
+                    static_cast<float>(std::min(0.01 - 1.5 * std::log(1 - drawn_share(state)), 14.0));
+            }
+        }
+    });
+    made.column_counts.resize(columns);
+    for (const std::uint32_t column : made.columns) ++made.column_counts[column];
+    return made;
+}
+
+template <class T>
+std::vector<T> read_values(const std::string& path) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    if (!file) throw std::runtime_error("cannot read " + path);
+    std::vector<T> values(static_cast<std::size_t>(file.tellg()) / sizeof(T));
+    file.seekg(0);
+    file.read(reinterpret_cast<char*>(values.data()),
+              static_cast<std::streamsize>(values.size() * sizeof(T)));
+    return values;
+}
+
+context_matrix read_matrix(const std::string& prefix) {
+    context_matrix made;
+    made.offsets = read_values<std::uint64_t>(prefix + ".offsets");
+    made.columns = read_values<std::uint32_t>(prefix + ".columns");
+    made.weights = read_values<float>(prefix + ".weights");
+    made.column_counts = read_values<std::uint64_t>(prefix + ".counts");
+    made.words = static_cast<std::uint32_t>(made.offsets.size() - 1);
+    made.relations = static_cast<std::uint32_t>(made.column_counts.size() / made.words);
+    return made;
+}
+
+/// The first words, and their contexts among themselves, as a corpus with a smaller vocabulary has them.
+context_matrix first_words(const context_matrix& whole, std::uint32_t words) {
+    context_matrix made;
+    made.words = words;
+    made.relations = whole.relations;
+    made.offsets.push_back(0);
+    for (std::uint32_t w = 0; w < words; ++w) {
+        for (std::uint64_t i = whole.offsets[w]; i < whole.offsets[w + 1]; ++i) {
+            const std::uint32_t relation = whole.columns[i] / whole.words,
+                                other = whole.columns[i] % whole.words;
+            if (other >= words) continue;
+            made.columns.push_back(relation * words + other);
+            made.weights.push_back(whole.weights[i]);
+        }
+        made.offsets.push_back(made.columns.size());
+    }
+    for (std::uint32_t r = 0; r < whole.relations; ++r)
+        for (std::uint32_t w = 0; w < words; ++w)
+            made.column_counts.push_back(whole.column_counts[std::size_t{r} * whole.words + w]);
+    return made;
+}
+
+void print(const char* what, std::uint32_t words, unsigned blocks, unsigned threads, double seconds,
+           double count) {
+    std::printf("%s\t%u\t%u\t%u\t%.6f\t%.0f\n", what, words, blocks, threads, seconds, count);
+    std::fflush(stdout);
+}
+
+template <class Timed>
+double seconds_of(const Timed& timed) {
+    const auto begin = std::chrono::steady_clock::now();
+    timed();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+}
+
+/// Multiply-adds of the product of the rows with each other, zeros left out.
+double multiply_adds(const fixed_rows& rows) {
+    std::vector<double> lengths(rows.column_count);
+    for (const std::uint32_t column : rows.columns) ++lengths[column];
+    return std::inner_product(lengths.begin(), lengths.end(), lengths.begin(), 0.0);
+}
+
+/// The steps of `auto`, as automatic_cuda.cu takes them where all fits on the device.
+void measure_steps(cuda_place& place, const fixed_rows& rows, similarity_measure measure) {
+    const bool is_lin = measure == similarity_measure::lin;
+    const std::string of = is_lin ? " (lin)" : " (cosine)";
+    std::map<std::string, std::vector<double>> seconds;
+    double pairs = 0;
+    for (int round = 0; round < 4; ++round) {
+        const auto timed = [&](const char* what, const auto& work) {
+            double took = seconds_of([&] {
+                work();
+                place.synchronise();
+            });
+            if (round > 0) seconds[what].push_back(took);
+        };
+        std::optional<weight_codes> codes;
+        timed("codes", [&] { codes = choose_codes(rows, measure); });
+        if (!codes) return;
+        const auto exact = array_from<cuda_place, std::uint64_t>(place, is_lin ? rows.sums : rows.squares);
+        const auto norms = array_from<cuda_place, float>(place, codes->norms);
+        row_group group;
+        timed("rows to the device", [&] { group = row_group(place, rows, 0, rows.words); });
+        best_lists best(place, rows.words, 20);
+        double postings = 0, choosing = 0, scoring = 0;
+        for (const word_range& words :
+             cut_words(rows, {0, rows.words}, most_tile_words, std::uint64_t{1} << 31)) {
+            tile_postings tile;
+            const std::uint64_t begin = rows.offsets[words.first];
+            postings += seconds_of([&] {
+                tile =
+                    make_postings(place, group.view(), words.first, words.count, begin,
+                                  rows.offsets[words.first + words.count] - begin, rows.column_count, *codes);
+                place.synchronise();
+            });
+            choosing += seconds_of([&] {
+                choose_candidates(place, group.view(), tile, *codes, norms.span(), best);
+                place.synchronise();
+            });
+            if (round == 0)
+                for (const std::uint32_t found : to_host(place, best.found.span())) pairs += found;
+            scoring += seconds_of([&] {
+                keep_best(place, group.view(), group.view(), words.first, words.count, measure,
+                          std::ldexp(1.0, is_lin ? rows.bits : rows.product_bits), exact.span(), best);
+                place.synchronise();
+            });
+        }
+        if (round == 0) continue;
+        seconds["words by context"].push_back(postings);
+        seconds["candidates"].push_back(choosing);
+        seconds["exact scores"].push_back(scoring);
+    }
+    const double adds = multiply_adds(rows);
+    for (const auto& [what, all] : seconds)
+        print(("step, " + what + of).c_str(), rows.words, 0, 0, median(all),
+              what == "candidates"     ? adds
+              : what == "exact scores" ? pairs
+                                       : static_cast<double>(rows.columns.size()));
+    std::vector<double> whole;
+    for (int round = 0; round < 4; ++round) {
+        const double took = seconds_of([&] {
+            find_automatically(place, rows, {similarity_method::automatic, measure});
+        });
+        if (round > 0) whole.push_back(took);
+    }
+    print(("auto" + of).c_str(), rows.words, 0, 0, median(whole), adds);
+}
+
+bool same(const neighbour_lists& a, const neighbour_lists& b) {
+    return a.offsets == b.offsets && a.words == b.words && a.scores == b.scores;
+}
+
+struct options {
+    bool steps = true, table = true, map = true;
+    unsigned first_threads = 32, last_threads = 320;
+    double seconds = 20;
+    std::string prefix;
+};
+
+struct timed_lists {
+    neighbour_lists lists;
+    double seconds = 0;
+};
+
+void measure_table(cuda_place& place, const context_matrix& whole, double limit) {
+    cpu_place host(place.run());
+    double last_compressed = 0, last_reduced = 0;
+    for (const std::uint32_t words : {1'000u, 5'000u, 10'000u, 20'000u, 50'000u, 100'000u}) {
+        if (words > whole.words) break;
+        const context_matrix part = words == whole.words ? whole : first_words(whole, words);
+        owned_rows all = restrict_columns(host, part.view(), all_columns);
+        fix_sums(host, all.rows);
+        const auto run = [&](const fixed_rows& rows, const similarity_options& how, auto find) {
+            timed_lists made;
+            made.seconds = seconds_of([&] { made.lists = find(place, rows, how); });
+            return made;
+        };
+        const auto by_auto = [](auto& p, const auto& rows, const auto& how) {
+            return find_automatically(p, rows, how);
+        };
+        run(all.rows, {}, by_auto);
+        const timed_lists ours = run(all.rows, {}, by_auto);
+        if (words == 1000) {  // warms up, and is checked
+            const timed_lists theirs = run(all.rows, {}, [](auto& p, const auto& rows, const auto& how) {
+                return find_compressed(p, rows, how);
+            });
+            if (!same(ours.lists, theirs.lists)) throw std::runtime_error("the methods disagree");
+            continue;
+        }
+        print("table, auto", words, 0, 0, ours.seconds, multiply_adds(all.rows));
+        if (last_compressed < limit) {
+            const timed_lists theirs = run(all.rows, {}, [](auto& p, const auto& rows, const auto& how) {
+                return find_compressed(p, rows, how);
+            });
+            last_compressed = theirs.seconds;
+            print("table, compressed", words, 0, 0, theirs.seconds,
+                  static_cast<double>(all.rows.columns.size()));
+            if (!same(ours.lists, theirs.lists)) throw std::runtime_error("the methods disagree");
+        }
+        if (last_reduced < limit) {
+            owned_rows reduced = restrict_columns(host, part.view(), 5000);
+            fix_sums(host, reduced.rows);
+            const timed_lists theirs = run(reduced.rows, {}, [](auto& p, const auto& rows, const auto& how) {
+                return find_column_reduced(p, rows, how);
+            });
+            last_reduced = theirs.seconds;
+            print("table, column-reduced", words, 0, 0, theirs.seconds, 5000);
+            const timed_lists fast = run(reduced.rows, {}, by_auto);
+            print("table, auto of 5,000 columns", words, 0, 0, fast.seconds, multiply_adds(reduced.rows));
+            if (!same(fast.lists, theirs.lists)) throw std::runtime_error("the methods disagree");
+        }
+    }
+}
+
+void measure_map(cuda_place& place, const context_matrix& whole, unsigned first_threads,
+                 unsigned last_threads) {
+    cpu_place host(place.run());
+    const context_matrix part = first_words(whole, std::min(whole.words, 5000u));
+    owned_rows rows = restrict_columns(host, part.view(), all_columns);
+    fix_sums(host, rows.rows);
+    similarity_options how;
+    find_compressed(place, rows.rows, how);  // warm
+    for (how.threads = last_threads; how.threads >= first_threads; how.threads -= 32) {
+        for (how.blocks = 320; how.blocks >= 32; how.blocks -= 32) {
+            const double seconds = seconds_of([&] { find_compressed(place, rows.rows, how); });
+            print("map", part.words, how.blocks, how.threads, seconds, 0);
+        }
+    }
+}
+
+options read_options(int count, char** arguments) {
+    options made;
+    for (int i = 1; i < count; ++i) {
+        const std::string argument = arguments[i];
+        const auto value = [&](std::string_view name) {
+            return argument.rfind(name, 0) == 0 ? argument.c_str() + name.size() : nullptr;
+        };
+        if (const char* only = value("--only=")) {
+            const std::string_view part = only;
+            made.steps = part == "steps";
+            made.table = part == "table";
+            made.map = part == "map";
+        } else if (const char* threads = value("--rows=")) {
+            if (std::sscanf(threads, "%u-%u", &made.first_threads, &made.last_threads) != 2)
+                throw std::runtime_error("--rows=A-B");
+        } else if (const char* seconds = value("--seconds=")) {
+            made.seconds = std::stod(seconds);
+        } else {
+            made.prefix = argument;
+        }
+    }
+    return made;
+}
+
+void run(const options& asked) {
+    cuda_place place(context::cuda());
+    cpu_place host(place.run());
+    context_matrix whole;
+    const double made =
+        seconds_of([&] { whole = asked.prefix.empty() ? generated(100'000) : read_matrix(asked.prefix); });
+    print("matrix", whole.words, 0, 0, made, static_cast<double>(whole.columns.size()));
+    if (asked.steps) {
+        owned_rows rows;
+        const double fixed = seconds_of([&] {
+            rows = restrict_columns(host, whole.view(), all_columns);
+            fix_sums(host, rows.rows);
+        });
+        print("step, check and fixed point on the host", whole.words, 0, 0, fixed,
+              static_cast<double>(whole.columns.size()));
+        measure_steps(place, rows.rows, similarity_measure::lin);
+        measure_steps(place, rows.rows, similarity_measure::cosine);
+    }
+    if (asked.table) measure_table(place, whole, asked.seconds);
+    if (asked.map) measure_map(place, whole, asked.first_threads, asked.last_threads);
+}
+
+}  // namespace
+}  // namespace quern::word_similarity_detail
+
+int main(int count, char** arguments) {
+    try {
+        using namespace quern::word_similarity_detail;
+        run(read_options(count, arguments));
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "word_similarity_cuda_bench: %s\n", e.what());
+        return 1;
+    }
+    return 0;
+}
