@@ -61,10 +61,8 @@ neighbour_lists similar_words(const context_matrix_view& matrix, const similarit
         if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
             return find(place, place, matrix, options);
         } else {
-            // Until the overloads for cuda_place are in: `cpu_place host(there); return find(place, host, matrix, options);`
-            (void)place;
-            throw device_error("word similarity runs on the CPU alone as yet");
-            return neighbour_lists{};
+            cpu_place host(there);  // checks the matrix and fixes its sums
+            return find(place, host, matrix, options);
         }
     });
     found.place = chosen.name + " (" + chosen.reason + ")";
