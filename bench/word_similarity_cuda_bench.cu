@@ -56,7 +56,7 @@ context_matrix generated(std::uint32_t words) {
     const std::uint32_t columns = words * made.relations;
     std::vector<double> shares(columns);  // running sums
     double all = 0;
-    for (std::uint32_t c = 0; c < columns; ++c) shares[c] = all += std::pow(c + 3150.0, -1.08);
+    for (std::uint32_t c = 0; c < columns; ++c) shares[c] = all += std::pow(c + 2500.0, -1.4);
     std::vector<std::vector<std::uint32_t>> rows(words);
     on_all_cores([&](unsigned first, unsigned step) {
         std::vector<bool> has(columns);
