@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
-// word_similarity_cuda_bench [--only=steps|table|map] [--rows=A-B] [--seconds=S] [PREFIX]
+// word_similarity_cuda_bench [--only=steps|table|map] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
 //   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, as context_matrix has them); else
-//   one is generated in the likeness of a real one. --rows: thread counts of the heat map, in steps of 32, A to B.
+//   one is generated in the likeness of a real one. --words: the table for so many words only. --rows: thread counts of the heat map, in steps of 32, A to B.
 //   --seconds: a method is not run on more words once it has taken so long.
 // One line a measurement, tab-separated: what, words, blocks, threads, seconds, a count (entries, multiply-adds, pairs).
 // Steps and `auto`: medians of 5, warm; the thesis's methods: one run after a small one.
@@ -238,6 +238,7 @@ struct options {
     bool steps = true, table = true, map = true;
     unsigned first_threads = 32, last_threads = 320;
     double seconds = 20;
+    std::uint32_t words = 0;
     std::string prefix;
 };
 
@@ -246,11 +247,12 @@ struct timed_lists {
     double seconds = 0;
 };
 
-void measure_table(cuda_place& place, const context_matrix& whole, double limit) {
+void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t only, double limit) {
     cpu_place host(place.run());
     double last_compressed = 0, last_reduced = 0;
     for (const std::uint32_t words : {1'000u, 5'000u, 10'000u, 20'000u, 50'000u, 100'000u}) {
         if (words > whole.words) break;
+        if (only != 0 && words != only && words != 1000) continue;
         const context_matrix part = words == whole.words ? whole : first_words(whole, words);
         owned_rows all = restrict_columns(host, part.view(), all_columns);
         fix_sums(host, all.rows);
@@ -327,6 +329,8 @@ options read_options(int count, char** arguments) {
         } else if (const char* threads = value("--rows=")) {
             if (std::sscanf(threads, "%u-%u", &made.first_threads, &made.last_threads) != 2)
                 throw std::runtime_error("--rows=A-B");
+        } else if (const char* words = value("--words=")) {
+            made.words = static_cast<std::uint32_t>(std::stoul(words));
         } else if (const char* seconds = value("--seconds=")) {
             made.seconds = std::stod(seconds);
         } else {
@@ -354,7 +358,7 @@ void run(const options& asked) {
         measure_steps(place, rows.rows, similarity_measure::lin);
         measure_steps(place, rows.rows, similarity_measure::cosine);
     }
-    if (asked.table) measure_table(place, whole, asked.seconds);
+    if (asked.table) measure_table(place, whole, asked.words, asked.seconds);
     if (asked.map) measure_map(place, whole, asked.first_threads, asked.last_threads);
 }
 

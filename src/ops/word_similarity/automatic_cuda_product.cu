@@ -340,10 +340,14 @@ double unfixed(std::uint64_t number, int bits) {
 
 std::optional<weight_codes> choose_codes(const fixed_rows& rows, similarity_measure measure) {
     constexpr double most = 0xf0000000;  // a little room for the roundings of this reckoning
-    double longest = 0, heaviest = 0;
+    double longest = 0;
     for (std::size_t w = 0; w < rows.words; ++w)
         longest = std::max(longest, static_cast<double>(rows.offsets[w + 1] - rows.offsets[w]));
-    for (const float weight : rows.weights) heaviest = std::max(heaviest, static_cast<double>(weight));
+    std::uint32_t heaviest_bits =
+        0;  // floats above 0 are ordered as their bits are, which compilers know to compare by eights
+    for (const float weight : rows.weights)
+        heaviest_bits = std::max(heaviest_bits, std::bit_cast<std::uint32_t>(weight));
+    const double heaviest = std::bit_cast<float>(heaviest_bits);
     weight_codes codes{measure, 0, 0, std::vector<float>(rows.words)};
     if (measure == lin) {
         const double sum =
