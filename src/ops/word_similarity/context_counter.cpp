@@ -66,7 +66,8 @@ class text_buffer {
     /// Room for that many more, of which commit() tells how many were written.
     std::uint32_t* room(std::size_t more, std::size_t most) {
         if (used_ + more > memory_.size()) {
-            const std::size_t size = std::max(std::min(2 * memory_.size(), most), used_ + more);
+            // In large steps: what is not touched is no memory yet, and what is copied would be cleared twice.
+            const std::size_t size = std::max(std::min(8 * memory_.size(), most), used_ + more);
             cpu_array<std::uint32_t> larger(host_, size, "text to count");
             std::copy_n(memory_.data(), used_, larger.data());
             memory_ = std::move(larger);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain loops, compiled once for each instruction set and made of vectors by the compiler: the logarithm then stands
-// in one place, base/canonical_math.hpp. Highway chooses at run time.
+// Compiled once for each instruction set; Highway chooses at run time. Weights are made by a plain loop, which the
+// compiler turns into vectors: the logarithm then stands in one place, base/canonical_math.hpp.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/word_similarity/weigh_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -18,6 +18,34 @@ namespace quern::word_similarity_detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Takes what one block of counters holds.
+HWY_INLINE std::size_t take_block(std::uint32_t* from, std::uint32_t first, std::uint32_t* columns,
+                                  std::uint32_t* counts) {
+    const hn::CappedTag<std::uint32_t, counter_block> d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < counter_block; i += lanes) {
+        const auto here = hn::LoadU(d, from + i);
+        const auto counted = hn::Ne(here, hn::Zero(d));
+        hn::CompressStore(here, counted, d, counts + taken);
+        hn::CompressStore(hn::Iota(d, static_cast<std::uint32_t>(first + i)), counted, d, columns + taken);
+        taken += hn::CountTrue(d, counted);
+        hn::StoreU(hn::Zero(d), d, from + i);
+    }
+    return taken;
+}
+HWY_INLINE std::size_t take_block(std::uint64_t* from, std::uint32_t first, std::uint32_t* columns,
+                                  std::uint64_t* counts) {
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < counter_block; ++i) {
+        columns[taken] = static_cast<std::uint32_t>(first + i);
+        counts[taken] = from[i];
+        taken += from[i] != 0;
+        from[i] = 0;
+    }
+    return taken;
+}
+
 template <class Count>
 std::size_t take(Count* counters, std::uint8_t* flags, std::size_t blocks, std::uint32_t* columns,
                  Count* counts) {
@@ -28,13 +56,9 @@ std::size_t take(Count* counters, std::uint8_t* flags, std::size_t blocks, std::
         if (HWY_LIKELY(flagged == 0)) continue;
         for (; flagged != 0; flagged &= flagged - 1) {
             const std::size_t block = at + static_cast<std::size_t>(std::countr_zero(flagged)) / 8;
-            Count* const from = counters + block * counter_block;
-            for (std::size_t i = 0; i < counter_block; ++i) {
-                columns[taken] = static_cast<std::uint32_t>(block * counter_block + i);
-                counts[taken] = from[i];
-                taken += from[i] != 0;
-                from[i] = 0;
-            }
+            taken += take_block(counters + block * counter_block,
+                                static_cast<std::uint32_t>(block * counter_block), columns + taken,
+                                counts + taken);
         }
         std::memset(flags + at, 0, 8);
     }
