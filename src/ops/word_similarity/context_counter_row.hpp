@@ -22,9 +22,9 @@ template <class Count>
 class row_counters {
   public:
     row_counters(cpu_place& host, std::size_t words)
-        : blocks_((words / counter_block + 1 + 7) / 8 * 8),
-          counters_(host, blocks_ * counter_block, "counters of a row"),
-          flags_(host, blocks_, "counters of a row"),
+        : groups_((words / group + 1 + 7) / 8 * 8),
+          counters_(host, (words / counter_block + 1) * counter_block, "counters of a row"),
+          flags_(host, groups_ * (blocks_in_group + 1), "counters of a row"),
           columns_(host, words + taken_margin, "counts of a row"),
           counts_(host, words + taken_margin, "counts of a row") {
         std::fill_n(counters_.data(), counters_.size(), Count{0});
@@ -33,21 +33,25 @@ class row_counters {
 
     void add(std::uint32_t column, Count count = 1) {
         counters_.data()[column] += count;
-        flags_.data()[column / counter_block] = 1;
+        flags_.data()[groups_ + column / counter_block] = 1;
+        flags_.data()[column / group] = 1;
     }
     void clear(std::uint32_t column) { counters_.data()[column] = 0; }
 
     /// Takes what was counted: columns() and counts() have it.
     void take() {
-        taken_ = take_counts(counters_.data(), flags_.data(), blocks_, columns_.data(), counts_.data());
+        taken_ = take_counts({flags_.data() + groups_, flags_.data(), groups_}, counters_.data(),
+                             columns_.data(), counts_.data());
     }
     std::span<const std::uint32_t> columns() const { return {columns_.data(), taken_}; }
     const Count* counts() const { return counts_.data(); }
 
   private:
-    std::size_t blocks_;
+    static constexpr std::size_t group = counter_block * blocks_in_group;
+
+    std::size_t groups_;
     cpu_array<Count> counters_;
-    cpu_array<std::uint8_t> flags_;
+    cpu_array<std::uint8_t> flags_;  ///< of groups, then of blocks
     cpu_array<std::uint32_t> columns_;
     cpu_array<Count> counts_;
     std::size_t taken_ = 0;

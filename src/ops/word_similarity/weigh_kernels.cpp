@@ -46,21 +46,30 @@ HWY_INLINE std::size_t take_block(std::uint64_t* from, std::uint32_t first, std:
     return taken;
 }
 
+/// Calls found(i) for each of 8 flags that is set, i rising, and clears them.
+template <class Found>
+HWY_INLINE void take_flags(std::uint8_t* flags, const Found& found) {
+    std::uint64_t set;
+    std::memcpy(&set, flags, sizeof set);
+    if (set == 0) return;
+    std::memset(flags, 0, sizeof set);
+    for (; set != 0; set &= set - 1) found(static_cast<std::size_t>(std::countr_zero(set)) / 8);
+}
+
 template <class Count>
-std::size_t take(Count* counters, std::uint8_t* flags, std::size_t blocks, std::uint32_t* columns,
-                 Count* counts) {
+std::size_t take(const row_flags& flags, Count* counters, std::uint32_t* columns, Count* counts) {
     std::size_t taken = 0;
-    for (std::size_t at = 0; at < blocks; at += 8) {
-        std::uint64_t flagged;
-        std::memcpy(&flagged, flags + at, sizeof flagged);
-        if (HWY_LIKELY(flagged == 0)) continue;
-        for (; flagged != 0; flagged &= flagged - 1) {
-            const std::size_t block = at + static_cast<std::size_t>(std::countr_zero(flagged)) / 8;
-            taken += take_block(counters + block * counter_block,
-                                static_cast<std::uint32_t>(block * counter_block), columns + taken,
-                                counts + taken);
-        }
-        std::memset(flags + at, 0, 8);
+    for (std::size_t far = 0; far < flags.groups; far += 8) {
+        take_flags(flags.of_groups + far, [&](std::size_t g) {
+            for (std::size_t near = 0; near < blocks_in_group; near += 8) {
+                const std::size_t first = (far + g) * blocks_in_group + near;
+                take_flags(flags.of_blocks + first, [&](std::size_t b) {
+                    const std::size_t at = (first + b) * counter_block;
+                    taken += take_block(counters + at, static_cast<std::uint32_t>(at), columns + taken,
+                                        counts + taken);
+                });
+            }
+        });
     }
     return taken;
 }
@@ -87,13 +96,13 @@ std::size_t weigh(const weight_rule& rule, double scale, const double* bases, st
     return kept;
 }
 
-std::size_t take_32(std::uint32_t* counters, std::uint8_t* flags, std::size_t blocks, std::uint32_t* columns,
+std::size_t take_32(const row_flags& flags, std::uint32_t* counters, std::uint32_t* columns,
                     std::uint32_t* counts) {
-    return take(counters, flags, blocks, columns, counts);
+    return take(flags, counters, columns, counts);
 }
-std::size_t take_64(std::uint64_t* counters, std::uint8_t* flags, std::size_t blocks, std::uint32_t* columns,
+std::size_t take_64(const row_flags& flags, std::uint64_t* counters, std::uint32_t* columns,
                     std::uint64_t* counts) {
-    return take(counters, flags, blocks, columns, counts);
+    return take(flags, counters, columns, counts);
 }
 std::size_t weigh_32(const weight_rule& rule, double scale, const double* bases, std::uint32_t first_context,
                      std::span<const std::uint32_t> columns, const std::uint32_t* counts,
@@ -118,13 +127,13 @@ HWY_EXPORT(take_64);
 HWY_EXPORT(weigh_32);
 HWY_EXPORT(weigh_64);
 
-std::size_t take_counts(std::uint32_t* counters, std::uint8_t* flags, std::size_t blocks,
-                        std::uint32_t* columns, std::uint32_t* counts) {
-    return HWY_DYNAMIC_DISPATCH(take_32)(counters, flags, blocks, columns, counts);
+std::size_t take_counts(const row_flags& flags, std::uint32_t* counters, std::uint32_t* columns,
+                        std::uint32_t* counts) {
+    return HWY_DYNAMIC_DISPATCH(take_32)(flags, counters, columns, counts);
 }
-std::size_t take_counts(std::uint64_t* counters, std::uint8_t* flags, std::size_t blocks,
-                        std::uint32_t* columns, std::uint64_t* counts) {
-    return HWY_DYNAMIC_DISPATCH(take_64)(counters, flags, blocks, columns, counts);
+std::size_t take_counts(const row_flags& flags, std::uint64_t* counters, std::uint32_t* columns,
+                        std::uint64_t* counts) {
+    return HWY_DYNAMIC_DISPATCH(take_64)(flags, counters, columns, counts);
 }
 std::size_t weigh_counts(const weight_rule& rule, double scale, const double* bases,
                          std::uint32_t first_context, std::span<const std::uint32_t> columns,
