@@ -49,7 +49,9 @@ class turned_segment {
                 met.span().subspan(mine.size() * p * shape.relations, words * shape.relations);
             std::fill(mine.begin(), mine.end(), 0);
             std::fill(met_by_mine.begin(), met_by_mine.end(), 0);
-            count_words(segment.begin + part.begin, segment.begin + part.end, mine, met_by_mine);
+            for_each_stretch(part, [&](std::size_t begin, std::size_t end) {
+                count_words(begin, end, mine, met_by_mine);
+            });
         });
         std::uint32_t sum = 0;
         for (std::size_t w = 0; w < words; ++w) {
@@ -65,10 +67,12 @@ class turned_segment {
         for_each_piece(host, pieces, [&](std::size_t p) {
             const stretch part = piece_of(size, pieces, p);
             std::uint32_t* const next = counts.data() + p * words;
-            for (std::size_t i = segment.begin + part.begin; i < segment.begin + part.end; ++i) {
-                const std::uint32_t word = segment.text[i];
-                if (word < words) places_.data()[next[word]++] = static_cast<std::uint32_t>(i);
-            }
+            for_each_stretch(part, [&](std::size_t begin, std::size_t end) {
+                for (std::size_t i = begin; i < end; ++i) {
+                    const std::uint32_t word = segment.text[i];
+                    if (word < words) places_.data()[next[word]++] = static_cast<std::uint32_t>(i);
+                }
+            });
         });
     }
 
@@ -123,6 +127,16 @@ class turned_segment {
 
   private:
     static constexpr std::size_t place_margin = 12;  ///< prefetched ahead
+
+    /// work(begin, end) for stretches of a part of the segment's words, so that a stop is seen soon.
+    template <class Work>
+    void for_each_stretch(const stretch& part, const Work& work) const {
+        constexpr std::size_t most = std::size_t{1} << 22;
+        for (std::size_t begin = part.begin; begin < part.end; begin += most) {
+            host_.run().check_stop();
+            work(segment_.begin + begin, segment_.begin + std::min(begin + most, part.end));
+        }
+    }
 
     void count_words(std::size_t begin, std::size_t end, std::span<std::uint32_t> counts,
                      std::span<std::uint32_t> met) const {

@@ -22,7 +22,7 @@ void add_run(count_runs::reader& from, row_counters<std::uint64_t>& counters) {
 }  // namespace
 
 word_pieces cut_words(const counting_shape& shape, std::span<const std::uint64_t> rows) {
-    constexpr std::uint64_t most_pieces = 512, work_of_a_word = 64;
+    constexpr std::uint64_t most_pieces = 1024, work_of_a_word = 64;
     const auto work_of = [&](std::size_t word) {
         std::uint64_t work = work_of_a_word;
         for (std::uint32_t r = 0; r < shape.relations; ++r) work += rows[word * shape.relations + r];
