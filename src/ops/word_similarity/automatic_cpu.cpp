@@ -1,37 +1,286 @@
 // SPDX-License-Identifier: Apache-2.0
-// Method `automatic` on the CPU.
+// Method `automatic` on the CPU: most pairs are ruled out by upper bounds in small integers (bound_rows.hpp), what
+// remains is scored exactly.
+//
+// A row is compared with all longer ones, so each pair of rows is looked at once, and from its shorter side: where one
+// entry is looked up, a long list of postings is walked. The walk adds 16-bit values into the sums of a tile, which stay
+// in the first-level cache; then one pass over the sums takes out those that may be among the best of either row. After
+// Bayardo, Ma, Srikant 2007 (All-Pairs), with a threshold for each row that rises as neighbours are found.
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
 #include <vector>
 
+#include "device/cpu/pipeline.hpp"
 #include "ops/word_similarity/best_words.hpp"
+#include "ops/word_similarity/bound_kernels.hpp"
+#include "ops/word_similarity/bound_tiles.hpp"
+#include "ops/word_similarity/candidate_lists.hpp"
 #include "ops/word_similarity/inverted_rows.hpp"
 #include "ops/word_similarity/methods.hpp"
 #include "ops/word_similarity/terms.hpp"
 
 namespace quern::word_similarity_detail {
+namespace {
+
+/// Every row against all columns' postings with exact sums: for few words, and where most of them are wanted.
+template <class Terms>
+neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const Terms& terms,
+                                std::uint32_t top) {
+    const inverted_rows columns(place, rows, terms.values());
+    best_words best(place, rows.words, top);
+    tbb::enumerable_thread_specific<std::vector<std::uint64_t>> sums;
+    const std::size_t pieces = (rows.words + 15) / 16;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.run().check_stop();
+        std::vector<std::uint64_t>& shared = sums.local();
+        const stretch part = piece_of(rows.words, pieces, p);
+        for (std::size_t a = part.begin; a < part.end; ++a) {
+            shared.assign(rows.words, 0);
+            add_shared(rows, columns, terms, a, shared);
+            for (std::uint32_t b = 0; b < rows.words; ++b)
+                if (shared[b] != 0 && b != a)
+                    best.offer(static_cast<std::uint32_t>(a), {terms.score(shared[b], a, b), b});
+        }
+    });
+    return best.take(place);
+}
+
+/// Adds what row `position` shares with the words of a tile. `Products`: cosine.
+template <bool Products>
+void add_bounds(const bound_rows& rows, const bound_tile& tile, std::size_t position, std::uint32_t* sums) {
+    constexpr std::uint64_t ahead = 8;
+    const std::uint32_t* const starts = tile.starts();
+    const packed_posting* const postings = tile.postings();
+    const std::uint32_t* const columns = rows.columns();
+    const std::uint64_t end = rows.end(position);
+    for (std::uint64_t i = rows.begin(position); i < end; ++i) {
+        if (i + ahead < end) __builtin_prefetch(postings + starts[columns[i + ahead]]);
+        const std::uint32_t value = rows.values()[i];
+        const packed_posting* p = postings + starts[columns[i]];
+        const packed_posting* const last = postings + starts[columns[i] + 1];
+        for (; p < last; ++p) sums[*p & 0xffff] += Products ? (*p >> 16) * value : (*p >> 16) + value;
+    }
+}
+
+struct found_pair {
+    std::uint32_t a, b;  ///< positions
+    float bound;
+};
+
+/// What a thread works with.
+struct workspace {
+    workspace(cpu_place& place, std::size_t most)
+        : sums(place, most, "sums of a tile"),
+          denominators(place, most, "denominators of a tile"),
+          least(place, most, "thresholds of a tile"),
+          bounds(place, most, "bounds of candidates"),
+          maxima(place, most, "greatest of groups"),
+          positions(place, most, "candidates of a row") {
+        std::fill_n(sums.data(), most, 0U);
+        std::fill_n(denominators.data(), most, 1.F);
+        std::fill_n(least.data(), most, 0.F);
+    }
+    cpu_array<std::uint32_t> sums;
+    cpu_array<float> denominators, least, bounds, maxima;
+    cpu_array<std::uint32_t> positions;
+    std::vector<found_pair> found;
+};
+
+template <class Terms>
+class pair_search {
+  public:
+    pair_search(cpu_place& place, const fixed_rows& exact, const Terms& terms,
+                const similarity_options& options)
+        : place_(place),
+          exact_(exact),
+          terms_(terms),
+          top_(options.top),
+          products_(options.measure == similarity_measure::cosine),
+          rows_(place, exact, options.measure),
+          tiles_(cut_into_tiles(place, rows_, exact.column_count)),
+          lists_(place, rows_, top_),
+          locks_(new std::mutex[tiles_.size()]) {
+        std::size_t most = 0;
+        for (const bound_tile& tile : tiles_) most = std::max(most, tile.size());
+        room_ = (most + kernel_group - 1) / kernel_group * kernel_group;
+    }
+
+    neighbour_lists find() {
+        for (std::size_t t = 0; t < tiles_.size(); ++t)
+            for (std::size_t begin = tiles_[t].words.begin; begin < tiles_[t].words.end;
+                 begin += rows_at_once)
+                stretches_.push_back({t, {begin, std::min(begin + rows_at_once, tiles_[t].words.end)}});
+        tbb::enumerable_thread_specific<workspace> spaces([this] { return workspace(place_, room_); });
+        for_each_index(place_.run(), stretches_.size(), [&](std::uint64_t s) {
+            // Its own tile first: rows of like length have most in common, and set the thresholds.
+            for (std::size_t t = stretches_[s].tile + 1; t-- > 0;) compare(stretches_[s], t, spaces.local());
+        });
+        return score_exactly();
+    }
+
+  private:
+    static constexpr std::size_t rows_at_once = 256;        ///< of a piece of work
+    static constexpr std::size_t pairs_at_once = 1U << 14;  ///< that wait to be put into lists
+
+    struct row_stretch {
+        std::size_t tile;
+        stretch rows;
+    };
+
+    void compare(const row_stretch& part, std::size_t t, workspace& space) {
+        place_.run().check_stop();
+        const bound_tile& tile = tiles_[t];
+        for (std::size_t k = 0; k < tile.size(); ++k)
+            space.denominators.data()[k] = rows_.denominator(tile.words.begin + k);
+        read_thresholds(t, space);
+        for (std::size_t a = part.rows.begin; a < part.rows.end; ++a) {
+            if (products_)
+                add_bounds<true>(rows_, tile, a, space.sums.data());
+            else
+                add_bounds<false>(rows_, tile, a, space.sums.data());
+            // Of the row's own tile the words before it count.
+            const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
+            take_candidates(part, t, a, size, space);
+            if (space.found.size() > pairs_at_once) {
+                put_into_lists(part.tile, t, space);
+                read_thresholds(t, space);
+            }
+        }
+        put_into_lists(part.tile, t, space);
+    }
+
+    void read_thresholds(std::size_t t, workspace& space) {
+        const std::lock_guard hold(locks_[t]);
+        for (std::size_t k = 0; k < tiles_[t].size(); ++k)
+            space.least.data()[k] = lists_.least(tiles_[t].words.begin + k);
+    }
+
+    void take_candidates(const row_stretch& part, std::size_t t, std::size_t a, std::size_t size,
+                         workspace& space) {
+        row_bound row{rows_.denominator(a), 0};
+        {
+            const std::lock_guard hold(locks_[part.tile]);
+            row.least = lists_.least(a);
+        }
+        if (row.least == 0) row.least = first_threshold(part, a, size, space);
+        const std::size_t count =
+            collect_reaching(space.sums.data(), space.denominators.data(), space.least.data(), size, row,
+                             space.positions.data(), space.bounds.data());
+        if (size < tiles_[t].size())
+            std::fill(space.sums.data() + size, space.sums.data() + tiles_[t].size(), 0U);
+        for (std::size_t k = 0; k < count; ++k)
+            space.found.push_back(
+                {static_cast<std::uint32_t>(a),
+                 static_cast<std::uint32_t>(tiles_[t].words.begin + space.positions.data()[k]),
+                 space.bounds.data()[k]});
+    }
+
+    /// Where nothing is known of a row: the K-th of the greatest bounds of groups is one of its scores, or less.
+    float first_threshold(const row_stretch& part, std::size_t a, std::size_t size, workspace& space) {
+        const std::size_t groups =
+            group_maxima(space.sums.data(), space.denominators.data(), size, rows_.denominator(a),
+                         std::size_t{4} * top_, space.maxima.data());
+        if (groups < top_) return 0;
+        const auto maxima = space.maxima.span().first(groups);
+        std::nth_element(maxima.begin(), maxima.begin() + (top_ - 1), maxima.end(), std::greater<>());
+        const float least = lists_.lower(a, maxima[top_ - 1]);
+        const std::lock_guard hold(locks_[part.tile]);
+        lists_.raise_least(a, least);
+        return least;
+    }
+
+    void put_into_lists(std::size_t tile_a, std::size_t tile_b, workspace& space) {
+        const auto resolve = [this](std::size_t row, std::span<bounded_pair> pairs) {
+            return settle(row, pairs);
+        };
+        {
+            const std::lock_guard hold(locks_[tile_a]);
+            for (const found_pair& pair : space.found) lists_.offer(pair.a, {pair.bound, pair.b}, resolve);
+        }
+        {
+            const std::lock_guard hold(locks_[tile_b]);
+            for (const found_pair& pair : space.found) lists_.offer(pair.b, {pair.bound, pair.a}, resolve);
+        }
+        space.found.clear();
+    }
+
+    double score(std::size_t a, std::size_t b) const {
+        const std::uint32_t left = rows_.word(a), right = rows_.word(b);
+        return terms_.score(merge_rows(exact_, terms_, left, right), left, right);
+    }
+
+    /// candidate_lists::offer says what.
+    float settle(std::size_t row, std::span<bounded_pair> pairs) const {
+        std::vector<std::pair<scored_word, std::uint32_t>> scored;
+        for (const bounded_pair& pair : pairs)
+            scored.push_back({{score(row, pair.other), rows_.word(pair.other)}, pair.other});
+        std::nth_element(scored.begin(), scored.begin() + (top_ - 1), scored.end(),
+                         [](const auto& a, const auto& b) { return better(a.first, b.first); });
+        for (std::size_t k = 0; k < top_; ++k)
+            pairs[k] = {static_cast<float>(scored[k].first.score) * (1 + bound_margin), scored[k].second};
+        return static_cast<float>(scored[top_ - 1].first.score) * (1 - bound_margin);
+    }
+
+    neighbour_lists score_exactly();
+
+    cpu_place& place_;
+    const fixed_rows& exact_;
+    const Terms& terms_;
+    std::uint32_t top_;
+    bool products_;
+    bound_rows rows_;
+    std::vector<bound_tile> tiles_;
+    candidate_lists lists_;
+    std::unique_ptr<std::mutex[]> locks_;  // of the lists of a tile's rows
+    std::vector<row_stretch> stretches_;
+    std::size_t room_ = 0;
+};
+
+/// The row of a word laid out by column; then a candidate costs one look at each of its entries.
+template <class Terms>
+neighbour_lists pair_search<Terms>::score_exactly() {
+    using value = typename Terms::value;
+    best_words best(place_, exact_.words, top_);
+    tbb::enumerable_thread_specific<std::vector<value>> spread(
+        [this] { return std::vector<value>(exact_.column_count); });
+    for_each_index(place_.run(), stretches_.size(), [&](std::uint64_t s) {
+        place_.run().check_stop();
+        std::vector<value>& mine = spread.local();
+        const value* const values = terms_.values().data();
+        const std::uint32_t* const columns = exact_.columns.data();
+        for (std::size_t a = stretches_[s].rows.begin; a < stretches_[s].rows.end; ++a) {
+            const std::uint32_t word = rows_.word(a);
+            const std::uint64_t begin = exact_.offsets[word], end = exact_.offsets[word + 1];
+            for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = values[i];
+            for (const bounded_pair& pair : lists_.reaching(a)) {
+                const std::uint32_t other = rows_.word(pair.other);
+                std::uint64_t shared = 0;
+                for (std::uint64_t i = exact_.offsets[other]; i < exact_.offsets[other + 1]; ++i) {
+                    const value left = mine[columns[i]];
+                    const std::uint64_t term = terms_.term(left, values[i]);
+                    shared += left != 0 ? term : 0;
+                }
+                best.offer(word, {terms_.score(shared, word, other), other});
+            }
+            for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = 0;
+        }
+    });
+    return best.take(place_);
+}
+
+}  // namespace
 
 neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
                                    const similarity_options& options) {
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
-        const inverted_rows columns(place, rows, terms.values());
-        best_words best(place, rows.words, options.top);
-        tbb::enumerable_thread_specific<std::vector<std::uint64_t>> sums;
-        const std::size_t pieces = (rows.words + 15) / 16;
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            place.run().check_stop();
-            std::vector<std::uint64_t>& shared = sums.local();
-            const stretch part = piece_of(rows.words, pieces, p);
-            for (std::size_t a = part.begin; a < part.end; ++a) {
-                shared.assign(rows.words, 0);
-                add_shared(rows, columns, terms, a, shared);
-                for (std::uint32_t b = 0; b < rows.words; ++b)
-                    if (shared[b] != 0 && b != a)
-                        best.offer(static_cast<std::uint32_t>(a), {terms.score(shared[b], a, b), b});
-            }
-        });
-        return best.take(place);
+        if (rows.words / 8 <= options.top) return find_row_by_row(place, rows, terms, options.top);
+        return pair_search(place, rows, terms, options).find();
     });
 }
 

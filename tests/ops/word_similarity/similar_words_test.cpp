@@ -135,6 +135,11 @@ TYPED_TEST(similar_words_test, many_words) {
     }
 }
 
+TYPED_TEST(similar_words_test, many_words_with_equal_scores) {
+    const context_matrix matrix = full_of_ties(tested_with().small_sizes ? 300 : 1300, 12, 5);
+    for (const std::uint32_t top : {1U, 3U, 30U}) this->check(matrix, top, 12, false);
+}
+
 TYPED_TEST(similar_words_test, tiles_of_any_size) {
     const context_matrix matrix = text_like(150, 200, 80, 5);
     for (const similarity_method method :

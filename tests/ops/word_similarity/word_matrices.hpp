@@ -106,9 +106,9 @@ inline std::vector<named_matrix> hostile_matrices() {
                                              static_cast<int>(random() % 23) - 10));
     all.push_back({"weights of all sizes", matrix_of(wide, 200)});
     // Longer than 16 bits count, and columns that every word has.
-    std::vector<row> long_rows(6);
-    for (std::uint32_t w = 0; w < 6; ++w)
-        for (std::uint32_t c = 0; c < 70'001; c += 1 + w)
+    std::vector<row> long_rows(20);
+    for (std::uint32_t w = 0; w < 20; ++w)
+        for (std::uint32_t c = w; c < 70'001; c += 1 + w % 7)
             long_rows[w].emplace_back(c, 4.F + 0.001F * static_cast<float>(c % 1000));
     all.push_back({"long rows", matrix_of(long_rows, 70'001)});
     return all;

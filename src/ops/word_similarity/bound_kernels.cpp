@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for each instruction set; Highway chooses at run time. Hardly any sum reaches its threshold, so four
+// vectors share a branch.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/word_similarity/bound_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include "hwy/highway.h"
+#include "ops/word_similarity/bound_kernels.hpp"
+#include "ops/word_similarity/bound_rows.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::word_similarity_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using floats = hn::CappedTag<float, kernel_group / 4>;
+using signed_words = hn::RebindToSigned<floats>;
+using unsigned_words = hn::RebindToUnsigned<floats>;
+
+HWY_INLINE hn::Vec<floats> load_sums(const std::uint32_t* sums) {  // they have 31 bits
+    return hn::ConvertTo(floats(), hn::BitCast(signed_words(), hn::LoadU(unsigned_words(), sums)));
+}
+
+std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, const float* least,
+                             std::size_t size, row_bound row, std::uint32_t* positions, float* bounds) {
+    const floats d;
+    const unsigned_words u;
+    const std::size_t lanes = hn::Lanes(d);
+    const auto row_denominator = hn::Set(d, row.denominator), row_least = hn::Set(d, row.least);
+    const auto margin = hn::Set(d, 1 - bound_margin), one_half = hn::Set(d, 0.5F);
+    const auto reaching = [&](std::size_t i) HWY_ATTR {
+        const auto score = hn::Mul(hn::Min(row_least, hn::LoadU(d, least + i)), margin);
+        const auto wanted = hn::Mul(score, hn::Add(row_denominator, hn::LoadU(d, denominators + i)));
+        return hn::Ge(load_sums(sums + i), hn::Max(wanted, one_half));
+    };
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size; i += 4 * lanes) {
+        const auto any = hn::Or(hn::Or(reaching(i), reaching(i + lanes)),
+                                hn::Or(reaching(i + 2 * lanes), reaching(i + 3 * lanes)));
+        if (HWY_UNLIKELY(!hn::AllFalse(d, any))) {
+            for (std::size_t j = i; j < i + 4 * lanes; ++j) {
+                const float score = (row.least < least[j] ? row.least : least[j]) * (1 - bound_margin);
+                const float whole = row.denominator + denominators[j], sum = static_cast<float>(sums[j]);
+                if (j >= size || sums[j] == 0 || sum < score * whole) continue;
+                positions[count] = static_cast<std::uint32_t>(j);
+                bounds[count++] = sum / whole * (1 + bound_margin);
+            }
+        }
+        for (std::size_t j = i; j < i + 4 * lanes; j += lanes) hn::StoreU(hn::Zero(u), u, sums + j);
+    }
+    return count;
+}
+
+std::size_t group_maxima(const std::uint32_t* sums, const float* denominators, std::size_t size,
+                         float denominator, std::size_t groups, float* maxima) {
+    const floats d;
+    const std::size_t lanes = hn::Lanes(d), vectors = size / lanes;
+    const std::size_t rounds = (groups + lanes - 1) / lanes, each = rounds == 0 ? 0 : vectors / rounds;
+    if (each < 2) return 0;
+    const auto row_denominator = hn::Set(d, denominator);
+    std::size_t count = 0;
+    for (std::size_t first = 0; first + each <= vectors; first += each, count += lanes) {
+        auto most = hn::Zero(d);
+        for (std::size_t v = first; v < first + each; ++v) {
+            const auto whole = hn::Add(row_denominator, hn::LoadU(d, denominators + v * lanes));
+            most = hn::Max(most, hn::Div(load_sums(sums + v * lanes), whole));
+        }
+        hn::StoreU(most, d, maxima + count);
+    }
+    return count;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::word_similarity_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::word_similarity_detail {
+
+HWY_EXPORT(collect_reaching);
+HWY_EXPORT(group_maxima);
+
+std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, const float* least,
+                             std::size_t size, row_bound row, std::uint32_t* positions, float* bounds) {
+    return HWY_DYNAMIC_DISPATCH(collect_reaching)(sums, denominators, least, size, row, positions, bounds);
+}
+std::size_t group_maxima(const std::uint32_t* sums, const float* denominators, std::size_t size,
+                         float denominator, std::size_t groups, float* maxima) {
+    return HWY_DYNAMIC_DISPATCH(group_maxima)(sums, denominators, size, denominator, groups, maxima);
+}
+
+}  // namespace quern::word_similarity_detail
+#endif

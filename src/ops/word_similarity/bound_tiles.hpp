@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of bound_rows cut into tiles whose sums fit a first-level cache, with the entries of each turned round: for
+// a column, the words of the tile that have it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "ops/word_similarity/bound_rows.hpp"
+
+namespace quern::word_similarity_detail {
+
+/// An entry: the word's place in its tile below, its value above.
+using packed_posting = std::uint32_t;
+
+class bound_tile {
+  public:
+    bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t columns, stretch which);
+
+    const stretch words;  ///< positions
+    std::size_t size() const { return words.end - words.begin; }
+    /// The postings of column c are [starts()[c], starts()[c + 1]) of postings(), words rising.
+    const std::uint32_t* starts() const { return starts_.data(); }
+    const packed_posting* postings() const { return postings_.data(); }
+
+  private:
+    cpu_array<std::uint32_t> starts_;
+    cpu_array<packed_posting> postings_;
+};
+
+/// Tiles of all words with entries. The first, of the longest rows, are small: a tile is compared with itself twice
+/// over, and most of the work lies there.
+std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns);
+
+}  // namespace quern::word_similarity_detail
