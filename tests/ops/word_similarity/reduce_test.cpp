@@ -214,7 +214,7 @@ TEST(reduce, extreme_weights_scale_out) {
 
 TEST(reduce, the_same_bits_for_any_threads_and_instruction_set) {
     for (const auto& [rows, columns] :
-         std::vector<std::pair<std::size_t, std::size_t>>{{3000, 900}, {900, 3000}}) {
+         std::vector<std::pair<std::size_t, std::size_t>>{{1300, 400}, {400, 1300}}) {
         const context_matrix m = sparse(random_matrix(rows, columns, 9), columns);
         const reduction_options options{45, 3, 7};
         const auto expected = reduce(m.view(), options, context::cpu(1));

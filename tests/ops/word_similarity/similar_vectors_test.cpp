@@ -139,9 +139,9 @@ TEST(similar_vectors, vectors_closer_than_floats_tell_apart_are_told_apart) {
 }
 
 TEST(similar_vectors, copies_of_one_vector_are_taken_by_their_ids) {
-    const auto v = make_vectors(2000, 5, [](auto, auto d) { return d + 1; });
+    const auto v = make_vectors(1500, 5, [](auto, auto d) { return d + 1; });
     const auto found = unpacked(similar_vectors(v, vector_measure::cosine, 3, context::cpu(2)));
-    for (std::uint32_t w = 0; w < 2000; ++w) {
+    for (std::uint32_t w = 0; w < 1500; ++w) {
         ASSERT_EQ(found[w].size(), 3u);
         for (std::uint32_t i = 0; i < 3; ++i) ASSERT_EQ(found[w][i].word, i + (i >= w ? 1 : 0)) << w;
         ASSERT_NEAR(found[w][0].score, 1, 1e-15);
