@@ -75,15 +75,15 @@ analyzer::~analyzer() = default;
 analyzer::analyzer(analyzer&&) noexcept = default;
 analyzer& analyzer::operator=(analyzer&&) noexcept = default;
 
-void analyzer::analyze(std::string_view text, token_list& out, boundaries wanted) {
+void analyzer::analyze(std::string_view text, token_list& out, boundaries wanted, dropped_words dropped) {
     refuse_too_long(text);
     clear(out);
     state_->find_words(text, out);
-    if (wanted == boundaries::sentences_and_paragraphs) {
+    if (wanted != boundaries::none) {
         if (!state_->passages) state_->passages.emplace(state_->locale);
-        state_->passages->mark(text, out);
+        state_->passages->mark(text, out, wanted);
     }
-    if (!state_->filter->idle()) state_->filter->apply(out);
+    if (!state_->filter->idle()) state_->filter->apply(out, dropped);
 }
 
 void analyzer::take_lines(std::string_view text, token_list& out) {

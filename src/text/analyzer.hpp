@@ -32,7 +32,18 @@ struct token_list {
     }
 };
 
-enum class boundaries { none, sentences_and_paragraphs };
+enum class boundaries {
+    none,
+    paragraphs,       ///< without sentences, which cost more than words do
+    line_paragraphs,  ///< the same, every line being a paragraph
+    sentences_and_paragraphs,
+};
+
+/// What becomes of a word that is too short or a stop word.
+enum class dropped_words {
+    left_out,
+    keep_place,  ///< its token stays, with an empty word: distances between words are as in the text
+};
 
 /// One per thread: it holds scratch space and ICU's iterators. Deterministic: the same options, text and
 /// Unicode version give the same words.
@@ -45,7 +56,8 @@ class analyzer {
     analyzer& operator=(analyzer&&) noexcept;
 
     /// Replaces `out` by the words of `text` (UTF-8, under 4 GiB; an ill-formed sequence separates words).
-    void analyze(std::string_view text, token_list& out, boundaries wanted = boundaries::none);
+    void analyze(std::string_view text, token_list& out, boundaries wanted = boundaries::none,
+                 dropped_words dropped = dropped_words::left_out);
     /// The same for the corpus form `lines`: every line is one word, verbatim.
     static void take_lines(std::string_view text, token_list& out);
 

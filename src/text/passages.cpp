@@ -32,8 +32,16 @@ passage_marker::passage_marker(const icu::Locale& locale, word_path path) {
     if (rules_ == nullptr) icu_ = std::make_unique<icu_boundaries>(wanted, locale);
 }
 
-void passage_marker::mark(std::string_view text, token_list& list) {
-    find_paragraphs(text);
+void passage_marker::mark(std::string_view text, token_list& list, boundaries wanted) {
+    if (wanted == boundaries::line_paragraphs) {
+        find_lines(text);
+    } else {
+        find_paragraphs(text);
+    }
+    if (wanted != boundaries::sentences_and_paragraphs) {
+        count_tokens(paragraphs_, list.tokens, list.paragraph_ends);
+        return;
+    }
     find_sentences(text);
     const auto found = static_cast<std::ptrdiff_t>(sentences_.size());
     sentences_.insert(sentences_.end(), paragraphs_.begin(), paragraphs_.end());
@@ -61,6 +69,14 @@ void passage_marker::find_paragraphs(std::string_view text) {
         }
     }
     end_here(text.size());
+}
+
+void passage_marker::find_lines(std::string_view text) {
+    paragraphs_.clear();
+    for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+        paragraphs_.push_back(static_cast<std::uint32_t>(at));
+    }
+    paragraphs_.push_back(static_cast<std::uint32_t>(text.size()));
 }
 
 void passage_marker::find_sentences(std::string_view text) {

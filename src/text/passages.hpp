@@ -20,10 +20,12 @@ namespace quern::text {
 class passage_marker {
   public:
     explicit passage_marker(const icu::Locale& locale, word_path path = word_path::best);
-    void mark(std::string_view text, token_list& list);
+    void mark(std::string_view text, token_list& list,
+              boundaries wanted = boundaries::sentences_and_paragraphs);
 
   private:
     void find_paragraphs(std::string_view text);
+    void find_lines(std::string_view text);
     void find_sentences(std::string_view text);
 
     std::unique_ptr<icu_boundaries> icu_;                // only where the rules cannot be read

@@ -112,8 +112,9 @@ std::string_view word_filter::stem(std::string_view word) {
     return slot.stem;
 }
 
-void word_filter::apply(token_list& list) {
-    const bool passages = !list.sentence_ends.empty() || !list.paragraph_ends.empty();
+void word_filter::apply(token_list& list, dropped_words dropped) {
+    const bool all_stay = dropped == dropped_words::keep_place;
+    const bool passages = !all_stay && (!list.sentence_ends.empty() || !list.paragraph_ends.empty());
     kept_before_.clear();
     if (passages) kept_before_.reserve(list.tokens.size() + 1);
     kept_.resize(list.words.size());
@@ -121,9 +122,17 @@ void word_filter::apply(token_list& list) {
     for (const token& t : list.tokens) {
         if (passages) kept_before_.push_back(static_cast<std::uint32_t>(count));
         std::string_view word = list.word(t);
-        if ((min_length_ > 1 && !has_at_least(word, min_length_)) || stop_words_.contains(word)) continue;
-        if (stemmer_ != nullptr) word = stem(word);
-        if (word.empty()) continue;
+        const bool drop = (min_length_ > 1 && !has_at_least(word, min_length_)) || stop_words_.contains(word);
+        if (drop) {
+            word = {};
+        } else if (stemmer_ != nullptr) {
+            word = stem(word);
+        }
+        if (word.empty()) {
+            const auto nowhere = static_cast<std::uint32_t>(used);
+            if (all_stay) list.tokens[count++] = {nowhere, nowhere, t.source_begin, t.source_end};
+            continue;
+        }
         // A stem may be longer than its word.
         if (kept_.size() - used < word.size()) kept_.resize(kept_.size() + kept_.size() / 4 + word.size());
         copy_word(word, list.words, kept_.data() + used, kept_.size() - used);

@@ -44,7 +44,7 @@ class word_filter {
 
     /// True when every word passes unchanged, so that apply() need not be called.
     bool idle() const { return min_length_ <= 1 && stop_words_.size() == 0 && stemmer_ == nullptr; }
-    void apply(token_list& list);
+    void apply(token_list& list, dropped_words dropped = dropped_words::left_out);
 
   private:
     std::string_view stem(std::string_view word);

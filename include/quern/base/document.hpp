@@ -17,7 +17,8 @@ struct document {
     std::string path;  ///< the file it was read from, and the line where it begins (from 1; 0: unknown):
     std::uint64_t line = 0;  ///< for messages, not part of the collection
     bool verbatim = false;   ///< `text` holds one word a line, to be taken as it is (corpus form `lines`)
-    std::string record;      ///< the line it was read from, with its end; JSON lines and TSV, where asked for
+    bool line_paragraphs = false;  ///< each line of `text` is a paragraph (wikiextractor)
+    std::string record;            ///< the line it was read from, with its end; JSON lines and TSV, where asked for
 };
 
 /// Another name of a document: links to `from` mean `to` (which may be redirected again).

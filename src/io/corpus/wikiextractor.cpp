@@ -164,6 +164,7 @@ class wikiextractor final : public record_form {
         document made;
         made.path = place.path;
         made.line = line;
+        made.line_paragraphs = true;
         made.id = decode_references(attribute(header, "id"));
         made.title = attribute(header, "title");
         if (made.id.empty()) return reject(out, place.path, line, "the id is missing or empty");
