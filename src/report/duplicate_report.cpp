@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/difference.hpp"
+#include "report/html.hpp"
 #include "report/utf8.hpp"
 
 namespace quern::report {
@@ -22,66 +23,14 @@ constexpr std::size_t lines_around = 2;        // of a change
 constexpr std::size_t shown_changes = 200;     // of a pair
 constexpr std::size_t bins = 20;
 
-constexpr std::string_view head = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Near-duplicates</title>
-<style>
-:root { color-scheme: light dark; --line: #8886; --soft: #8882; --del: #d33a2c38; --ins: #1a8f3a38; --bar: #3572b0 }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem }
-h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5rem }
-table { border-collapse: collapse } th { text-align: left; font-weight: 600 }
-td, th { padding: .15rem .8rem .15rem 0; vertical-align: top }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
-.bar { width: 24rem } .bar div { background: var(--bar); height: .8rem; min-width: 1px; margin-top: .3rem }
-details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
-.ids { overflow-wrap: anywhere } .note { opacity: .7 }
+constexpr std::string_view style = R"(details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
+.ids { overflow-wrap: anywhere }
 .diff { width: 100%; table-layout: fixed; border: 1px solid var(--line); margin: .5rem 0 }
 .diff td, .diff th { width: 50%; padding: .1rem .5rem; border-left: 1px solid var(--line);
   white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.45 ui-monospace, monospace }
 .diff td.skip { text-align: center; background: var(--soft); opacity: .7 }
 del { background: var(--del) } ins { background: var(--ins) } del, ins { text-decoration: none }
-</style>
-</head>
-<body>
 )";
-
-/// Text as HTML shows it: nothing in it is markup, and ill-formed UTF-8 or a control character is a sign of its own.
-void append_escaped(std::string& out, std::string_view text) {
-    each_code_point(text, [&](char32_t c) {
-        if (c == '<') {
-            out += "&lt;";
-        } else if (c == '>') {
-            out += "&gt;";
-        } else if (c == '&') {
-            out += "&amp;";
-        } else if (c == '"') {
-            out += "&quot;";
-        } else if (c == '\'') {
-            out += "&#39;";
-        } else if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
-            append_code_point(out, 0x2400 + c);  // control pictures
-        } else if ((c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)) {
-            append_code_point(out, 0xFFFD);  // also what would turn the direction of the page
-        } else {
-            append_code_point(out, c);
-        }
-    });
-}
-
-std::string escaped(std::string_view text) {
-    std::string out;
-    append_escaped(out, text);
-    return out;
-}
-
-std::string grouped(std::uint64_t number) {
-    std::string text = std::to_string(number);
-    for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
-    return text;
-}
 
 std::string percent(double share) {
     return fmt::format("{:.2f}%", 100 * share);
@@ -305,7 +254,7 @@ void write_group(const sink& out, const duplicate_report& page, std::size_t numb
 }  // namespace
 
 void write_duplicate_report(const duplicate_report& page, const sink& out) {
-    out(head);
+    out(page_head("Near-duplicates", style));
     write_counts(out, page);
     write_rates(out, page);
     write_sizes(out, page);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/html.hpp"
+
+#include "report/utf8.hpp"
+
+namespace quern::report {
+namespace {
+
+constexpr std::string_view before_title = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>)";
+constexpr std::string_view common_style = R"(</title>
+<style>
+:root { color-scheme: light dark; --line: #8886; --soft: #8882; --del: #d33a2c38; --ins: #1a8f3a38; --bar: #3572b0 }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem }
+h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5rem }
+table { border-collapse: collapse } th { text-align: left; font-weight: 600 }
+td, th { padding: .15rem .8rem .15rem 0; vertical-align: top }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+.bar { width: 24rem } .bar div { background: var(--bar); height: .8rem; min-width: 1px; margin-top: .3rem }
+.note { opacity: .7 }
+)";
+
+}  // namespace
+
+void append_escaped(std::string& out, std::string_view text) {
+    each_code_point(text, [&](char32_t c) {
+        if (c == '<') {
+            out += "&lt;";
+        } else if (c == '>') {
+            out += "&gt;";
+        } else if (c == '&') {
+            out += "&amp;";
+        } else if (c == '"') {
+            out += "&quot;";
+        } else if (c == '\'') {
+            out += "&#39;";
+        } else if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
+            append_code_point(out, 0x2400 + c);  // control pictures
+        } else if ((c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)) {
+            append_code_point(out, 0xFFFD);  // also what would turn the direction of the page
+        } else {
+            append_code_point(out, c);
+        }
+    });
+}
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    append_escaped(out, text);
+    return out;
+}
+
+std::string grouped(std::uint64_t number) {
+    std::string text = std::to_string(number);
+    for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
+    return text;
+}
+
+std::string page_head(std::string_view title, std::string_view style) {
+    return std::string(before_title).append(title).append(common_style).append(style) +
+           "</style>\n</head>\n<body>\n";
+}
+
+}  // namespace quern::report

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the HTML pages share: self-contained, without scripts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace quern::report {
+
+/// Appends text as HTML shows it: nothing in it is markup, and ill-formed UTF-8 or a control character is a sign of its
+/// own.
+void append_escaped(std::string& out, std::string_view text);
+std::string escaped(std::string_view text);
+
+/// 12,345.
+std::string grouped(std::uint64_t number);
+
+/// A page up to where its body begins. `title` is HTML; `style` is added to the common style.
+std::string page_head(std::string_view title, std::string_view style = {});
+
+}  // namespace quern::report
