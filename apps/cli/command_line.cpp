@@ -131,7 +131,7 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
 std::string exit_code_table() {
     return "Exit codes:\n"
            "  0            done; also when the reader of a pipe has gone\n"
-           "  1            nothing found\n"
+           "  1            nothing found, or an unknown word\n"
            "  2            usage, missing input, refused overwrite\n"
            "  3            bad input beyond --max-errors\n"
            "  4            resources: memory, disk, an absent or failing device\n"

@@ -10,6 +10,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
+#include "quern/tasks/words.hpp"
 #include "signals.hpp"
 
 namespace quern::cli {
@@ -62,7 +63,7 @@ void refuse_harm(const fs::path& path, std::span<const fs::path> inputs) {
     for (const fs::path& place : {itself, target}) {
         for (fs::path folder = place; folder.has_relative_path();) {
             folder = folder.parent_path();
-            if (is_store(folder) || is_duplicate_store(folder)) {
+            if (is_store(folder) || is_duplicate_store(folder) || is_word_space(folder)) {
                 throw usage_error(fmt::format("{} lies within the store {}", path.string(), folder.string()));
             }
         }

@@ -92,7 +92,7 @@ void declare_common(command_line& line, common_options& common, offers offered) 
                 [&](const std::string& text) { common.scratch = parse_folder(text); });
     line.option(
         "--seed", "N",
-        "Start of the random numbers, where an operation draws any. Without effect so far: none does.", "0",
+        "Start of the random numbers, where an operation draws any: those that vectors of words begin with.", "0",
         [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
     line.flag("--quiet", "No progress and no remarks on standard error; warnings and errors stay.",
               common.quiet);
@@ -150,21 +150,23 @@ text_options text_choice::over(text_options base) const {
     return base;
 }
 
-void declare_corpus(command_line& line, build_options& build) {
+void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
+    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl", "tsv",
+                                                 "trec",      "wikiextractor", "lines", "triples"};
+    const bool triples = forms == corpus_forms::and_triples;
     line.option("--input-format", "FORM",
-                "wikipedia, folder, jsonl, tsv, trec, wikiextractor or lines; lines is never "
-                "guessed.",
-                "told from the content", [&](const std::string& text) {
-                    build.input_format = parse_choice<std::string>(text, {{"wikipedia", "wikipedia"},
-                                                                          {"folder", "folder"},
-                                                                          {"jsonl", "jsonl"},
-                                                                          {"tsv", "tsv"},
-                                                                          {"trec", "trec"},
-                                                                          {"wikiextractor", "wikiextractor"},
-                                                                          {"lines", "lines"}});
+                triples ? "wikipedia, folder, jsonl, tsv, trec, wikiextractor, lines (one word a line) or "
+                          "triples (word, relation, other word and perhaps a count, with tabs between); "
+                          "the last two are never guessed."
+                        : "wikipedia, folder, jsonl, tsv, trec, wikiextractor or lines; lines is never "
+                          "guessed.",
+                "told from the content", [&build, triples](const std::string& text) {
+                    const auto offered = std::span(names).first(std::size(names) - (triples ? 0 : 1));
+                    build.input_format = names[parse_name<std::size_t>(text, offered)];
                 });
     line.option("--max-errors", "N|P%",
-                "How many documents, or which share of them, may be rejected before the run "
+                triples ? "How many documents or triples, or which share of them, may be rejected before the run "
+                        : "How many documents, or which share of them, may be rejected before the run "
                 "fails with exit code 3.",
                 "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
 }

@@ -56,8 +56,11 @@ struct text_choice {
 /// --language, --tokens, --min-length, --stop-words, --stem.
 void declare_text(command_line& line, text_choice& choice);
 
+enum class corpus_forms { of_documents, and_triples };
+
 /// --input-format and --max-errors, for commands that read a corpus.
-void declare_corpus(command_line& line, build_options& build);
+void declare_corpus(command_line& line, build_options& build,
+                    corpus_forms forms = corpus_forms::of_documents);
 
 /// One run of a command.
 class session {

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <variant>
+
 #include "commands.hpp"
 #include "quern/tasks/dedup.hpp"
+#include "quern/tasks/words.hpp"
 #include "session.hpp"
 
 namespace quern::cli {
@@ -17,7 +20,7 @@ struct store_request {
 };
 
 void declare(command_line& line, store_request& request) {
-    line.argument("STORE", "A folder written by quern build, or by quern dedup --store.", request.path);
+    line.argument("STORE", "A folder written by quern build, quern words or quern dedup --store.", request.path);
     declare_common(line, request.common);
 }
 
@@ -38,6 +41,26 @@ void write_info(row_writer& rows, const duplicate_store_info& info) {
     row("text_bytes", info.text_bytes);
     row("pairs", info.pairs);
     row("shards", info.shards);
+    write_sections(rows, info.sections);
+}
+
+void write_info(row_writer& rows, const word_space_info& info) {
+    const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
+    row("kind", "words");
+    row("format_version", static_cast<std::uint64_t>(info.format_version));
+    row("unicode_version", info.unicode_version);
+    for (const auto& [name, value] : info.asked) row(name, std::string_view(value));
+    row("documents", info.documents);
+    row("words", info.occurrences);
+    row("distinct", info.distinct);
+    row("words_of_the_space", std::uint64_t{info.vocabulary});
+    row("relations", std::uint64_t{info.relations});
+    row("dimensions", std::uint64_t{info.dimensions});
+    row("meetings", info.meetings);
+    row("triples", info.triples);
+    row("entries", info.entries);
+    row("neighbours", info.neighbours);
+    row("similarities.bytes", info.matrix_bytes);
     write_sections(rows, info.sections);
 }
 
@@ -73,23 +96,15 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
     line.parse(arguments);
 
     session run(self, request.common);
-    const bool of_dedup = is_duplicate_store(request.path);
-    store_info info;
-    duplicate_store_info duplicates;
-    run.stage("read", [&] {
-        if (of_dedup) {
-            duplicates = read_duplicate_store_info(request.path);
-        } else {
-            info = read_store_info(request.path);
-        }
+    using any_info = std::variant<store_info, duplicate_store_info, word_space_info>;
+    const any_info info = run.stage("read", [&]() -> any_info {
+        if (is_duplicate_store(request.path)) return read_duplicate_store_info(request.path);
+        if (is_word_space(request.path)) return read_word_space_info(request.path);
+        return read_store_info(request.path);
     });
     output to = run.open_output(request.common.output, {request.path});
     auto rows = run.rows(to, {"property", "value"});
-    if (of_dedup) {
-        write_info(rows, duplicates);
-    } else {
-        write_info(rows, info);
-    }
+    std::visit([&rows](const auto& of_its_kind) { write_info(rows, of_its_kind); }, info);
     rows.finish();
     to.commit();
     run.write_statistics();
@@ -110,8 +125,9 @@ int run_verify(const command& self, const std::vector<std::string>& arguments) {
     session run(self, request.common);
     output to = run.open_output(request.common.output, {request.path});
     const std::uint64_t bytes = run.stage("verify", [&] {
-        return is_duplicate_store(request.path) ? verify_duplicate_store(request.path, run.run)
-                                                : verify_store(request.path, run.run);
+        if (is_duplicate_store(request.path)) return verify_duplicate_store(request.path, run.run);
+        if (is_word_space(request.path)) return verify_word_space(request.path, run.run);
+        return verify_store(request.path, run.run);
     });
     run.messages.finish();
     run.statistics.stages.back().bytes = bytes;

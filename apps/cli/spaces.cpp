@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spaces.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "values.hpp"
+
+namespace quern::cli {
+
+word_space open_space(const std::filesystem::path& path, session& run) {
+    if (is_store(path) && !is_word_space(path)) {
+        throw usage_error(
+            fmt::format("{} is a store of documents and holds no words used alike; quern words CORPUS -o SPACE "
+                        "makes a space of the same corpus",
+                        path.string()));
+    }
+    return run.stage("open", [&] { return word_space::open(path, run.run); });
+}
+
+std::optional<std::uint32_t> known_word(const word_space& space, const std::string& typed, session& run) {
+    std::string spelling;
+    try {
+        spelling = space.spelling(typed);
+    } catch (const usage_error& reason) {
+        run.messages.error(reason.what());
+        return std::nullopt;
+    }
+    if (const auto id = space.find(spelling)) return id;
+    std::string near;
+    for (const std::uint32_t id : space.near_spellings(spelling, run.run)) {
+        near += fmt::format("{}{}", near.empty() ? "" : ", ", space.word(id));
+    }
+    run.messages.error(fmt::format("'{}' is not in the vocabulary{}", spelling,
+                                   near.empty() ? "" : fmt::format("; near are {}", near)));
+    return std::nullopt;
+}
+
+std::vector<std::string> lines_of_file(const std::string& path) {
+    std::ifstream file;
+    if (path != "-") {
+        std::error_code failed;
+        if (!std::filesystem::exists(path, failed)) throw usage_error(path + ": no such file");
+        if (std::filesystem::is_directory(path, failed)) throw usage_error(path + " is a folder");
+        file.open(path, std::ios::binary);
+        if (!file) throw io_error(path, "cannot open", errno);
+    }
+    std::istream& in = path == "-" ? std::cin : file;
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) {
+        if (line.ends_with('\r')) line.pop_back();
+        if (!line.empty()) lines.push_back(std::move(line));
+    }
+    if (in.bad()) throw io_error(path, "cannot read", errno);
+    return lines;
+}
+
+std::uint32_t parse_top(const std::string& text) {
+    return text == "all" ? UINT32_MAX : static_cast<std::uint32_t>(parse_integer(text, 1, UINT32_MAX));
+}
+
+}  // namespace quern::cli

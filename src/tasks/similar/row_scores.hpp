@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores of words of an opened space: of pairs, and of one word with many. The same numbers that words() stored.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/ops/word_similarity.hpp"
+#include "quern/tasks/words.hpp"
+
+namespace quern {
+
+using word_pair = std::pair<std::uint32_t, std::uint32_t>;
+
+/// By rows of weights.
+std::vector<double> scores_of_rows(const context_matrix_view& matrix, const similarity_options& options,
+                                   std::span<const word_pair> pairs, const context& run);
+
+/// By vectors, as similar_vectors() gives them; 0 where one of the two has no direction.
+std::vector<double> scores_of_vectors(const std::function<std::span<const float>(std::uint32_t)>& vector,
+                                      vector_measure measure, std::span<const word_pair> pairs,
+                                      const context& run);
+
+}  // namespace quern

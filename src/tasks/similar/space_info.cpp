@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a space says of itself, and whether it is whole.
+#include "device/cpu/pipeline.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/words.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "tasks/words/space_layout.hpp"
+#include "tasks/words/space_writer.hpp"
+
+namespace quern {
+
+bool is_word_space(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path / space_layout::manifest, ignored);
+}
+
+word_space_info read_word_space_info(const std::filesystem::path& space) {
+    return space_layout::read_manifest(space).info;
+}
+
+std::uint64_t verify_word_space(const std::filesystem::path& space, const context& run) {
+    const auto [info, matrix_checksum] = space_layout::read_manifest(space);
+    std::uint64_t bytes = 0;
+    try {
+        bytes += check_stop_words(space_layout::text_of(info.asked), space);
+    } catch (const damaged_store&) {
+        throw;
+    } catch (const usage_error&) {
+        throw;
+    } catch (const std::runtime_error& e) {
+        throw damaged_store(space.string(), "manifest", e.what());
+    }
+    for (const store_section& listed : info.sections) {
+        space_layout::check_all(space_layout::open_section(space, info, listed.name), run);
+        bytes += listed.bytes;
+        run.report({"verify", bytes, 0, "bytes"});
+    }
+    if (info.matrix_bytes == 0) return bytes;
+    const std::filesystem::path matrix = space / space_layout::matrix_file;
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(matrix, failed)) {
+        throw damaged_store(space.string(), "similarities", "is missing");
+    }
+    if (std::filesystem::file_size(matrix) != info.matrix_bytes ||
+        checksum_of_file(matrix, run) != matrix_checksum) {
+        throw damaged_store(space.string(), "similarities", "does not match its checksum");
+    }
+    return bytes + info.matrix_bytes;
+}
+
+}  // namespace quern

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// A space, mapped. What words() found is read from where it lies; what it did not store (more neighbours, combinations,
+// neighbours within a list) is computed from the rows of weights, or from the vectors, by the same formulas.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+
+#include "base/utf8.hpp"
+#include "device/cpu/place.hpp"
+#include "io/store/section.hpp"
+#include "io/store/string_column.hpp"
+#include "primitives/edit_distance/edit_distance.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/similar.hpp"
+#include "tasks/similar/opened_space.hpp"
+#include "tasks/similar/row_scores.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "tasks/words/door.hpp"
+#include "tasks/words/space_layout.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+namespace layout = space_layout;
+
+/// The edits that a slip of the hand may take: one in every third letter, three at most.
+std::uint32_t near_enough(std::size_t letters) {
+    return letters < 4 ? 1 : letters < 8 ? 2 : 3;
+}
+
+void append_code_points(std::string_view text, std::vector<std::uint32_t>& out) {
+    for (std::size_t at = 0; at < text.size();)
+        out.push_back(static_cast<std::uint32_t>(next_utf8(text, at)));
+}
+
+void keep_best(std::vector<neighbour>& found, std::size_t top) {
+    const auto before = [](const neighbour& a, const neighbour& b) {
+        return a.score != b.score ? a.score > b.score : a.word < b.word;
+    };
+    if (found.size() > top) {
+        std::ranges::nth_element(found, found.begin() + static_cast<std::ptrdiff_t>(top), before);
+        found.resize(top);
+    }
+    std::ranges::sort(found, before);
+}
+
+}  // namespace
+
+word_space::state::state(std::filesystem::path where, const context& run)
+    : path(std::move(where)), info(layout::read_manifest(path).info) {
+    try {
+        text = layout::text_of(info.asked);
+        question = layout::question_of(info.asked);
+    } catch (const std::runtime_error& e) {
+        throw damaged_store((path / layout::manifest).string(), "manifest", e.what());
+    }
+    const auto open_as = [this](std::string_view name) { return layout::open_section(path, info, name); };
+    words = open_as(layout::words);
+    word_order = open_as(layout::word_order);
+    frequencies = open_as(layout::frequencies);
+    context_ends = open_as(layout::context_ends);
+    contexts = open_as(layout::contexts);
+    context_weights = open_as(layout::context_weights);
+    context_counts = open_as(layout::context_counts);
+    neighbour_ends = open_as(layout::neighbour_ends);
+    neighbours = open_as(layout::neighbours);
+    neighbour_scores = open_as(layout::neighbour_scores);
+    if (info.dimensions != 0) vectors = open_as(layout::vectors);
+    const auto listed = std::ranges::find(info.sections, layout::relations, &store_section::name);
+    if (listed != info.sections.end()) relations = open_as(layout::relations);
+    of_triples = listed != info.sections.end();
+    refuse_other_sizes();
+    if (info.unicode_version != text::unicode_version() && !info.verbatim) {
+        run.log(log_level::warning,
+                fmt::format("{} was made with Unicode {}, this program has {}: words may be found otherwise",
+                            path.string(), info.unicode_version, text::unicode_version()));
+    }
+}
+
+void word_space::state::refuse_other_sizes() const {
+    const std::uint64_t n = info.vocabulary, contexts_in_all = std::uint64_t{info.relations} * n;
+    const auto expect = [](const io::section_view& section, std::uint64_t bytes) {
+        if (section.size() != bytes) section.fail("is of another length");
+    };
+    expect(word_order, 4 * n);
+    expect(frequencies, 8 * n);
+    expect(context_ends, 8 * (n + 1));
+    expect(contexts, 4 * info.entries);
+    expect(context_weights, 4 * info.entries);
+    expect(context_counts, 8 * contexts_in_all);
+    expect(neighbour_ends, 8 * (n + 1));
+    expect(neighbours, 4 * info.neighbours);
+    expect(neighbour_scores, 8 * info.neighbours);
+    if (info.dimensions != 0) expect(vectors, 4 * n * info.dimensions);
+    if (!of_triples && info.relations != 1 && info.relations != 2 * question.counting.window) {
+        contexts.fail("has another number of relations than its window");
+    }
+}
+
+stretch_of word_space::state::row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t most) {
+    const auto two = ends.values<std::uint64_t>(std::uint64_t{row} * 8, 2);
+    if (two[0] > two[1] || two[1] > most) ends.fail("is out of order");
+    return {two[0], two[1] - two[0]};
+}
+
+context_matrix_view word_space::state::matrix(const context& run) const {
+    std::call_once(matrix_checked, [&] {
+        const auto ends = context_ends.values<std::uint64_t>(0, info.vocabulary + std::uint64_t{1});
+        if (ends.front() != 0 || ends.back() != info.entries || !std::ranges::is_sorted(ends)) {
+            context_ends.fail("is out of order");
+        }
+        for (const io::section_view* section : {&contexts, &context_weights, &context_counts}) {
+            layout::check_all(*section, run);
+        }
+    });
+    const std::uint64_t n = info.vocabulary;
+    return {info.vocabulary,
+            info.relations,
+            context_ends.values<std::uint64_t>(0, n + 1),
+            contexts.values<std::uint32_t>(0, info.entries),
+            context_weights.values<float>(0, info.entries),
+            context_counts.values<std::uint64_t>(0, info.relations * n)};
+}
+
+std::span<const float> word_space::state::vector(std::uint32_t word) const {
+    return vectors.values<float>(std::uint64_t{word} * info.dimensions * 4, info.dimensions);
+}
+
+std::vector<double> word_space::state::scores(std::span<const word_pair> pairs, const context& run) const {
+    if (question.measure == word_measure::lsa) {
+        return scores_of_vectors([this](std::uint32_t w) { return vector(w); }, question.lsa_measure, pairs,
+                                 run);
+    }
+    return scores_of_rows(matrix(run), similarity_of(question, similarity_method::automatic), pairs, run);
+}
+
+word_space::word_space(std::unique_ptr<state> s) : state_(std::move(s)) {}
+word_space::~word_space() = default;
+word_space::word_space(word_space&&) noexcept = default;
+word_space& word_space::operator=(word_space&&) noexcept = default;
+
+word_space word_space::open(const std::filesystem::path& space, const context& run) {
+    return word_space(std::make_unique<state>(space, run));
+}
+
+const word_space_info& word_space::info() const {
+    return state_->info;
+}
+const space_question& word_space::question() const {
+    return state_->question;
+}
+std::uint32_t word_space::size() const {
+    return state_->info.vocabulary;
+}
+std::string_view word_space::word(std::uint32_t id) const {
+    return io::column_string(state_->words, id, size());
+}
+std::uint64_t word_space::frequency(std::uint32_t id) const {
+    return state_->frequencies.value<std::uint64_t>(std::uint64_t{id} * 8);
+}
+bool word_space::has_vectors() const {
+    return state_->info.dimensions != 0;
+}
+std::span<const float> word_space::vector(std::uint32_t word) const {
+    if (!has_vectors()) throw usage_error(state_->path.string() + " has no vectors: make it with --vectors");
+    return state_->vector(word);
+}
+
+std::string word_space::relation(std::uint32_t r) const {
+    if (state_->of_triples) {
+        return std::string(io::column_string(state_->relations, r, state_->info.relations));
+    }
+    if (state_->info.relations == 1 && state_->question.counting.relation == word_relation::none) return "*";
+    const std::uint32_t window = state_->question.counting.window;
+    return r < window ? fmt::format("-{}", window - r) : fmt::format("+{}", r - window + 1);
+}
+
+std::string word_space::spelling(std::string_view typed) const {
+    if (state_->info.verbatim) return std::string(typed);
+    text::analyzer analyzer(with_stop_words_of(state_->text, state_->path));
+    text::token_list words;
+    analyzer.analyze(typed, words, text::boundaries::none, text::dropped_words::keep_place);
+    if (words.tokens.size() != 1) {
+        throw usage_error(fmt::format("'{}' is {} by the text options of {}", typed,
+                                      words.tokens.empty() ? "no word" : "more than one word",
+                                      state_->path.string()));
+    }
+    const std::string_view word = words.word(words.tokens[0]);
+    if (word.empty()) {
+        throw usage_error(fmt::format("'{}' is a stop word or too short by the text options of {}", typed,
+                                      state_->path.string()));
+    }
+    return std::string(word);
+}
+
+std::optional<std::uint32_t> word_space::find(std::string_view spelling) const {
+    const auto order = state_->word_order.values<std::uint32_t>(0, size());
+    const auto word_at = [this](std::uint32_t id) {
+        if (id >= size()) state_->word_order.fail("names a word that is not there");
+        return word(id);
+    };
+    const auto at = std::ranges::lower_bound(order, spelling, {}, word_at);
+    if (at == order.end() || word_at(*at) != spelling) return std::nullopt;
+    return *at;
+}
+
+std::vector<std::uint32_t> word_space::near_spellings(std::string_view spelling, const context& run,
+                                                      std::size_t most) const {
+    std::vector<std::uint32_t> units;
+    append_code_points(spelling, units);
+    const std::size_t letters = units.size();
+    const std::uint32_t bound = near_enough(letters);
+    // String 0 is what was typed, the others are the words of nearly its length.
+    std::vector<std::uint64_t> offsets{0, letters};
+    std::vector<std::uint32_t> ids;
+    std::vector<primitives::bounded_pair> pairs;
+    for (std::uint32_t id = 0; id < size(); ++id) {
+        const std::size_t before = units.size();
+        append_code_points(word(id), units);
+        const std::size_t other = units.size() - before;
+        if (other > letters + bound || other + bound < letters) {
+            units.resize(before);
+            continue;
+        }
+        offsets.push_back(units.size());
+        ids.push_back(id);
+        pairs.push_back({0, static_cast<std::uint32_t>(ids.size()), bound});
+    }
+    std::vector<std::uint32_t> distances(pairs.size());
+    cpu_place place(run);
+    primitives::edit_distances<std::uint32_t>(place, units, offsets, pairs, distances);
+
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // distance, id: ids fall in frequency
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        // Of a word of two letters nothing is left when both may be others.
+        const bool shares_a_letter = distances[i] < std::max<std::size_t>(letters, 1);
+        if (distances[i] != primitives::beyond_bound && shares_a_letter) found.emplace_back(distances[i], ids[i]);
+    }
+    std::ranges::sort(found);
+    if (found.size() > most) found.resize(most);
+    std::vector<std::uint32_t> near;
+    for (const auto& [distance, id] : found) near.push_back(id);
+    return near;
+}
+
+std::vector<neighbour> word_space::similar(const word_combination& asked, std::uint32_t top,
+                                           const context& run,
+                                           std::optional<std::span<const std::uint32_t>> within) const {
+    if (asked.plus.empty() && asked.minus.empty()) throw usage_error("no word is asked for");
+    word_combination query = asked;
+    std::ranges::sort(query.plus);
+    std::ranges::sort(query.minus);
+    if (query.plus.size() == 1 && query.minus.empty() && !within) {
+        std::vector<neighbour> stored = state_->stored_neighbours(query.plus[0]);
+        if (top <= state_->question.top || stored.size() < state_->question.top) {
+            if (stored.size() > top) stored.resize(top);
+            return stored;
+        }
+    }
+    std::vector<std::uint32_t> candidates;
+    if (within) {
+        candidates.assign(within->begin(), within->end());
+        std::ranges::sort(candidates);
+        candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    } else {
+        candidates.resize(size());
+        std::iota(candidates.begin(), candidates.end(), std::uint32_t{0});
+    }
+    std::erase_if(candidates, [&](std::uint32_t w) {
+        return std::ranges::binary_search(query.plus, w) || std::ranges::binary_search(query.minus, w);
+    });
+
+    std::vector<double> plus(candidates.size()), minus(candidates.size());
+    std::vector<word_pair> pairs(candidates.size());
+    const auto add = [&](std::uint32_t word, std::vector<double>& to) {
+        for (std::size_t i = 0; i < candidates.size(); ++i) pairs[i] = {word, candidates[i]};
+        const std::vector<double> scores = state_->scores(pairs, run);
+        for (std::size_t i = 0; i < candidates.size(); ++i) to[i] += scores[i];
+    };
+    for (const std::uint32_t word : query.plus) add(word, plus);
+    for (const std::uint32_t word : query.minus) add(word, minus);
+    const bool all = state_->question.measure == word_measure::lsa;
+    std::vector<neighbour> found;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const double score = plus[i] - minus[i];
+        if (all || score > 0) found.push_back({candidates[i], score});
+    }
+    keep_best(found, top);
+    return found;
+}
+
+std::vector<double> word_space::scores(std::span<const word_pair> pairs, const context& run) const {
+    for (const auto& [a, b] : pairs) {
+        if (a >= size() || b >= size()) throw usage_error("a pair names a word that the space lacks");
+    }
+    return state_->scores(pairs, run);
+}
+
+std::vector<neighbour> word_space::state::stored_neighbours(std::uint32_t word) const {
+    const stretch_of row = row_of(neighbour_ends, word, info.neighbours);
+    const auto ids = neighbours.values<std::uint32_t>(row.begin * 4, row.count);
+    const auto scores = neighbour_scores.values<double>(row.begin * 8, row.count);
+    std::vector<neighbour> out(row.count);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (ids[i] >= info.vocabulary) neighbours.fail("names a word that is not there");
+        out[i] = {ids[i], scores[i]};
+    }
+    return out;
+}
+
+namespace {
+
+struct weighed_context {
+    std::uint32_t column;
+    float weight;
+};
+
+}  // namespace
+
+std::vector<shared_context> word_space::contexts(std::uint32_t word, std::size_t top) const {
+    const auto row = state_->context_row(word);
+    std::vector<weighed_context> all(row.columns.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = {row.columns[i], row.weights[i]};
+    std::ranges::stable_sort(all, std::greater<>(), &weighed_context::weight);
+    if (all.size() > top) all.resize(top);
+    std::vector<shared_context> out;
+    for (const auto& [column, weight] : all) out.push_back({column / size(), column % size(), weight, 0});
+    return out;
+}
+
+std::vector<shared_context> word_space::contexts(std::uint32_t first, std::uint32_t second,
+                                                 std::size_t top) const {
+    const auto a = state_->context_row(first), b = state_->context_row(second);
+    std::vector<shared_context> out;
+    for (std::size_t i = 0, j = 0; i < a.columns.size() && j < b.columns.size();) {
+        if (a.columns[i] == b.columns[j]) {
+            out.push_back({a.columns[i] / size(), a.columns[i] % size(), a.weights[i], b.weights[j]});
+            ++i;
+            ++j;
+        } else if (a.columns[i] < b.columns[j]) {
+            ++i;
+        } else {
+            ++j;
+        }
+    }
+    const bool product = state_->question.measure == word_measure::cosine;
+    std::ranges::stable_sort(out, std::greater<>(), [product](const shared_context& c) {
+        const auto x = static_cast<double>(c.first), y = static_cast<double>(c.second);
+        return product ? x * y : x + y;
+    });
+    if (out.size() > top) out.resize(top);
+    return out;
+}
+
+context_row word_space::state::context_row(std::uint32_t word) const {
+    const stretch_of row = row_of(context_ends, word, info.entries);
+    const quern::context_row out = {contexts.values<std::uint32_t>(row.begin * 4, row.count),
+                                    context_weights.values<float>(row.begin * 4, row.count)};
+    const std::uint64_t columns = std::uint64_t{info.relations} * info.vocabulary;
+    if (std::ranges::any_of(out.columns, [columns](std::uint32_t c) { return c >= columns; })) {
+        contexts.fail("names a context that is not there");
+    }
+    return out;
+}
+
+void word_space::each_neighbour(const std::function<void(std::uint32_t, const neighbour&)>& take,
+                                const context& run) const {
+    for (std::uint32_t w = 0; w < size(); ++w) {
+        if (w % 1024 == 0) run.check_stop();
+        for (const neighbour& n : state_->stored_neighbours(w)) take(w, n);
+    }
+}
+
+}  // namespace quern

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/words/door.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "quern/base/choose_device.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/dedup.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "tasks/words/space_layout.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned default_dimensions = 300, most_dimensions = 4096;
+
+void check_question(const space_question& q, similarity_method method) {
+    if (q.min_count == 0) throw usage_error("a word of the vocabulary occurs at least once");
+    if (q.vocabulary < 2) throw usage_error("the vocabulary needs at least two words");
+    if (q.dimensions > most_dimensions) throw usage_error("vectors have at most 4096 dimensions");
+    // The operation's own refusals, before the corpus is read and not after it.
+    const context quiet = [] {
+        context run = context::cpu(1);
+        run.device.where = device_choice::kind::cpu;
+        return run;
+    }();
+    context_counter(2, 1, q.counting, quiet).weigh(q.weighing);
+    const std::uint64_t no_rows[] = {0, 0, 0};
+    const std::uint64_t no_counts[] = {0, 0};
+    similar_words({2, 1, no_rows, {}, {}, no_counts}, similarity_of(q, method), quiet);
+}
+
+/// A space holds what words() writes and nothing else; a folder with anything of its owner's is left alone.
+void refuse_to_replace_other_things(const fs::path& folder) {
+    if (!is_word_space(folder)) {
+        throw usage_error(folder.string() + " is no space of words, and is not replaced by one");
+    }
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const fs::path name = entry.path().filename();
+        if (name.extension() == ".section" || name == space_layout::manifest ||
+            name == space_layout::statistics || name == space_layout::matrix_file ||
+            name == stop_words_file_name || name.extension() == ".log") {
+            continue;
+        }
+        throw usage_error(folder.string() + " also holds " + name.string() + ", and is not replaced");
+    }
+}
+
+/// The space's path as the system will see it, whatever is linked on the way.
+fs::path resolved(const fs::path& space) {
+    const fs::path named = space.has_filename() ? space : space.parent_path();
+    std::error_code failure;
+    fs::path path = fs::weakly_canonical(fs::absolute(named), failure);
+    if (failure) throw io_error(space.string(), "cannot be resolved", failure.value());
+    return path;
+}
+
+void check_place(const words_options& options) {
+    for (const fs::path& input : options.inputs) {
+        if (input == "-") continue;
+        refuse_overlap(options.space, input);
+        if (is_word_space(input) || is_store(input) || is_duplicate_store(input)) {
+            throw usage_error(input.string() + " was made by quern and is no corpus");
+        }
+    }
+    std::error_code failed;
+    const fs::file_status status = fs::status(options.space, failed);
+    if (status.type() == fs::file_type::none) {
+        throw io_error(options.space.string(), "cannot look there", failed.value());
+    }
+    if (!fs::exists(status)) return;
+    if (!options.force) throw usage_error(options.space.string() + " exists; --force replaces it");
+    refuse_to_replace_other_things(options.space);
+}
+
+}  // namespace
+
+words_options checked(const words_options& request) {
+    require_inputs(request.inputs);
+    if (request.space.empty()) throw usage_error("no space is given");
+    words_options options = request;
+    options.space = resolved(options.space);
+    space_question& q = options.question;
+    check_question(q, options.method);
+    if (q.measure == word_measure::lsa && q.dimensions == 0) q.dimensions = default_dimensions;
+    if (options.input_format == triples_format) {
+        if (q.dimensions != 0 && q.lsa_of == reduced_matrix::documents) {
+            throw usage_error("triples have no documents; vectors are made of mi");
+        }
+    } else {
+        text::analyzer{options.text};  // an unknown language, an unreadable list
+    }
+    check_place(options);
+    return options;
+}
+
+context pinned_to_device(const context& run, run_statistics& statistics) {
+    const chosen_device chosen = choose_device(run, "words");
+    statistics.device = chosen.name;
+    statistics.device_reason = chosen.reason;
+    context pinned = run;
+    pinned.memory_bytes = run.memory_limit();  // else the system is asked again for every document
+    pinned.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
+                                : device_choice{device_choice::kind::cpu};
+    return pinned;
+}
+
+similarity_options similarity_of(const space_question& question, similarity_method method) {
+    similarity_options asked;
+    asked.method = method;
+    asked.measure =
+        question.measure == word_measure::cosine ? similarity_measure::cosine : similarity_measure::lin;
+    asked.top = question.top;
+    asked.columns = question.columns;
+    return asked;
+}
+
+}  // namespace quern

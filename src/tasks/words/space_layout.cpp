@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/words/space_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
+
+#include "base/hash.hpp"
+#include "device/cpu/pipeline.hpp"
+#include "io/files/mapped_file.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/rows.hpp"
+
+namespace quern::space_layout {
+namespace {
+
+constexpr std::string_view format_name = "quern words";
+using answers = std::map<std::string, std::string>;
+
+std::string hex(std::uint64_t value) {
+    return fmt::format("{:016x}", value);
+}
+
+template <typename Value>
+Value number_of(const std::string& text, int base_of_integers = 10) {
+    Value value{};
+    const char* const last = text.data() + text.size();
+    std::from_chars_result read{};
+    if constexpr (std::is_floating_point_v<Value>) {
+        read = std::from_chars(text.data(), last, value);
+    } else {
+        read = std::from_chars(text.data(), last, value, base_of_integers);
+    }
+    if (read.ec != std::errc() || read.ptr != last) throw std::runtime_error("holds no number: " + text);
+    return value;
+}
+
+std::uint64_t from_hex(const std::string& text) {
+    return number_of<std::uint64_t>(text, 16);
+}
+
+const std::string& answer(const answers& asked, const char* name) {
+    const auto at = asked.find(name);
+    if (at == asked.end()) throw std::runtime_error(std::string("does not say ") + name);
+    return at->second;
+}
+
+template <typename Choice>
+std::string name_of(Choice value, std::span<const std::string_view> names) {
+    return std::string(names[static_cast<std::size_t>(value)]);
+}
+template <typename Choice>
+Choice named(const answers& asked, const char* name, std::span<const std::string_view> names) {
+    const std::string& value = answer(asked, name);
+    const auto at = std::ranges::find(names, value);
+    if (at == names.end()) throw std::runtime_error(fmt::format("has an unknown {}: {}", name, value));
+    return static_cast<Choice>(at - names.begin());
+}
+
+std::string yes_or_no(bool value, const char* yes, const char* no) {
+    return value ? yes : no;
+}
+
+}  // namespace
+
+std::filesystem::path file_of(const std::filesystem::path& space, std::string_view section) {
+    return space / (std::string(section) + ".section");
+}
+
+answers asked_of(const text_options& text, const space_question& q) {
+    return {
+        {"language", text.language},
+        {"tokens", name_of(text.tokens, token_rule_names)},
+        {"min-length", std::to_string(text.min_length)},
+        {"stop-words", text.stop_words},
+        {"stem", name_of(text.stem, stemmer_names)},
+        {"gaps", name_of(q.gaps, gap_policy_names)},
+        {"window-end", name_of(q.window_end, window_limit_names)},
+        {"window", std::to_string(q.counting.window)},
+        {"relation", name_of(q.counting.relation, word_relation_names)},
+        {"self", yes_or_no(q.counting.count_self, "count", "skip")},
+        {"discount", to_text(q.weighing.discount)},
+        {"information", name_of(q.weighing.information, information_names)},
+        {"min-weight", shortest(q.weighing.min_weight)},
+        {"min-count", std::to_string(q.min_count)},
+        {"vocabulary", std::to_string(q.vocabulary)},
+        {"measure", name_of(q.measure, word_measure_names)},
+        {"columns", q.columns == all_columns ? "all" : std::to_string(q.columns)},
+        {"top", q.full_matrix ? "all" : std::to_string(q.top)},
+        {"vectors", std::to_string(q.dimensions)},
+        {"lsa-of", name_of(q.lsa_of, reduced_matrix_names)},
+        {"lsa-measure", name_of(q.lsa_measure, vector_measure_names)},
+        {"seed", std::to_string(q.seed)},
+    };
+}
+
+text_options text_of(const answers& asked) {
+    text_options text;
+    text.language = answer(asked, "language");
+    text.tokens = named<token_rule>(asked, "tokens", token_rule_names);
+    text.min_length = number_of<unsigned>(answer(asked, "min-length"));
+    text.stop_words = answer(asked, "stop-words");
+    text.stem = named<stemmer>(asked, "stem", stemmer_names);
+    return text;
+}
+
+space_question question_of(const answers& asked) {
+    space_question q;
+    q.gaps = named<gap_policy>(asked, "gaps", gap_policy_names);
+    q.window_end = named<window_limit>(asked, "window-end", window_limit_names);
+    q.counting.window = number_of<unsigned>(answer(asked, "window"));
+    q.counting.relation = named<word_relation>(asked, "relation", word_relation_names);
+    q.counting.count_self = answer(asked, "self") == "count";
+    q.weighing.discount = parse_decimal(answer(asked, "discount"));
+    q.weighing.information = named<information_kind>(asked, "information", information_names);
+    q.weighing.min_weight = number_of<double>(answer(asked, "min-weight"));
+    q.min_count = number_of<std::uint64_t>(answer(asked, "min-count"));
+    q.vocabulary = number_of<std::uint32_t>(answer(asked, "vocabulary"));
+    q.measure = named<word_measure>(asked, "measure", word_measure_names);
+    const std::string &columns = answer(asked, "columns"), &top = answer(asked, "top");
+    q.columns = columns == "all" ? all_columns : number_of<std::uint32_t>(columns);
+    q.full_matrix = top == "all";
+    if (!q.full_matrix) q.top = number_of<std::uint32_t>(top);
+    q.dimensions = number_of<unsigned>(answer(asked, "vectors"));
+    q.lsa_of = named<reduced_matrix>(asked, "lsa-of", reduced_matrix_names);
+    q.lsa_measure = named<vector_measure>(asked, "lsa-measure", vector_measure_names);
+    q.seed = number_of<std::uint64_t>(answer(asked, "seed"));
+    return q;
+}
+
+std::string manifest_text(const word_space_info& info, std::uint64_t matrix_checksum) {
+    nlohmann::json json = {
+        {"format", format_name},           {"version", info.format_version},
+        {"unicode", info.unicode_version}, {"asked", info.asked},
+        {"verbatim", info.verbatim},       {"documents", info.documents},
+        {"occurrences", info.occurrences}, {"distinct", info.distinct},
+        {"vocabulary", info.vocabulary},   {"relations", info.relations},
+        {"dimensions", info.dimensions},   {"meetings", info.meetings},
+        {"triples", info.triples},         {"entries", info.entries},
+        {"neighbours", info.neighbours},
+    };
+    for (const store_section& section : info.sections) {
+        json["sections"][section.name] = {{"bytes", section.bytes}, {"checksum", hex(section.checksum)}};
+    }
+    if (info.matrix_bytes != 0) {
+        json["similarities"] = {{"bytes", info.matrix_bytes}, {"checksum", hex(matrix_checksum)}};
+    }
+    json["checksum"] = hex(hash64(json.dump()));
+    return json.dump(2) + '\n';
+}
+
+parsed_manifest read_manifest(const std::filesystem::path& space) {
+    if (!is_word_space(space)) {
+        std::error_code unseen;
+        throw usage_error(space.string() + (std::filesystem::exists(space, unseen)
+                                                ? ": is no space of words"
+                                                : ": no such space of words"));
+    }
+    const std::string path = (space / manifest).string();
+    try {
+        const io::mapped_file file(space / manifest);
+        nlohmann::json json = nlohmann::json::parse(file.text());
+        if (json.at("format") != format_name) throw std::runtime_error("is no space of words");
+        parsed_manifest out;
+        word_space_info& info = out.info;
+        info.format_version = json.at("version");
+        if (info.format_version != space_format_version) {
+            throw std::runtime_error(fmt::format("is of format version {}, and this program reads version {}",
+                                                 info.format_version, space_format_version));
+        }
+        const std::uint64_t checksum = from_hex(json.at("checksum"));
+        json.erase("checksum");
+        if (hash64(json.dump()) != checksum) throw std::runtime_error("does not match its checksum");
+        info.unicode_version = json.at("unicode");
+        info.asked = json.at("asked").get<answers>();
+        info.verbatim = json.at("verbatim");
+        info.documents = json.at("documents");
+        info.occurrences = json.at("occurrences");
+        info.distinct = json.at("distinct");
+        info.vocabulary = json.at("vocabulary");
+        info.relations = json.at("relations");
+        info.dimensions = json.at("dimensions");
+        info.meetings = json.at("meetings");
+        info.triples = json.at("triples");
+        info.entries = json.at("entries");
+        info.neighbours = json.at("neighbours");
+        for (const auto& [name, section] : json.at("sections").items()) {
+            info.sections.push_back({name, section.at("bytes"), from_hex(section.at("checksum"))});
+        }
+        if (const auto at = json.find("similarities"); at != json.end()) {
+            info.matrix_bytes = at->at("bytes");
+            out.matrix_checksum = from_hex(at->at("checksum"));
+        }
+        return out;
+    } catch (const nlohmann::json::exception&) {
+        throw damaged_store(path, "manifest", "is not the JSON of a space of words");
+    } catch (const io_error&) {
+        throw;
+    } catch (const std::runtime_error& e) {
+        throw damaged_store(path, "manifest", e.what());
+    }
+}
+
+io::section_view open_section(const std::filesystem::path& space, const word_space_info& info,
+                              std::string_view name) {
+    const auto at = std::ranges::find(info.sections, name, &store_section::name);
+    if (at == info.sections.end()) {
+        throw damaged_store((space / manifest).string(), "manifest",
+                            "does not list section " + std::string(name));
+    }
+    return io::section_view(file_of(space, name), std::string(name), at->checksum);
+}
+
+void check_all(const io::section_view& section, const context& run) {
+    constexpr std::uint64_t piece = 8 << 20;
+    for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {
+        run.check_stop();
+        section.bytes(i * piece, std::min(piece, section.size() - i * piece));
+    });
+}
+
+}  // namespace quern::space_layout

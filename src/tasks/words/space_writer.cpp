@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/words/space_writer.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "base/hash.hpp"
+#include "device/files/file_writer.hpp"
+#include "io/files/mapped_file.hpp"
+#include "io/files/npy.hpp"
+#include "io/store/section.hpp"
+#include "io/store/string_column.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/words/space_layout.hpp"
+
+namespace quern {
+namespace {
+
+namespace layout = space_layout;
+
+/// XXH3 of bytes that come in pieces.
+class running_checksum {
+  public:
+    running_checksum() { XXH3_64bits_reset(state_.get()); }
+    void add(std::string_view bytes) { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
+    std::uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
+
+  private:
+    struct deleter {
+        void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+    };
+    std::unique_ptr<XXH3_state_t, deleter> state_{XXH3_createState()};
+};
+
+}  // namespace
+
+template <class Value>
+void space_writer::write(std::string_view name, std::span<const Value> values) {
+    io::section_writer section(layout::file_of(folder_, name));
+    section.append_values(values);
+    const auto done = section.finish();
+    sections_.push_back({std::string(name), done.file_bytes, done.checksum});
+}
+
+template <class Strings>
+void space_writer::write_strings(std::string_view name, const Strings& strings) {
+    io::string_column_writer column(layout::file_of(folder_, name), scratch_);
+    for (const std::string& s : strings) column.append(s);
+    const auto done = column.finish();
+    sections_.push_back({std::string(name), done.file_bytes, done.checksum});
+}
+
+void space_writer::write_words(const chosen_words& words) {
+    write_strings(layout::words, words.words);
+    write(layout::frequencies, std::span<const std::uint64_t>(words.frequencies));
+    std::vector<std::uint32_t> order(words.size());
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    std::ranges::sort(order, {}, [&](std::uint32_t id) -> const std::string& { return words.words[id]; });
+    write(layout::word_order, std::span<const std::uint32_t>(order));
+}
+
+void space_writer::write_relations(std::span<const std::string> names) {
+    write_strings(layout::relations, names);
+}
+
+void space_writer::write_contexts(const context_matrix& matrix) {
+    write(layout::context_ends, std::span<const std::uint64_t>(matrix.offsets));
+    write(layout::contexts, std::span<const std::uint32_t>(matrix.columns));
+    write(layout::context_weights, std::span<const float>(matrix.weights));
+    write(layout::context_counts, std::span<const std::uint64_t>(matrix.column_counts));
+}
+
+void space_writer::write_neighbours(const neighbour_lists& lists) {
+    write(layout::neighbour_ends, std::span<const std::uint64_t>(lists.offsets));
+    write(layout::neighbours, std::span<const std::uint32_t>(lists.words));
+    write(layout::neighbour_scores, std::span<const double>(lists.scores));
+}
+
+void space_writer::write_vectors(const word_vectors& vectors) {
+    write(layout::vectors, std::span<const float>(vectors.values));
+    write(layout::singular_values, std::span<const double>(vectors.singular_values));
+}
+
+void space_writer::write_similarities(std::uint32_t words,
+                                      const std::function<void(const row_sink&)>& rows) {
+    file_writer file(folder_ / layout::matrix_file);
+    running_checksum checksum;
+    const auto append = [&](std::string_view bytes) {
+        checksum.add(bytes);
+        file.append(bytes);
+    };
+    append(io::npy_header("<f8", words, words));
+    rows([&](std::span<const double> row) {
+        append({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
+    });
+    matrix_bytes_ = file.size();
+    matrix_checksum_ = checksum.value();
+    file.close();
+}
+
+std::uint64_t space_writer::bytes() const {
+    std::uint64_t all = matrix_bytes_;
+    for (const store_section& section : sections_) all += section.bytes;
+    return all;
+}
+
+std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& run) {
+    constexpr std::size_t piece = 8 << 20;
+    const io::mapped_file mapped(file, io::mapped_file::access::sequential);
+    running_checksum checksum;
+    for (std::size_t at = 0; at < mapped.size(); at += piece) {
+        run.check_stop();
+        checksum.add(mapped.text().substr(at, piece));
+        run.report({"verify", std::min(at + piece, mapped.size()), mapped.size(), "bytes"});
+    }
+    return checksum.value();
+}
+
+}  // namespace quern

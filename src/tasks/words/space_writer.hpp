@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the sections of a space, and the file with all similarities.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/ops/word_similarity.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/words/vocabulary.hpp"
+
+namespace quern {
+
+class space_writer {
+  public:
+    /// Into `folder`, which exists; `scratch`: a file for what waits.
+    space_writer(std::filesystem::path folder, std::filesystem::path scratch)
+        : folder_(std::move(folder)), scratch_(std::move(scratch)) {}
+
+    void write_words(const chosen_words& words);
+    void write_relations(std::span<const std::string> names);
+    void write_contexts(const context_matrix& matrix);
+    void write_neighbours(const neighbour_lists& lists);
+    void write_vectors(const word_vectors& vectors);
+
+    /// Rows of scores, N of N, in order: calls `rows(take)`, which calls take() for each.
+    using row_sink = std::function<void(std::span<const double>)>;
+    void write_similarities(std::uint32_t words, const std::function<void(const row_sink&)>& rows);
+
+    const std::vector<store_section>& sections() const { return sections_; }
+    std::uint64_t bytes() const;  ///< of all files so far
+    std::uint64_t matrix_bytes() const { return matrix_bytes_; }
+    std::uint64_t matrix_checksum() const { return matrix_checksum_; }
+
+  private:
+    template <class Value>
+    void write(std::string_view name, std::span<const Value> values);
+    template <class Strings>
+    void write_strings(std::string_view name, const Strings& strings);
+
+    std::filesystem::path folder_, scratch_;
+    std::vector<store_section> sections_;
+    std::uint64_t matrix_bytes_ = 0, matrix_checksum_ = 0;
+};
+
+/// Reads a file from front to back; its XXH3 checksum with 64 bits. Throws io_error, interrupted.
+std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& run);
+
+}  // namespace quern

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Triples of a parser's, a line each: `word TAB relation TAB other word [TAB count]`.
+#pragma once
+
+#include <cstdint>
+
+#include "device/files/scratch_folder.hpp"
+#include "quern/base/context.hpp"
+#include "quern/ops/word_similarity.hpp"
+#include "quern/tasks/words.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/words/number_stream.hpp"
+#include "tasks/words/word_tally.hpp"
+
+namespace quern {
+
+struct read_triples_result {
+    read_triples_result(scratch_folder& scratch, std::uint64_t memory_bytes)
+        : triples(scratch, "triples", memory_bytes) {}
+
+    word_tally distinct;   ///< words on either side, each as often as its triples count
+    word_tally relations;  ///< by first appearance
+    number_stream<word_triple> triples;
+    std::uint64_t occurrences = 0;  ///< the sum of all counts
+    std::uint64_t input_bytes = 0;
+    reading_record record;  ///< "documents" are lines
+};
+
+/// Empty lines are passed over. Throws as words() does; a line that is no triple counts as rejected.
+void read_triples(const words_options& options, read_triples_result& into, const context& run);
+
+}  // namespace quern

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/words/vocabulary.hpp"
+
+#include <algorithm>
+
+#include "quern/ops/word_similarity.hpp"
+
+namespace quern {
+
+chosen_words choose_words(const word_tally& distinct, std::uint64_t min_count, std::uint32_t most) {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t n = 0; n < distinct.size(); ++n) {
+        if (distinct.count(n) >= min_count) order.push_back(n);
+    }
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
+        const std::uint64_t left = distinct.count(a), right = distinct.count(b);
+        return left != right ? left > right : distinct.word(a) < distinct.word(b);
+    };
+    if (order.size() > most) {
+        std::ranges::nth_element(order, order.begin() + most, before);
+        order.resize(most);
+    }
+    std::ranges::sort(order, before);
+
+    chosen_words chosen;
+    chosen.id_of.assign(distinct.size(), unknown_word);
+    for (const std::uint32_t n : order) {
+        chosen.id_of[n] = chosen.size();
+        chosen.words.emplace_back(distinct.word(n));
+        chosen.frequencies.push_back(distinct.count(n));
+    }
+    return chosen;
+}
+
+}  // namespace quern
