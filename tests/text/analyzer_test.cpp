@@ -121,6 +121,38 @@ TEST(analyzer, marks_sentences_and_paragraphs) {
     EXPECT_TRUE(list.sentence_ends.empty());
 }
 
+TEST(analyzer, marks_paragraphs_alone) {
+    analyzer a(text_options{});
+    token_list list;
+    constexpr std::string_view text = "Dr. Who came.\nHe left!\n\nNext paragraph here\n \nlast\n";
+    a.analyze(text, list, boundaries::paragraphs);
+    EXPECT_THAT(list.sentence_ends, ElementsAre());
+    EXPECT_THAT(list.paragraph_ends, ElementsAre(5U, 8U, 9U));
+    a.analyze(text, list, boundaries::line_paragraphs);
+    EXPECT_THAT(list.sentence_ends, ElementsAre());
+    EXPECT_THAT(list.paragraph_ends, ElementsAre(3U, 5U, 8U, 9U));
+    a.analyze("one line", list, boundaries::line_paragraphs);
+    EXPECT_THAT(list.paragraph_ends, ElementsAre(2U));
+}
+
+TEST(analyzer, keeps_the_places_of_dropped_words) {
+    text_options options;
+    options.stop_words = "en";
+    options.min_length = 4;
+    analyzer a(options);
+    token_list list;
+    a.analyze("I have a black cat. The end", list, boundaries::sentences_and_paragraphs,
+              dropped_words::keep_place);
+    std::vector<std::string> kept;
+    for (const token& t : list.tokens) kept.emplace_back(list.word(t));
+    EXPECT_THAT(kept, ElementsAre("", "", "", "black", "", "", ""));
+    EXPECT_THAT(list.sentence_ends, ElementsAre(5U, 7U));
+    EXPECT_EQ(list.tokens[6].source_begin, 24U);
+    a.analyze("I have a black cat. The end", list, boundaries::sentences_and_paragraphs);
+    EXPECT_EQ(list.tokens.size(), 1U);
+    EXPECT_THAT(list.sentence_ends, ElementsAre(1U));
+}
+
 TEST(analyzer, takes_lines_verbatim) {
     token_list list;
     analyzer::take_lines("One\r\n\ntwo Words\n\xFF\nlast", list);

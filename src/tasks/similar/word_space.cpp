@@ -274,20 +274,23 @@ std::vector<neighbour> word_space::similar(const word_combination& asked, std::u
         return std::ranges::binary_search(query.plus, w) || std::ranges::binary_search(query.minus, w);
     });
 
+    std::vector<word_pair> pairs;
+    for (const auto* words : {&query.plus, &query.minus}) {
+        for (const std::uint32_t word : *words) {
+            for (const std::uint32_t candidate : candidates) pairs.emplace_back(word, candidate);
+        }
+    }
+    const std::vector<double> scores = state_->scores(pairs, run);
     std::vector<double> plus(candidates.size()), minus(candidates.size());
-    std::vector<word_pair> pairs(candidates.size());
-    const auto add = [&](std::uint32_t word, std::vector<double>& to) {
-        for (std::size_t i = 0; i < candidates.size(); ++i) pairs[i] = {word, candidates[i]};
-        const std::vector<double> scores = state_->scores(pairs, run);
-        for (std::size_t i = 0; i < candidates.size(); ++i) to[i] += scores[i];
-    };
-    for (const std::uint32_t word : query.plus) add(word, plus);
-    for (const std::uint32_t word : query.minus) add(word, minus);
+    auto score = scores.begin();
+    for (std::size_t q = 0; q < query.plus.size() + query.minus.size(); ++q) {
+        for (double& sum : q < query.plus.size() ? plus : minus) sum += *score++;
+    }
     const bool all = state_->question.measure == word_measure::lsa;
     std::vector<neighbour> found;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-        const double score = plus[i] - minus[i];
-        if (all || score > 0) found.push_back({candidates[i], score});
+        const double total = plus[i] - minus[i];
+        if (all || total > 0) found.push_back({candidates[i], total});
     }
     keep_best(found, top);
     return found;
