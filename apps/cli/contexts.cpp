@@ -42,9 +42,8 @@ int run_contexts(const command& self, const std::vector<std::string>& arguments)
     }
     if (ids.size() < words.size()) return 1;
     const bool two = ids.size() == 2;
-    const auto found = run.stage("contexts", [&] {
-        return two ? space.contexts(ids[0], ids[1], top) : space.contexts(ids[0], top);
-    });
+    const auto found = run.stage(
+        "contexts", [&] { return two ? space.contexts(ids[0], ids[1], top) : space.contexts(ids[0], top); });
     std::vector<std::string> columns{"relation", "word", "weight"};
     if (two) columns = {"relation", "word", "weight_of_first", "weight_of_second"};
     auto rows = run.rows(to, columns);

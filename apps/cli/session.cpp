@@ -92,8 +92,8 @@ void declare_common(command_line& line, common_options& common, offers offered) 
                 [&](const std::string& text) { common.scratch = parse_folder(text); });
     line.option(
         "--seed", "N",
-        "Start of the random numbers, where an operation draws any: those that vectors of words begin with.", "0",
-        [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
+        "Start of the random numbers, where an operation draws any: those that vectors of words begin with.",
+        "0", [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
     line.flag("--quiet", "No progress and no remarks on standard error; warnings and errors stay.",
               common.quiet);
     line.option("--progress", "MODE",
@@ -165,9 +165,10 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
                     build.input_format = names[parse_name<std::size_t>(text, offered)];
                 });
     line.option("--max-errors", "N|P%",
-                triples ? "How many documents or triples, or which share of them, may be rejected before the run "
-                        : "How many documents, or which share of them, may be rejected before the run "
-                "fails with exit code 3.",
+                triples
+                    ? "How many documents or triples, or which share of them, may be rejected before the run "
+                    : "How many documents, or which share of them, may be rejected before the run "
+                      "fails with exit code 3.",
                 "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
 }
 

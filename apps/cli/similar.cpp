@@ -31,7 +31,8 @@ std::vector<std::string> with_minus_words(std::vector<std::string> arguments) {
         if (argument == "--") break;
         if (argument.size() < 2 || argument[0] != '-' || argument[1] == '-') continue;
         if (argument == "-o" || argument == "-k" || argument == "-h") continue;
-        const bool top = argument[1] == 'k' && argument.find_first_not_of("0123456789", 2) == std::string::npos;
+        const bool top =
+            argument[1] == 'k' && argument.find_first_not_of("0123456789", 2) == std::string::npos;
         if (!top) argument[0] = minus_mark;
     }
     return arguments;
@@ -42,8 +43,7 @@ void declare(command_line& line, similar_request& request) {
     line.arguments("WORD", "A word, or several together: near to word and +word, far from -word.",
                    request.words, false);
     line.section("Similar options");
-    line.option("-k,--top", "K|all",
-                "Neighbours to write. More than the space stores are computed.", "20",
+    line.option("-k,--top", "K|all", "Neighbours to write. More than the space stores are computed.", "20",
                 [&](const std::string& text) { request.top = parse_top(text); });
     line.option("--with", "WORD", "Only the score of the two words.", "",
                 [&](const std::string& text) { request.with = text; });

@@ -20,7 +20,8 @@ struct store_request {
 };
 
 void declare(command_line& line, store_request& request) {
-    line.argument("STORE", "A folder written by quern build, quern words or quern dedup --store.", request.path);
+    line.argument("STORE", "A folder written by quern build, quern words or quern dedup --store.",
+                  request.path);
     declare_common(line, request.common);
 }
 

@@ -46,12 +46,12 @@ void declare_counting(command_line& line, words_request& request) {
                 "paragraph", [&](const std::string& text) {
                     request.window_end = parse_name<window_limit>(text, window_limit_names);
                 });
-    line.option("--gaps", "POLICY",
-                "What is left of a stop word or a word that is too short: close (the others close up) or keep "
-                "(its place). A word outside the vocabulary always keeps its place.",
-                "close", [&](const std::string& text) {
-                    request.gaps = parse_name<gap_policy>(text, gap_policy_names);
-                });
+    line.option(
+        "--gaps", "POLICY",
+        "What is left of a stop word or a word that is too short: close (the others close up) or keep "
+        "(its place). A word outside the vocabulary always keeps its place.",
+        "close",
+        [&](const std::string& text) { request.gaps = parse_name<gap_policy>(text, gap_policy_names); });
     line.option("--relation", "KIND",
                 "none (one relation for all places in the window) or position (one for each distance).",
                 "none", [&](const std::string& text) {
@@ -64,9 +64,8 @@ void declare_counting(command_line& line, words_request& request) {
     line.option("--min-count", "N", "The vocabulary: words that occur at least N times …",
                 std::to_string(q.min_count),
                 [&](const std::string& text) { q.min_count = parse_integer(text, 1, UINT64_MAX); });
-    line.option(
-        "--vocabulary", "N", "… and of these the N most frequent.", std::to_string(q.vocabulary),
-        [&](const std::string& text) { q.vocabulary = parse_count(text, 2, unknown_word - 2); });
+    line.option("--vocabulary", "N", "… and of these the N most frequent.", std::to_string(q.vocabulary),
+                [&](const std::string& text) { q.vocabulary = parse_count(text, 2, unknown_word - 2); });
     line.section("Weights and similarity");
     line.option("--discount", "X", "Taken from the count of a triple before it is weighed; 0 to below 1.",
                 "0.95", [&](const std::string& text) { request.discount = parse_decimal(text); });
@@ -123,9 +122,10 @@ void declare_counting(command_line& line, words_request& request) {
 }
 
 void declare(command_line& line, words_request& request) {
-    line.arguments("CORPUS",
-                   "Files and folders, as for quern build, read in this order; - is standard input (JSON lines).",
-                   request.inputs, true);
+    line.arguments(
+        "CORPUS",
+        "Files and folders, as for quern build, read in this order; - is standard input (JSON lines).",
+        request.inputs, true);
     line.section("Output options");
     line.option(
         "-o,--output", "SPACE", "The folder to write. An existing one is refused without --force.", "",
@@ -156,8 +156,7 @@ space_question question_of(const words_request& request) {
     space_question q = request.words.question;
     const bool thesis = request.thesis;
     q.weighing.discount = request.discount.value_or(thesis ? decimal{0, 1} : q.weighing.discount);
-    q.counting.relation =
-        request.relation.value_or(thesis ? word_relation::position : word_relation::none);
+    q.counting.relation = request.relation.value_or(thesis ? word_relation::position : word_relation::none);
     q.gaps = request.gaps.value_or(thesis ? gap_policy::keep : gap_policy::close);
     q.window_end = request.window_end.value_or(thesis ? window_limit::sentence : window_limit::paragraph);
     q.measure = request.measure.value_or(word_measure::lin);
@@ -166,13 +165,12 @@ space_question question_of(const words_request& request) {
 }
 
 std::string outcome_of(const words_result& result) {
-    std::string text = result.counts.documents == 0
-                           ? std::string()
-                           : counted(result.counts.documents, "document") + ", ";
-    text += fmt::format("{}, {} distinct, {} in the vocabulary; {}, {} kept as contexts",
-                        counted(result.occurrences, "word"), grouped(result.distinct),
-                        grouped(result.vocabulary), counted(result.meetings, "meeting"),
-                        grouped(result.entries));
+    std::string text =
+        result.counts.documents == 0 ? std::string() : counted(result.counts.documents, "document") + ", ";
+    text +=
+        fmt::format("{}, {} distinct, {} in the vocabulary; {}, {} kept as contexts",
+                    counted(result.occurrences, "word"), grouped(result.distinct), grouped(result.vocabulary),
+                    counted(result.meetings, "meeting"), grouped(result.entries));
     if (result.dimensions != 0) text += fmt::format("; vectors of {} dimensions", result.dimensions);
     return text;
 }
@@ -204,7 +202,8 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     files.emplace_back(request.text.stop_words.value_or(""));
     run.check_destinations({options.space, request.exported, request.report}, std::move(files));
     const auto open = [&](const std::string& path) {
-        return path.empty() ? std::optional<output>() : std::optional<output>(std::in_place, path, options.force);
+        return path.empty() ? std::optional<output>()
+                            : std::optional<output>(std::in_place, path, options.force);
     };
     auto exported = open(request.exported), report = open(request.report);
 
@@ -218,8 +217,8 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
         });
     }
     if (report) {
-        write_word_report(options.space, result, [&](std::string_view bytes) { report->write(bytes); },
-                          run.run);
+        write_word_report(
+            options.space, result, [&](std::string_view bytes) { report->write(bytes); }, run.run);
         report->commit();
     }
     tell_reading(run.messages, result.counts, result.issues, outcome_of(result));

@@ -23,7 +23,8 @@ constexpr std::size_t lines_around = 2;        // of a change
 constexpr std::size_t shown_changes = 200;     // of a pair
 constexpr std::size_t bins = 20;
 
-constexpr std::string_view style = R"(details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
+constexpr std::string_view style =
+    R"(details { border-top: 1px solid var(--line); padding: .5rem 0 } summary { cursor: pointer }
 .ids { overflow-wrap: anywhere }
 .diff { width: 100%; table-layout: fixed; border: 1px solid var(--line); margin: .5rem 0 }
 .diff td, .diff th { width: 50%; padding: .1rem .5rem; border-left: 1px solid var(--line);

@@ -35,10 +35,10 @@ void write_stages(const sink& out, const std::vector<word_report::stage>& stages
         const double width = most > 0 ? 100 * s.seconds / most : 0;
         const std::string megabytes =
             s.bytes == 0 ? std::string() : fmt::format("{:.1f}", static_cast<double>(s.bytes) / 1e6);
-        out(
-            fmt::format("<tr><td>{}</td><td class=\"n\">{:.2f}</td><td class=\"n\">{}</td><td class=\"bar\"><div "
-                        "style=\"width:{:.1f}%\"></div></td></tr>\n",
-                        escaped(s.name), s.seconds, megabytes, width));
+        out(fmt::format(
+            "<tr><td>{}</td><td class=\"n\">{:.2f}</td><td class=\"n\">{}</td><td class=\"bar\"><div "
+            "style=\"width:{:.1f}%\"></div></td></tr>\n",
+            escaped(s.name), s.seconds, megabytes, width));
     }
     out(fmt::format("<tr><th>in all</th><td class=\"n\">{:.2f}</td></tr>\n</table>\n", all));
 }

@@ -27,8 +27,10 @@ TEST(word_tally, numbers_words_as_they_come_and_counts_them) {
     EXPECT_EQ(tally.add("b", 2), 0U);
     EXPECT_EQ(tally.count(0), 3U);
     EXPECT_EQ(tally.word(1), "");
-    for (int i = 0; i < 10000; ++i) EXPECT_EQ(tally.add("w" + std::to_string(i)), 3U + static_cast<unsigned>(i));
-    for (int i = 0; i < 10000; ++i) EXPECT_EQ(tally.add("w" + std::to_string(i)), 3U + static_cast<unsigned>(i));
+    for (int i = 0; i < 10000; ++i)
+        EXPECT_EQ(tally.add("w" + std::to_string(i)), 3U + static_cast<unsigned>(i));
+    for (int i = 0; i < 10000; ++i)
+        EXPECT_EQ(tally.add("w" + std::to_string(i)), 3U + static_cast<unsigned>(i));
     EXPECT_EQ(tally.word(10002), "w9999");
     EXPECT_EQ(tally.size(), 10003U);
 
@@ -46,7 +48,8 @@ TEST(word_tally, numbers_words_as_they_come_and_counts_them) {
 
 TEST(choose_words, takes_the_most_frequent_then_by_bytes) {
     word_tally tally;
-    for (const auto& [word, count] : {std::pair{"c", 3}, {"b", 3}, {"z", 9}, {"\xC3\xA4", 3}, {"a", 1}, {"d", 3}}) {
+    for (const auto& [word, count] :
+         {std::pair{"c", 3}, {"b", 3}, {"z", 9}, {"\xC3\xA4", 3}, {"a", 1}, {"d", 3}}) {
         tally.add(word, static_cast<std::uint64_t>(count));
     }
     const chosen_words all = choose_words(tally, 2, 100);
@@ -67,7 +70,8 @@ TEST(number_stream, gives_back_what_came_in_memory_and_from_disk) {
         scratch_folder scratch(run);
         number_stream<std::uint32_t> stream(scratch, "numbers", memory);
         std::uint32_t next = 0;
-        for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{3}, std::size_t{2'000'000}, std::size_t{7}}) {
+        for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{3},
+                                 std::size_t{2'000'000}, std::size_t{7}}) {
             std::vector<std::uint32_t> piece(size);
             std::iota(piece.begin(), piece.end(), next);
             next += static_cast<std::uint32_t>(size);

@@ -18,7 +18,7 @@ struct document {
     std::uint64_t line = 0;  ///< for messages, not part of the collection
     bool verbatim = false;   ///< `text` holds one word a line, to be taken as it is (corpus form `lines`)
     bool line_paragraphs = false;  ///< each line of `text` is a paragraph (wikiextractor)
-    std::string record;            ///< the line it was read from, with its end; JSON lines and TSV, where asked for
+    std::string record;  ///< the line it was read from, with its end; JSON lines and TSV, where asked for
 };
 
 /// Another name of a document: links to `from` mean `to` (which may be redirected again).

@@ -86,8 +86,8 @@ class word_space {
     std::span<const float> vector(std::uint32_t word) const;
 
     // What other tools read. Throw usage_error for vectors that the space does not have.
-    void write_vectors_npy(const sink& out) const;       ///< float32, words × dimensions
-    void write_vectors_text(const sink& out) const;      ///< word2vec's text form
+    void write_vectors_npy(const sink& out) const;                    ///< float32, words × dimensions
+    void write_vectors_text(const sink& out) const;                   ///< word2vec's text form
     void write_graph_tsv(const sink& out, const context& run) const;  ///< word, neighbour, score
     void write_graphml(const sink& out, const context& run) const;
     void write_words(const sink& out) const;  ///< word, frequency

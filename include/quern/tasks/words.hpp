@@ -104,9 +104,9 @@ struct word_space_info {
     bool verbatim = false;                     ///< word lines or triples: words are as they came
     std::uint64_t documents = 0, occurrences = 0, distinct = 0;
     std::uint32_t vocabulary = 0, relations = 0, dimensions = 0;
-    std::uint64_t meetings = 0, triples = 0;     ///< distinct triples, before weighing
-    std::uint64_t entries = 0, neighbours = 0;   ///< pairs (word, context), pairs (word, neighbour)
-    std::uint64_t matrix_bytes = 0;              ///< of similarities.npy; 0: there is none
+    std::uint64_t meetings = 0, triples = 0;    ///< distinct triples, before weighing
+    std::uint64_t entries = 0, neighbours = 0;  ///< pairs (word, context), pairs (word, neighbour)
+    std::uint64_t matrix_bytes = 0;             ///< of similarities.npy; 0: there is none
     std::vector<store_section> sections;
 };
 /// Reads the manifest only. Throws usage_error where there is no space, damaged_store, also for another version.

@@ -36,7 +36,8 @@ void word_space::write_vectors_text(const sink& out) const {
     for (std::uint32_t w = 0; w < size(); ++w) {
         line = word(w);
         // The form has no quotes: what would end a word becomes part of it.
-        std::ranges::replace_if(line, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }, '_');
+        std::ranges::replace_if(
+            line, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }, '_');
         for (const float x : vector(w)) {
             line += ' ';
             append_number(line, x);
@@ -48,8 +49,11 @@ void word_space::write_vectors_text(const sink& out) const {
 
 void word_space::write_graph_tsv(const sink& out, const context& run) const {
     row_writer rows(row_format::tsv, {"word", "neighbour", "score"}, out);
-    each_neighbour([&](std::uint32_t w, const neighbour& n) { rows.row({word(w), word(n.word), n.score}); },
-                   run);
+    each_neighbour(
+        [&](std::uint32_t w, const neighbour& n) {
+            rows.row({word(w), word(n.word), n.score});
+        },
+        run);
     rows.finish();
 }
 
@@ -61,8 +65,9 @@ void word_space::write_graphml(const sink& out, const context& run) const {
         "<key id=\"score\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/>\n"
         "<graph edgedefault=\"directed\">\n");
     for (std::uint32_t w = 0; w < size(); ++w) {
-        out(fmt::format("<node id=\"n{}\"><data key=\"word\">{}</data><data key=\"frequency\">{}</data></node>\n",
-                        w, report::escaped(word(w)), frequency(w)));
+        out(fmt::format(
+            "<node id=\"n{}\"><data key=\"word\">{}</data><data key=\"frequency\">{}</data></node>\n", w,
+            report::escaped(word(w)), frequency(w)));
     }
     each_neighbour(
         [&](std::uint32_t w, const neighbour& n) {

@@ -238,7 +238,8 @@ std::vector<std::uint32_t> word_space::near_spellings(std::string_view spelling,
     for (std::size_t i = 0; i < ids.size(); ++i) {
         // Of a word of two letters nothing is left when both may be others.
         const bool shares_a_letter = distances[i] < std::max<std::size_t>(letters, 1);
-        if (distances[i] != primitives::beyond_bound && shares_a_letter) found.emplace_back(distances[i], ids[i]);
+        if (distances[i] != primitives::beyond_bound && shares_a_letter)
+            found.emplace_back(distances[i], ids[i]);
     }
     std::ranges::sort(found);
     if (found.size() > most) found.resize(most);

@@ -162,8 +162,8 @@ class word_reader {
 
 }  // namespace
 
-void read_words(const words_options& options, const text_options& text, bool keep_lengths,
-                corpus_words& into, const context& run) {
+void read_words(const words_options& options, const text_options& text, bool keep_lengths, corpus_words& into,
+                const context& run) {
     word_reader(options, text, keep_lengths, into, run).read();
 }
 

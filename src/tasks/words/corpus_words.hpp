@@ -31,7 +31,7 @@ struct corpus_words {
 };
 
 /// `text`: as the words are to be made. Throws as words() does.
-void read_words(const words_options& options, const text_options& text, bool keep_lengths,
-                corpus_words& into, const context& run);
+void read_words(const words_options& options, const text_options& text, bool keep_lengths, corpus_words& into,
+                const context& run);
 
 }  // namespace quern

@@ -64,7 +64,7 @@ class number_stream {
         scratch_.give_back(spilled_);
     }
 
-    std::uint64_t size() const { return size_; }           ///< values, in all
+    std::uint64_t size() const { return size_; }  ///< values, in all
     std::uint64_t memory_bytes() const { return held_; }
     std::uint64_t spilled_bytes() const { return spilled_; }
 

@@ -82,8 +82,7 @@ void space_writer::write_vectors(const word_vectors& vectors) {
     write(layout::singular_values, std::span<const double>(vectors.singular_values));
 }
 
-void space_writer::write_similarities(std::uint32_t words,
-                                      const std::function<void(const row_sink&)>& rows) {
+void space_writer::write_similarities(std::uint32_t words, const std::function<void(const row_sink&)>& rows) {
     file_writer file(folder_ / layout::matrix_file);
     running_checksum checksum;
     const auto append = [&](std::string_view bytes) {

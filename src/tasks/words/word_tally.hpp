@@ -17,7 +17,9 @@ class word_tally {
   public:
     /// The word's number, a new one where it is new; its count grows by `times`. Throws out_of_memory where there are
     /// more words than numbers.
-    std::uint32_t add(std::string_view word, std::uint64_t times = 1) { return add(word, hash64(word), times); }
+    std::uint32_t add(std::string_view word, std::uint64_t times = 1) {
+        return add(word, hash64(word), times);
+    }
     /// Takes in every word of another tally; `numbers` becomes the number here of each number there.
     void add(const word_tally& other, std::vector<std::uint32_t>& numbers);
 

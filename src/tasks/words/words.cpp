@@ -87,15 +87,16 @@ class words_run {
         chosen_ = choose_words(distinct, question_.min_count, question_.vocabulary);
         distinct = {};
         if (chosen_.size() < 2) {
-            refuse(fmt::format("{} of its {} distinct words occur at least {} times (--min-count), and two "
-                               "are needed",
-                               chosen_.size() == 0 ? "none" : "one", info_.distinct, question_.min_count));
+            refuse(
+                fmt::format("{} of its {} distinct words occur at least {} times (--min-count), and two "
+                            "are needed",
+                            chosen_.size() == 0 ? "none" : "one", info_.distinct, question_.min_count));
         }
         writer_.write_words(chosen_);
         release(chosen_.words);
         release(chosen_.frequencies);
-        words_ = static_cast<std::uint32_t>(std::ranges::count_if(
-            chosen_.id_of, [](std::uint32_t id) { return id != unknown_word; }));
+        words_ = static_cast<std::uint32_t>(
+            std::ranges::count_if(chosen_.id_of, [](std::uint32_t id) { return id != unknown_word; }));
         clock_.end_stage("vocabulary", 0);
     }
 
@@ -104,9 +105,9 @@ class words_run {
     }
 
     void count_and_weigh() {
-        const std::uint64_t held = of_triples() ? triples_->triples.memory_bytes()
-                                                : corpus_->numbers.memory_bytes() +
-                                                      4 * corpus_->document_lengths.capacity();
+        const std::uint64_t held =
+            of_triples() ? triples_->triples.memory_bytes()
+                         : corpus_->numbers.memory_bytes() + 4 * corpus_->document_lengths.capacity();
         const context run = with_memory_beside(held + 4 * chosen_.id_of.capacity());
         const std::uint32_t relations = of_triples() ? triples_->relations.size() : 0;
         context_counter counter(words_, relations, question_.counting, run);
@@ -239,12 +240,11 @@ class words_run {
                 write_vector_similarities(take, run);
                 return;
             }
-            all_similarities(matrix_.view(), asked, run,
-                             [&](std::uint32_t w, std::span<const double> row) {
-                                 run.check_stop();
-                                 run.report({"similarities", w, words_, "words"});
-                                 take(row);
-                             });
+            all_similarities(matrix_.view(), asked, run, [&](std::uint32_t w, std::span<const double> row) {
+                run.check_stop();
+                run.report({"similarities", w, words_, "words"});
+                take(row);
+            });
         });
         clock_.end_stage("similarities", writer_.matrix_bytes());
     }
