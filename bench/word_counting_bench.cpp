@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// word_counting_bench FILE|SIZE THREADS ROUNDS [none|position] [cuda|sort]: counts and weighs a text of word ids, window
+// word_counting_bench FILE|SIZE THREADS ROUNDS [none|position] [cuda|sort|MEMORY]: counts and weighs a text of word ids, window
 // 3, with the defaults of `quern words`. FILE: 32-bit ids as they lie in memory, ids below the greatest known one and the
 // two marks; SIZE: so many words of a Zipf distribution over 100,000, a passage of 60 words on average. Prints, as medians
 // of all rounds, a line of: stage, seconds; then what was counted.
 //
+// MEMORY: so many million bytes, beyond which counts are spilled.
 // sort: also sorts the packed keys of all meetings, which is what counting by sorting would do first. The last lines
 // put the time beside the limit: the bytes that any counting must read and write, over what the same threads copy.
 #include <oneapi/tbb/parallel_for.h>
@@ -109,8 +110,9 @@ double copy_rate(quern::cpu_place& place) {
 int main(int count, char** given) {
     const std::vector<std::string> arguments(given, given + count);
     if (count < 4) {
-        std::fprintf(stderr,
-                     "usage: word_counting_bench FILE|SIZE THREADS ROUNDS [none|position] [cuda|sort]\n");
+        std::fprintf(
+            stderr,
+            "usage: word_counting_bench FILE|SIZE THREADS ROUNDS [none|position] [cuda|sort|MEMORY]\n");
         return 2;
     }
     const bool is_size = arguments[1].find_first_not_of("0123456789") == std::string::npos;
@@ -126,6 +128,8 @@ int main(int count, char** given) {
     quern::counting_options counting;
     if (positional) counting.relation = quern::word_relation::position;
     quern::context run = quern::context::cpu(threads);
+    if (!also.empty() && also.find_first_not_of("0123456789") == std::string::npos)
+        run.memory_bytes = std::stoull(also) * 1'000'000;
     if (also == "cuda") {
         run = quern::context::cuda();
         run.threads = threads;
