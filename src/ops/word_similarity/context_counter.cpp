@@ -3,10 +3,11 @@
 #include "ops/word_similarity/context_counter.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <atomic>
 #include <string>
 
 #include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
 #include "device/place.hpp"
 #include "ops/word_similarity/context_counter_triples.hpp"
 #include "ops/word_similarity/weigh.hpp"
@@ -154,20 +155,31 @@ struct context_counter::state {
     void push(std::span<const std::uint32_t> words) {
         while (!words.empty()) {
             if (text.size() == capacity) count_segment();
-            constexpr std::size_t at_once = std::size_t{1} << 16;
-            const std::size_t size = std::min({words.size(), capacity - text.size(), at_once});
+            const std::size_t size = std::min(words.size(), capacity - text.size());
             std::uint32_t* const to = text.room(size, capacity + 1);
-            std::uint64_t ends = 0;
-            for (std::size_t i = 0; i < size; ++i) {
-                // The two marks are the only ids from `words` on: the unknown word, odd, becomes `words`.
-                const std::uint32_t id = words[i];
-                to[i] = id < shape.words ? id : shape.words + (1 - id % 2);
-                ends += id == passage_end;
-            }
+            // Many words at once are worth several threads: what they cost is the memory they fill.
+            constexpr std::size_t worth_a_thread = std::size_t{1} << 18;
+            const std::size_t pieces = pieces_for(host, size, worth_a_thread);
+            std::atomic<std::uint64_t> ends{0};
+            for_each_piece(host, pieces, [&](std::size_t p) {
+                const stretch part = piece_of(size, pieces, p);
+                ends += take_words(words.subspan(part.begin, part.end - part.begin), to + part.begin);
+            });
             record.words_read += size - ends;
             text.commit(size);
             words = words.subspan(size);
         }
+    }
+    /// As segments have them; returns how many ends of passages there are.
+    std::uint64_t take_words(std::span<const std::uint32_t> words, std::uint32_t* to) const {
+        std::uint64_t ends = 0;
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            // The two marks are the only ids from `words` on: the unknown word, odd, becomes `words`.
+            const std::uint32_t id = words[i];
+            to[i] = id < shape.words ? id : shape.words + (1 - id % 2);
+            ends += id == passage_end;
+        }
+        return ends;
     }
 
     text_segment segment(std::size_t end) {
