@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -64,7 +65,18 @@ void add_bounds(const bound_rows& rows, const bound_tile& tile, std::size_t posi
         const std::uint32_t value = rows.values()[i];
         const packed_posting* p = postings + starts[columns[i]];
         const packed_posting* const last = postings + starts[columns[i] + 1];
-        for (; p < last; ++p) sums[*p & 0xffff] += Products ? (*p >> 16) * value : (*p >> 16) + value;
+        const auto add = [&](packed_posting posting) {
+            sums[posting & 0xffff] += Products ? (posting >> 16) * value : (posting >> 16) + value;
+        };
+        for (; p + 4 <= last; p += 4) {
+            std::uint64_t two[2];
+            std::memcpy(two, p, sizeof two);
+            add(static_cast<packed_posting>(two[0]));
+            add(static_cast<packed_posting>(two[0] >> 32));
+            add(static_cast<packed_posting>(two[1]));
+            add(static_cast<packed_posting>(two[1] >> 32));
+        }
+        for (; p < last; ++p) add(*p);
     }
 }
 

@@ -39,12 +39,14 @@ std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, con
         const auto any = hn::Or(hn::Or(reaching(i), reaching(i + lanes)),
                                 hn::Or(reaching(i + 2 * lanes), reaching(i + 3 * lanes)));
         if (HWY_UNLIKELY(!hn::AllFalse(d, any))) {
-            for (std::size_t j = i; j < i + 4 * lanes; ++j) {
-                const float score = (row.least < least[j] ? row.least : least[j]) * (1 - bound_margin);
-                const float whole = row.denominator + denominators[j], sum = static_cast<float>(sums[j]);
-                if (j >= size || sums[j] == 0 || sum < score * whole) continue;
-                positions[count] = static_cast<std::uint32_t>(j);
-                bounds[count++] = sum / whole * (1 + bound_margin);
+            for (std::size_t j = i; j < i + 4 * lanes; j += lanes) {
+                const auto mask = hn::And(reaching(j), hn::FirstN(d, j < size ? size - j : 0));
+                if (hn::AllFalse(d, mask)) continue;
+                const auto places = hn::Iota(u, static_cast<std::uint32_t>(j));
+                (void)hn::CompressBlendedStore(places, hn::RebindMask(u, mask), u, positions + count);
+                const auto whole = hn::Add(row_denominator, hn::LoadU(d, denominators + j));
+                const auto bound = hn::Mul(hn::Div(load_sums(sums + j), whole), hn::Set(d, 1 + bound_margin));
+                count += hn::CompressBlendedStore(bound, mask, d, bounds + count);
             }
         }
         for (std::size_t j = i; j < i + 4 * lanes; j += lanes) hn::StoreU(hn::Zero(u), u, sums + j);
