@@ -4,7 +4,7 @@
 //
 // A row is compared with all longer ones, so each pair of rows is looked at once, and from its shorter side: where one
 // entry is looked up, a long list of postings is walked. The walk adds 16-bit values into the sums of a tile, which stay
-// in the first-level cache; then one pass over the sums takes out those that may be among the best of either row. After
+// in the core's own cache; then one pass over the sums takes out those that may be among the best of either row. After
 // Bayardo, Ma, Srikant 2007 (All-Pairs), with a threshold for each row that rises as neighbours are found.
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
@@ -65,6 +65,14 @@ void add_bounds(const bound_rows& rows, const bound_tile& tile, std::size_t posi
         const std::uint32_t value = rows.values()[i];
         const packed_posting* p = postings + starts[columns[i]];
         const packed_posting* const last = postings + starts[columns[i] + 1];
+        if (last - p == tile.dense_length()) {
+            const auto* const values = reinterpret_cast<const std::uint16_t*>(p);
+            if constexpr (Products)
+                add_dense_products(sums, values, tile.size(), rows.values()[i]);
+            else
+                add_dense_sums(sums, values, tile.size(), rows.values()[i]);
+            continue;
+        }
         const auto add = [&](packed_posting posting) {
             sums[posting & 0xffff] += Products ? (posting >> 16) * value : (posting >> 16) + value;
         };

@@ -22,6 +22,30 @@ HWY_INLINE hn::Vec<floats> load_sums(const std::uint32_t* sums) {  // they have 
     return hn::ConvertTo(floats(), hn::BitCast(signed_words(), hn::LoadU(unsigned_words(), sums)));
 }
 
+using numbers = hn::Rebind<std::uint16_t, unsigned_words>;
+
+void add_dense_sums(std::uint32_t* sums, const std::uint16_t* values, std::size_t size, std::uint16_t value) {
+    const numbers n;
+    const unsigned_words u;
+    // Without the mark nothing is left; with it, the sum of both.
+    const auto rest = hn::Set(n, static_cast<std::uint16_t>(dense_mark - value));
+    for (std::size_t i = 0; i < size; i += hn::Lanes(u)) {
+        const auto terms = hn::PromoteTo(u, hn::SaturatedSub(hn::LoadU(n, values + i), rest));
+        hn::StoreU(hn::Add(hn::LoadU(u, sums + i), terms), u, sums + i);
+    }
+}
+
+void add_dense_products(std::uint32_t* sums, const std::uint16_t* values, std::size_t size,
+                        std::uint16_t value) {
+    const numbers n;
+    const unsigned_words u;
+    const auto factor = hn::Set(u, value);
+    for (std::size_t i = 0; i < size; i += hn::Lanes(u)) {
+        const auto terms = hn::Mul(hn::PromoteTo(u, hn::LoadU(n, values + i)), factor);
+        hn::StoreU(hn::Add(hn::LoadU(u, sums + i), terms), u, sums + i);
+    }
+}
+
 std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, const float* least,
                              std::size_t size, row_bound row, std::uint32_t* positions, float* bounds) {
     const floats d;
@@ -80,9 +104,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace quern::word_similarity_detail {
 
+HWY_EXPORT(add_dense_sums);
+HWY_EXPORT(add_dense_products);
 HWY_EXPORT(collect_reaching);
 HWY_EXPORT(group_maxima);
 
+void add_dense_sums(std::uint32_t* sums, const std::uint16_t* values, std::size_t size, std::uint16_t value) {
+    HWY_DYNAMIC_DISPATCH(add_dense_sums)(sums, values, size, value);
+}
+void add_dense_products(std::uint32_t* sums, const std::uint16_t* values, std::size_t size,
+                        std::uint16_t value) {
+    HWY_DYNAMIC_DISPATCH(add_dense_products)(sums, values, size, value);
+}
 std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, const float* least,
                              std::size_t size, row_bound row, std::uint32_t* positions, float* bounds) {
     return HWY_DYNAMIC_DISPATCH(collect_reaching)(sums, denominators, least, size, row, positions, bounds);

@@ -11,6 +11,14 @@ namespace quern::word_similarity_detail {
 /// denominators above 0 there.
 inline constexpr std::size_t kernel_group = 64;
 
+/// Adds `value` and a column's values to the sums of those that have it: values[i] is 0 or a value below 2^15 with this
+/// bit set. Both arrays go up to the next multiple of kernel_group beyond `size`.
+inline constexpr std::uint16_t dense_mark = 0x8000;
+void add_dense_sums(std::uint32_t* sums, const std::uint16_t* values, std::size_t size, std::uint16_t value);
+/// Adds `value` times a column's values; values[i] has 16 bits.
+void add_dense_products(std::uint32_t* sums, const std::uint16_t* values, std::size_t size,
+                        std::uint16_t value);
+
 /// A row as it meets a tile: its denominator, and the score that a neighbour of it has at least.
 struct row_bound {
     float denominator, least;

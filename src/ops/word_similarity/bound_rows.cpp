@@ -24,7 +24,7 @@ void for_rows(cpu_place& place, std::size_t rows, const Work& work) {
 }  // namespace
 
 bound_rows::bound_rows(cpu_place& place, const fixed_rows& rows, similarity_measure measure)
-    : words_(rows.words) {
+    : products_(measure == similarity_measure::cosine), words_(rows.words) {
     const auto entries = [&](std::uint32_t w) { return rows.offsets[w + 1] - rows.offsets[w]; };
     std::iota(words_.begin(), words_.end(), 0U);
     std::sort(words_.begin(), words_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -56,8 +56,8 @@ void bound_rows::fix_lin(cpu_place& place, const fixed_rows& rows) {
     const std::uint64_t most = greatest == 0 ? 0 : to_fixed(static_cast<double>(greatest), rows.bits);
     const std::uint64_t sum = rows.sums.empty() ? 0 : *std::max_element(rows.sums.begin(), rows.sums.end());
     const std::uint64_t longest = size_ == 0 ? 0 : end(0) - begin(0);
-    int shift = 0;  // every value has 16 bits, every sum of two rows' values 31
-    while (most >> shift >= 0xffff || 2 * ((sum >> shift) + longest + 1) >= (std::uint64_t{1} << 31)) ++shift;
+    int shift = 0;  // every value has 15 bits, every sum of two rows' values 31
+    while (most >> shift >= 0x7fff || 2 * ((sum >> shift) + longest + 1) >= (std::uint64_t{1} << 31)) ++shift;
 
     const fixed_scale fixed(rows.bits);
     for_rows(place, size_, [&](std::size_t position) {

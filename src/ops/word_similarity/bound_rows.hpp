@@ -32,6 +32,8 @@ class bound_rows {
     std::uint64_t end(std::size_t position) const { return offsets_[position + 1]; }
     const std::uint32_t* columns() const { return columns_.data(); }
     const std::uint16_t* values() const { return values_.data(); }
+    /// Whether a term is a product of two values, not their sum.
+    bool products() const { return products_; }
     float denominator(std::size_t position) const { return denominators_[position]; }
     float slack(std::size_t position) const { return slacks_[position]; }
 
@@ -39,6 +41,7 @@ class bound_rows {
     void fix_lin(cpu_place& place, const fixed_rows& rows);
     void fix_cosine(cpu_place& place, const fixed_rows& rows);
 
+    bool products_;
     std::uint32_t size_ = 0;
     std::vector<std::uint32_t> words_;
     std::vector<std::uint64_t> offsets_;

@@ -2,34 +2,60 @@
 #include "ops/word_similarity/bound_tiles.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
-#include <numeric>
+
+#include "ops/word_similarity/bound_kernels.hpp"
 
 namespace quern::word_similarity_detail {
+namespace {
+
+/// A column is dense in a tile when one in so many of its words has it. A list is then shorter than dense_length().
+constexpr std::size_t dense_from = 8;
+
+}  // namespace
 
 bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t columns, stretch which)
     : words(which),
-      starts_(place, std::size_t{columns} + 2, "columns of a tile"),
-      postings_(place, rows.end(which.end - 1) - rows.begin(which.begin), "entries of a tile") {
-    // starts_[c + 2] counts column c, then starts_[c + 1] is where its next posting goes, and ends as its end.
-    std::uint32_t* const next = starts_.data() + 1;
-    std::fill_n(starts_.data(), std::size_t{columns} + 2, 0U);
-    for (std::uint64_t i = rows.begin(words.begin); i < rows.end(words.end - 1); ++i)
-        ++next[rows.columns()[i] + 1];
-    std::inclusive_scan(next, next + columns + 1, next);
-    for (std::size_t position = words.begin; position < words.end; ++position)
-        for (std::uint64_t i = rows.begin(position); i < rows.end(position); ++i)
-            postings_.data()[next[rows.columns()[i]]++] =
-                static_cast<std::uint32_t>(position - words.begin) | std::uint32_t{rows.values()[i]} << 16;
+      dense_length_(
+          static_cast<std::uint32_t>((size() + kernel_group - 1) / kernel_group * kernel_group / 2)),
+      starts_(place, std::size_t{columns} + 1, "columns of a tile") {
+    std::vector<std::uint32_t> next(columns);
+    const std::uint64_t begin = rows.begin(words.begin), end = rows.end(words.end - 1);
+    for (std::uint64_t i = begin; i < end; ++i) ++next[rows.columns()[i]];
+    std::uint32_t* const starts = starts_.data();
+    starts[0] = 0;
+    for (std::size_t c = 0; c < columns; ++c) {
+        const bool dense = std::size_t{next[c]} * dense_from >= size();
+        starts[c + 1] = starts[c] + (dense ? dense_length_ : next[c]);
+        next[c] = starts[c];
+    }
+    postings_ = cpu_array<packed_posting>(place, starts[columns], "entries of a tile");
+    packed_posting* const postings = postings_.data();
+    std::fill_n(postings, starts[columns], 0U);
+    const std::uint16_t mark = rows.products() ? 0 : dense_mark;
+    for (std::size_t position = words.begin; position < words.end; ++position) {
+        const auto word = static_cast<std::uint32_t>(position - words.begin);
+        for (std::uint64_t i = rows.begin(position); i < rows.end(position); ++i) {
+            const std::uint32_t c = rows.columns()[i];
+            if (starts[c + 1] - starts[c] == dense_length_) {
+                const std::uint16_t value = rows.values()[i] | mark;
+                std::memcpy(reinterpret_cast<char*>(postings + starts[c]) + word * sizeof value, &value,
+                            sizeof value);
+            } else {
+                postings[next[c]++] = word | std::uint32_t{rows.values()[i]} << 16;
+            }
+        }
+    }
 }
 
 std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns) {
     // Of very many words larger ones, so that the tables of columns stay small beside the entries.
-    const std::size_t most = std::clamp<std::size_t>(rows.size() / 64 / 1024 * 1024, 8192, 65536);
+    const std::size_t most = std::clamp<std::size_t>(rows.size() / 64 / 1024 * 1024, 16384, 65536);
     std::vector<stretch> words;
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         end = std::min<std::size_t>(rows.size(),
-                                    begin + std::clamp<std::size_t>(begin / 2048 * 1024, 1024, most));
+                                    begin + std::clamp<std::size_t>(begin / 1024 * 1024, 1024, most));
         words.push_back({begin, end});
     }
     std::vector<std::unique_ptr<bound_tile>> made(words.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of bound_rows cut into tiles whose sums fit a first-level cache, with the entries of each turned round: for
+// The words of bound_rows cut into tiles whose sums stay in a core's own cache, with the entries of each turned round: for
 // a column, the words of the tile that have it.
 #pragma once
 
@@ -22,11 +22,14 @@ class bound_tile {
 
     const stretch words;  ///< positions
     std::size_t size() const { return words.end - words.begin; }
-    /// The postings of column c are [starts()[c], starts()[c + 1]) of postings(), words rising.
+    std::uint32_t dense_length() const { return dense_length_; }
+    /// The postings of column c are [starts()[c], starts()[c + 1]) of postings(), words rising; of a column that many
+    /// of the words have, dense_length() of them hold one 16-bit number for each word instead (bound_kernels.hpp).
     const std::uint32_t* starts() const { return starts_.data(); }
     const packed_posting* postings() const { return postings_.data(); }
 
   private:
+    std::uint32_t dense_length_;
     cpu_array<std::uint32_t> starts_;
     cpu_array<packed_posting> postings_;
 };
