@@ -87,10 +87,9 @@ class words_run {
         chosen_ = choose_words(distinct, question_.min_count, question_.vocabulary);
         distinct = {};
         if (chosen_.size() < 2) {
-            refuse(
-                fmt::format("{} of its {} distinct words occur at least {} times (--min-count), and two "
-                            "are needed",
-                            chosen_.size() == 0 ? "none" : "one", info_.distinct, question_.min_count));
+            refuse(fmt::format(
+                "of {} distinct words {} occurs at least {} times (--min-count), and two are needed",
+                info_.distinct, chosen_.size() == 0 ? "none" : "one", question_.min_count));
         }
         writer_.write_words(chosen_);
         release(chosen_.words);

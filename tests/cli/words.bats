@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # common and bats set $data, $output, $stderr
+# quern words, similar, contexts, export: what they write, where, and what they refuse.
+load common
+
+own_setup() {
+    cat >village.txt <<'END'
+The miller drinks hot tea. The baker drinks hot coffee. The smith drinks cold water.
+
+The baker pours hot tea into a cup. The smith pours hot coffee into a cup. A cup of tea costs a penny.
+
+Cold milk stands in a jug. Cold water stands in a jug. A jug of milk costs a penny. A jug of water costs nothing.
+
+The brown horse eats hay. The brown cow eats hay. The horse sleeps in the stable. The cow sleeps in the stable.
+END
+}
+
+words() { quern words --quiet "$@"; }
+space() { words village.txt -o village --stop-words en --min-count 2 "$@"; }
+
+refused() { # refused TEXT ARGUMENT...
+    local text=$1
+    shift
+    ends_with 2 quern "$@"
+    says "$text"
+}
+
+@test "neighbours: word and score, most similar first, in every form" {
+    space
+    quern similar village tea --quiet >rows
+    grep -q '^coffee	' rows
+    sort -s -t "$(printf '\t')" -k 2,2gr rows | cmp - rows
+    [ "$(quern similar village tea --quiet -k 2)" = "$(head -n 2 rows)" ]
+    [ "$(quern similar village TEA --quiet)" = "$(cat rows)" ]
+    quern similar village tea --quiet --format jsonl | grep -q '^{"word":"coffee","score":0.*}$'
+    quern similar village tea --quiet -o file
+    cmp file rows
+    ends_with 2 quern similar village tea -o file
+}
+
+@test "the same bytes for every thread count, memory and method" {
+    space --threads 1 --vectors 4
+    words village.txt -o again --stop-words en --min-count 2 --vectors 4 --threads 3 --memory 64M --method compressed
+    diff -r --exclude stats.json village again
+    space --force --columns 10
+    words village.txt -o reduced --stop-words en --min-count 2 --columns 10 --method column-reduced
+    diff -r --exclude stats.json village reduced
+}
+
+@test "a score of two, of a file of pairs, neighbours within a list" {
+    space
+    score=$(quern similar village tea --with coffee --quiet | cut -f 2)
+    [ "$score" = "$(quern similar village tea --quiet | awk '$1 == "coffee" { print $2 }')" ]
+    printf 'tea\tcoffee\nTea\tunicorn\nthe\ttea\ntea\ttea\textra\n' >pairs
+    quern similar village --pairs pairs --quiet >scored
+    printf 'tea\tcoffee\t%s\nTea\tunicorn\tnan\nthe\ttea\tnan\ntea\ttea\t1\n' "$score" | diff - scored
+    quern similar village --pairs - --quiet <pairs | cmp - scored
+    printf 'coffee\nhorse\nunicorn\n' >list
+    [ "$(quern similar village tea --within list --quiet 2>said | cut -f 1)" = coffee ]
+    grep -q '1 word not in the vocabulary' said
+    printf 'tea coffee\n' >bad
+    ends_with 3 quern similar village --pairs bad
+    says 'bad:1'
+}
+
+@test "several words: plus and minus, however they are written" {
+    space
+    quern similar village tea +milk -hot --quiet >rows
+    run ! grep -qE '^(tea|milk|hot)	' rows
+    quern similar village --quiet -- -hot milk +tea | cmp - rows
+    [ "$(quern similar village tea -hot -k2 --quiet | wc -l)" -le 2 ]
+    ends_with 1 quern similar village tea -unicorn
+    says "'unicorn' is not in the vocabulary"
+}
+
+@test "contexts of one word, and of two" {
+    space --relation position
+    quern contexts village hot --quiet >rows
+    grep -q '^+1	tea	' rows
+    grep -q '^-1	drinks	' rows
+    [ "$(quern contexts village hot -k 1 --quiet)" = "$(head -n 1 rows)" ]
+    quern contexts village tea coffee --quiet >both
+    awk -F '\t' 'NF != 4 || $3 <= 0 || $4 <= 0 { exit 1 }' both
+    grep -q '^-1	hot	' both
+    refused "one word or of two" contexts village a b c
+}
+
+@test "1: an unknown word, and the words near to it" {
+    space
+    ends_with 1 quern similar village hosre
+    says "'hosre' is not in the vocabulary; near are horse"
+    [ -z "$output" ]
+    ends_with 1 quern contexts village hosre
+    ends_with 1 quern similar village tea --with hosre
+    ends_with 1 quern similar village the
+    says "stop word"
+    ends_with 1 quern similar village "two words"
+}
+
+@test "exports: NumPy, word2vec, TSV, GraphML, words" {
+    space --vectors 3 --export neighbours.tsv --report page.html
+    n=$(quern info village --format tsv --quiet | awk -F '\t' '$1 == "words_of_the_space" { print $2 }')
+    quern export village --vectors v.npy --words w.tsv --graph g.tsv --quiet
+    quern export village --vectors v.txt --graph g.graphml --quiet
+    cmp g.tsv neighbours.tsv
+    [ "$(wc -l <w.tsv)" -eq "$n" ]
+    [ "$(head -n 1 v.txt)" = "$n 3" ]
+    [ "$(awk 'NR > 1 && NF != 4' v.txt)" = "" ]
+    python3 -c '
+import struct, sys, xml.etree.ElementTree as tree
+n = int(sys.argv[1])
+b = open("v.npy", "rb").read()
+assert b[:6] == b"\x93NUMPY" and len(b) == 128 + 12 * n, len(b)
+rows = [line.split() for line in open("v.txt")][1:]
+for i, row in enumerate(rows):
+    for x, y in zip(row[1:], struct.unpack_from("<3f", b, 128 + 12 * i)):
+        assert struct.unpack("<f", struct.pack("<f", float(x)))[0] == y
+g = tree.parse("g.graphml").getroot()
+ns = "{http://graphml.graphdrawing.org/xmlns}"
+assert len(g.findall(f".//{ns}node")) == n
+assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
+' "$n"
+    run ! grep -qE '<script|https?:|src=|@import' page.html
+    grep -q '<b>tea</b>' page.html
+    ends_with 2 quern export village --vectors v.npy
+    refused "ends in .npy or .txt" export village --vectors v.bin
+    refused "what to export" export village
+    space --force
+    refused "has no vectors" export village --vectors w.npy
+    [ ! -e w.npy ]
+}
+
+@test "info, verify; nothing is written into a space" {
+    space
+    quern info village --quiet >rows
+    [ "$(head -n 1 rows)" = $'kind\twords' ]
+    grep -q '^window	3$' rows
+    quern verify village --quiet | grep -q '^village	whole	'
+    refused "lies within" similar village tea -o village/rows
+    printf 'x' | dd of=village/contexts.section bs=1 seek=3 conv=notrunc status=none
+    ends_with 5 quern verify village
+    says "contexts"
+    ends_with 5 quern contexts village tea
+    sed -i 's/"version": 1/"version": 9/' village/space.json
+    ends_with 5 quern similar village tea
+    says "version 9"
+}
+
+@test "triples, with lines that are none" {
+    printf 'eat\tobj\tbread\t4\nbake\tobj\tbread\t9\nride\tobj\thorse\t9\nride\tobj\tcow\nnonsense\n' >t.tsv
+    ends_with 3 quern words t.tsv --input-format triples -o t --min-count 1
+    says "t.tsv:5"
+    [ ! -e t ]
+    words t.tsv --input-format triples -o t --min-count 1 --max-errors 1
+    [ "$(quern similar t eat --quiet | cut -f 1)" = bake ]
+    [ "$(quern contexts t eat --quiet | cut -f 1,2)" = $'obj\tbread' ]
+    gzip -c t.tsv | words - --input-format triples -o piped --min-count 1 --max-errors 1
+    diff -r --exclude stats.json t piped
+}
+
+@test "the thesis's preset, and what is given beside it" {
+    space --preset thesis
+    asked() { quern info village --quiet | grep -E "^(discount|gaps|measure|relation|window-end)	" | cut -f 2 | tr '\n' ' '; }
+    [ "$(asked)" = "0 keep lin position sentence " ]
+    space --force --preset thesis --relation none --discount 0.5
+    [ "$(asked)" = "0.5 keep lin none sentence " ]
+    space --force
+    [ "$(asked)" = "0.95 close lin none paragraph " ]
+}
+
+@test "all scores as an array" {
+    space --top all
+    n=$(quern info village --quiet | awk -F '\t' '$1 == "words_of_the_space" { print $2 }')
+    [ "$(stat -c %s village/similarities.npy)" -eq $((128 + 8 * n * n)) ]
+    quern verify village --quiet
+}
+
+@test "lsa, of both matrices" {
+    space --measure lsa --vectors 4
+    quern similar village tea --quiet -k 100 >mi
+    [ -s mi ]
+    cp village.txt second.txt
+    mkdir both && mv village.txt second.txt both
+    words both -o documents --stop-words en --measure lsa --lsa-of documents --lsa-measure pearson --min-count 2 --vectors 2
+    [ -s documents/vectors.section ]
+}
+
+@test "too little, and what else is refused" {
+    echo "one" >one.txt
+    ends_with 3 quern words one.txt -o space --min-count 1
+    says "too little for a thesaurus"
+    [ ! -e space ]
+    space
+    refused "village exists; --force" words village.txt -o village
+    mkdir home
+    refused "no space" words village.txt -o home --force
+    refused "--output is required" words village.txt
+    refused "unknown language" words village.txt -o x --language xx
+    refused "--window" words village.txt -o x --window 0
+    refused "none of" words village.txt -o x --measure euclid
+    refused "column-reduced needs" words village.txt -o x --method column-reduced
+    refused "no space of words" similar "$data/garden" tea
+    refused "no such space" similar nowhere tea
+    refused "WORD is required" similar village
+    refused "exclude each other" similar village tea --pairs x
+    quern build village.txt -o store --quiet
+    refused "quern words CORPUS -o SPACE" similar store tea
+    refused "both go to" words village.txt -o x --export f --report f
+}
+
+@test "--stats says where the time went" {
+    space --stats s.json
+    [ "$(json s.json '"read" in [s["name"] for s in d["stages"]] and "similar" in [s["name"] for s in d["stages"]]')" = True ]
+    [ "$(json s.json 'd["counts"]["vocabulary"] > 5 and d["counts"]["documents"] == 1')" = True ]
+    quern similar village tea --quiet --stats s.json
+    [ "$(json s.json 'd["counts"]["neighbours"] > 0')" = True ]
+}
