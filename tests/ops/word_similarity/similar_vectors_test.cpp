@@ -186,7 +186,7 @@ TEST(similar_vectors, the_same_bits_for_any_threads_and_instruction_set) {
         };
         same(2);
         same(5);
-        on_every_target([&] { same(2); });
+        if (measure == vector_measure::cosine) on_every_target([&] { same(2); });
     }
 }
 
