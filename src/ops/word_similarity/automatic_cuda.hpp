@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "device/array.hpp"
 #include "device/cuda/place.hpp"

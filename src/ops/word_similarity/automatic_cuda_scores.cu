@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Method `automatic` on a GPU, second step: candidates are scored exactly, a pair a warp, and the best are kept.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "device/cuda/check.cuh"
@@ -116,6 +117,10 @@ void keep_best_by(cuda_place& place, const score_task& task) {
 }
 
 }  // namespace
+
+std::uint32_t candidate_room(std::uint32_t top) {
+    return std::bit_ceil(top + 128);
+}
 
 best_lists::best_lists(cuda_place& place, std::uint32_t words, std::uint32_t top_of_each)
     : top(top_of_each),
