@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
-// word_similarity_cuda_bench [--only=steps|table|map] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
+// word_similarity_cuda_bench [--only=steps|table|reduced|map] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
 //   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, as context_matrix has them); else
-//   one is generated in the likeness of a real one. --words: the table for so many words only. --rows: thread counts of the heat map, in steps of 32, A to B.
+//   one is generated in the likeness of a real one. reduced: the table without `compressed`; --words: it for so many words only. --rows: thread counts of the heat map, in steps of 32, A to B.
 //   --seconds: a method is not run on more words once it has taken so long.
 // One line a measurement, tab-separated: what, words, blocks, threads, seconds, a count (entries, multiply-adds, pairs).
 // Steps and `auto`: medians of 5, warm; the thesis's methods: one run after a small one.
@@ -117,8 +117,13 @@ context_matrix read_matrix(const std::string& prefix) {
     return made;
 }
 
-/// The first words, and their contexts among themselves, as a corpus with a smaller vocabulary has them.
-context_matrix first_words(const context_matrix& whole, std::uint32_t words) {
+/// The first words, and their contexts among themselves, as a corpus with a smaller vocabulary has them: `share` of the
+/// whole matrix's entries at most. (Frequent words have fewer weights above 0 with each other than drawing gives them.)
+context_matrix first_words(const context_matrix& whole, std::uint32_t words, double share) {
+    std::uint64_t among = 0, state = 1;
+    for (std::uint64_t i = 0; i < whole.offsets[words]; ++i)
+        among += whole.columns[i] % whole.words < words ? 1 : 0;
+    const double kept = share * static_cast<double>(whole.columns.size()) / static_cast<double>(among);
     context_matrix made;
     made.words = words;
     made.relations = whole.relations;
@@ -127,7 +132,7 @@ context_matrix first_words(const context_matrix& whole, std::uint32_t words) {
         for (std::uint64_t i = whole.offsets[w]; i < whole.offsets[w + 1]; ++i) {
             const std::uint32_t relation = whole.columns[i] / whole.words,
                                 other = whole.columns[i] % whole.words;
-            if (other >= words) continue;
+            if (other >= words || drawn_share(state) >= kept) continue;
             made.columns.push_back(relation * words + other);
             made.weights.push_back(whole.weights[i]);
         }
@@ -168,6 +173,7 @@ double multiply_adds(const fixed_rows& rows) {
 void measure_steps(cuda_place& place, const fixed_rows& rows, similarity_measure measure) {
     const bool is_lin = measure == similarity_measure::lin;
     const std::string of = is_lin ? " (lin)" : " (cosine)";
+    cpu_place host(place.run());
     std::map<std::string, std::vector<double>> seconds;
     double pairs = 0;
     for (int round = 0; round < 4; ++round) {
@@ -179,7 +185,7 @@ void measure_steps(cuda_place& place, const fixed_rows& rows, similarity_measure
             if (round > 0) seconds[what].push_back(took);
         };
         std::optional<weight_codes> codes;
-        timed("codes", [&] { codes = choose_codes(rows, measure); });
+        timed("codes", [&] { codes = choose_codes(host, rows, measure); });
         if (!codes) return;
         const auto exact = array_from<cuda_place, std::uint64_t>(place, is_lin ? rows.sums : rows.squares);
         const auto norms = array_from<cuda_place, float>(place, codes->norms);
@@ -235,25 +241,34 @@ bool same(const neighbour_lists& a, const neighbour_lists& b) {
 }
 
 struct options {
-    bool steps = true, table = true, map = true;
+    bool steps = true, table = true, map = true, compressed = true;
     unsigned first_threads = 32, last_threads = 320;
     double seconds = 20;
     std::uint32_t words = 0;
     std::string prefix;
 };
 
+/// The thesis's vocabularies, after a small one, and which share of a real matrix's entries they have.
+struct vocabulary {
+    std::uint32_t words;
+    double share;
+};
+constexpr vocabulary sizes[] = {{1'000, 0.03},  {5'000, 0.20},  {10'000, 0.38},
+                                {20'000, 0.63}, {50'000, 0.89}, {100'000, 1}};
+
 struct timed_lists {
     neighbour_lists lists;
     double seconds = 0;
 };
 
-void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t only, double limit) {
+void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t only, bool compressed,
+                   double limit) {
     cpu_place host(place.run());
     double last_compressed = 0, last_reduced = 0;
-    for (const std::uint32_t words : {1'000u, 5'000u, 10'000u, 20'000u, 50'000u, 100'000u}) {
+    for (const auto& [words, share] : sizes) {
         if (words > whole.words) break;
         if (only != 0 && words != only && words != 1000) continue;
-        const context_matrix part = words == whole.words ? whole : first_words(whole, words);
+        const context_matrix part = words == whole.words ? whole : first_words(whole, words, share);
         owned_rows all = restrict_columns(host, part.view(), all_columns);
         fix_sums(host, all.rows);
         const auto run = [&](const fixed_rows& rows, const similarity_options& how, auto find) {
@@ -274,7 +289,7 @@ void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t
             continue;
         }
         print("table, auto", words, 0, 0, ours.seconds, multiply_adds(all.rows));
-        if (last_compressed < limit) {
+        if (compressed && last_compressed < limit) {
             const timed_lists theirs = run(all.rows, {}, [](auto& p, const auto& rows, const auto& how) {
                 return find_compressed(p, rows, how);
             });
@@ -301,7 +316,7 @@ void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t
 void measure_map(cuda_place& place, const context_matrix& whole, unsigned first_threads,
                  unsigned last_threads) {
     cpu_place host(place.run());
-    const context_matrix part = first_words(whole, std::min(whole.words, 5000u));
+    const context_matrix part = first_words(whole, std::min(whole.words, sizes[1].words), sizes[1].share);
     owned_rows rows = restrict_columns(host, part.view(), all_columns);
     fix_sums(host, rows.rows);
     similarity_options how;
@@ -324,7 +339,8 @@ options read_options(int count, char** arguments) {
         if (const char* only = value("--only=")) {
             const std::string_view part = only;
             made.steps = part == "steps";
-            made.table = part == "table";
+            made.compressed = part != "reduced";
+            made.table = part == "table" || part == "reduced";
             made.map = part == "map";
         } else if (const char* threads = value("--rows=")) {
             if (std::sscanf(threads, "%u-%u", &made.first_threads, &made.last_threads) != 2)
@@ -358,7 +374,7 @@ void run(const options& asked) {
         measure_steps(place, rows.rows, similarity_measure::lin);
         measure_steps(place, rows.rows, similarity_measure::cosine);
     }
-    if (asked.table) measure_table(place, whole, asked.words, asked.seconds);
+    if (asked.table) measure_table(place, whole, asked.words, asked.compressed, asked.seconds);
     if (asked.map) measure_map(place, whole, asked.first_threads, asked.last_threads);
 }
 

@@ -15,8 +15,9 @@
 namespace quern::word_similarity_detail {
 namespace {
 
-constexpr std::uint64_t most_entries = std::uint64_t{1}
-                                       << 31;  // of a tile: its postings are numbered in 32 bits
+// Postings of a tile are numbered in 32 bits, with up to three more a column.
+constexpr std::uint64_t most_entries = std::uint64_t{1} << 31;
+constexpr std::uint32_t most_columns = 1u << 29;
 
 /// How a matrix is cut so that all that is on the device at a time fits.
 struct cutting {
@@ -24,7 +25,7 @@ struct cutting {
 };
 cutting choose_cutting(const fixed_rows& rows, std::uint64_t memory, std::uint64_t bytes_a_row) {
     const std::uint64_t entries = std::max<std::uint64_t>(rows.columns.size(), 1);
-    const std::uint64_t always = std::uint64_t{rows.column_count} * 4 + std::uint64_t{rows.words} * 12;
+    const std::uint64_t always = std::uint64_t{rows.column_count} * 28 + std::uint64_t{rows.words} * 12;
     cutting cut{rows.words, entries, 0};
     for (unsigned halvings = 0;; ++halvings) {
         cut.group_words = std::max<std::uint64_t>(rows.words >> halvings, 1);
@@ -80,6 +81,7 @@ neighbour_lists find_by_candidates(cuda_place& place, const fixed_rows& rows, st
                 choose_candidates(place, group.view(), tile, codes, norms.span(), best);
                 keep_best(place, group.view(), others, words.first, words.count, codes.measure, scale,
                           exact_norms, best);
+                place.synchronise();  // so that a stop is seen
             }
         }
         append_lists(place, best, all);
@@ -141,13 +143,14 @@ neighbour_lists find_automatically(cuda_place& place, const fixed_rows& rows,
                                    const similarity_options& options) {
     if (rows.words < 2 || rows.columns.empty())
         return {std::vector<std::uint64_t>(std::size_t{rows.words} + 1), {}, {}, {}};
+    cpu_place host(place.run());
     const bool is_lin = options.measure == similarity_measure::lin;
     const std::uint32_t top = std::min(options.top, rows.words - 1);
     const double scale = std::ldexp(1.0, is_lin ? rows.bits : rows.product_bits);
     const auto exact_norms =
         array_from<cuda_place, std::uint64_t>(place, is_lin ? rows.sums : rows.squares, "sums of rows");
-    if (top <= most_listed)
-        if (const auto codes = choose_codes(rows, options.measure))
+    if (top <= most_listed && rows.column_count <= most_columns)
+        if (const auto codes = choose_codes(host, rows, options.measure))
             return find_by_candidates(place, rows, top, *codes, scale, exact_norms.span());
     return find_by_all_scores(place, rows, top, options.measure, scale, exact_norms.span());
 }

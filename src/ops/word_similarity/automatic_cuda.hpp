@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/array.hpp"
+#include "device/cpu/place.hpp"
 #include "device/cuda/place.hpp"
 #include "ops/word_similarity/fixed_rows.hpp"
 #include "quern/ops/word_similarity.hpp"
@@ -33,14 +34,14 @@ struct weight_codes {
     std::vector<float> norms;  ///< so that a sum over norm_a + norm_b (cosine: norm_a · norm_b) is a score
 };
 /// None where 32 bits cannot hold the sums of this matrix.
-std::optional<weight_codes> choose_codes(const fixed_rows& rows, similarity_measure measure);
+std::optional<weight_codes> choose_codes(cpu_place& host, const fixed_rows& rows, similarity_measure measure);
 
-/// Words [first, first + count) with their weights by column: column c holds the postings [offsets[c], offsets[c + 1]),
-/// each word - first in its upper 16 bits and its code in the lower, words rising.
+/// Words [first, first + count) with their weights by column: the list of column c is [offsets[c], offsets[c + 1]), a
+/// multiple of four postings, each a code in its upper 16 bits and word - first in the lower; the last ones may be
+/// (0, count), which stand for no word. In an order that suits shared memory.
 struct tile_postings {
     std::uint32_t first = 0, count = 0;
-    cuda_array<std::uint32_t> postings;  ///< 4 more than there are: they are read by fours
-    cuda_array<std::uint32_t> offsets;
+    cuda_array<std::uint32_t> postings, offsets;
 };
 /// Of rows [from, from + count) among `rows`, which hold the entries [first_entry, first_entry + entries) of these.
 tile_postings make_postings(cuda_place& place, const device_rows& rows, std::uint32_t from,

@@ -15,7 +15,7 @@ namespace quern::word_similarity_detail {
 namespace {
 
 constexpr unsigned product_threads = 1024, warps = product_threads / 32;
-constexpr std::uint32_t piece = 1024;  // postings that a warp takes at a time, of one column
+constexpr std::uint32_t piece = 2048;  // postings that a warp takes at a time, of one column
 constexpr unsigned whole_warp = 0xffffffff;
 /// More than the relative errors of a score in single precision: five roundings of 2^-24, a division of 2 ulp.
 constexpr float float_error = 0x1p-20f;
@@ -71,38 +71,30 @@ struct adder {
     }
     __device__ void add(std::uint32_t* sums, std::uint32_t posting) const {
         if constexpr (Measure == lin) {
-            atomicAdd(sums + (posting >> 16), (posting & 0xffff) + code);
+            atomicAdd(sums + (posting & 0xffff), (posting >> 16) + code);
         } else {  // the product of two such floats has no rounding
-            const float b = __half2float(__ushort_as_half(static_cast<unsigned short>(posting & 0xffff)));
-            atomicAdd(sums + (posting >> 16), __float2uint_ru(b * factor));
+            const float b = __half2float(__ushort_as_half(static_cast<unsigned short>(posting >> 16)));
+            atomicAdd(sums + (posting & 0xffff), __float2uint_ru(b * factor));
         }
     }
 };
 
-/// Postings [begin, end) of one column, by one warp, four a lane at a time; the next four are read ahead.
+/// Postings [begin, end) of one column, multiples of four, by one warp; the next four of a lane are read ahead.
 template <similarity_measure Measure>
 __device__ void add_postings(const std::uint32_t* postings, std::uint32_t begin, std::uint32_t end,
                              const adder<Measure>& with, std::uint32_t* sums) {
-    std::uint32_t at = (begin & ~3u) + 4 * (threadIdx.x % 32);
+    std::uint32_t at = begin + 4 * (threadIdx.x % 32);
     if (at >= end) return;
     uint4 four = __ldg(reinterpret_cast<const uint4*>(postings + at));
     while (true) {
-        const std::uint32_t next = at + 128;
+        at += 128;
         uint4 ahead{};
-        if (next < end) ahead = __ldg(reinterpret_cast<const uint4*>(postings + next));
-        if (at >= begin && at + 4 <= end) {
-            with.add(sums, four.x);
-            with.add(sums, four.y);
-            with.add(sums, four.z);
-            with.add(sums, four.w);
-        } else {
-            if (at >= begin) with.add(sums, four.x);
-            if (at + 1 >= begin && at + 1 < end) with.add(sums, four.y);
-            if (at + 2 >= begin && at + 2 < end) with.add(sums, four.z);
-            if (at + 3 < end) with.add(sums, four.w);
-        }
-        if (next >= end) return;
-        at = next;
+        if (at < end) ahead = __ldg(reinterpret_cast<const uint4*>(postings + at));
+        with.add(sums, four.x);
+        with.add(sums, four.y);
+        with.add(sums, four.z);
+        with.add(sums, four.w);
+        if (at >= end) return;
         four = ahead;
     }
 }
@@ -243,7 +235,7 @@ __global__ void __launch_bounds__(product_threads) choose_candidates_kernel(cons
     extern __shared__ __align__(16) std::uint32_t sums[];
     __shared__ piece_list list;
     __shared__ std::uint32_t taken, counter;
-    const std::uint32_t fours = (task.tile_words + 3) / 4;
+    const std::uint32_t fours = task.tile_words / 4 + 1;  // one sum more, of no word
     const auto clear = [&] {
         for (std::uint32_t f = threadIdx.x; f < fours; f += product_threads)
             reinterpret_cast<uint4*>(sums)[f] = uint4{};
@@ -291,7 +283,7 @@ void choose_candidates_by(cuda_place& place, const device_rows& rows, const tile
                             best.candidates.data(),
                             best.found.data(),
                             cursor.data()};
-    const std::size_t shared_bytes = (std::size_t{tile.count} + 3) / 4 * 16;
+    const std::size_t shared_bytes = (std::size_t{tile.count} / 4 + 1) * 16;
     QUERN_CHECK(cudaFuncSetAttribute(choose_candidates_kernel<Measure>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared_bytes)));

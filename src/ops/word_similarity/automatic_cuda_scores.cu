@@ -26,6 +26,8 @@ struct score_task {
     float* floors;
 };
 
+constexpr std::uint32_t cached_columns = 4096;  // of a block's row in shared memory, 16 KB
+
 /// Whether one neighbour comes before another.
 __device__ bool before(double score_a, std::uint32_t id_a, double score_b, std::uint32_t id_b) {
     return score_a > score_b || (score_a == score_b && id_a < id_b);
@@ -33,14 +35,18 @@ __device__ bool before(double score_a, std::uint32_t id_a, double score_b, std::
 
 template <similarity_measure Measure>
 __device__ double score_by_warp(const device_rows& rows, std::uint32_t row, const device_rows& others,
-                                std::uint32_t word, double scale, const std::uint64_t* norms) {
+                                std::uint32_t word, double scale, const std::uint64_t* norms,
+                                const std::uint32_t* cached = nullptr) {
     if (rows.first + row == word) return 0;
-    const unsigned long long shared =
-        shared_by_warp<Measure>(row_of(rows, row), row_of(others, word - others.first), scale);
+    const device_row a = row_of(rows, row), b = row_of(others, word - others.first);
+    // A step of a search in shared memory costs about an eighth of one in global memory.
+    const unsigned long long shared = cached != nullptr && b.length / 8 <= a.length
+                                          ? sum_by_warp<Measure>(b, a, cached, scale)
+                                          : shared_by_warp<Measure>(a, b, scale);
     return exact_score<Measure>(shared, norms[rows.first + row], norms[word]);
 }
 
-/// A block a row. Shared memory: the best so far and up to `room` candidates, (top + room) · 12 bytes; a rank is the
+/// A block a row. Shared memory: the best so far and up to `room` candidates, (top + room) · 12 bytes, and the row's columns if they fit; a rank is the
 /// number of those before it. Where a row has more candidates than room, all words of the tile are scored, `room` at a
 /// time.
 template <similarity_measure Measure>
@@ -51,6 +57,12 @@ __global__ void __launch_bounds__(score_threads) keep_best_kernel(const score_ta
     if (found == 0) return;
     const bool all = found > task.room;
     const std::uint32_t count = all ? task.tile_words : found;
+    __shared__ std::uint32_t columns[cached_columns];
+    const device_row mine = row_of(task.rows, row);
+    const bool cached = mine.length <= cached_columns;
+    if (cached)
+        for (std::uint32_t i = threadIdx.x; i < mine.length; i += score_threads) columns[i] = mine.columns[i];
+    __syncthreads();
     double* const best_scores = task.best_scores + std::size_t{row} * task.top;
     std::uint32_t* const best_ids = task.best_ids + std::size_t{row} * task.top;
     std::uint32_t have = task.best_counts[row];
@@ -64,8 +76,8 @@ __global__ void __launch_bounds__(score_threads) keep_best_kernel(const score_ta
         for (std::uint32_t i = threadIdx.x / 32; i < more; i += score_warps) {
             const std::uint32_t word =
                 all ? task.tile_first + from + i : task.candidates[std::size_t{row} * task.room + i];
-            const double score =
-                score_by_warp<Measure>(task.rows, row, task.others, word, task.scale, task.norms);
+            const double score = score_by_warp<Measure>(task.rows, row, task.others, word, task.scale,
+                                                        task.norms, cached ? columns : nullptr);
             if (threadIdx.x % 32 == 0) {
                 scores[have + i] = score;
                 ids[have + i] = word;

@@ -115,6 +115,7 @@ neighbour_lists find_column_reduced(cuda_place& place, const fixed_rows& rows,
                      j == i ? dense_first.data() : dense_second.data(), second.count, columns, scale,
                      results.sums());
             results.keep(tiles.words(i), tiles.words(j));
+            place.synchronise();  // so that a stop is seen
         }
     }
     return results.lists();

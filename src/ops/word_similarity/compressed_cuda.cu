@@ -78,6 +78,7 @@ neighbour_lists find_compressed(cuda_place& place, const fixed_rows& rows,
                                  : merge_rows_kernel<similarity_measure::cosine>),
                          first, second, scale, results.sums());
             results.keep(tiles.words(i), tiles.words(j));
+            place.synchronise();  // so that a stop is seen
         }
     }
     return results.lists();

@@ -72,25 +72,28 @@ __device__ inline std::uint32_t find_column(const std::uint32_t* columns, std::u
     return from;
 }
 
-/// The numerator of a pair, by one whole warp: each lane looks its entries of the shorter row up in the longer one.
-/// All lanes hold the result.
+/// The numerator of a pair, by one whole warp: each lane looks its entries of row a up among the columns of row b, which
+/// may be a copy elsewhere. All lanes hold the result.
 template <similarity_measure Measure>
-__device__ inline unsigned long long shared_by_warp(device_row a, device_row b, double scale) {
-    if (a.length > b.length) {
-        const device_row swapped = a;
-        a = b;
-        b = swapped;
-    }
+__device__ inline unsigned long long sum_by_warp(const device_row& a, const device_row& b,
+                                                 const std::uint32_t* columns_b, double scale) {
     unsigned long long sum = 0;
     std::uint32_t at = 0;
     for (std::uint32_t i = threadIdx.x % 32; i < a.length && at < b.length; i += 32) {
         const std::uint32_t column = a.columns[i];
-        at = find_column(b.columns, at, b.length, column);
-        if (at < b.length && b.columns[at] == column)
+        at = find_column(columns_b, at, b.length, column);
+        if (at < b.length && columns_b[at] == column)
             sum += shared_term<Measure>(a.weights[i], b.weights[at], scale);
     }
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
     return sum;
+}
+
+/// The same, the entries of the shorter row looked up in the longer one.
+template <similarity_measure Measure>
+__device__ inline unsigned long long shared_by_warp(const device_row& a, const device_row& b, double scale) {
+    return a.length <= b.length ? sum_by_warp<Measure>(a, b, b.columns, scale)
+                                : sum_by_warp<Measure>(b, a, a.columns, scale);
 }
 
 }  // namespace quern::word_similarity_detail
