@@ -2,10 +2,11 @@
 // The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
 // word_similarity_cuda_bench [--only=steps|table|reduced|map] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
 //   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, as context_matrix has them); else
-//   one is generated in the likeness of a real one. reduced: the table without `compressed`; --words: it for so many words only. --rows: thread counts of the heat map, in steps of 32, A to B.
+//   one is generated in the likeness of a real one. reduced: the table without `compressed`; --words: it for so many
+//   words only. --rows: thread counts of the heat map, in steps of 32, A to B.
 //   --seconds: a method is not run on more words once it has taken so long.
 // One line a measurement, tab-separated: what, words, blocks, threads, seconds, a count (entries, multiply-adds, pairs).
-// Steps and `auto`: medians of 5, warm; the thesis's methods: one run after a small one.
+// Steps and `auto`: medians of 3, warm; the thesis's methods: one run after a small one.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
