@@ -70,9 +70,9 @@ void check_offsets(const context_matrix_view& matrix) {
     }
 }
 
-/// The first row of [rows) that is none, and why; an empty text where all are fine. Marks the columns met.
+/// The first row of [rows) that is none, and why; null where all are fine. Marks the columns met.
 struct row_fault {
-    std::size_t row;
+    std::size_t row = 0;
     const char* what = nullptr;
 };
 row_fault check_rows(const context_matrix_view& matrix, stretch rows, std::vector<std::uint8_t>& met) {
