@@ -120,8 +120,8 @@ __global__ void score_all_kernel(device_rows rows, std::uint32_t from, device_ro
 
 template <similarity_measure Measure>
 void keep_best_by(cuda_place& place, const score_task& task) {
-    // The memory checker saw scores read some steps behind the last, to no effect on a result: there is room for them.
-    constexpr std::size_t read_ahead = 5 * score_threads * sizeof(double);
+    // nvcc 13 reads ids in pairs, the last of an odd number too.
+    constexpr std::size_t read_ahead = sizeof(std::uint64_t);
     const std::size_t shared_bytes =
         (std::size_t{task.top} + task.room) * (sizeof(double) + sizeof(std::uint32_t)) + read_ahead;
     QUERN_CHECK(cudaFuncSetAttribute(keep_best_kernel<Measure>, cudaFuncAttributeMaxDynamicSharedMemorySize,
