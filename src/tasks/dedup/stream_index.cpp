@@ -21,7 +21,7 @@ template <class Unit>
 stream_index::entry describe_units(std::span<const Unit> units) {
     if (units.size() > longest) throw usage_error("a document has 2^31 units or more");
     stream_index::entry made;
-    std::array<std::uint8_t, pair_buckets> pairs;  // not kept: a kilobyte a text
+    std::array<std::uint8_t, pair_buckets> pairs{};  // not kept: a kilobyte a text
     made.length = static_cast<std::uint32_t>(units.size());
     sketch(units, made.sketch.data(), pairs.data());
     return made;
@@ -68,7 +68,7 @@ std::vector<std::uint32_t> stream_index::candidates(const entry& text, std::uint
                          longer, [&](std::uint64_t l) { return lengths_allow(threshold_, length, l); }) -
                      longer.begin());  // the first that is too long
     std::vector<std::uint32_t> found;
-    std::array<std::uint32_t, at_once> norms;
+    std::array<std::uint32_t, at_once> norms{};
     for (std::size_t at = shelf_of(first); at < shelves_.size() && at <= shelf_of(last - 1); ++at) {
         const shelf& s = shelves_[at];
         for (std::size_t begin = 0; begin < s.documents.size(); begin += at_once) {
