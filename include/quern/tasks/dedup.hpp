@@ -79,8 +79,8 @@ class dedup_result {
     std::unique_ptr<state> state_;
 };
 
-/// Reads the inputs and finds the near-duplicates. Ids must differ within the corpus and from those of `against`; a
-/// document that is in the `store` already, with the same text, is known and not added again. Interrupted, a run with
+/// Reads the inputs and finds the near-duplicates. Ids must differ within the corpus; those of `against` may be the
+/// same. A document that is in the `store` already, with the same text, is known and not added again. Interrupted, a run with
 /// `store` keeps what it has committed, and goes on from there when called again.
 /// Throws usage_error (missing inputs, options out of range, a store of other options), invalid_input (too much
 /// rejected), damaged_store, io_error, out_of_memory, device_error, interrupted.

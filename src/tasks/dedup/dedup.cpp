@@ -73,6 +73,7 @@ class dedup_run {
         reading_record old_record;
         if (!options_.against.empty()) {
             read_old_documents(options_.against, options_, found_->scratch, table, words(), old_record, run_);
+            table.begin_another_set();
             record_.issues = std::move(old_record.issues);
             clock_.end_stage("against", table.texts().bytes.size());
         }

@@ -25,6 +25,8 @@ class document_table {
     /// The next document; false, and nothing changed, where the id is there already. Throws usage_error beyond the
     /// number of documents that can be compared.
     bool add(std::string_view id, std::uint64_t text_bytes);
+    /// Documents added from now on may have ids that are there already, and find() knows only those.
+    void begin_another_set() { ids_ = id_table(); }
     std::uint64_t memory_bytes() const;
 
     std::uint64_t text_bytes(std::uint32_t document) const {

@@ -60,6 +60,7 @@ struct duplicate_stream::state {
         } else if (!options.against.empty()) {
             reading_record ignored;
             read_old_documents(options.against, options, scratch, table, nullptr, ignored, run);
+            table.begin_another_set();
         }
     }
 
