@@ -82,6 +82,14 @@ dedup() { quern dedup --quiet "$@"; }
     dedup corpus.jsonl --unit char | cut -f 3 | diff <(printf '3\n1\n') -
 }
 
+@test "simhash: the same pairs in any order of documents" {
+    endless_corpus | head -n 300 >many.jsonl
+    tac many.jsonl >turned.jsonl
+    pairs() { dedup "$1" --method simhash --hamming 12 | awk -F'\t' '{ print ($1 < $2 ? $1 " " $2 : $2 " " $1), $3 }' | sort; }
+    [ -n "$(pairs many.jsonl)" ]
+    diff <(pairs many.jsonl) <(pairs turned.jsonl)
+}
+
 @test "a report is one page that fetches nothing" {
     dedup corpus.jsonl --report page.html >/dev/null
     grep -q '<del>stands</del>' page.html

@@ -35,6 +35,7 @@ struct text_list {
 struct word_list {
     std::span<const std::uint32_t> words;
     std::span<const std::uint64_t> offsets;
+    std::span<const std::uint64_t> hashes = {};  ///< of every word by its id, for simhash; empty: of the ids
 
     std::size_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
     std::span<const std::uint32_t> operator[](std::size_t i) const {

@@ -80,6 +80,8 @@ duplicate_result near_duplicates(const word_list& documents, std::uint32_t vocab
     check(options, scope, documents.size(), documents.offsets, documents.words.size());
     for (const std::uint32_t word : documents.words)
         require(word < vocabulary, "a word lies beyond the vocabulary");
+    require(documents.hashes.empty() || documents.hashes.size() == vocabulary,
+            "there are hashes of some words only");
     require_cpu(run, "dedup by words");
     cpu_place place(run);
     duplicate_result result;
