@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes of equal texts with their sketches, in host memory.
+// Classes of equal texts with their sketches as matrices, in host memory.
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "device/array.hpp"
-#include "ops/near_duplicates/methods.hpp"
 #include "ops/near_duplicates/sketch.hpp"
 #include "ops/near_duplicates/text_classes.hpp"
+#include "ops/near_duplicates/unit_texts.hpp"
 
 namespace quern::near_duplicates_detail {
 
-template <class Unit>
+/// Rows in the order of the classes.
 struct sketched_classes {
-    const unit_list<Unit>& texts;
     const text_classes& classes;
-    cpu_array<std::uint8_t> units, pairs;  ///< rows in the order of the classes
+    cpu_array<std::uint8_t> units, pairs;
 
-    std::span<const Unit> text(std::uint32_t c) const {
-        const std::uint32_t i = classes.text(c);
-        return texts.units.subspan(texts.offsets[i], texts.length(i));
+    const std::uint8_t* unit_row(std::uint32_t c) const {
+        return units.data() + std::size_t{c} * unit_buckets;
+    }
+    const std::uint8_t* pair_row(std::uint32_t c) const {
+        return pairs.data() + std::size_t{c} * pair_buckets;
     }
 };
 
-/// Cost: one pass over the texts; unit_buckets + pair_buckets bytes a class.
+/// Cost: one pass over the texts of the classes; unit_buckets + pair_buckets bytes a class.
 template <class Unit>
-sketched_classes<Unit> sketch_all(cpu_place& place, const unit_list<Unit>& texts,
-                                  const text_classes& classes);
+sketched_classes sketch_classes(cpu_place& place, const unit_texts<Unit>& texts, const sketch_list& sketches,
+                                const text_classes& classes);
 
 }  // namespace quern::near_duplicates_detail

@@ -19,5 +19,9 @@ struct decoded_texts {
     unit_list<std::uint32_t> list() const { return {units, offsets}; }
 };
 decoded_texts decode(cpu_place& place, const text_list& texts);
+/// Of those only, in this order.
+decoded_texts decode(cpu_place& place, const text_list& texts, std::span<const std::uint32_t> chosen);
+/// One text; replaces what is in `units`.
+void decode(std::string_view text, std::vector<std::uint32_t>& units);
 
 }  // namespace quern::near_duplicates_detail
