@@ -215,6 +215,110 @@ TEST_F(Dedup, AStoreFedInPiecesHoldsTheSamePairs) {
     EXPECT_EQ(names_in(folder_ / "store"), before);
 }
 
+TEST_F(Dedup, CharactersInPiecesAreComparedAsInOneRun) {
+    const auto documents = generated(90, 12, 2000);
+    dedup_options options = options_for(lines_of(documents));
+    options.duplicates.unit = edit_unit::character;
+    const dedup_result once = dedup(options, run_with());
+    ASSERT_GT(once.pairs().size(), 20U);
+    options.store = folder_ / "store";
+    std::set<named_pair> found;
+    for (std::size_t first = 0; first < documents.size(); first += 18) {
+        write_file(folder_ / "piece.jsonl", lines_of(documents, first, first + 18));
+        options.inputs = {folder_ / "piece.jsonl"};
+        found.merge(as_set(named(dedup(options, run_with()))));
+    }
+    EXPECT_EQ(found, as_set(named(once)));
+    // Sketches of characters say nothing of bytes: the texts of the store are read then.
+    dedup_options across =
+        options_for("{\"id\":\"x\",\"text\":\"" + documents[40].text + "\"}\n", "new.jsonl");
+    const auto of_one_run = [&](const char* against) {
+        across.against = folder_ / against;
+        return as_set(named(dedup(across, run_with())));
+    };
+    EXPECT_EQ(of_one_run("store"), of_one_run("corpus.jsonl"));
+}
+
+/// What lies in a store is known by its sketches; a text itself is read, and checked, where these leave it.
+TEST_F(Dedup, TheTextsOfAStoreAreNotReadButForCandidates) {
+    std::vector<made_document> documents;
+    for (char a = 'a'; a <= 'z'; ++a)
+        for (char b = 'a'; b < a; ++b)
+            documents.push_back({std::string{a, b}, std::string(150, a) + std::string(150, b)});
+    const std::size_t last_64_kib =
+        (documents.size() * 300 - 1) / 65536 * 65536 / 300;  // which new files repeat
+    ASSERT_GT(last_64_kib, 200U);
+    dedup_options options = options_for(lines_of(documents));
+    options.store = folder_ / "store";
+    dedup(options, run_with());
+    const fs::path texts = folder_ / "store/000000.texts.section";
+    const std::string whole = read_file(texts);
+    const auto broken_but = [&](const std::string& id) {
+        std::string bytes = whole;
+        for (std::size_t i = 0; i < last_64_kib; ++i)
+            if (documents[i].id != id) bytes[i * 300 + 150] = '?';
+        write_file(texts, bytes);
+    };
+    const std::string line =
+        R"({"id":"new","text":")" + std::string(150, 'h') + std::string(149, 'b') + "!\"}\n";
+    const named_pair expected("hb", "new", 1, 600);
+
+    dedup_options one = options_for(line, "one.jsonl");
+    one.against = options.store;
+    broken_but("hb");
+    EXPECT_THAT(named(dedup(one, run_with())), ElementsAre(expected));
+    duplicate_stream stream(one, run_with());
+    ASSERT_EQ(stream.next(line).duplicates.size(), 1U);
+    broken_but("gb");
+    try {
+        dedup(one, run_with());
+        ADD_FAILURE() << "a damaged candidate";
+    } catch (const damaged_store& e) {
+        EXPECT_THAT(e.what(), HasSubstr("000000.texts.section"));
+    }
+
+    one.against.clear();
+    one.store = options.store;
+    write_file(texts, whole);
+    EXPECT_THAT(named(dedup(one, run_with())), ElementsAre(expected));
+    EXPECT_GT(verify_duplicate_store(options.store, run_with()), documents.size() * 300);
+}
+
+/// Bytes that a new shard repeats of the one before must not become right by that.
+TEST_F(Dedup, DamageIsNotCopiedIntoANewShard) {
+    dedup_options options = options_for(lines_of(generated(60, 4)));
+    options.store = folder_ / "store";
+    dedup(options, run_with());
+    const fs::path texts = folder_ / "store/000000.texts.section";
+    std::string bytes = read_file(texts);
+    const auto info = read_duplicate_store_info(options.store);
+    ASSERT_GT(info.text_bytes % 65536, 10U);
+    bytes[info.text_bytes - 5] = static_cast<char>(bytes[info.text_bytes - 5] ^ 1);
+    write_file(texts, bytes);
+    dedup_options more = options_for("{\"id\":\"x\",\"text\":\"something else\"}\n", "more.jsonl");
+    more.store = options.store;
+    EXPECT_THROW(dedup(more, run_with()), damaged_store);
+    EXPECT_EQ(read_duplicate_store_info(options.store).shards, 1U);
+}
+
+TEST_F(Dedup, AStoreOfAnotherVersionIsRefused) {
+    dedup_options options = options_for("{\"id\":\"a\",\"text\":\"x\"}\n");
+    options.store = folder_ / "store";
+    dedup(options, run_with());
+    const fs::path manifest = folder_ / "store/duplicates.json";
+    std::string json = read_file(manifest);
+    const std::size_t at = json.find("\"version\": 2");
+    ASSERT_NE(at, std::string::npos);
+    json[at + 11] = '1';
+    write_file(manifest, json);
+    try {
+        dedup(options, run_with());
+        ADD_FAILURE();
+    } catch (const damaged_store& e) {
+        EXPECT_THAT(e.what(), HasSubstr("is of format version 1, and this program reads version 2"));
+    }
+}
+
 TEST_F(Dedup, AnInterruptedRunGoesOnWhereItWas) {
     const auto documents = generated(100, 3, 12'000);
     dedup_options options = options_for(lines_of(documents));
@@ -233,7 +337,7 @@ TEST_F(Dedup, AnInterruptedRunGoesOnWhereItWas) {
     EXPECT_THROW(dedup(options, run), interrupted);
     ASSERT_TRUE(is_duplicate_store(folder_ / "store"));
     const auto files = names_in(folder_ / "store");
-    EXPECT_EQ(files.size(), 5U) << "the first shard and the manifest";
+    EXPECT_EQ(files.size(), 6U) << "the first shard and the manifest";
     EXPECT_EQ(names_in(folder_ / "scratch").size(), 1U) << "of the first run, whose result is still held";
 
     run.stop_signal = nullptr;
@@ -242,7 +346,7 @@ TEST_F(Dedup, AnInterruptedRunGoesOnWhereItWas) {
     EXPECT_EQ(named(rest), named(once));
     EXPECT_EQ(kept(rest), kept(once));
     for (const std::string& name : files) EXPECT_TRUE(fs::exists(folder_ / "store" / name)) << name;
-    EXPECT_GT(names_in(folder_ / "store").size(), 5U);
+    EXPECT_GT(names_in(folder_ / "store").size(), 6U);
 }
 
 TEST_F(Dedup, NothingIsLeftOfAStoreThatWasNeverWhole) {
@@ -261,7 +365,7 @@ TEST_F(Dedup, FilesOfAKilledRunAreNotTaken) {
     write_file(folder_ / "store/000007.pairs.section", "of a killed run");
     const dedup_result result = dedup(options, run_with());
     EXPECT_EQ(result.documents(), 1U);
-    EXPECT_EQ(names_in(folder_ / "store").size(), 5U);
+    EXPECT_EQ(names_in(folder_ / "store").size(), 6U);
 }
 
 TEST_F(Dedup, AStoreRefusesWhatItsPairsDoNotAnswer) {

@@ -112,9 +112,15 @@ class dedup_run {
             consumed = reader.consumed_bytes();
             if (shard->documents() == 0) continue;
             table.map_texts(shard->finish_texts());
+            std::span<text_sketch> sketches;
+            if (!words_) {
+                table.add_sketches(sketch_texts(table.texts(), first, options_.duplicates.unit, run_));
+                sketches = table.last_sketches();
+            }
             compare({first, true});
             run_.check_stop();
-            store.commit(*shard, found_->pairs);
+            link_equal_texts(sketches, first, found_->pairs);
+            store.commit(*shard, found_->pairs, sketches);
             clock_.end_stage("commit", 0);
         }
         take_record(reader);
@@ -162,7 +168,9 @@ class dedup_run {
             const word_list words = words_->words();
             found = near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, run_);
         } else {
-            found = near_duplicates(found_->table.texts(), options_.duplicates, scope, run_);
+            const document_table& table = found_->table;
+            found = near_duplicates(table.texts(), table.sketches(options_.duplicates.unit),
+                                    options_.duplicates, scope, run_);
         }
         statistics_.counts["compared"] += found.counts.compared;
         statistics_.counts["candidates"] += found.counts.candidates;
