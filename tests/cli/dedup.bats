@@ -115,7 +115,7 @@ dedup() { quern dedup --quiet "$@"; }
 
 @test "info and verify know a store" {
     dedup corpus.jsonl --store seen --threshold 0.1 >/dev/null
-    quern info seen | head -n 9 | diff - <(printf '%s\t%s\n' kind duplicates format_version 1 method edit-rate threshold 0.1 unit byte documents 5 text_bytes 296 pairs 2 shards 1)
+    quern info seen | head -n 9 | diff - <(printf '%s\t%s\n' kind duplicates format_version 2 method edit-rate threshold 0.1 unit byte documents 5 text_bytes 296 pairs 2 shards 1)
     quern verify seen --quiet | grep -q $'^seen\twhole\t[0-9]'
     refused "lies within the store" build corpus.jsonl -o x --stats seen/000000.stats.json
     printf 'X' | dd of=seen/000000.pairs.section bs=1 seek=3 conv=notrunc status=none

@@ -23,8 +23,7 @@ struct scanned {
 template <class Scan>
 void scan_pieces(cpu_place& place, std::size_t pieces, const Scan& scan, const take_candidates& take,
                  std::vector<text_copy>& copies, duplicate_counts& counts) {
-    constexpr std::size_t most_candidates = std::size_t{1}
-                                            << 22;  // that wait for their edit distances, about
+    constexpr std::size_t most_waiting = std::size_t{1} << 22;  // for their edit distances, about
     const std::size_t at_once = std::size_t{256} * place.threads();
     std::vector<candidate> waiting;
     const auto flush = [&] {
@@ -43,7 +42,7 @@ void scan_pieces(cpu_place& place, std::size_t pieces, const Scan& scan, const t
             waiting.insert(waiting.end(), result.found.begin(), result.found.end());
             copies.insert(copies.end(), result.copies.begin(), result.copies.end());
         }
-        if (waiting.size() >= most_candidates) flush();
+        if (waiting.size() >= most_waiting) flush();
     }
     flush();
 }

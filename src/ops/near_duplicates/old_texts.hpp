@@ -28,8 +28,8 @@ void scan_old_texts(cpu_place& place, const unit_texts<Unit>& texts, const sketc
 std::uint64_t pairs_beside_old(cpu_place& place, const sketch_list& sketches, const text_classes& fresh,
                                const decimal& threshold);
 
-/// Says of new texts that are equal to an old one so, where `copies` names the first of the new ones for them.
-/// Returns a flag for each class: whether it is equal to an old text.
+/// Completes `copies`, which names the first of a class of new texts where it is equal to an old one, by all other
+/// members of the classes. Returns a flag for each class: whether it is equal to an old text.
 std::vector<std::uint8_t> lead_to_old(const text_classes& fresh, std::vector<text_copy>& copies);
 
 }  // namespace quern::near_duplicates_detail
