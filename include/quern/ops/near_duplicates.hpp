@@ -112,6 +112,7 @@ struct duplicate_result {
 /// Throws usage_error for options out of range and for more than 2^32 - 2 texts or units of a text, out_of_memory,
 /// interrupted, device_error. Memory: about 300 bytes a text, what one tile takes, and the pairs found; the texts are
 /// read where they are, in order of length. Cost: O(texts + pairs that pass the filters) edit distances.
+/// text_sketches.hpp: the same without reading the old texts.
 duplicate_result near_duplicates(const text_list& texts, const duplicate_options& options,
                                  const duplicate_scope& scope, const context& run);
 

@@ -84,6 +84,7 @@ class dedup_result {
 /// `store` keeps what it has committed, and goes on from there when called again.
 /// Throws usage_error (missing inputs, options out of range, a store of other options), invalid_input (too much
 /// rejected), damaged_store, io_error, out_of_memory, device_error, interrupted.
+/// Texts of a store are read, and checked, only where their sketches leave a candidate.
 /// Cost: one pass over the input, the texts (and, with keep_records, the records) in `run.scratch`; memory 60 bytes a
 /// document beside its id and what near_duplicates() takes.
 dedup_result dedup(const dedup_options& options, const context& run);

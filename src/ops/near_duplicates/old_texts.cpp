@@ -41,7 +41,7 @@ template <class Unit>
 struct scan_scratch {
     gram_filter<Unit> grams;
     std::vector<Unit> old_units, grams_units, new_units;  ///< decoded texts
-    std::array<std::uint8_t, pair_buckets> old_pairs;
+    std::array<std::uint8_t, pair_buckets> old_pairs{};
 };
 
 /// What one old text after another has to say.

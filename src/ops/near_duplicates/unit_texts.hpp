@@ -2,7 +2,9 @@
 // The texts of a call as units, without decoding the old ones: these are decoded one by one as they are read.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "ops/near_duplicates/sketch_list.hpp"
 #include "ops/near_duplicates/units.hpp"
