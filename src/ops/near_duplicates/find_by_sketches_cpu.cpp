@@ -5,6 +5,7 @@
 // filter is a lower bound of the edit distance, so none loses a pair. Old texts meet the new ones before (old_texts.hpp).
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
+#include <algorithm>
 #include <array>
 
 #include "ops/near_duplicates/candidate_scan.hpp"
@@ -17,7 +18,8 @@
 namespace quern::near_duplicates_detail {
 namespace {
 
-constexpr std::size_t rows_at_once = 16;  ///< of a piece of work
+constexpr std::uint32_t rows_at_once = 16;     ///< of a piece of work
+constexpr std::uint32_t columns_at_once = 64;  ///< whose sketches stay in the cache while all rows meet them
 
 /// What one thread needs, again and again.
 template <class Unit>
@@ -34,43 +36,76 @@ class row_scan {
              const std::vector<std::uint8_t>& skipped, const decimal& threshold, row_scratch<Unit>& scratch)
         : texts_(texts), all_(all), skipped_(skipped), threshold_(threshold), scratch_(scratch) {}
 
-    /// The candidates of class b and those before it.
-    void scan(std::uint32_t b) {
-        if (skipped_[b] != 0) return;
-        const text_classes& classes = all_.classes;
-        const class_range window = window_of(classes, threshold_, b);
-        const std::uint64_t length_b = classes.length(b);
-        fresh_ = true;
-        for (std::uint32_t begin = window.first; begin < window.last; begin += at_once) {
-            const std::uint32_t count = std::min(at_once, window.last - begin);
-            unit_norms(all_.unit_row(b), all_.unit_row(begin), count, norms_.data());
-            result.compared += count;
-            // The bound rises with the length: that of the last is a bound for all of them.
-            const std::uint32_t most =
-                largest_distance(threshold_, classes.length(begin + count - 1) + length_b);
-            for (std::uint32_t k = 0; k < count; ++k)
-                if (norms_[k] <= 2 * std::uint64_t{most}) look_closer(begin + k, b, norms_[k]);
+    /// The candidates of at most rows_at_once classes first, …, last - 1 and those before each.
+    void scan(std::uint32_t first, std::uint32_t last) {
+        std::array<class_range, rows_at_once> windows{};
+        class_range columns{last, 0};
+        for (std::uint32_t b = first; b < last; ++b) {
+            if (skipped_[b] != 0) continue;
+            windows[b - first] = window_of(all_.classes, threshold_, b);
+            columns.first = std::min(columns.first, windows[b - first].first);
+            columns.last = std::max(columns.last, windows[b - first].last);
         }
+        for (std::uint32_t begin = columns.first; begin < columns.last; begin += columns_at_once) {
+            for (std::uint32_t b = first; b < last; ++b) {
+                const class_range& window = windows[b - first];
+                const std::uint32_t from = std::max(begin, window.first);
+                const std::uint32_t to = std::min(begin + columns_at_once, window.last);
+                if (from < to) compare(b, {from, to});
+            }
+        }
+        read_grams();
     }
 
     scanned result;
 
   private:
-    static constexpr std::uint32_t at_once = 64;
+    void compare(std::uint32_t b, class_range columns) {
+        const std::uint32_t count = columns.last - columns.first;
+        unit_norms(all_.unit_row(b), all_.unit_row(columns.first), count, norms_.data());
+        result.compared += count;
+        // Bounds rise with the shorter length: that of the last column is a bound for all of them.
+        const norm_bounds most = bounds(columns.last - 1, b);
+        std::uint32_t passed = 0;  // kept without a branch: nobody could guess it
+        for (std::uint32_t k = 0; k < count; ++k) {
+            passed_[passed] = columns.first + k;
+            passed += norms_[k] <= most.unit_norm ? 1 : 0;
+        }
+        for (std::uint32_t i = 0; i < passed; ++i) {
+            const std::uint32_t a = passed_[i];
+            const std::uint32_t norm = pair_norm(all_.pair_row(a), all_.pair_row(b));
+            if (norm > most.pair_norm || skipped_[a] != 0) continue;
+            const norm_bounds own = bounds(a, b);
+            if (norms_[a - columns.first] <= own.unit_norm && norm <= own.pair_norm) close_.push_back({a, b});
+        }
+    }
 
-    void look_closer(std::uint32_t a, std::uint32_t b, std::uint32_t norm) {
-        if (skipped_[a] != 0) return;
-        const text_classes& classes = all_.classes;
-        const std::uint64_t shorter = classes.length(a), longer = classes.length(b);
-        const std::uint32_t d = largest_distance(threshold_, shorter + longer);
+    struct norm_bounds {
+        std::int64_t unit_norm, pair_norm;
+    };
+    std::uint32_t distance(std::uint32_t a, std::uint32_t b) const {
+        return largest_distance(threshold_, std::uint64_t{all_.classes.length(a)} + all_.classes.length(b));
+    }
+    /// Of the norms of a pair, a < b.
+    norm_bounds bounds(std::uint32_t a, std::uint32_t b) const {
+        const std::uint64_t shorter = all_.classes.length(a), longer = all_.classes.length(b);
+        const std::uint32_t d = distance(a, b);
         const auto apart = [&](unsigned q) { return grams_in(longer, q) - grams_in(shorter, q); };
-        if (apart(1) > d || norm > largest_norm(1, d, apart(1))) return;
-        if (pair_norm(all_.pair_row(a), all_.pair_row(b)) > largest_norm(2, d, apart(2))) return;
-        const std::uint32_t x = classes.text(a), y = classes.text(b);
-        if (fresh_) scratch_.grams.set(texts_.read(y, scratch_.unused));
-        fresh_ = false;
-        if (scratch_.grams.allows(texts_.read(x, scratch_.unused), d))
-            result.found.push_back({std::min(x, y), std::max(x, y)});
+        return {largest_norm(1, d, apart(1)), largest_norm(2, d, apart(2))};
+    }
+
+    /// The third filter, row by row: it holds the grams of one text at a time.
+    void read_grams() {
+        std::ranges::sort(close_, {}, [](const candidate& c) { return std::pair(c.b, c.a); });
+        std::uint32_t held = all_.classes.size();
+        for (const auto [a, b] : close_) {
+            const std::uint32_t x = all_.classes.text(a), y = all_.classes.text(b);
+            if (held != b) scratch_.grams.set(texts_.read(y, scratch_.unused));
+            held = b;
+            if (scratch_.grams.allows(texts_.read(x, scratch_.unused), distance(a, b)))
+                result.found.push_back({std::min(x, y), std::max(x, y)});
+        }
+        close_.clear();
     }
 
     const unit_texts<Unit>& texts_;
@@ -78,8 +113,8 @@ class row_scan {
     const std::vector<std::uint8_t>& skipped_;
     const decimal& threshold_;
     row_scratch<Unit>& scratch_;
-    std::array<std::uint32_t, at_once> norms_{};
-    bool fresh_ = true;
+    std::array<std::uint32_t, columns_at_once> norms_{}, passed_{};
+    std::vector<candidate> close_;  ///< classes that passed both sketches
 };
 
 }  // namespace
@@ -103,9 +138,8 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
         tbb::enumerable_thread_specific<row_scratch<Unit>> scratch;
         const auto scan = [&](std::size_t p) {
             row_scan<Unit> rows(texts, fresh, skipped, options.threshold, scratch.local());
-            const std::size_t begin = p * rows_at_once;
-            for (std::size_t b = begin; b < std::min<std::size_t>(begin + rows_at_once, classes.size()); ++b)
-                rows.scan(static_cast<std::uint32_t>(b));
+            const auto begin = static_cast<std::uint32_t>(p * rows_at_once);
+            rows.scan(begin, begin + std::min(rows_at_once, classes.size() - begin));
             return std::move(rows.result);
         };
         scan_pieces(place, (classes.size() + rows_at_once - 1) / rows_at_once, scan, take, copies, counts);
