@@ -201,6 +201,7 @@ int dedup_corpus(dedup_request& request, session& run) {
     auto pairs = open_if(request.pairs, force), groups = open_if(request.groups, force),
          kept = open_if(request.kept, force), report = open_if(request.report, force);
     request.dedup.keep_records = kept.has_value();
+    request.dedup.list_pairs = pairs || report;
 
     dedup_result result = dedup(request.dedup, run.run);
     run.messages.finish();
@@ -208,7 +209,7 @@ int dedup_corpus(dedup_request& request, session& run) {
     run.stage("write", [&] { write_results(result, run, pairs, groups, kept, report); });
     std::string outcome = counted(result.documents(), "document");
     if (result.earlier() != 0) outcome += fmt::format(" (and {} before)", grouped(result.earlier()));
-    outcome += fmt::format(", {}, {}, {} not kept", counted(result.pairs().size(), "pair"),
+    outcome += fmt::format(", {}, {}, {} not kept", counted(result.pair_count(), "pair"),
                            counted(result.groups().size(), "group"), grouped(result.dropped()));
     tell_reading(run.messages, result.counts, result.issues, outcome);
     run.write_statistics();

@@ -80,6 +80,10 @@ struct duplicate_options {
 struct duplicate_scope {
     std::uint32_t first_new = 0;
     bool within_new = true;  ///< false: only pairs of an old and a new text
+    /// Only so many of these pairs that the same texts are connected: duplicate_groups() makes the same groups of them.
+    /// Equal texts are then no more links than there are texts; n of them make n (n - 1) / 2 pairs. Methods that compare
+    /// all texts one by one (exhaustive to global_memory) give all pairs all the same.
+    bool links_only = false;
 };
 
 /// A pair, the earlier document first. What the numbers mean depends on the method:
@@ -100,6 +104,7 @@ struct duplicate_counts {
     std::uint64_t compared = 0;    ///< pairs that lengths and scope allow
     std::uint64_t candidates = 0;  ///< pairs that every filter let through
     std::uint64_t verified = 0;    ///< edit distances computed
+    std::uint64_t pairs = 0;       ///< pairs that were asked for, listed or not
 };
 
 struct duplicate_result {
@@ -133,6 +138,8 @@ fuzzy_signature signature_of(std::string_view text, unsigned length);
 
 enum class keep_policy { first, last, longest, shortest };
 inline constexpr std::string_view keep_policy_names[] = {"first", "last", "longest", "shortest"};
+/// Whether a document of this length is kept rather than an earlier one.
+bool is_rather_kept(keep_policy keep, std::uint64_t length, std::uint64_t length_of_earlier);
 
 /// The connected components of two and more documents.
 struct duplicate_group {

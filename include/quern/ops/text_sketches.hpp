@@ -47,9 +47,19 @@ text_sketch sketch_text(std::string_view text, edit_unit unit);
 std::vector<text_sketch> sketch_texts(const text_list& texts, std::uint32_t first, edit_unit unit,
                                       const context& run);
 /// Fills in first_equal of `sketches`, those of the texts from `first` on: from all pairs of one of them with an
-/// earlier text, rising, and as found by a method of the edit rate (a distance of 0 is an equal text).
+/// earlier text, or links, as found by a method of the edit rate (a distance of 0 is an equal text).
 void link_equal_texts(std::span<text_sketch> sketches, std::uint32_t first,
                       std::span<const duplicate_pair> pairs);
+
+/// Equal texts have the same pairs, so it is enough to keep those of the first ones of each kind. Leaves these of pairs, or
+/// links, of texts that `known` are, linked.
+void keep_first_equals(const text_sketches& known, std::vector<duplicate_pair>& pairs);
+/// The way back: from all pairs that were kept so, all whose later text is `wanted` (one flag a text), rising; or links,
+/// as duplicate_scope says. `count`: how many pairs there are. Throws out_of_memory, interrupted.
+/// Cost: O(texts + pairs), with a flag and 4 bytes a text.
+std::vector<duplicate_pair> pairs_of_equals(const text_sketches& known, std::span<const duplicate_pair> pairs,
+                                            const std::vector<bool>& wanted, bool links_only,
+                                            std::uint64_t& count, const context& run);
 
 /// As near_duplicates() without sketches, the same pairs; they serve method `automatic`. Of all old texts there must be
 /// sketches, with first_equal known, or there may as well be none; new texts without are sketched.

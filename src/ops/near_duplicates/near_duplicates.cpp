@@ -55,10 +55,15 @@ template <class Place, class Unit>
 std::vector<duplicate_pair> find(Place& place, const text_list& texts, const unit_list<Unit>& units,
                                  const duplicate_options& options, const duplicate_scope& scope,
                                  duplicate_counts& counts) {
-    if (options.method == duplicate_method::exhaustive)
-        return find_exhaustively(place, units, options, scope, counts);
-    const auto candidates = signature_candidates(place, texts, options, scope, counts);
-    return verify(place, units, options.threshold, std::span<const candidate>(candidates), counts);
+    std::vector<duplicate_pair> pairs;
+    if (options.method == duplicate_method::exhaustive) {
+        pairs = find_exhaustively(place, units, options, scope, counts);
+    } else {
+        const auto candidates = signature_candidates(place, texts, options, scope, counts);
+        pairs = verify(place, units, options.threshold, std::span<const candidate>(candidates), counts);
+    }
+    counts.pairs = pairs.size();
+    return pairs;
 }
 
 }  // namespace

@@ -60,10 +60,11 @@ class old_scan {
     void scan(std::uint32_t text) {
         const text_sketch& own = sketches_[text];
         if (own.first_equal != text) {
-            result.copies.push_back({own.first_equal, text});
+            if (fresh_.range.first == 0) result.copies.push_back({own.first_equal, text});
             return;
         }
-        const class_range window = windows_.of(own.length);
+        class_range window = windows_.of(own.length);
+        window = {std::max(window.first, fresh_.range.first), std::min(window.last, fresh_.range.last)};
         is_read_ = grams_are_set_ = false;
         for (std::uint32_t begin = window.first; begin < window.last; begin += at_once) {
             const std::uint32_t count = std::min(at_once, window.last - begin);

@@ -16,8 +16,9 @@ namespace quern::near_duplicates_detail {
 /// Takes candidates in batches, on the thread that asked for them.
 using take_candidates = std::function<void(std::span<const candidate>)>;
 
-/// Hands over all candidates of an old and a new text, (old, new), each standing for its equals, and appends to `copies`
-/// the texts that are equal to an old one, new ones that stand for others included.
+/// Hands over all candidates of an old text and a new one of a tile, (old, new), each standing for its equals, and
+/// appends to `copies` the texts that are equal to an old one, new ones that stand for others included, old ones with the
+/// first tile.
 /// Cost: 80 bytes of each old text and 64 for each pair that lengths allow, then the bytes of those that are left.
 template <class Unit>
 void scan_old_texts(cpu_place& place, const unit_texts<Unit>& texts, const sketch_list& sketches,

@@ -91,7 +91,7 @@ std::vector<duplicate_pair> find_by_simhash(cpu_place& place, const word_list& d
     const auto joined =
         join_by_hamming_distance(place, std::move(by_age), options.hamming, plan, scope, counts);
     const std::vector<std::uint64_t> of(classes.size(), 64);
-    return document_pairs(place, classes, of, joined, scope);
+    return document_pairs(place, classes, of, joined, asked_by(scope, size), counts);
 }
 
 std::vector<duplicate_pair> find_by_simhash(cpu_place& place, const word_list& documents,

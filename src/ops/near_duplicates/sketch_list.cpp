@@ -54,17 +54,6 @@ std::vector<text_sketch> sketch_texts(const text_list& texts, std::uint32_t firs
     return made;
 }
 
-void link_equal_texts(std::span<text_sketch> sketches, std::uint32_t first,
-                      std::span<const duplicate_pair> pairs) {
-    for (std::size_t i = 0; i < sketches.size(); ++i)
-        sketches[i].first_equal = first + static_cast<std::uint32_t>(i);
-    for (const duplicate_pair& pair : pairs) {
-        if (pair.distance != 0 || pair.b < first || pair.b - first >= sketches.size()) continue;
-        std::uint32_t& equal = sketches[pair.b - first].first_equal;
-        equal = std::min(equal, pair.a);
-    }
-}
-
 namespace near_duplicates_detail {
 
 sketch_list::sketch_list(cpu_place& place, const text_list& texts, const text_sketches& known, edit_unit unit,

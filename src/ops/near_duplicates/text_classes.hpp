@@ -47,6 +47,7 @@ class text_classes {
 /// b: each pair is then found from its second class.
 struct class_range {
     std::uint32_t first, last;
+    friend bool operator==(const class_range&, const class_range&) = default;
 };
 class_range window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b);
 
@@ -59,8 +60,10 @@ struct text_copy {
 void append_copies(const text_classes& classes, std::vector<text_copy>& copies);
 
 /// Pairs of texts, each for all its equals (a pair may be there twice) → all pairs of texts that are asked for,
-/// rising; with those of equal texts, which are 0 edits apart.
-std::vector<duplicate_pair> pairs_of_texts(const sketch_list& sketches, const duplicate_scope& scope,
-                                           std::vector<text_copy> copies, std::vector<duplicate_pair> found);
+/// rising, or links; with those of equal texts, which are 0 edits apart. Throws out_of_memory.
+/// Cost: O(copies + found + pairs); nothing for a text that has no equal and no pair.
+std::vector<duplicate_pair> pairs_of_texts(cpu_place& place, const sketch_list& sketches,
+                                           const duplicate_scope& scope, std::vector<text_copy> copies,
+                                           std::vector<duplicate_pair> found, duplicate_counts& counts);
 
 }  // namespace quern::near_duplicates_detail

@@ -46,7 +46,7 @@ decoded_texts decode_each(cpu_place& place, std::size_t count, const TextOf& tex
         decoded.offsets[i + 1] = units;
     });
     for (std::size_t i = 0; i < count; ++i) decoded.offsets[i + 1] += decoded.offsets[i];
-    decoded.units.resize(decoded.offsets.back());
+    decoded.units = make_array<std::uint32_t>(place, decoded.offsets.back(), "decoded texts");
     for_each_text([&](std::size_t i) {
         std::uint32_t* to = decoded.units.data() + decoded.offsets[i];
         for_each_unit(text_of(i), [&](std::uint32_t unit) { *to++ = unit; });

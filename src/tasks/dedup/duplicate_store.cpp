@@ -32,8 +32,8 @@ constexpr unsigned format_version = 2;
 constexpr std::string_view texts_name = "texts";  // the bytes before them back to a joint, then N texts
 constexpr std::string_view text_ends_name = "text_ends";  // u64[N]: bytes of text up to each document's end
 constexpr std::string_view ids_name = "ids";              // string column, N
-constexpr std::string_view pairs_name = "pairs";          // duplicate_pair[P], rising
-constexpr std::string_view sketches_name = "sketches";    // text_sketch[N]; not with methods of words
+constexpr std::string_view pairs_name = "pairs";  // duplicate_pair[P], rising; of texts, first equals only
+constexpr std::string_view sketches_name = "sketches";  // text_sketch[N]; not with methods of words
 
 static_assert(sizeof(duplicate_pair) == 24 && std::is_trivially_copyable_v<duplicate_pair>,
               "pairs are stored as they lie in memory");
@@ -343,22 +343,23 @@ std::uint64_t duplicate_store::verify(const context& run) const {
     return bytes;
 }
 
-std::vector<duplicate_pair> duplicate_store::pairs_with(const std::vector<bool>& wanted) const {
-    std::vector<duplicate_pair> found;
+std::vector<duplicate_pair> duplicate_store::pairs() const {
+    std::vector<duplicate_pair> kept;
     std::uint64_t first = 0;
     for (std::uint32_t s = 0; s < shards_.size(); first += shards_[s].documents, ++s) {
-        const auto begin =
-            wanted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(first, wanted.size()));
-        const auto end = wanted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(
-                                              first + shards_[s].documents, wanted.size()));
-        if (std::find(begin, end, true) == end) continue;
         const io::section_view section = this->section(s, pairs_name);
         for (const duplicate_pair& p : section.values<duplicate_pair>(0, shards_[s].pairs)) {
             if (p.a >= p.b || p.b < first || p.b >= first + shards_[s].documents)
                 section.fail("is out of order");
-            if (wanted[p.b]) found.push_back(p);
+            kept.push_back(p);
         }
     }
+    return kept;
+}
+
+std::vector<duplicate_pair> duplicate_store::pairs_with(const std::vector<bool>& wanted) const {
+    std::vector<duplicate_pair> found = pairs();
+    std::erase_if(found, [&](const duplicate_pair& p) { return p.b >= wanted.size() || !wanted[p.b]; });
     std::ranges::sort(found, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
     return found;
 }
@@ -372,6 +373,16 @@ std::unique_ptr<shard_writer> duplicate_store::new_shard(const document_table& t
 void duplicate_store::commit(shard_writer& shard, std::span<const duplicate_pair> pairs,
                              std::span<const text_sketch> sketches) {
     shards_.push_back(shard.finish(pairs, sketches));
+    write_manifest();
+    shard.keep();
+    documents_ += shards_.back().documents;
+}
+
+void duplicate_store::finish() {
+    if (fresh_) write_manifest();
+}
+
+void duplicate_store::write_manifest() {
     sync_folder(folder_);
     io::atomic_file manifest(folder_ / manifest_name, io::existing::replace);
     manifest.append(manifest_text());
@@ -382,8 +393,6 @@ void duplicate_store::commit(shard_writer& shard, std::span<const duplicate_pair
         folder_ = path_;
         lock();
     }
-    shard.keep();
-    documents_ += shards_.back().documents;
 }
 
 }  // namespace quern

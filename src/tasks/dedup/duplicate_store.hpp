@@ -45,7 +45,7 @@ class shard_writer {
         std::uint64_t documents = 0, text_bytes = 0, pairs = 0;
         std::vector<store_section> sections;
     };
-    /// Adds the pairs whose later document is of this shard, and the sketches of its texts where they are kept, and waits
+    /// Adds the pairs to keep, whose later document is of this shard, and the sketches of its texts where they are kept, and waits
     /// for the disk.
     written finish(std::span<const duplicate_pair> pairs, std::span<const text_sketch> sketches);
     void keep() { kept_ = true; }
@@ -84,7 +84,10 @@ class duplicate_store {
     /// Takes all documents into an empty table. Texts with sketches are checked as they are read, all other bytes here.
     /// Throws damaged_store.
     void load(document_table& table, const context& run) const;
-    /// The pairs whose later document is `wanted`, in rising order; every byte checked.
+    /// The pairs that are kept, shard by shard; every byte checked. Of texts, those of the first ones of equal texts
+    /// (keep_first_equals()); of words, all.
+    std::vector<duplicate_pair> pairs() const;
+    /// Those whose later document is `wanted`, in rising order.
     std::vector<duplicate_pair> pairs_with(const std::vector<bool>& wanted) const;
 
     /// A shard to be filled, behind the documents that are in `table`.
@@ -93,8 +96,11 @@ class duplicate_store {
     /// Makes a shard part of the store, in one step. `sketches`: of its texts, linked; none with methods of words.
     void commit(shard_writer& shard, std::span<const duplicate_pair> pairs,
                 std::span<const text_sketch> sketches);
+    /// Makes a store of one that is not there yet, though nothing was committed.
+    void finish();
 
   private:
+    void write_manifest();
     void parse_manifest();
     std::string manifest_text() const;
     void refuse_another_question(const question& asked) const;

@@ -80,6 +80,7 @@ struct duplicate_stream::state {
                     run.check_stop();
                     run.report({"index", next, earlier, "documents"});
                 }
+                is_repeat.push_back(sketch.first_equal < next);
                 index.add(next++, sketch);
             }
         }
@@ -166,16 +167,27 @@ struct duplicate_stream::state {
         index.add(position, sketch);
         if (!shard) return;
         shard->add(d.id, d.text);
-        sketches.push_back(sketch);
-        waiting.insert(waiting.end(), pairs.begin(), pairs.end());
+        keep_pairs(position, sketch, pairs);
         if (arrived_begin.back() >= options.shard_bytes) commit();
+    }
+
+    /// As keep_first_equals() would, without holding the others.
+    void keep_pairs(std::uint32_t position, const text_sketch& sketch,
+                    const std::vector<duplicate_pair>& pairs) {
+        sketches.push_back(sketch);
+        std::uint32_t& first_equal = sketches.back().first_equal = position;
+        for (const duplicate_pair& p : pairs)
+            if (p.distance == 0) first_equal = std::min(first_equal, p.a);
+        is_repeat.push_back(first_equal < position);
+        if (first_equal < position) return;
+        for (const duplicate_pair& p : pairs)
+            if (!is_repeat[p.a]) waiting.push_back(p);
     }
 
     void commit() {
         if (!shard || shard->documents() == 0) return;
         table.map_texts(shard->finish_texts());
         std::ranges::sort(waiting, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
-        link_equal_texts(sketches, first_arrived, waiting);
         store->commit(*shard, waiting, sketches);
         waiting.clear();
         sketches.clear();
@@ -199,6 +211,7 @@ struct duplicate_stream::state {
     std::vector<std::uint64_t> arrived_begin;  ///< of each, and the end
     std::vector<duplicate_pair> waiting;       ///< for the shard
     std::vector<text_sketch> sketches;         ///< the same
+    std::vector<bool> is_repeat;  ///< with a store: documents whose text is that of an earlier one
 };
 
 duplicate_stream::duplicate_stream(const dedup_options& options, const context& run) {
@@ -243,6 +256,7 @@ void duplicate_stream::commit() {
 
 void duplicate_stream::finish() {
     state_->commit();
+    if (state_->store) state_->store->finish();
     state_->record.refuse_too_many(state_->options.max_errors, {"-"});
 }
 
