@@ -215,6 +215,83 @@ TEST_F(Dedup, AStoreFedInPiecesHoldsTheSamePairs) {
     EXPECT_EQ(names_in(folder_ / "store"), before);
 }
 
+TEST_F(Dedup, GroupsDoNotNeedAllPairs) {
+    auto documents = generated(200, 5, 1000);
+    for (int i = 0; i < 300; ++i)
+        documents.push_back({"e" + std::to_string(i), i % 3 == 0 ? "" : "the same"});
+    dedup_options options = options_for(lines_of(documents));
+    options.keep_records = true;
+    const auto members = [](const dedup_result& result) {
+        std::vector<std::vector<std::string>> all;
+        for (const duplicate_group& group : result.groups()) {
+            all.emplace_back();
+            for (const std::uint32_t d : group.members) all.back().emplace_back(result.id(d));
+        }
+        return all;
+    };
+    const dedup_result truth = dedup(options, run_with());
+    EXPECT_EQ(truth.pair_count(), truth.pairs().size());
+    options.list_pairs = false;
+    const dedup_result once = dedup(options, run_with());
+    EXPECT_EQ(members(once), members(truth));
+    EXPECT_EQ(kept(once), kept(truth));
+    EXPECT_EQ(once.pair_count(), truth.pair_count());
+    EXPECT_LT(once.pairs().size(), truth.pairs().size() / 2);
+    EXPECT_THROW(once.write_report([](std::string_view) {}), usage_error);
+
+    // A store fed so answers later with all pairs.
+    for (const std::size_t first : {0, 150, 350}) {
+        dedup_options piece = options_for(
+            lines_of(documents, first, first == 350 ? 500 : first + (first == 0 ? 150 : 200)), "piece.jsonl");
+        piece.store = folder_ / "store";
+        piece.list_pairs = false;
+        dedup(piece, run_with());
+    }
+    options.store = folder_ / "store";
+    const dedup_result again = dedup(options, run_with());
+    EXPECT_EQ(members(again), members(truth));
+    EXPECT_EQ(again.pair_count(), truth.pair_count());
+    options.list_pairs = true;
+    EXPECT_EQ(named(dedup(options, run_with())), named(truth));
+}
+
+TEST_F(Dedup, ManyEqualDocumentsFitASmallMemory) {
+    std::vector<made_document> documents;
+    for (int i = 0; i < 50'000; ++i) documents.push_back({std::to_string(i), ""});
+    dedup_options options = options_for(lines_of(documents));
+    options.list_pairs = false;
+    options.store = folder_ / "store";
+    const dedup_result result = dedup(options, run_with(2, std::uint64_t{64} << 20));
+    EXPECT_EQ(result.groups().size(), 1U);
+    EXPECT_EQ(result.dropped(), 49'999U);
+    EXPECT_EQ(result.pair_count(), std::uint64_t{25'000} * 49'999);
+    EXPECT_EQ(read_duplicate_store_info(folder_ / "store").pairs, 0U);
+
+    options = options_for("{\"id\":\"one more\",\"text\":\"\"}\n", "more.jsonl");
+    options.store = folder_ / "store";
+    EXPECT_EQ(dedup(options, run_with()).pairs().size(), 50'000U);
+    options = options_for(lines_of(documents));
+    EXPECT_THROW(dedup(options, run_with(2, std::uint64_t{64} << 20)), out_of_memory);
+}
+
+TEST_F(Dedup, AnEmptyCorpusMakesAStore) {
+    dedup_options options = options_for("");
+    options.store = folder_ / "store";
+    EXPECT_EQ(dedup(options, run_with()).documents(), 0U);
+    EXPECT_EQ(read_duplicate_store_info(folder_ / "store").documents, 0U);
+    dedup_options later = options_for("{\"id\":\"a\",\"text\":\"a\"}\n{\"id\":\"b\",\"text\":\"a\"}\n");
+    later.against = folder_ / "store";
+    EXPECT_THAT(named(dedup(later, run_with())), IsEmpty());
+    later.against.clear();
+    later.store = folder_ / "store";
+    EXPECT_EQ(dedup(later, run_with()).pairs().size(), 1U);
+
+    dedup_options streamed;
+    streamed.store = folder_ / "of_a_stream";
+    duplicate_stream(streamed, run_with()).finish();
+    EXPECT_TRUE(is_duplicate_store(folder_ / "of_a_stream"));
+}
+
 TEST_F(Dedup, CharactersInPiecesAreComparedAsInOneRun) {
     const auto documents = generated(90, 12, 2000);
     dedup_options options = options_for(lines_of(documents));
