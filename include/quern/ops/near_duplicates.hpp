@@ -115,8 +115,8 @@ struct duplicate_result {
 
 /// All pairs below the threshold, by a method of the edit rate (automatic to global_memory).
 /// Throws usage_error for options out of range and for more than 2^32 - 2 texts or units of a text, out_of_memory,
-/// interrupted, device_error. Memory: about 300 bytes a text, what one tile takes, and the pairs found; the texts are
-/// read where they are, in order of length. Cost: O(texts + pairs that pass the filters) edit distances.
+/// interrupted, device_error. Memory of `automatic`: 130 bytes a text beside the budget; within it 1,088 bytes a text or,
+/// where there is less, what there is; and the pairs. The texts are read where they are. Other methods: docs.
 /// text_sketches.hpp: the same without reading the old texts.
 duplicate_result near_duplicates(const text_list& texts, const duplicate_options& options,
                                  const duplicate_scope& scope, const context& run);
