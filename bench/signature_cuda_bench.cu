@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All pairs of fuzzy-hash signatures on a GPU, from device memory to pairs on the host; and the thesis's two kernels.
-// signature_cuda_bench [--quick] [SIGNATURES]: also the signatures in that file ("B:letters:letters at 2B", as
-// signature_bench writes them). One line a measurement, tab-separated: what, texts, blocks, threads, seconds, candidates.
-// Joins: the median of 9, warm; the thesis's kernels: one run.
+// signature_cuda_bench joins|table|maps [SIGNATURES]: our joins, the thesis's table, its heat maps; also of the signatures
+// in that file ("B:letters:letters at 2B", as signature_bench writes them). One line a measurement, tab-separated: what,
+// texts, blocks, threads, seconds, candidates. Joins: the median of 9, warm; the thesis's kernels: one run.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -143,34 +143,49 @@ void measure_thesis(cuda_place& place, const char* what, const thesis_launch& la
     });
 }
 
-void run(bool quick, const char* path) {
+constexpr thesis_kernel kernels[] = {thesis_kernel::rows_in_shared, thesis_kernel::rows_in_global};
+
+void measure_joins(cuda_place& place, const signatures& real, const signature_bounds& bounds) {
+    if (!real.levels.empty()) measure_join(place, "join, real", real.all(), bounds);
+    const signatures many = generated(1'000'000, 1);
+    for (const std::size_t count : {20'000u, 100'000u, 1'000'000u})
+        measure_join(place, "join, generated", many.first(count), bounds);
+}
+
+void measure_table(cuda_place& place, const signatures& some, const signature_bounds& bounds) {
+    const char* const names[] = {"rows in shared memory", "rows in global memory"};
+    for (int k = 0; k < 2; ++k) {
+        measure_thesis(place, "warm-up", {kernels[k]}, some.first(1000), bounds);
+        for (const std::size_t count : {1000u, 2000u, 5000u, 10'000u, 20'000u})
+            measure_thesis(place, names[k], {kernels[k]}, some.first(count), bounds);
+    }
+}
+
+/// The ranges of its figures 5.6 and 5.4.
+void measure_maps(cuda_place& place, const signatures& some, const signature_bounds& bounds) {
+    constexpr std::size_t count = 1000;
+    for (unsigned blocks = 32; blocks <= 412; blocks += 20)
+        for (unsigned threads = 16; threads <= 96; threads += 16)
+            measure_thesis(place, "map, shared", {kernels[0], blocks, threads}, some.first(count), bounds);
+    for (unsigned blocks = 32; blocks <= 320; blocks += 32)
+        for (unsigned threads = 32; threads <= 320; threads += 32)
+            measure_thesis(place, "map, global", {kernels[1], blocks, threads}, some.first(count), bounds);
+}
+
+void run(std::string_view part, const char* path) {
     cuda_place place(context::cuda());
     const duplicate_options options;
     const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
-    const std::size_t most = quick ? 100'000 : 1'000'000;
-    const signatures many = generated(most, 1);
     const signatures real = path != nullptr ? read_signatures(path) : signatures();
-    if (!real.levels.empty()) measure_join(place, "join, real", real.all(), bounds);
-    for (std::size_t count = 20'000; count <= most; count *= count == 20'000 ? 5 : 10)
-        measure_join(place, "join, generated", many.first(count), bounds);
-
-    const signatures& of_thesis = real.levels.size() >= 20'000 ? real : many;
-    constexpr thesis_kernel kernels[] = {thesis_kernel::rows_in_shared, thesis_kernel::rows_in_global};
-    const char* const names[] = {"rows in shared memory", "rows in global memory"};
-    const char* const maps[] = {"map, shared", "map, global"};
-    for (int k = 0; k < 2; ++k) {
-        measure_thesis(place, "warm-up", {kernels[k]}, of_thesis.first(1000), bounds);
-        for (const std::size_t count : {1000u, 2000u, 5000u, 10'000u, 20'000u})
-            if (!quick || count <= 5000)
-                measure_thesis(place, names[k], {kernels[k]}, of_thesis.first(count), bounds);
-    }
-    if (quick) return;
-    for (unsigned blocks = 32; blocks <= 412; blocks += 20)  // the ranges of its figures 5.6 and 5.4
-        for (unsigned threads = 16; threads <= 96; threads += 16)
-            measure_thesis(place, maps[0], {kernels[0], blocks, threads}, of_thesis.first(2000), bounds);
-    for (unsigned blocks = 32; blocks <= 320; blocks += 32)
-        for (unsigned threads = 32; threads <= 320; threads += 32)
-            measure_thesis(place, maps[1], {kernels[1], blocks, threads}, of_thesis.first(2000), bounds);
+    const signatures some = real.levels.size() >= 20'000 ? real : generated(20'000, 1);
+    if (part == "joins")
+        measure_joins(place, real, bounds);
+    else if (part == "table")
+        measure_table(place, some, bounds);
+    else if (part == "maps")
+        measure_maps(place, some, bounds);
+    else
+        throw usage_error("the parts are joins, table and maps");
 }
 
 }  // namespace
@@ -178,9 +193,7 @@ void run(bool quick, const char* path) {
 
 int main(int count, char** arguments) {
     try {
-        const bool quick = count > 1 && std::string_view(arguments[1]) == "--quick";
-        quern::near_duplicates_detail::run(quick,
-                                           count > 1 + (quick ? 1 : 0) ? arguments[count - 1] : nullptr);
+        quern::near_duplicates_detail::run(count > 1 ? arguments[1] : "", count > 2 ? arguments[2] : nullptr);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "signature_cuda_bench: %s\n", e.what());
         return 1;

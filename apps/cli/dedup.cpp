@@ -37,6 +37,12 @@ std::int64_t parse_signed(const std::string& text) {
     return value;
 }
 
+/// The name of a file or folder: an empty one is an unset variable of a script, not a wish to go without.
+std::string named(const std::string& value) {
+    if (value.empty()) throw usage_error("the name is empty");
+    return value;
+}
+
 void declare_method(command_line& line, duplicate_options& options) {
     line.section("Method options");
     line.option("--method", "NAME",
@@ -98,11 +104,11 @@ void declare(command_line& line, dedup_request& request) {
         "--store", "DIR",
         "Compare with the documents that are in DIR as well, and add the new ones; made where it is missing. "
         "What is there with the same id and text is known, so an interrupted run goes on when called again.",
-        "", [&](const std::string& value) { request.dedup.store = value; });
+        "", [&](const std::string& value) { request.dedup.store = named(value); });
     line.option("--against", "CORPUS|STORE",
                 "Only pairs of a document of this set (a corpus, a store of quern build or of --store) and a "
                 "new one.",
-                "", [&](const std::string& value) { request.dedup.against = value; });
+                "", [&](const std::string& value) { request.dedup.against = named(value); });
     line.flag(
         "--stream",
         "Read JSON lines from standard input and answer each document as it arrives with a row: id, how many "
@@ -114,17 +120,17 @@ void declare(command_line& line, dedup_request& request) {
     line.option("--pairs", "FILE",
                 "Rows of id_a, id_b, distance, rate, each pair once, the earlier document first.",
                 "standard output, where none of the next two is given either",
-                [&](const std::string& value) { request.pairs = value; });
+                [&](const std::string& value) { request.pairs = named(value); });
     line.option("--groups", "FILE", "Rows of group, id, kept (0 or 1): documents that pairs connect.", "",
-                [&](const std::string& value) { request.groups = value; });
+                [&](const std::string& value) { request.groups = named(value); });
     line.option(
         "-o,--output", "FILE",
         "The documents that are kept, in their order: lines of JSON lines and TSV byte for byte, others as "
         "JSON lines. - is standard output, for these three.",
-        "", [&](const std::string& value) { request.kept = value; });
+        "", [&](const std::string& value) { request.kept = named(value); });
     line.option("--report", "FILE.html",
                 "One page for people: counts, rates, the largest groups with their differences side by side.",
-                "", [&](const std::string& value) { request.report = value; });
+                "", [&](const std::string& value) { request.report = named(value); });
     declare_common(line, request.common, {.rows = true, .output = false});
 }
 
@@ -140,6 +146,13 @@ void describe(command_line& line, dedup_request& request) {
                  "Every night: what is new, compared with everything before.");
     line.example("quern dedup train.jsonl --against test.jsonl -o train-clean.jsonl",
                  "Training data without near-copies of the test set.");
+}
+
+/// Standard input can be read once.
+void refuse_repeated_input(const dedup_request& request) {
+    auto readers = std::ranges::count(request.inputs, "-") + (request.dedup.against == "-" ? 1 : 0);
+    if (request.stream && request.inputs.empty()) ++readers;
+    if (readers > 1) throw usage_error("- is given twice; standard input can be read once");
 }
 
 /// A result that was asked for, or nothing.
@@ -188,6 +201,7 @@ int dedup_corpus(dedup_request& request, session& run) {
     auto pairs = open_if(request.pairs, force), groups = open_if(request.groups, force),
          kept = open_if(request.kept, force), report = open_if(request.report, force);
     request.dedup.keep_records = kept.has_value();
+    request.dedup.list_pairs = pairs || report;
 
     dedup_result result = dedup(request.dedup, run.run);
     run.messages.finish();
@@ -195,7 +209,7 @@ int dedup_corpus(dedup_request& request, session& run) {
     run.stage("write", [&] { write_results(result, run, pairs, groups, kept, report); });
     std::string outcome = counted(result.documents(), "document");
     if (result.earlier() != 0) outcome += fmt::format(" (and {} before)", grouped(result.earlier()));
-    outcome += fmt::format(", {}, {}, {} not kept", counted(result.pairs().size(), "pair"),
+    outcome += fmt::format(", {}, {}, {} not kept", counted(result.pair_count(), "pair"),
                            counted(result.groups().size(), "group"), grouped(result.dropped()));
     tell_reading(run.messages, result.counts, result.issues, outcome);
     run.write_statistics();
@@ -243,6 +257,11 @@ int dedup_stream(dedup_request& request, session& run) {
     }
     if (request.pairs == "-")
         throw usage_error("the answers of --stream go to standard output; --pairs needs a file");
+    if (!request.corpus.input_format.empty() && request.corpus.input_format != "jsonl")
+        throw usage_error("--stream reads JSON lines, and no other form");
+    if (request.common.format == row_format::table)
+        throw usage_error("--stream answers at once, as tsv or jsonl; a table needs all rows");
+    request.common.format = request.common.format.value_or(row_format::tsv);  // on a terminal, too
     constexpr std::uint64_t shard_bytes = 64 << 20;
     constexpr std::size_t longest_line = (std::size_t{256} << 20) + 1;  // one more than a document may have
     request.dedup.shard_bytes = shard_bytes;
@@ -250,16 +269,18 @@ int dedup_stream(dedup_request& request, session& run) {
     output to("-", false);
     auto rows = run.rows(to, {"id", "duplicates", "nearest", "distance", "rate"});
     std::vector<duplicate_pair> pairs;
-    std::uint64_t with_duplicates = 0, found = 0;
+    std::uint64_t with_duplicates = 0, found = 0, lines = 0;
     const cell nothing = std::monostate{};
 
     duplicate_stream stream(request.dedup, run.run);
     run.messages.finish();
-    const auto answer = [&](const std::string& line) {
+    const auto answer = [&](std::string_view line) {
+        constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+        if (lines++ == 0 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
         const auto result = stream.next(line);
         if (!result.is_document) {
             if (result.why.empty()) return;
-            run.messages.warning(result.why);
+            run.messages.warning(fmt::format("-:{}: {}", lines, result.why));
             rows.row({nothing, nothing, nothing, nothing, nothing});  // so that there is a row for every line
             return;
         }
@@ -328,6 +349,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
                       "A corpus without near-duplicates is a result like any other: exit code 0.");
     describe(line, request);
     line.parse(arguments);
+    refuse_repeated_input(request);
 
     session run(self, request.common);
     request.dedup.inputs.assign(request.inputs.begin(), request.inputs.end());

@@ -19,8 +19,9 @@ using sink = std::function<void(std::string_view)>;
 
 constexpr std::size_t shown_bytes = 64 << 10;  // of a text
 constexpr std::size_t shown_members = 50;      // of a group
-constexpr std::size_t lines_around = 2;        // of a change
-constexpr std::size_t shown_changes = 200;     // of a pair
+constexpr std::size_t shown_id_bytes = 200;
+constexpr std::size_t lines_around = 2;     // of a change
+constexpr std::size_t shown_changes = 200;  // of a pair
 constexpr std::size_t bins = 20;
 
 constexpr std::string_view style =
@@ -37,12 +38,32 @@ std::string percent(double share) {
     return fmt::format("{:.2f}%", 100 * share);
 }
 
+/// The place between two characters that is the last one up to `at`.
+std::size_t between_characters(std::string_view text, std::size_t at) {
+    const std::size_t least = at - std::min<std::size_t>(at, 3);
+    while (at > least && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+    return at;
+}
+
 /// The beginning of a text, ended between two characters.
-std::string_view beginning(std::string_view text) {
-    if (text.size() <= shown_bytes) return text;
-    std::size_t end = shown_bytes;
-    while (end > shown_bytes - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return text.substr(0, end);
+std::string_view beginning(std::string_view text, std::size_t most) {
+    return text.size() <= most ? text : text.substr(0, between_characters(text, most));
+}
+
+std::string shown_id(std::string_view id) {
+    return escaped(beginning(id, shown_id_bytes)) + (id.size() > shown_id_bytes ? "…" : "");
+}
+
+/// Where the part of two long texts begins that is shown: at the start, or shortly before the first difference where
+/// that lies far behind it.
+std::size_t shown_from(std::string_view left, std::string_view right) {
+    constexpr std::size_t before = 1 << 10;
+    const auto same = static_cast<std::size_t>(std::ranges::mismatch(left, right).in1 - left.begin());
+    if (std::max(left.size(), right.size()) <= shown_bytes || same < shown_bytes / 2 || left == right)
+        return 0;
+    const std::size_t line = left.rfind('\n', same - 1);
+    if (line != std::string_view::npos && same - line <= before) return line + 1;
+    return between_characters(left, same - before);
 }
 
 /// One side of a change: what the other side lacks is marked; long stretches that both have are cut.
@@ -103,16 +124,18 @@ void write_equal_lines(const sink& out, const pieces& lines, std::size_t begin, 
 
 void write_difference(const sink& out, std::string_view left_id, std::string_view left,
                       std::string_view right_id, std::string_view right) {
-    const pieces a = lines_of(beginning(left)), b = lines_of(beginning(right));
+    const std::size_t from = shown_from(left, right);
+    const pieces a = lines_of(beginning(left.substr(from), shown_bytes)),
+                 b = lines_of(beginning(right.substr(from), shown_bytes));
     const auto changes = differences(a, b);
-    out(fmt::format("<table class=\"diff\">\n<tr><th>{}</th><th>{}</th></tr>\n", escaped(left_id),
-                    escaped(right_id)));
+    out(fmt::format("<table class=\"diff\">\n<tr><th>{}</th><th>{}</th></tr>\n", shown_id(left_id),
+                    shown_id(right_id)));
     std::size_t at = 0;
     for (std::size_t i = 0; i < changes.size() && i < shown_changes; ++i) {
         const change& c = changes[i];
         write_equal_lines(out, a, at, c.a_begin, i == 0, false);
-        const std::string from = joined(a, c.a_begin, c.a_end), to = joined(b, c.b_begin, c.b_end);
-        const pieces words = words_of(from), other = words_of(to);
+        const std::string removed = joined(a, c.a_begin, c.a_end), added = joined(b, c.b_begin, c.b_end);
+        const pieces words = words_of(removed), other = words_of(added);
         const auto inner = differences(words, other);
         write_row(out, marked_side(words, inner, true), marked_side(other, inner, false));
         at = c.a_end;
@@ -125,7 +148,10 @@ void write_difference(const sink& out, std::string_view left_id, std::string_vie
     }
     out("</table>\n");
     if (left.size() > shown_bytes || right.size() > shown_bytes) {
-        out(fmt::format("<p class=\"note\">The first {} KiB of each are shown.</p>\n", shown_bytes >> 10));
+        out(fmt::format(
+            "<p class=\"note\">Up to {} KiB of each are shown, {}.</p>\n", shown_bytes >> 10,
+            from == 0 ? "from the beginning on"
+                      : fmt::format("from byte {} on, shortly before the first difference", grouped(from))));
     }
 }
 
@@ -238,7 +264,7 @@ void write_group(const sink& out, const duplicate_report& page, std::size_t numb
     const duplicate_group& group = page.groups[number];
     std::string ids;
     for (std::size_t i = 0; i < group.members.size() && i < shown_members; ++i) {
-        const std::string id = escaped(page.id(group.members[i]));
+        const std::string id = shown_id(page.id(group.members[i]));
         ids += (i == 0 ? "" : " · ") + (group.members[i] == group.kept ? "<b>" + id + "</b>" : id);
     }
     if (group.members.size() > shown_members) {
@@ -246,7 +272,7 @@ void write_group(const sink& out, const duplicate_report& page, std::size_t numb
     }
     out(fmt::format(
         "<details{}>\n<summary>Group {}: {} documents, kept <b>{}</b></summary>\n<p class=\"ids\">{}</p>\n",
-        open ? " open" : "", number, grouped(group.members.size()), escaped(page.id(group.kept)), ids));
+        open ? " open" : "", number, grouped(group.members.size()), shown_id(page.id(group.kept)), ids));
     const std::uint32_t other = member_to_compare(page, group);
     write_difference(out, page.id(group.kept), page.text(group.kept), page.id(other), page.text(other));
     out("</details>\n");

@@ -71,13 +71,23 @@ dedup() { quern dedup --quiet "$@"; }
 }
 
 @test "every method runs" {
-    for method in exhaustive signature; do
+    for method in exhaustive signature shared-memory global-memory; do
         dedup corpus.jsonl --method $method | cut -f 1-3 | diff <(printf 'a\tc\t3\nb\td\t1\n') -
     done
     [ "$(dedup corpus.jsonl --method shingle --shingle 2 --similarity 0.8 | cut -f 1,2)" = $'a\tc\nb\td' ]
-    dedup corpus.jsonl --method simhash --hamming 16 >/dev/null
-    dedup corpus.jsonl --method i-match >/dev/null
+    [ "$(dedup corpus.jsonl --method simhash | cut -f 1-3)" = $'b\td\t0' ]
+    # Words of medium frequency: those that two of the four have.
+    for i in 1 2 3 4; do printf '{"id":"%d","text":"all x%d y%d z%d %s"}\n' $i $i $i $i "$([ $i -gt 2 ] && echo both have three)"; done >words.jsonl
+    [ "$(dedup words.jsonl --method i-match | cut -f 1-4)" = $'3\t4\t0\t0' ]
     dedup corpus.jsonl --unit char | cut -f 3 | diff <(printf '3\n1\n') -
+}
+
+@test "simhash: the same pairs in any order of documents" {
+    endless_corpus | head -n 300 >many.jsonl
+    tac many.jsonl >turned.jsonl
+    pairs() { dedup "$1" --method simhash --hamming 12 | awk -F'\t' '{ print ($1 < $2 ? $1 " " $2 : $2 " " $1), $3 }' | sort; }
+    [ -n "$(pairs many.jsonl)" ]
+    diff <(pairs many.jsonl) <(pairs turned.jsonl)
 }
 
 @test "a report is one page that fetches nothing" {
@@ -105,7 +115,7 @@ dedup() { quern dedup --quiet "$@"; }
 
 @test "info and verify know a store" {
     dedup corpus.jsonl --store seen --threshold 0.1 >/dev/null
-    quern info seen | head -n 9 | diff - <(printf '%s\t%s\n' kind duplicates format_version 1 method edit-rate threshold 0.1 unit byte documents 5 text_bytes 296 pairs 2 shards 1)
+    quern info seen | head -n 9 | diff - <(printf '%s\t%s\n' kind duplicates format_version 2 method edit-rate threshold 0.1 unit byte documents 5 text_bytes 296 pairs 2 shards 1)
     quern verify seen --quiet | grep -q $'^seen\twhole\t[0-9]'
     refused "lies within the store" build corpus.jsonl -o x --stats seen/000000.stats.json
     printf 'X' | dd of=seen/000000.pairs.section bs=1 seek=3 conv=notrunc status=none
@@ -133,6 +143,18 @@ dedup() { quern dedup --quiet "$@"; }
     refused "as --against" dedup built
 }
 
+@test "against a set with the same ids" {
+    head -n 2 corpus.jsonl >old.jsonl
+    printf '{"id":"a","text":"Bread is flour, water, salt and time?"}\n{"id":"b","text":"nothing of the kind"}\n' >new.jsonl
+    dedup new.jsonl --against old.jsonl --groups - -o kept | diff <(printf '0\tb\t1\n0\ta\t0\n') -
+    tail -n 1 new.jsonl | cmp - kept
+    dedup --stream --against old.jsonl <new.jsonl | cut -f 1-4 | diff <(printf 'a\t1\tb\t1\nb\t0\t\t\n') -
+    # Within the corpus an id is still one document's.
+    { cat new.jsonl new.jsonl; } >twice.jsonl
+    ends_with 3 quern dedup twice.jsonl --against old.jsonl
+    says 'twice.jsonl:3: the id "a" is repeated'
+}
+
 @test "a stream answers each line as it comes" {
     mkfifo questions answers
     "$QUERN" dedup --stream --quiet <questions >answers 3>&- &
@@ -153,6 +175,7 @@ dedup() { quern dedup --quiet "$@"; }
     [ "$(wc -l <rows)" -eq 6 ]
     sed -n 3p rows | grep -q $'^c\t1\ta\t3\t0.01'
     sed -n 6p rows | grep -q $'^\t\t\t\t$'
+    grep -q 'warning: -:6: malformed JSON' said
     cut -f 1-3 pairs.tsv | diff <(printf 'a\tc\t3\nb\td\t1\n') -
     grep -q 'in memory for them' said
     [ "$(json stats.json "d['counts']['memory_bytes'] > 0")" = True ]
@@ -161,6 +184,9 @@ dedup() { quern dedup --quiet "$@"; }
     refused "reads standard input" dedup corpus.jsonl --stream
     refused "need all of them" dedup --stream -o kept
     refused "compares words" dedup --stream --method shingle
+    refused "no other form" dedup --stream --input-format tsv
+    refused "needs all rows" dedup --stream --format table
+    printf '\xEF\xBB\xBF' | cat - corpus.jsonl | quern dedup --stream --quiet | head -n 1 | grep -q $'^a\t0'
 }
 
 @test "a stream with a store adds to it" {
@@ -203,6 +229,10 @@ dedup() { quern dedup --quiet "$@"; }
     refused "cpu only" dedup corpus.jsonl --method simhash --device cuda
     refused "cannot be asked piece by piece" dedup corpus.jsonl --method i-match --store seen
     refused "both go to" dedup corpus.jsonl --stats out -o out
+    refused "can be read once" dedup - -
+    refused "can be read once" dedup - --against -
+    refused "can be read once" dedup --stream --against -
+    refused "--store: the name is empty" dedup corpus.jsonl --store ""
     touch there
     refused "there exists; --force" dedup corpus.jsonl -o there
     [ ! -e seen ] && [ ! -e out ]

@@ -31,4 +31,7 @@ load common
     ends_with 2 quern signature empty.jsonl --device cuda
     ends_with 2 quern signature
     ends_with 3 quern signature <(echo nonsense) --input-format jsonl
+    quern dedup empty.jsonl --store seen --quiet
+    ends_with 2 quern signature seen
+    says "is a store, not a corpus"
 }

@@ -148,10 +148,40 @@ TEST(DuplicateReport, ShowsTheLargestGroupsAndCutsWhatIsLong) {
     EXPECT_THAT(page, HasSubstr("Group 6: 122 documents"));
     EXPECT_THAT(page, HasSubstr("… and 72 more"));
     EXPECT_THAT(page, HasSubstr("equal lines"));
-    EXPECT_THAT(page, HasSubstr("The first 64 KiB of each are shown."));
+    EXPECT_THAT(page, HasSubstr("Up to 64 KiB of each are shown, from the beginning on."));
     EXPECT_THAT(page, Not(HasSubstr("line 20000"))) << "equal lines are left out";
     EXPECT_THAT(page, Not(HasSubstr("Group 0:"))) << "groups of two are not among the twenty largest";
     EXPECT_LT(page.size(), 200'000U);
+}
+
+TEST(DuplicateReport, ShowsLongTextsFromTheirFirstDifferenceOn) {
+    std::string lines;
+    for (int i = 0; i < 20'000; ++i) lines += "line " + std::to_string(i) + "\n";
+    const std::string unbroken(100'001, 'z'), umlauts = [] {
+        std::string text = "z";  // so that cutting anywhere would cut a letter
+        for (int i = 0; i < 60'000; ++i) text += "\u00e4";
+        return text;
+    }();
+    for (const std::string& same : {lines, unbroken, umlauts}) {
+        const std::string page =
+            page_of({"a", "b"}, {same + " old end", same + " new end"}, {{0, 1, 3, 1000}}, {{{0, 1}, 0}});
+        EXPECT_THAT(page, HasSubstr("<del>old</del>"));
+        EXPECT_THAT(page, HasSubstr("<ins>new</ins>"));
+        EXPECT_THAT(page, HasSubstr("shortly before the first difference"));
+        EXPECT_THAT(page, Not(HasSubstr("\uFFFD")));
+        EXPECT_LT(page.size(), 10'000U);
+    }
+    const std::string cut = page_of({"a", "b"}, {unbroken, unbroken + "y"}, {{0, 1, 1, 1000}}, {{{0, 1}, 0}});
+    EXPECT_THAT(cut, HasSubstr("from byte 98,977 on"));
+    const std::string equal = page_of({"a", "b"}, {unbroken, unbroken}, {{0, 1, 0, 1000}}, {{{0, 1}, 0}});
+    EXPECT_THAT(equal, HasSubstr("from the beginning on"));
+}
+
+TEST(DuplicateReport, CutsLongIds) {
+    const std::string id = std::string(199, 'i') + "\u00e4" + std::string(100'000, 'd');
+    const std::string page = page_of({id, "b"}, {"x", "x"}, {{0, 1, 0, 2}}, {{{0, 1}, 0}});
+    EXPECT_THAT(page, HasSubstr("<b>" + std::string(199, 'i') + "…</b>"));
+    EXPECT_LT(page.size(), 10'000U);
 }
 
 TEST(DuplicateReport, OfNothing) {

@@ -215,6 +215,187 @@ TEST_F(Dedup, AStoreFedInPiecesHoldsTheSamePairs) {
     EXPECT_EQ(names_in(folder_ / "store"), before);
 }
 
+TEST_F(Dedup, GroupsDoNotNeedAllPairs) {
+    auto documents = generated(200, 5, 1000);
+    for (int i = 0; i < 300; ++i)
+        documents.push_back({"e" + std::to_string(i), i % 3 == 0 ? "" : "the same"});
+    dedup_options options = options_for(lines_of(documents));
+    options.keep_records = true;
+    const auto members = [](const dedup_result& result) {
+        std::vector<std::vector<std::string>> all;
+        for (const duplicate_group& group : result.groups()) {
+            all.emplace_back();
+            for (const std::uint32_t d : group.members) all.back().emplace_back(result.id(d));
+        }
+        return all;
+    };
+    const dedup_result truth = dedup(options, run_with());
+    EXPECT_EQ(truth.pair_count(), truth.pairs().size());
+    options.list_pairs = false;
+    const dedup_result once = dedup(options, run_with());
+    EXPECT_EQ(members(once), members(truth));
+    EXPECT_EQ(kept(once), kept(truth));
+    EXPECT_EQ(once.pair_count(), truth.pair_count());
+    EXPECT_LT(once.pairs().size(), truth.pairs().size() / 2);
+    EXPECT_THROW(once.write_report([](std::string_view) {}), usage_error);
+
+    // A store fed so answers later with all pairs.
+    for (const std::size_t first : {0, 150, 350}) {
+        dedup_options piece = options_for(
+            lines_of(documents, first, first == 350 ? 500 : first + (first == 0 ? 150 : 200)), "piece.jsonl");
+        piece.store = folder_ / "store";
+        piece.list_pairs = false;
+        dedup(piece, run_with());
+    }
+    options.store = folder_ / "store";
+    const dedup_result again = dedup(options, run_with());
+    EXPECT_EQ(members(again), members(truth));
+    EXPECT_EQ(again.pair_count(), truth.pair_count());
+    options.list_pairs = true;
+    EXPECT_EQ(named(dedup(options, run_with())), named(truth));
+}
+
+TEST_F(Dedup, ManyEqualDocumentsFitASmallMemory) {
+    std::vector<made_document> documents;
+    for (int i = 0; i < 50'000; ++i) documents.push_back({std::to_string(i), ""});
+    dedup_options options = options_for(lines_of(documents));
+    options.list_pairs = false;
+    options.store = folder_ / "store";
+    const dedup_result result = dedup(options, run_with(2, std::uint64_t{64} << 20));
+    EXPECT_EQ(result.groups().size(), 1U);
+    EXPECT_EQ(result.dropped(), 49'999U);
+    EXPECT_EQ(result.pair_count(), std::uint64_t{25'000} * 49'999);
+    EXPECT_EQ(read_duplicate_store_info(folder_ / "store").pairs, 0U);
+
+    options = options_for("{\"id\":\"one more\",\"text\":\"\"}\n", "more.jsonl");
+    options.store = folder_ / "store";
+    EXPECT_EQ(dedup(options, run_with()).pairs().size(), 50'000U);
+    options = options_for(lines_of(documents));
+    EXPECT_THROW(dedup(options, run_with(2, std::uint64_t{64} << 20)), out_of_memory);
+}
+
+TEST_F(Dedup, AnEmptyCorpusMakesAStore) {
+    dedup_options options = options_for("");
+    options.store = folder_ / "store";
+    EXPECT_EQ(dedup(options, run_with()).documents(), 0U);
+    EXPECT_EQ(read_duplicate_store_info(folder_ / "store").documents, 0U);
+    dedup_options later = options_for("{\"id\":\"a\",\"text\":\"a\"}\n{\"id\":\"b\",\"text\":\"a\"}\n");
+    later.against = folder_ / "store";
+    EXPECT_THAT(named(dedup(later, run_with())), IsEmpty());
+    later.against.clear();
+    later.store = folder_ / "store";
+    EXPECT_EQ(dedup(later, run_with()).pairs().size(), 1U);
+
+    dedup_options streamed;
+    streamed.store = folder_ / "of_a_stream";
+    duplicate_stream(streamed, run_with()).finish();
+    EXPECT_TRUE(is_duplicate_store(folder_ / "of_a_stream"));
+}
+
+TEST_F(Dedup, CharactersInPiecesAreComparedAsInOneRun) {
+    const auto documents = generated(90, 12, 2000);
+    dedup_options options = options_for(lines_of(documents));
+    options.duplicates.unit = edit_unit::character;
+    const dedup_result once = dedup(options, run_with());
+    ASSERT_GT(once.pairs().size(), 20U);
+    options.store = folder_ / "store";
+    std::set<named_pair> found;
+    for (std::size_t first = 0; first < documents.size(); first += 18) {
+        write_file(folder_ / "piece.jsonl", lines_of(documents, first, first + 18));
+        options.inputs = {folder_ / "piece.jsonl"};
+        found.merge(as_set(named(dedup(options, run_with()))));
+    }
+    EXPECT_EQ(found, as_set(named(once)));
+    // Sketches of characters say nothing of bytes: the texts of the store are read then.
+    dedup_options across =
+        options_for("{\"id\":\"x\",\"text\":\"" + documents[40].text + "\"}\n", "new.jsonl");
+    const auto of_one_run = [&](const char* against) {
+        across.against = folder_ / against;
+        return as_set(named(dedup(across, run_with())));
+    };
+    EXPECT_EQ(of_one_run("store"), of_one_run("corpus.jsonl"));
+}
+
+/// What lies in a store is known by its sketches; a text itself is read, and checked, where these leave it.
+TEST_F(Dedup, TheTextsOfAStoreAreNotReadButForCandidates) {
+    std::vector<made_document> documents;
+    for (char a = 'a'; a <= 'z'; ++a)
+        for (char b = 'a'; b < a; ++b)
+            documents.push_back({std::string{a, b}, std::string(150, a) + std::string(150, b)});
+    const std::size_t last_64_kib =
+        (documents.size() * 300 - 1) / 65536 * 65536 / 300;  // which new files repeat
+    ASSERT_GT(last_64_kib, 200U);
+    dedup_options options = options_for(lines_of(documents));
+    options.store = folder_ / "store";
+    dedup(options, run_with());
+    const fs::path texts = folder_ / "store/000000.texts.section";
+    const std::string whole = read_file(texts);
+    const auto broken_but = [&](const std::string& id) {
+        std::string bytes = whole;
+        for (std::size_t i = 0; i < last_64_kib; ++i)
+            if (documents[i].id != id) bytes[i * 300 + 150] = '?';
+        write_file(texts, bytes);
+    };
+    const std::string line =
+        R"({"id":"new","text":")" + std::string(150, 'h') + std::string(149, 'b') + "!\"}\n";
+    const named_pair expected("hb", "new", 1, 600);
+
+    dedup_options one = options_for(line, "one.jsonl");
+    one.against = options.store;
+    broken_but("hb");
+    EXPECT_THAT(named(dedup(one, run_with())), ElementsAre(expected));
+    duplicate_stream stream(one, run_with());
+    ASSERT_EQ(stream.next(line).duplicates.size(), 1U);
+    broken_but("gb");
+    try {
+        dedup(one, run_with());
+        ADD_FAILURE() << "a damaged candidate";
+    } catch (const damaged_store& e) {
+        EXPECT_THAT(e.what(), HasSubstr("000000.texts.section"));
+    }
+
+    one.against.clear();
+    one.store = options.store;
+    write_file(texts, whole);
+    EXPECT_THAT(named(dedup(one, run_with())), ElementsAre(expected));
+    EXPECT_GT(verify_duplicate_store(options.store, run_with()), documents.size() * 300);
+}
+
+/// Bytes that a new shard repeats of the one before must not become right by that.
+TEST_F(Dedup, DamageIsNotCopiedIntoANewShard) {
+    dedup_options options = options_for(lines_of(generated(60, 4)));
+    options.store = folder_ / "store";
+    dedup(options, run_with());
+    const fs::path texts = folder_ / "store/000000.texts.section";
+    std::string bytes = read_file(texts);
+    const auto info = read_duplicate_store_info(options.store);
+    ASSERT_GT(info.text_bytes % 65536, 10U);
+    bytes[info.text_bytes - 5] = static_cast<char>(bytes[info.text_bytes - 5] ^ 1);
+    write_file(texts, bytes);
+    dedup_options more = options_for("{\"id\":\"x\",\"text\":\"something else\"}\n", "more.jsonl");
+    more.store = options.store;
+    EXPECT_THROW(dedup(more, run_with()), damaged_store);
+    EXPECT_EQ(read_duplicate_store_info(options.store).shards, 1U);
+}
+
+TEST_F(Dedup, AStoreOfAnotherVersionIsRefused) {
+    dedup_options options = options_for("{\"id\":\"a\",\"text\":\"x\"}\n");
+    options.store = folder_ / "store";
+    dedup(options, run_with());
+    const fs::path manifest = folder_ / "store/duplicates.json";
+    std::string json = read_file(manifest);
+    const std::size_t at = json.find("\"version\": 2");
+    ASSERT_NE(at, std::string::npos);
+    json[at + 11] = '1';
+    write_file(manifest, json);
+    try {
+        dedup(options, run_with());
+        ADD_FAILURE();
+    } catch (const damaged_store& e) {
+        EXPECT_THAT(e.what(), HasSubstr("is of format version 1, and this program reads version 2"));
+    }
+}
+
 TEST_F(Dedup, AnInterruptedRunGoesOnWhereItWas) {
     const auto documents = generated(100, 3, 12'000);
     dedup_options options = options_for(lines_of(documents));
@@ -233,7 +414,7 @@ TEST_F(Dedup, AnInterruptedRunGoesOnWhereItWas) {
     EXPECT_THROW(dedup(options, run), interrupted);
     ASSERT_TRUE(is_duplicate_store(folder_ / "store"));
     const auto files = names_in(folder_ / "store");
-    EXPECT_EQ(files.size(), 5U) << "the first shard and the manifest";
+    EXPECT_EQ(files.size(), 6U) << "the first shard and the manifest";
     EXPECT_EQ(names_in(folder_ / "scratch").size(), 1U) << "of the first run, whose result is still held";
 
     run.stop_signal = nullptr;
@@ -242,7 +423,7 @@ TEST_F(Dedup, AnInterruptedRunGoesOnWhereItWas) {
     EXPECT_EQ(named(rest), named(once));
     EXPECT_EQ(kept(rest), kept(once));
     for (const std::string& name : files) EXPECT_TRUE(fs::exists(folder_ / "store" / name)) << name;
-    EXPECT_GT(names_in(folder_ / "store").size(), 5U);
+    EXPECT_GT(names_in(folder_ / "store").size(), 6U);
 }
 
 TEST_F(Dedup, NothingIsLeftOfAStoreThatWasNeverWhole) {
@@ -261,7 +442,7 @@ TEST_F(Dedup, FilesOfAKilledRunAreNotTaken) {
     write_file(folder_ / "store/000007.pairs.section", "of a killed run");
     const dedup_result result = dedup(options, run_with());
     EXPECT_EQ(result.documents(), 1U);
-    EXPECT_EQ(names_in(folder_ / "store").size(), 5U);
+    EXPECT_EQ(names_in(folder_ / "store").size(), 6U);
 }
 
 TEST_F(Dedup, AStoreRefusesWhatItsPairsDoNotAnswer) {

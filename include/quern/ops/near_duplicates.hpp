@@ -35,6 +35,7 @@ struct text_list {
 struct word_list {
     std::span<const std::uint32_t> words;
     std::span<const std::uint64_t> offsets;
+    std::span<const std::uint64_t> hashes = {};  ///< of every word by its id, for simhash; empty: of the ids
 
     std::size_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
     std::span<const std::uint32_t> operator[](std::size_t i) const {
@@ -79,6 +80,10 @@ struct duplicate_options {
 struct duplicate_scope {
     std::uint32_t first_new = 0;
     bool within_new = true;  ///< false: only pairs of an old and a new text
+    /// Only so many of these pairs that the same texts are connected: duplicate_groups() makes the same groups of them.
+    /// Equal texts are then no more links than there are texts; n of them make n (n - 1) / 2 pairs. Methods that compare
+    /// all texts one by one (exhaustive to global_memory) give all pairs all the same.
+    bool links_only = false;
 };
 
 /// A pair, the earlier document first. What the numbers mean depends on the method:
@@ -99,6 +104,7 @@ struct duplicate_counts {
     std::uint64_t compared = 0;    ///< pairs that lengths and scope allow
     std::uint64_t candidates = 0;  ///< pairs that every filter let through
     std::uint64_t verified = 0;    ///< edit distances computed
+    std::uint64_t pairs = 0;       ///< pairs that were asked for, listed or not
 };
 
 struct duplicate_result {
@@ -109,8 +115,9 @@ struct duplicate_result {
 
 /// All pairs below the threshold, by a method of the edit rate (automatic to global_memory).
 /// Throws usage_error for options out of range and for more than 2^32 - 2 texts or units of a text, out_of_memory,
-/// interrupted, device_error. Memory: about 300 bytes a text, what one tile takes, and the pairs found; the texts are
-/// read where they are, in order of length. Cost: O(texts + pairs that pass the filters) edit distances.
+/// interrupted, device_error. Memory of `automatic`: 130 bytes a text beside the budget; within it 1,088 bytes a text or,
+/// where there is less, what there is; and the pairs. The texts are read where they are. Other methods: docs.
+/// text_sketches.hpp: the same without reading the old texts.
 duplicate_result near_duplicates(const text_list& texts, const duplicate_options& options,
                                  const duplicate_scope& scope, const context& run);
 
@@ -131,6 +138,8 @@ fuzzy_signature signature_of(std::string_view text, unsigned length);
 
 enum class keep_policy { first, last, longest, shortest };
 inline constexpr std::string_view keep_policy_names[] = {"first", "last", "longest", "shortest"};
+/// Whether a document of this length is kept rather than an earlier one.
+bool is_rather_kept(keep_policy keep, std::uint64_t length, std::uint64_t length_of_earlier);
 
 /// The connected components of two and more documents.
 struct duplicate_group {

@@ -37,7 +37,10 @@ struct dedup_options {
     /// A corpus, or a store of `build` or of an earlier `store`: only pairs of one of its documents and a new one.
     std::filesystem::path against;
 
-    bool keep_records = false;                           ///< needed for write_kept
+    bool keep_records = false;  ///< needed for write_kept
+    /// false: pairs() are only so many that they connect the same documents, which is enough for groups() and
+    /// write_kept(): a million equal documents make 5 · 10^11 pairs.
+    bool list_pairs = true;
     std::uint64_t shard_bytes = std::uint64_t{1} << 30;  ///< with `store`: input between two commits
 };
 
@@ -49,6 +52,7 @@ class dedup_result {
     /// Rising by (a, b). With `store`: all pairs whose later document is of the corpus given, those found by a run
     /// before included, so that the same call gives the same answer again.
     std::span<const duplicate_pair> pairs() const;
+    std::uint64_t pair_count() const;  ///< of all, listed or not
     /// In order of their first members. A group with earlier documents keeps one of those.
     std::span<const duplicate_group> groups() const;
 
@@ -61,7 +65,7 @@ class dedup_result {
     /// The documents that are kept, in the order of the corpus: lines of JSON lines and TSV byte for byte, others as
     /// JSON lines. Throws io_error.
     void write_kept(const sink& out) const;
-    /// One HTML page: counts, rates, the largest groups with their differences side by side.
+    /// One HTML page: counts, rates, the largest groups with their differences side by side. Needs pairs to be listed.
     void write_report(const sink& out) const;
 
     reading_counts counts;            ///< of the corpus
@@ -79,11 +83,12 @@ class dedup_result {
     std::unique_ptr<state> state_;
 };
 
-/// Reads the inputs and finds the near-duplicates. Ids must differ within the corpus and from those of `against`; a
-/// document that is in the `store` already, with the same text, is known and not added again. Interrupted, a run with
+/// Reads the inputs and finds the near-duplicates. Ids must differ within the corpus; those of `against` may be the
+/// same. A document that is in the `store` already, with the same text, is known and not added again. Interrupted, a run with
 /// `store` keeps what it has committed, and goes on from there when called again.
 /// Throws usage_error (missing inputs, options out of range, a store of other options), invalid_input (too much
 /// rejected), damaged_store, io_error, out_of_memory, device_error, interrupted.
+/// Texts of a store are read, and checked, only where their sketches leave a candidate.
 /// Cost: one pass over the input, the texts (and, with keep_records, the records) in `run.scratch`; memory 60 bytes a
 /// document beside its id and what near_duplicates() takes.
 dedup_result dedup(const dedup_options& options, const context& run);

@@ -6,9 +6,7 @@
 #include <numeric>
 
 #include "base/hash.hpp"
-#include "primitives/scan/scan.hpp"
 #include "primitives/sort/sort.hpp"
-#include "quern/base/error.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
@@ -58,6 +56,12 @@ std::vector<std::uint32_t> find_leaders(cpu_place& place, std::span<std::uint64_
     return leader;
 }
 
+}  // namespace
+
+std::uint64_t hash_of_list(std::span<const std::uint32_t> list) {
+    return XXH3_64bits(list.data(), list.size_bytes());
+}
+
 document_classes classes_of(const std::vector<std::uint32_t>& leader) {
     document_classes result;
     result.class_of.resize(leader.size());
@@ -75,12 +79,6 @@ document_classes classes_of(const std::vector<std::uint32_t>& leader) {
     std::vector<std::uint64_t> next(result.offsets.begin(), result.offsets.end() - 1);
     for (std::uint32_t d = 0; d < leader.size(); ++d) result.members[next[result.class_of[d]]++] = d;
     return result;
-}
-
-}  // namespace
-
-std::uint64_t hash_of_list(std::span<const std::uint32_t> list) {
-    return XXH3_64bits(list.data(), list.size_bytes());
 }
 
 document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone,
@@ -125,86 +123,6 @@ std::uint64_t pairs_in_scope(std::uint32_t documents, const duplicate_scope& sco
     const std::uint64_t earlier = std::min(scope.first_new, documents), later = documents - earlier;
     const std::uint64_t within = later == 0 ? 0 : later * (later - 1) / 2;
     return earlier * later + (scope.within_new ? within : 0);
-}
-
-namespace {
-
-/// A class that a class is joined to.
-struct neighbour {
-    std::uint32_t other;
-    std::uint64_t distance, of;
-};
-
-/// For every class its neighbours: offsets[c] to offsets[c + 1].
-struct neighbours {
-    std::vector<std::uint64_t> offsets;
-    std::vector<neighbour> list;
-
-    neighbours(std::uint32_t classes, std::span<const class_pair> joined)
-        : offsets(classes + std::size_t{1}), list(2 * joined.size()) {
-        for (const class_pair& p : joined) {
-            ++offsets[p.a + std::size_t{1}];
-            ++offsets[p.b + std::size_t{1}];
-        }
-        std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-        std::vector<std::uint64_t> next(offsets.begin(), offsets.end() - 1);
-        for (const class_pair& p : joined) {
-            list[next[p.a]++] = {p.b, p.distance, p.of};
-            list[next[p.b]++] = {p.a, p.distance, p.of};
-        }
-    }
-    std::span<const neighbour> of(std::uint32_t c) const {
-        return std::span(list).subspan(offsets[c], offsets[c + 1] - offsets[c]);
-    }
-};
-
-}  // namespace
-
-std::vector<duplicate_pair> document_pairs(cpu_place& place, const document_classes& classes,
-                                           std::span<const std::uint64_t> of,
-                                           std::span<const class_pair> joined, const duplicate_scope& scope) {
-    const auto documents = static_cast<std::uint32_t>(classes.class_of.size());
-    const neighbours next_to(classes.size(), joined);
-    // The members of class c that make pairs with a, a being the earlier one: they are new, and so then must a be
-    // old unless new ones are compared among themselves.
-    const auto later = [&](std::uint32_t a, std::uint32_t c) {
-        const auto members = classes[c];
-        if (a >= scope.first_new && !scope.within_new) return members.last(0);
-        const auto from = std::lower_bound(members.begin(), members.end(), std::max(a + 1, scope.first_new));
-        return members.last(static_cast<std::size_t>(members.end() - from));
-    };
-    const std::size_t pieces = pieces_for(place, documents, 64, 64);
-    const auto for_each_a = [&](const auto& work) {
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(documents, pieces, p);
-            for (std::size_t a = begin; a < end; ++a) {
-                place.run().check_stop();
-                work(static_cast<std::uint32_t>(a), classes.class_of[a]);
-            }
-        });
-    };
-
-    std::vector<std::uint64_t> counts(documents), offsets(documents + std::size_t{1});
-    for_each_a([&](std::uint32_t a, std::uint32_t own) {
-        std::uint64_t count = later(a, own).size();
-        for (const neighbour& n : next_to.of(own)) count += later(a, n.other).size();
-        counts[a] = count;
-    });
-    primitives::exclusive_scan<std::uint64_t, std::uint64_t>(place, counts, offsets);
-    const std::uint64_t bytes = array_bytes<duplicate_pair>(offsets.back());
-    if (bytes > place.memory().left()) throw out_of_memory("the pairs found", bytes, place.memory().left());
-
-    std::vector<duplicate_pair> pairs(offsets.back());
-    for_each_a([&](std::uint32_t a, std::uint32_t own) {
-        duplicate_pair* out = pairs.data() + offsets[a];
-        for (const std::uint32_t b : later(a, own)) *out++ = {a, b, 0, of[own]};
-        if (next_to.of(own).empty()) return;  // in order already
-        for (const neighbour& n : next_to.of(own))
-            for (const std::uint32_t b : later(a, n.other)) *out++ = {a, b, n.distance, n.of};
-        std::sort(pairs.data() + offsets[a], out,
-                  [](const duplicate_pair& x, const duplicate_pair& y) { return x.b < y.b; });
-    });
-    return pairs;
 }
 
 }  // namespace quern::near_duplicates_detail

@@ -36,6 +36,8 @@ std::uint64_t hash_of_list(std::span<const std::uint32_t> list);
 /// each) equals no other.
 document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone,
                              std::uint64_t (*hash)(std::span<const std::uint32_t>) = hash_of_list);
+/// leader[d]: the first document of d's class.
+document_classes classes_of(const std::vector<std::uint32_t>& leader);
 /// Equal keys in a class.
 document_classes equal_keys(cpu_place& place, std::span<const std::uint64_t> keys);
 
@@ -61,12 +63,25 @@ struct class_pair {
     std::uint64_t distance, of;
 };
 
-/// All pairs of documents that the scope asks for, within the classes and between those of `joined` (no two alike),
-/// rising. `of[c]` is what a pair within class c has, at distance 0.
-/// Cost: O(documents + pairs found + members of joined classes · classes they are joined to).
+/// The pairs of documents that are asked for: the later one is `wanted`, the earlier one lies before `earlier_end`, as
+/// all do that are not wanted.
+struct asked_pairs {
+    std::vector<bool> wanted;  ///< of every document
+    std::uint32_t earlier_end = 0;
+    bool links_only = false;  ///< as in duplicate_scope
+};
+asked_pairs asked_by(const duplicate_scope& scope, std::uint32_t documents);
+
+/// All pairs of documents that are asked for, within the classes and between those of `joined` (no two alike), rising,
+/// or links; counts.pairs grows by the number of all. `of[c]` is what a pair within class c has, at distance 0. Two
+/// classes are linked by their first members where these make a pair that is asked for. Throws out_of_memory before
+/// anything is listed.
+/// Cost: O(documents + pairs found + members of joined classes · classes they are joined to); at most three links a
+/// class joined and one a document.
 std::vector<duplicate_pair> document_pairs(cpu_place& place, const document_classes& classes,
                                            std::span<const std::uint64_t> of,
-                                           std::span<const class_pair> joined, const duplicate_scope& scope);
+                                           std::span<const class_pair> joined, const asked_pairs& asked,
+                                           duplicate_counts& counts);
 
 /// Calls work(piece, d) for every document d, whole pieces at once; a piece has about the same number of items,
 /// `offsets` being where a document's begin.

@@ -2,6 +2,7 @@
 #include "ops/near_duplicates/gram_filter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/near_duplicates/sketch.hpp"
 
@@ -9,23 +10,24 @@ namespace quern::near_duplicates_detail {
 namespace {
 
 constexpr unsigned bucket_bits = 16;
+// Between two looks at what is missing: a branch a gram would cost more.
+constexpr std::size_t grams_at_once = 64;
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // the golden ratio (Knuth)
 
-/// Calls step(bucket) for every q-gram, until it returns false; returns how many it was called for.
+/// Calls step(bucket) for the q-grams that begin at first, …, last - 1.
 template <class Unit, class Step>
-std::size_t for_each_gram(std::span<const Unit> text, unsigned q, const Step& step) {
-    if (text.size() < q) return 0;
+void for_each_gram(std::span<const Unit> text, unsigned q, std::size_t first, std::size_t last,
+                   const Step& step) {
+    if (first == last) return;
     constexpr unsigned bits = sizeof(Unit) == 1 ? 8 : 16;  // code points of the first plane side by side
     const unsigned window = bits * q;
     const std::uint64_t mask = window == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << window) - 1;
     std::uint64_t gram = 0;
-    for (unsigned i = 0; i + 1 < q; ++i) gram = gram << bits ^ text[i];
-    const std::size_t grams = text.size() - q + 1;
-    for (std::size_t i = 0; i < grams; ++i) {
+    for (unsigned i = 0; i + 1 < q; ++i) gram = gram << bits ^ text[first + i];
+    for (std::size_t i = first; i < last; ++i) {
         gram = (gram << bits ^ text[i + q - 1]) & mask;
-        if (!step(static_cast<std::size_t>(gram * odd >> (64 - bucket_bits)))) return i + 1;
+        step(static_cast<std::size_t>(gram * odd >> (64 - bucket_bits)));
     }
-    return grams;
 }
 
 }  // namespace
@@ -38,10 +40,8 @@ gram_filter<Unit>::gram_filter() {
 template <class Unit>
 void gram_filter<Unit>::fill(counts& grams, std::int32_t by) {
     grams.of_bucket.resize(std::size_t{1} << bucket_bits);
-    for_each_gram(text_, grams.q, [&](std::size_t bucket) {
-        grams.of_bucket[bucket] += by;
-        return true;
-    });
+    for_each_gram(text_, grams.q, 0, grams_in(text_.size(), grams.q),
+                  [&](std::size_t bucket) { grams.of_bucket[bucket] += by; });
     grams.filled = by > 0;
 }
 
@@ -61,24 +61,19 @@ bool gram_filter<Unit>::allows(std::span<const Unit> other, std::uint32_t d) {
     if (longer < q || lost >= longer - q + 1) return true;
     counts& grams = all_[q - 2];
     if (!grams.filled) fill(grams, 1);
-    // What the text has and the other one has not is at most `lost`, and the other way round.
-    const std::uint64_t own = grams_in(text_.size(), q);
-    std::uint64_t common = 0, missing = 0;
-    const std::size_t seen = for_each_gram(other, q, [&](std::size_t bucket) {
-        if (grams.of_bucket[bucket]-- > 0) {
-            ++common;
-        } else if (++missing > lost) {
-            return false;
-        }
-        return true;
-    });
-    std::size_t left = seen;
-    for_each_gram(other, q, [&](std::size_t bucket) {
-        if (left-- == 0) return false;
-        ++grams.of_bucket[bucket];
-        return true;
-    });
-    return missing <= lost && own <= common + lost;
+    // What one text has and the other one has not is at most `lost`, for both: so is what the other one lacks more.
+    const std::uint64_t own = grams_in(text_.size(), q), others = grams_in(other.size(), q);
+    if (own > others + lost) return false;
+    const std::uint64_t most = std::min(lost, others + lost - own);
+    std::uint64_t missing = 0;
+    std::size_t seen = 0;
+    while (seen < others && missing <= most) {
+        const std::size_t begin = std::exchange(seen, std::min<std::size_t>(seen + grams_at_once, others));
+        for_each_gram(other, q, begin, seen,
+                      [&](std::size_t bucket) { missing += grams.of_bucket[bucket]-- <= 0 ? 1 : 0; });
+    }
+    for_each_gram(other, q, 0, seen, [&](std::size_t bucket) { ++grams.of_bucket[bucket]; });
+    return missing <= most;
 }
 
 template class gram_filter<std::uint8_t>;

@@ -31,22 +31,21 @@ class disjoint_sets {
     std::vector<std::uint32_t> parent_, size_;
 };
 
-/// Whether document b, behind a, is to be kept rather than a.
-bool rather(std::span<const std::uint64_t> lengths, keep_policy keep, std::uint32_t a, std::uint32_t b) {
+}  // namespace
+
+bool is_rather_kept(keep_policy keep, std::uint64_t length, std::uint64_t length_of_earlier) {
     switch (keep) {
         case keep_policy::first:
             return false;
         case keep_policy::last:
             return true;
         case keep_policy::longest:
-            return lengths[b] > lengths[a];
+            return length > length_of_earlier;
         case keep_policy::shortest:
-            return lengths[b] < lengths[a];
+            return length < length_of_earlier;
     }
     return false;
 }
-
-}  // namespace
 
 std::vector<duplicate_group> duplicate_groups(std::span<const duplicate_pair> pairs,
                                               std::span<const std::uint64_t> lengths, keep_policy keep) {
@@ -70,7 +69,7 @@ std::vector<duplicate_group> duplicate_groups(std::span<const duplicate_pair> pa
         }
         duplicate_group& group = groups[number];
         group.members.push_back(i);
-        if (group.kept != i && rather(lengths, keep, group.kept, i)) group.kept = i;
+        if (group.kept != i && is_rather_kept(keep, lengths[i], lengths[group.kept])) group.kept = i;
     }
     return groups;
 }

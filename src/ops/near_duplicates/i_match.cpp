@@ -39,8 +39,8 @@ std::vector<duplicate_pair> find_by_i_match(cpu_place& place, const word_list& d
 
     const document_classes classes = equal_lists(place, telling.view(), without);
     const std::vector<std::uint64_t> of(classes.size(), 1);
-    auto pairs = document_pairs(place, classes, of, {}, scope);
-    counts.candidates += pairs.size();
+    auto pairs = document_pairs(place, classes, of, {}, asked_by(scope, size), counts);
+    counts.candidates += counts.pairs;
     return pairs;
 }
 

@@ -8,6 +8,7 @@
 #include "device/cpu/place.hpp"
 #include "device/cuda/place.hpp"
 #include "quern/ops/near_duplicates.hpp"
+#include "quern/ops/text_sketches.hpp"
 
 namespace quern::near_duplicates_detail {
 
@@ -30,14 +31,19 @@ struct candidate {
     std::uint32_t a, b;  ///< a < b
 };
 
+/// The unit that a type stands for.
 template <class Unit>
-std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const unit_list<Unit>& texts,
-                                             const duplicate_options& options, const duplicate_scope& scope,
-                                             duplicate_counts& counts);
+inline constexpr edit_unit unit_of = sizeof(Unit) == 1 ? edit_unit::byte : edit_unit::character;
+
+/// Texts and not lists of units: of old ones, few are read. `known` as near_duplicates() takes them.
 template <class Unit>
-std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const unit_list<Unit>& texts,
-                                             const duplicate_options& options, const duplicate_scope& scope,
-                                             duplicate_counts& counts);
+std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& texts,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, duplicate_counts& counts);
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list& texts,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, duplicate_counts& counts);
 
 /// Candidates by signatures, whatever the unit: rising (a, b). `method`: signature, shared_memory, global_memory; the
 /// latter two compare the signatures at B only, as the thesis does.

@@ -41,35 +41,57 @@ void check(const duplicate_options& options, const duplicate_scope& scope, std::
     }
 }
 
+/// For what reads all texts, not those only that their sketches leave.
+void read_all_old(const text_sketches& known, const duplicate_scope& scope, const context& run) {
+    if (!known.before_reading) return;
+    for (std::uint32_t text = 0; text < scope.first_new; ++text) {
+        run.check_stop();
+        known.before_reading(text);
+    }
+}
+
+/// Every method of the edit rate but `automatic`, which reads texts itself.
 template <class Place, class Unit>
 std::vector<duplicate_pair> find(Place& place, const text_list& texts, const unit_list<Unit>& units,
                                  const duplicate_options& options, const duplicate_scope& scope,
                                  duplicate_counts& counts) {
-    switch (options.method) {
-        case duplicate_method::automatic:
-            return find_by_sketches(place, units, options, scope, counts);
-        case duplicate_method::exhaustive:
-            return find_exhaustively(place, units, options, scope, counts);
-        default:
-            break;
+    std::vector<duplicate_pair> pairs;
+    if (options.method == duplicate_method::exhaustive) {
+        pairs = find_exhaustively(place, units, options, scope, counts);
+    } else {
+        const auto candidates = signature_candidates(place, texts, options, scope, counts);
+        pairs = verify(place, units, options.threshold, std::span<const candidate>(candidates), counts);
     }
-    const auto candidates = signature_candidates(place, texts, options, scope, counts);
-    return verify(place, units, options.threshold, std::span<const candidate>(candidates), counts);
+    counts.pairs = pairs.size();
+    return pairs;
 }
 
 }  // namespace
 
 duplicate_result near_duplicates(const text_list& texts, const duplicate_options& options,
                                  const duplicate_scope& scope, const context& run) {
+    return near_duplicates(texts, {}, options, scope, run);
+}
+
+duplicate_result near_duplicates(const text_list& texts, const text_sketches& known,
+                                 const duplicate_options& options, const duplicate_scope& scope,
+                                 const context& run) {
     check(options, scope, texts.size(), texts.offsets, texts.bytes.size());
     require(options.method <= duplicate_method::global_memory, "this method compares words, not texts");
+    const bool of_bytes = options.unit == edit_unit::byte;
     duplicate_result result;
     result.pairs = at_place(run, "dedup", [&](auto& place) {
-        if (options.unit == edit_unit::byte)
-            return find(place, texts, as_bytes(texts), options, scope, result.counts);
+        duplicate_counts& counts = result.counts;
+        const bool automatic = options.method == duplicate_method::automatic;
+        if (!automatic || known.size() < scope.first_new) read_all_old(known, scope, run);
+        if (automatic) {
+            return of_bytes ? find_by_sketches<std::uint8_t>(place, texts, known, options, scope, counts)
+                            : find_by_sketches<std::uint32_t>(place, texts, known, options, scope, counts);
+        }
+        if (of_bytes) return find(place, texts, as_bytes(texts), options, scope, counts);
         cpu_place decoding(run);
         const decoded_texts decoded = decode(decoding, texts);
-        return find(place, texts, decoded.list(), options, scope, result.counts);
+        return find(place, texts, decoded.list(), options, scope, counts);
     });
     return result;
 }
@@ -80,6 +102,8 @@ duplicate_result near_duplicates(const word_list& documents, std::uint32_t vocab
     check(options, scope, documents.size(), documents.offsets, documents.words.size());
     for (const std::uint32_t word : documents.words)
         require(word < vocabulary, "a word lies beyond the vocabulary");
+    require(documents.hashes.empty() || documents.hashes.size() == vocabulary,
+            "there are hashes of some words only");
     require_cpu(run, "dedup by words");
     cpu_place place(run);
     duplicate_result result;

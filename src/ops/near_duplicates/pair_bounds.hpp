@@ -20,4 +20,30 @@ constexpr bool lengths_allow(const decimal& threshold, std::uint64_t shorter, st
     return longer - shorter <= largest_distance(threshold, shorter + longer);
 }
 
+/// The lengths of which one can make a pair with a text of `length`: shortest .. longest, both of them included.
+struct length_window {
+    std::uint64_t shortest, longest;
+};
+/// Both rise with the length. For lengths below 2^31.
+constexpr length_window lengths_beside(const decimal& threshold, std::uint64_t length) {
+    const auto first = [](std::uint64_t begin, std::uint64_t end, const auto& holds) {
+        while (begin < end) {
+            const std::uint64_t middle = begin + (end - begin) / 2;
+            if (holds(middle)) {
+                end = middle;
+            } else {
+                begin = middle + 1;
+            }
+        }
+        return begin;
+    };
+    const std::uint64_t shortest =
+        first(0, length, [&](std::uint64_t other) { return lengths_allow(threshold, other, length); });
+    // A rate below 1/2 leaves less than three times the length.
+    const std::uint64_t beyond = first(length, 3 * length + 1, [&](std::uint64_t other) {
+        return !lengths_allow(threshold, length, other);
+    });
+    return {shortest, beyond - 1};
+}
+
 }  // namespace quern::near_duplicates_detail

@@ -64,7 +64,7 @@ std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& 
                            [](std::uint32_t shingle) { return shingle != shingle_numbers::occurs_once; });
     all = {};
     const auto joined = join_by_similarity(place, std::move(sets), options.similarity, scope, counts);
-    return document_pairs(place, classes, sizes, joined, scope);
+    return document_pairs(place, classes, sizes, joined, asked_by(scope, size), counts);
 }
 
 }  // namespace quern::near_duplicates_detail

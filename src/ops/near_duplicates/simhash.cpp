@@ -91,12 +91,14 @@ std::vector<duplicate_pair> find_by_simhash(cpu_place& place, const word_list& d
     const auto joined =
         join_by_hamming_distance(place, std::move(by_age), options.hamming, plan, scope, counts);
     const std::vector<std::uint64_t> of(classes.size(), 64);
-    return document_pairs(place, classes, of, joined, scope);
+    return document_pairs(place, classes, of, joined, asked_by(scope, size), counts);
 }
 
 std::vector<duplicate_pair> find_by_simhash(cpu_place& place, const word_list& documents,
                                             std::uint32_t vocabulary, const duplicate_options& options,
                                             const duplicate_scope& scope, duplicate_counts& counts) {
+    if (!documents.hashes.empty())
+        return find_by_simhash(place, documents, documents.hashes, options, scope, counts);
     auto hashes = make_array<std::uint64_t>(place, vocabulary, "hashes of words");
     const std::size_t pieces = pieces_for(place, vocabulary, std::size_t{1} << 14);
     for_each_piece(place, pieces, [&](std::size_t p) {

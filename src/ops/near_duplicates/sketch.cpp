@@ -4,23 +4,33 @@
 #include <algorithm>
 
 namespace quern::near_duplicates_detail {
+namespace {
 
-template <class Unit>
-void sketch(std::span<const Unit> text, std::uint8_t* units, std::uint8_t* pairs) {
-    std::array<std::uint32_t, unit_buckets> unit_counts{};
-    std::array<std::uint32_t, pair_buckets> pair_counts{};
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        ++unit_counts[unit_bucket(text[i])];
-        if (i + 1 < text.size()) ++pair_counts[pair_bucket(text[i], text[i + 1])];
-    }
-    const auto write = [](const auto& counts, std::uint8_t* to) {
-        for (const std::uint32_t count : counts) *to++ = static_cast<std::uint8_t>(std::min(count, 255u));
-    };
-    write(unit_counts, units);
-    write(pair_counts, pairs);
+/// Counts stop at 255.
+template <std::size_t Buckets>
+void write(const std::array<std::uint32_t, Buckets>& counts, std::uint8_t* to) {
+    for (const std::uint32_t count : counts) *to++ = static_cast<std::uint8_t>(std::min(count, 255u));
 }
 
-template void sketch(std::span<const std::uint8_t>, std::uint8_t*, std::uint8_t*);
-template void sketch(std::span<const std::uint32_t>, std::uint8_t*, std::uint8_t*);
+}  // namespace
+
+template <class Unit>
+void sketch_units(std::span<const Unit> text, std::uint8_t* to) {
+    std::array<std::uint32_t, unit_buckets> counts{};
+    for (const Unit unit : text) ++counts[unit_bucket(unit)];
+    write(counts, to);
+}
+
+template <class Unit>
+void sketch_pairs(std::span<const Unit> text, std::uint8_t* to) {
+    std::array<std::uint32_t, pair_buckets> counts{};
+    for (std::size_t i = 1; i < text.size(); ++i) ++counts[pair_bucket(text[i - 1], text[i])];
+    write(counts, to);
+}
+
+template void sketch_units(std::span<const std::uint8_t>, std::uint8_t*);
+template void sketch_units(std::span<const std::uint32_t>, std::uint8_t*);
+template void sketch_pairs(std::span<const std::uint8_t>, std::uint8_t*);
+template void sketch_pairs(std::span<const std::uint32_t>, std::uint8_t*);
 
 }  // namespace quern::near_duplicates_detail

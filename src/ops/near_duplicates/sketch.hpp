@@ -51,9 +51,12 @@ constexpr unsigned pair_bucket(Unit first, Unit second) {
            22;
 }
 
-/// Writes unit_buckets and pair_buckets bytes. Cost: O(units).
+/// Writes unit_buckets bytes. Cost: O(units).
 template <class Unit>
-void sketch(std::span<const Unit> text, std::uint8_t* units, std::uint8_t* pairs);
+void sketch_units(std::span<const Unit> text, std::uint8_t* to);
+/// Writes pair_buckets bytes. Cost: O(units).
+template <class Unit>
+void sketch_pairs(std::span<const Unit> text, std::uint8_t* to);
 
 /// How many q-grams a text of this length has.
 constexpr std::uint64_t grams_in(std::uint64_t length, unsigned q) {

@@ -9,13 +9,15 @@
 
 namespace quern::near_duplicates_detail {
 
-/// Classes of equal texts, by rising length, in device memory.
+/// Classes of equal texts, by rising length, in device memory. Sketches are there of the columns, from slot 0 on, and of
+/// the rows: those that are no columns from slot `rows_at` on, the class `first_row` first.
 struct device_sketches {
-    device_span<const std::uint32_t> lengths;
-    device_span<const std::uint8_t> kinds;  ///< old_members and new_members of a class
-    device_span<const std::uint8_t> units;  ///< rows of unit_buckets
-    device_span<const std::uint8_t> pairs;  ///< rows of pair_buckets
-    device_span<const std::uint32_t> rows;  ///< the classes with new members, rising
+    device_span<const std::uint32_t> lengths;  ///< of all classes
+    device_span<const std::uint8_t> kinds;     ///< the same: old_members and new_members of a class
+    device_span<const std::uint8_t> units;     ///< a slot has unit_buckets
+    device_span<const std::uint8_t> pairs;     ///< a slot has pair_buckets
+    device_span<const std::uint32_t> rows;     ///< classes with new members, rising
+    std::uint32_t first_column, columns, first_row, rows_at;
 };
 inline constexpr std::uint8_t old_members = 1, new_members = 2;
 

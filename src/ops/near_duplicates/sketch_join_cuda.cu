@@ -23,6 +23,7 @@ struct join_state {
     const uint4* pairs;
     const std::uint32_t* rows;
     std::uint32_t row_count;
+    std::uint32_t first_column, columns, first_row, rows_at;  ///< as in device_sketches
     decimal threshold;
     bool within_new;
     const join_work* work;
@@ -32,6 +33,13 @@ struct join_state {
     std::uint64_t room;
     unsigned long long* counters;  ///< compared, passed the first filter, passed both
 };
+
+/// Where the sketches of a class are.
+__device__ std::uint64_t slot_of(const join_state& all, std::uint32_t c) {
+    const std::uint32_t column =
+        c - all.first_column;  // below the first one it wraps around, beyond the last
+    return column < all.columns ? column : all.rows_at + (c - all.first_row);
+}
 
 __device__ std::uint32_t sum_of_differences(std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
     asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));
@@ -61,7 +69,8 @@ __device__ void load_tile(const join_state& all, std::uint32_t (*tile)[row_tile]
     for (unsigned i = threadIdx.x; i < row_tile * 4; i += block_threads) {
         const unsigned sketch = i / 4, part = i % 4;
         const std::int64_t c = index(sketch);
-        const uint4 four = c < 0 ? uint4{0, 0, 0, 0} : all.units[c * 4 + part];
+        const uint4 four =
+            c < 0 ? uint4{0, 0, 0, 0} : all.units[slot_of(all, static_cast<std::uint32_t>(c)) * 4 + part];
         tile[part * 4][sketch] = four.x;
         tile[part * 4 + 1][sketch] = four.y;
         tile[part * 4 + 2][sketch] = four.z;
@@ -144,10 +153,12 @@ __global__ void __launch_bounds__(256) compare_pairs_kernel(join_state all) {
          i += warps) {
         const std::uint64_t pair = all.first_found[i];
         const std::uint64_t a = pair >> 32, b = pair & 0xffffffffu;
+        const std::uint64_t slot_a = slot_of(all, static_cast<std::uint32_t>(a)),
+                            slot_b = slot_of(all, static_cast<std::uint32_t>(b));
         std::uint32_t norm = 0;
 #pragma unroll
         for (unsigned v = lane; v < vectors; v += 32) {
-            const uint4 p = all.pairs[a * vectors + v], q = all.pairs[b * vectors + v];
+            const uint4 p = all.pairs[slot_a * vectors + v], q = all.pairs[slot_b * vectors + v];
             norm = sum_of_differences(p.x, q.x, norm);
             norm = sum_of_differences(p.y, q.y, norm);
             norm = sum_of_differences(p.z, q.z, norm);
@@ -176,6 +187,10 @@ join_found join_sketches(cuda_place& place, const device_sketches& classes, cons
                          reinterpret_cast<const uint4*>(classes.pairs.data()),
                          classes.rows.data(),
                          static_cast<std::uint32_t>(classes.rows.size()),
+                         classes.first_column,
+                         classes.columns,
+                         classes.first_row,
+                         classes.rows_at,
                          threshold,
                          within_new,
                          work.data(),

@@ -2,117 +2,70 @@
 #include "ops/near_duplicates/text_classes.hpp"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/hash.hpp"
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/pair_bounds.hpp"
 #include "primitives/sort/sort.hpp"
 
 namespace quern::near_duplicates_detail {
-namespace {
 
-template <class Unit>
-bool equal_texts(const unit_list<Unit>& texts, std::uint32_t a, std::uint32_t b) {
-    const std::size_t bytes = texts.length(a) * sizeof(Unit);
-    return texts.length(b) == texts.length(a) &&
-           (bytes == 0 || std::memcmp(texts.units.data() + texts.offsets[a],
-                                      texts.units.data() + texts.offsets[b], bytes) == 0);
-}
-
-}  // namespace
-
-template <class Unit>
-text_classes::text_classes(cpu_place& place, const unit_list<Unit>& texts, std::uint32_t first_new)
-    : first_new_(first_new) {
-    const std::uint32_t n = texts.size();
-    const cpu_array<std::uint64_t> hashes(place, n, "the hashes of texts"),
-        keys(place, n, "the hashes of texts");
+text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::uint32_t begin,
+                           std::uint32_t end, bool old_are_linked)
+    : first_new_(sketches.first_new()), any_old_(begin < first_new_) {
+    const std::uint32_t n = end - begin;
+    const cpu_array<std::uint64_t> keys(place, n, "the hashes of texts");
     const cpu_array<std::uint32_t> lengths(place, n, "the lengths of texts"),
         order(place, n, "texts in order");
-    const std::size_t pieces = pieces_for(place, n, 256, 16);
+    const std::size_t pieces = pieces_for(place, n, 4096);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const stretch mine = piece_of(n, pieces, p);
         for (std::size_t i = mine.begin; i < mine.end; ++i) {
-            const auto text = static_cast<std::uint32_t>(i);
-            const auto* const data = reinterpret_cast<const char*>(texts.units.data() + texts.offsets[i]);
-            hashes.data()[i] = keys.data()[i] = hash64({data, texts.length(text) * sizeof(Unit)});
+            const auto text = begin + static_cast<std::uint32_t>(i);
+            keys.data()[i] = sketches[text].hash;
             order.data()[i] = text;
         }
     });
     primitives::sort_pairs(place, keys.span(), order.span());
-    for (std::uint32_t i = 0; i < n; ++i) lengths.data()[i] = texts.length(order.data()[i]);
+    for (std::uint32_t i = 0; i < n; ++i) lengths.data()[i] = sketches[order.data()[i]].length;
     primitives::sort_pairs(place, lengths.span(), order.span());  // stable: by (length, hash, text)
 
+    const auto are_equal = [&](std::uint32_t a, std::uint32_t b) {
+        if (a == b) return true;
+        if (old_are_linked && std::max(a, b) < first_new_)
+            return sketches[a].first_equal == sketches[b].first_equal;
+        return sketches.are_equal(a, b);
+    };
     members_.reserve(n);
     std::vector<std::uint32_t> rest, others;
     for (std::uint32_t i = 0; i < n;) {
         // A run of texts of one length and hash, nearly always equal.
-        std::uint32_t end = i + 1;
-        const auto same = [&](std::uint32_t at) {
-            return lengths.data()[at] == lengths.data()[i] &&
-                   hashes.data()[order.data()[at]] == hashes.data()[order.data()[i]];
-        };
-        while (end < n && same(end)) ++end;
-        rest.assign(order.data() + i, order.data() + end);
+        const text_sketch& first = sketches[order.data()[i]];
+        std::uint32_t behind = i + 1;
+        while (behind < n && lengths.data()[behind] == first.length &&
+               sketches[order.data()[behind]].hash == first.hash)
+            ++behind;
+        rest.assign(order.data() + i, order.data() + behind);
         while (!rest.empty()) {
             begins_.push_back(static_cast<std::uint32_t>(members_.size()));
-            lengths_.push_back(texts.length(rest.front()));
+            lengths_.push_back(first.length);
             others.clear();
             for (const std::uint32_t text : rest)
-                (equal_texts(texts, rest.front(), text) ? members_ : others).push_back(text);
+                (are_equal(rest.front(), text) ? members_ : others).push_back(text);
             rest.swap(others);
         }
-        i = end;
+        i = behind;
     }
     begins_.push_back(static_cast<std::uint32_t>(members_.size()));
 }
 
-template text_classes::text_classes(cpu_place&, const unit_list<std::uint8_t>&, std::uint32_t);
-template text_classes::text_classes(cpu_place&, const unit_list<std::uint32_t>&, std::uint32_t);
-
 class_range window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b) {
-    const std::uint64_t length = classes.length(b);
-    const auto first_where_not = [&](const auto& condition) {
-        std::uint32_t begin = 0, end = classes.size();
-        while (begin < end) {
-            const std::uint32_t middle = begin + (end - begin) / 2;
-            if (condition(classes.length(middle))) {
-                begin = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        return begin;
-    };
-    const std::uint32_t first = first_where_not(
-        [&](std::uint64_t other) { return other < length && !lengths_allow(threshold, other, length); });
-    if (!classes.any_old()) return {first, b};
-    return {first, first_where_not([&](std::uint64_t other) {
-                return other <= length || lengths_allow(threshold, length, other);
-            })};
-}
-
-std::vector<duplicate_pair> pairs_of_texts(const text_classes& classes, const duplicate_scope& scope,
-                                           std::span<const duplicate_pair> class_pairs) {
-    std::vector<duplicate_pair> pairs;
-    const auto add = [&](std::uint32_t a, std::uint32_t b, std::uint64_t distance, std::uint64_t of) {
-        if (a > b) std::swap(a, b);
-        if (b >= scope.first_new && (scope.within_new || a < scope.first_new))
-            pairs.push_back({a, b, distance, of});
-    };
-    for (const duplicate_pair& pair : class_pairs)
-        for (const std::uint32_t a : classes.members(pair.a))
-            for (const std::uint32_t b : classes.members(pair.b)) add(a, b, pair.distance, pair.of);
-    for (std::uint32_t c = 0; c < classes.size(); ++c) {
-        const auto members = classes.members(c);
-        for (std::size_t i = 0; i < members.size(); ++i)
-            for (std::size_t j = i + 1; j < members.size(); ++j)
-                add(members[i], members[j], 0, std::uint64_t{2} * classes.length(c));
-    }
-    std::ranges::sort(pairs, {}, [](const duplicate_pair& p) { return std::uint64_t{p.a} << 32 | p.b; });
-    return pairs;
+    const length_window beside = lengths_beside(threshold, classes.length(b));
+    const auto lengths = classes.lengths();
+    const auto first = std::ranges::lower_bound(lengths, beside.shortest) - lengths.begin();
+    if (!classes.any_old()) return {static_cast<std::uint32_t>(first), b};
+    const auto last = std::ranges::upper_bound(lengths, beside.longest) - lengths.begin();
+    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
 }
 
 }  // namespace quern::near_duplicates_detail

@@ -26,29 +26,47 @@ unit_list<std::uint8_t> as_bytes(const text_list& texts) {
     return {{reinterpret_cast<const std::uint8_t*>(texts.bytes.data()), texts.bytes.size()}, texts.offsets};
 }
 
-decoded_texts decode(cpu_place& place, const text_list& texts) {
+namespace {
+
+template <class TextOf>
+decoded_texts decode_each(cpu_place& place, std::size_t count, const TextOf& text_of) {
     decoded_texts decoded;
-    decoded.offsets.resize(texts.size() + 1);
-    const std::size_t pieces = texts.size() / 256 + 1;
+    decoded.offsets.resize(count + 1);
+    const std::size_t pieces = count / 256 + 1;
     const auto for_each_text = [&](const auto& work) {
         for_each_piece(place, pieces, [&](std::size_t p) {
             place.run().check_stop();
-            const stretch mine = piece_of(texts.size(), pieces, p);
+            const stretch mine = piece_of(count, pieces, p);
             for (std::size_t i = mine.begin; i < mine.end; ++i) work(i);
         });
     };
     for_each_text([&](std::size_t i) {
         std::uint64_t units = 0;
-        for_each_unit(texts[i], [&](std::uint32_t) { ++units; });
+        for_each_unit(text_of(i), [&](std::uint32_t) { ++units; });
         decoded.offsets[i + 1] = units;
     });
-    for (std::size_t i = 0; i < texts.size(); ++i) decoded.offsets[i + 1] += decoded.offsets[i];
-    decoded.units.resize(decoded.offsets.back());
+    for (std::size_t i = 0; i < count; ++i) decoded.offsets[i + 1] += decoded.offsets[i];
+    decoded.units = make_array<std::uint32_t>(place, decoded.offsets.back(), "decoded texts");
     for_each_text([&](std::size_t i) {
         std::uint32_t* to = decoded.units.data() + decoded.offsets[i];
-        for_each_unit(texts[i], [&](std::uint32_t unit) { *to++ = unit; });
+        for_each_unit(text_of(i), [&](std::uint32_t unit) { *to++ = unit; });
     });
     return decoded;
+}
+
+}  // namespace
+
+decoded_texts decode(cpu_place& place, const text_list& texts) {
+    return decode_each(place, texts.size(), [&](std::size_t i) { return texts[i]; });
+}
+
+decoded_texts decode(cpu_place& place, const text_list& texts, std::span<const std::uint32_t> chosen) {
+    return decode_each(place, chosen.size(), [&](std::size_t i) { return texts[chosen[i]]; });
+}
+
+void decode(std::string_view text, std::vector<std::uint32_t>& units) {
+    units.clear();
+    for_each_unit(text, [&](std::uint32_t unit) { units.push_back(unit); });
 }
 
 }  // namespace quern::near_duplicates_detail

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/array.hpp"
 #include "ops/near_duplicates/methods.hpp"
 
 namespace quern::near_duplicates_detail {
@@ -14,10 +15,14 @@ unit_list<std::uint8_t> as_bytes(const text_list& texts);
 
 /// Code points, decoded; a byte that belongs to none is 0x110000 and its value, so that different bytes stay different.
 struct decoded_texts {
-    std::vector<std::uint32_t> units;
+    cpu_array<std::uint32_t> units;
     std::vector<std::uint64_t> offsets;
-    unit_list<std::uint32_t> list() const { return {units, offsets}; }
+    unit_list<std::uint32_t> list() const { return {units.span(), offsets}; }
 };
 decoded_texts decode(cpu_place& place, const text_list& texts);
+/// Of those only, in this order.
+decoded_texts decode(cpu_place& place, const text_list& texts, std::span<const std::uint32_t> chosen);
+/// One text; replaces what is in `units`.
+void decode(std::string_view text, std::vector<std::uint32_t>& units);
 
 }  // namespace quern::near_duplicates_detail

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ops/near_duplicates/methods.hpp"
-#include "ops/near_duplicates/text_classes.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
 
 namespace quern::near_duplicates_detail {
@@ -34,23 +33,6 @@ std::vector<duplicate_pair> verify(Place& place, const unit_list<Unit>& texts, c
         pairs.push_back({a, b, distances[i], std::uint64_t{texts.length(a)} + texts.length(b)});
     }
     return pairs;
-}
-
-/// The same for candidates that are classes of equal texts; appends pairs of classes.
-template <class Place, class Unit>
-void append_class_pairs(Place& place, const unit_list<Unit>& texts, const text_classes& classes,
-                        const decimal& threshold, std::span<const candidate> candidates,
-                        std::vector<duplicate_pair>& pairs, duplicate_counts& counts) {
-    std::vector<candidate> of_texts;
-    of_texts.reserve(candidates.size());
-    for (const auto& [a, b] : candidates) of_texts.push_back({classes.text(a), classes.text(b)});
-    const auto distances = distances_below(place, texts, threshold, std::span<const candidate>(of_texts));
-    counts.verified += candidates.size();
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-        if (distances[i] == primitives::beyond_bound) continue;
-        const auto [a, b] = candidates[i];
-        pairs.push_back({a, b, distances[i], std::uint64_t{classes.length(a)} + classes.length(b)});
-    }
 }
 
 }  // namespace quern::near_duplicates_detail

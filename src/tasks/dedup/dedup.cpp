@@ -35,6 +35,8 @@ struct dedup_result::state {
     std::vector<bool> is_new;              ///< by position
     std::vector<std::uint32_t> positions;  ///< of the documents of the corpus, in its order
     std::vector<duplicate_pair> pairs;
+    std::uint64_t pair_count = 0;
+    bool pairs_are_listed = false;
     std::vector<duplicate_group> groups;
     std::vector<bool> dropped;  ///< by position
     std::uint32_t dropped_count = 0;
@@ -73,6 +75,7 @@ class dedup_run {
         reading_record old_record;
         if (!options_.against.empty()) {
             read_old_documents(options_.against, options_, found_->scratch, table, words(), old_record, run_);
+            table.begin_another_set();
             record_.issues = std::move(old_record.issues);
             clock_.end_stage("against", table.texts().bytes.size());
         }
@@ -88,7 +91,7 @@ class dedup_run {
         table.map_texts(texts.finish_texts());
         take_record(reader);
         clock_.end_stage("read", reader.consumed_bytes());
-        compare({first_new, options_.against.empty()});
+        found_->pair_count = compare({first_new, options_.against.empty(), !options_.list_pairs});
     }
 
     void add_to_store() {
@@ -111,13 +114,36 @@ class dedup_run {
             consumed = reader.consumed_bytes();
             if (shard->documents() == 0) continue;
             table.map_texts(shard->finish_texts());
-            compare({first, true});
+            std::span<text_sketch> sketches;
+            if (!words_) {
+                table.add_sketches(sketch_texts(table.texts(), first, options_.duplicates.unit, run_));
+                sketches = table.last_sketches();
+            }
+            compare({first, true, !words_});
             run_.check_stop();
-            store.commit(*shard, found_->pairs);
+            if (!words_) {
+                link_equal_texts(sketches, first, found_->pairs);
+                keep_first_equals(table.sketches(options_.duplicates.unit), found_->pairs);
+            }
+            store.commit(*shard, found_->pairs, sketches);
             clock_.end_stage("commit", 0);
         }
         take_record(reader);
-        found_->pairs = store.pairs_with(found_->is_new);
+        store.finish();
+        take_pairs(store);
+    }
+
+    /// The pairs of the documents of the corpus, whenever they came.
+    void take_pairs(const duplicate_store& store) {
+        const document_table& table = found_->table;
+        found_->is_new.resize(table.size());
+        if (words_) {
+            found_->pairs = store.pairs_with(found_->is_new);
+            found_->pair_count = found_->pairs.size();
+            return;
+        }
+        found_->pairs = pairs_of_equals(table.sketches(options_.duplicates.unit), store.pairs(),
+                                        found_->is_new, !options_.list_pairs, found_->pair_count, run_);
     }
 
     /// With a store: a document that is there, with the same text, is known, and one of the corpus all the same.
@@ -154,25 +180,30 @@ class dedup_run {
         record_.issues.insert(record_.issues.end(), issues.begin(), issues.end());
     }
 
-    void compare(const duplicate_scope& scope) {
+    /// Returns how many pairs there are.
+    std::uint64_t compare(const duplicate_scope& scope) {
         run_.check_stop();
         duplicate_result found;
         if (words_) {
             const word_list words = words_->words();
             found = near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, run_);
         } else {
-            found = near_duplicates(found_->table.texts(), options_.duplicates, scope, run_);
+            const document_table& table = found_->table;
+            found = near_duplicates(table.texts(), table.sketches(options_.duplicates.unit),
+                                    options_.duplicates, scope, run_);
         }
         statistics_.counts["compared"] += found.counts.compared;
         statistics_.counts["candidates"] += found.counts.candidates;
         statistics_.counts["verified"] += found.counts.verified;
         found_->pairs = std::move(found.pairs);
         clock_.end_stage("compare", found_->table.texts().bytes.size());
+        return found.counts.pairs;
     }
 
     void finish_pairs() {
         const document_table& table = found_->table;
         found_->is_new.resize(table.size());
+        found_->pairs_are_listed = options_.list_pairs;
         std::vector<std::uint64_t> lengths(table.size());
         for (std::uint32_t d = 0; d < table.size(); ++d) lengths[d] = table.text_bytes(d);
         found_->groups = duplicate_groups(found_->pairs, lengths, options_.keep);
@@ -194,7 +225,7 @@ class dedup_run {
         counts["documents"] = found_->positions.size();
         counts["earlier"] = found_->table.size() - found_->positions.size();
         counts["text_bytes"] = found_->table.texts().bytes.size();
-        counts["pairs"] = found_->pairs.size();
+        counts["pairs"] = found_->pair_count;
         counts["groups"] = found_->groups.size();
         counts["dropped"] = found_->dropped_count;
         counts["rejected"] = record_.counts.rejected;
@@ -238,6 +269,9 @@ dedup_result::~dedup_result() = default;
 std::span<const duplicate_pair> dedup_result::pairs() const {
     return state_->pairs;
 }
+std::uint64_t dedup_result::pair_count() const {
+    return state_->pair_count;
+}
 std::span<const duplicate_group> dedup_result::groups() const {
     return state_->groups;
 }
@@ -263,6 +297,7 @@ void dedup_result::write_kept(const sink& out) const {
 }
 
 void dedup_result::write_report(const sink& out) const {
+    if (!state_->pairs_are_listed) throw usage_error("the pairs to report were not listed");
     report::duplicate_report page;
     page.facts = state_->facts;
     page.facts.documents = documents();

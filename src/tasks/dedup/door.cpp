@@ -33,21 +33,6 @@ void check_options(const duplicate_options& options) {
     near_duplicates(text_list{}, anywhere, {}, quiet);
 }
 
-/// Whether a policy prefers a document of length `a` to an earlier one of length `b`.
-bool is_preferred(keep_policy keep, std::uint64_t a, std::uint64_t b) {
-    switch (keep) {
-        case keep_policy::first:
-            return false;
-        case keep_policy::last:
-            return true;
-        case keep_policy::longest:
-            return a > b;
-        case keep_policy::shortest:
-            return a < b;
-    }
-    return false;
-}
-
 }  // namespace
 
 bool compares_words(duplicate_method method) {
@@ -143,7 +128,7 @@ void keep_earlier(std::span<const std::uint64_t> lengths, const std::vector<bool
         bool found = false;
         for (const std::uint32_t d : group.members) {
             if (is_new[d]) continue;
-            if (!found || is_preferred(keep, lengths[d], lengths[group.kept])) group.kept = d;
+            if (!found || is_rather_kept(keep, lengths[d], lengths[group.kept])) group.kept = d;
             found = true;
         }
     }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "base/hash.hpp"
@@ -25,16 +26,18 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view manifest_name = "duplicates.json";
 constexpr std::string_view format_name = "quern duplicates";
-constexpr unsigned format_version = 1;
+constexpr unsigned format_version = 2;
 
 // Sections of a shard of N documents and P pairs.
 constexpr std::string_view texts_name = "texts";  // the bytes before them back to a joint, then N texts
 constexpr std::string_view text_ends_name = "text_ends";  // u64[N]: bytes of text up to each document's end
 constexpr std::string_view ids_name = "ids";              // string column, N
-constexpr std::string_view pairs_name = "pairs";          // duplicate_pair[P], rising
+constexpr std::string_view pairs_name = "pairs";  // duplicate_pair[P], rising; of texts, first equals only
+constexpr std::string_view sketches_name = "sketches";  // text_sketch[N]; not with methods of words
 
 static_assert(sizeof(duplicate_pair) == 24 && std::is_trivially_copyable_v<duplicate_pair>,
               "pairs are stored as they lie in memory");
+static_assert(sizeof(text_sketch) == 80 && std::is_trivially_copyable_v<text_sketch>, "and so are sketches");
 
 fs::path section_file(const fs::path& folder, std::uint32_t shard, std::string_view section) {
     return folder / fmt::format("{:06}.{}.section", shard, section);
@@ -76,7 +79,7 @@ shard_writer::shard_writer(const fs::path& folder, std::uint32_t number, std::st
 shard_writer::~shard_writer() {
     if (kept_) return;
     std::error_code ignored;
-    for (const auto name : {texts_name, text_ends_name, ids_name, pairs_name})
+    for (const auto name : {texts_name, text_ends_name, ids_name, pairs_name, sketches_name})
         fs::remove(file(name), ignored);
 }
 
@@ -98,13 +101,18 @@ fs::path shard_writer::finish_texts() {
     return file(texts_name);
 }
 
-shard_writer::written shard_writer::finish(std::span<const duplicate_pair> pairs) {
+shard_writer::written shard_writer::finish(std::span<const duplicate_pair> pairs,
+                                           std::span<const text_sketch> sketches) {
     const auto note = [this](std::string_view name, const io::section_writer::summary& done) {
         written_.sections.push_back({std::string(name), done.file_bytes, done.checksum});
     };
-    io::section_writer section(file(pairs_name));
-    section.append_values(pairs);
-    note(pairs_name, section.finish());
+    const auto write = [&](std::string_view name, const auto& values) {
+        io::section_writer section(file(name));
+        section.append_values(values);
+        note(name, section.finish());
+    };
+    write(pairs_name, pairs);
+    if (!sketches.empty()) write(sketches_name, sketches);
     note(text_ends_name, text_ends_.finish());
     note(ids_name, ids_.finish());
     for (const store_section& s : written_.sections) {
@@ -277,13 +285,21 @@ io::section_view duplicate_store::section(std::uint32_t shard, std::string_view 
 }
 
 void duplicate_store::load(document_table& table, const context& run) const {
+    const auto asked = question_.find("unit");
+    const bool compares_texts = asked != question_.end();
+    const edit_unit unit = compares_texts && asked->second == "char" ? edit_unit::character : edit_unit::byte;
     std::uint64_t loaded = 0;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
         const shard_writer::written& shard = shards_[s];
         const io::section_view texts = section(s, texts_name), ends = section(s, text_ends_name),
                                ids = section(s, ids_name);
         if (texts.size() != table.overlap().size() + shard.text_bytes) texts.fail("is of another length");
-        check_all(texts, run);
+        std::optional<io::section_view> sketches;
+        if (compares_texts) {
+            sketches = section(s, sketches_name);
+        } else {
+            check_all(texts, run);
+        }
         std::uint64_t before = 0, index = 0;
         for (const std::uint64_t end : ends.values<std::uint64_t>(0, shard.documents)) {
             if (end < before || end > shard.text_bytes) ends.fail("is out of order");
@@ -293,7 +309,7 @@ void duplicate_store::load(document_table& table, const context& run) const {
             ++loaded;
         }
         if (before != shard.text_bytes) ends.fail("does not fit the texts");
-        table.map_texts(section_file(folder_, s, texts_name));
+        table.map_stored(section_file(folder_, s, texts_name), std::move(sketches), unit);
         run.report({"store", loaded, documents_, "documents"});
     }
 }
@@ -327,22 +343,23 @@ std::uint64_t duplicate_store::verify(const context& run) const {
     return bytes;
 }
 
-std::vector<duplicate_pair> duplicate_store::pairs_with(const std::vector<bool>& wanted) const {
-    std::vector<duplicate_pair> found;
+std::vector<duplicate_pair> duplicate_store::pairs() const {
+    std::vector<duplicate_pair> kept;
     std::uint64_t first = 0;
     for (std::uint32_t s = 0; s < shards_.size(); first += shards_[s].documents, ++s) {
-        const auto begin =
-            wanted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(first, wanted.size()));
-        const auto end = wanted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(
-                                              first + shards_[s].documents, wanted.size()));
-        if (std::find(begin, end, true) == end) continue;
         const io::section_view section = this->section(s, pairs_name);
         for (const duplicate_pair& p : section.values<duplicate_pair>(0, shards_[s].pairs)) {
             if (p.a >= p.b || p.b < first || p.b >= first + shards_[s].documents)
                 section.fail("is out of order");
-            if (wanted[p.b]) found.push_back(p);
+            kept.push_back(p);
         }
     }
+    return kept;
+}
+
+std::vector<duplicate_pair> duplicate_store::pairs_with(const std::vector<bool>& wanted) const {
+    std::vector<duplicate_pair> found = pairs();
+    std::erase_if(found, [&](const duplicate_pair& p) { return p.b >= wanted.size() || !wanted[p.b]; });
     std::ranges::sort(found, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
     return found;
 }
@@ -353,8 +370,19 @@ std::unique_ptr<shard_writer> duplicate_store::new_shard(const document_table& t
                                           table.overlap(), scratch);
 }
 
-void duplicate_store::commit(shard_writer& shard, std::span<const duplicate_pair> pairs) {
-    shards_.push_back(shard.finish(pairs));
+void duplicate_store::commit(shard_writer& shard, std::span<const duplicate_pair> pairs,
+                             std::span<const text_sketch> sketches) {
+    shards_.push_back(shard.finish(pairs, sketches));
+    write_manifest();
+    shard.keep();
+    documents_ += shards_.back().documents;
+}
+
+void duplicate_store::finish() {
+    if (fresh_) write_manifest();
+}
+
+void duplicate_store::write_manifest() {
     sync_folder(folder_);
     io::atomic_file manifest(folder_ / manifest_name, io::existing::replace);
     manifest.append(manifest_text());
@@ -365,8 +393,6 @@ void duplicate_store::commit(shard_writer& shard, std::span<const duplicate_pair
         folder_ = path_;
         lock();
     }
-    shard.keep();
-    documents_ += shards_.back().documents;
 }
 
 }  // namespace quern

@@ -19,7 +19,7 @@
 #include "io/store/string_column.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
-#include "quern/ops/near_duplicates.hpp"
+#include "quern/ops/text_sketches.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/dedup/document_table.hpp"
@@ -45,8 +45,9 @@ class shard_writer {
         std::uint64_t documents = 0, text_bytes = 0, pairs = 0;
         std::vector<store_section> sections;
     };
-    /// Adds the pairs whose later document is of this shard, and waits for the disk.
-    written finish(std::span<const duplicate_pair> pairs);
+    /// Adds the pairs to keep, whose later document is of this shard, and the sketches of its texts where they are kept, and waits
+    /// for the disk.
+    written finish(std::span<const duplicate_pair> pairs, std::span<const text_sketch> sketches);
     void keep() { kept_ = true; }
 
   private:
@@ -80,18 +81,26 @@ class duplicate_store {
     duplicate_store_info info() const;
     /// Reads every byte and checks every checksum; returns the bytes read. Throws damaged_store.
     std::uint64_t verify(const context& run) const;
-    /// Takes all documents into an empty table, every byte checked. Throws damaged_store.
+    /// Takes all documents into an empty table. Texts with sketches are checked as they are read, all other bytes here.
+    /// Throws damaged_store.
     void load(document_table& table, const context& run) const;
-    /// The pairs whose later document is `wanted`, in rising order; every byte checked.
+    /// The pairs that are kept, shard by shard; every byte checked. Of texts, those of the first ones of equal texts
+    /// (keep_first_equals()); of words, all.
+    std::vector<duplicate_pair> pairs() const;
+    /// Those whose later document is `wanted`, in rising order.
     std::vector<duplicate_pair> pairs_with(const std::vector<bool>& wanted) const;
 
     /// A shard to be filled, behind the documents that are in `table`.
     std::unique_ptr<shard_writer> new_shard(const document_table& table,
                                             const std::filesystem::path& scratch) const;
-    /// Makes a shard part of the store, in one step.
-    void commit(shard_writer& shard, std::span<const duplicate_pair> pairs);
+    /// Makes a shard part of the store, in one step. `sketches`: of its texts, linked; none with methods of words.
+    void commit(shard_writer& shard, std::span<const duplicate_pair> pairs,
+                std::span<const text_sketch> sketches);
+    /// Makes a store of one that is not there yet, though nothing was committed.
+    void finish();
 
   private:
+    void write_manifest();
     void parse_manifest();
     std::string manifest_text() const;
     void refuse_another_question(const question& asked) const;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "device/cpu/parallel.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
 #include "io/corpus/record_reader.hpp"
@@ -40,7 +39,7 @@ struct duplicate_stream::state {
         : options(asked),
           run(on_cpu(outer)),
           scratch(run),
-          index(asked.duplicates.threshold, asked.duplicates.unit),
+          index(asked.duplicates.threshold),
           form(io::jsonl_form()) {
         const chosen_device chosen = choose_device(outer, "dedup of a stream", offered_places::cpu_only);
         statistics.device = chosen.name;
@@ -60,26 +59,29 @@ struct duplicate_stream::state {
         } else if (!options.against.empty()) {
             reading_record ignored;
             read_old_documents(options.against, options, scratch, table, nullptr, ignored, run);
+            table.begin_another_set();
         }
     }
 
+    /// Sketches of a store are taken as they are; other texts are read once.
     void index_earlier() {
-        constexpr std::size_t at_once = 4096;
-        cpu_place place(run);
-        std::vector<stream_index::entry> entries;
-        for (std::uint32_t begin = 0; begin < earlier; begin += at_once) {
-            run.check_stop();
-            run.report({"index", begin, earlier, "documents"});
-            entries.resize(std::min<std::size_t>(at_once, earlier - begin));
-            const std::size_t pieces = pieces_for(place, entries.size(), 16);
-            for_each_piece(place, pieces, [&](std::size_t p) {
-                const stretch mine = piece_of(entries.size(), pieces, p);
-                for (std::size_t i = mine.begin; i < mine.end; ++i) {
-                    entries[i] = index.describe(table.text(begin + static_cast<std::uint32_t>(i)));
+        const edit_unit unit = options.duplicates.unit;
+        text_sketches all = table.sketches(unit);
+        std::vector<text_sketch> made;
+        if (all.size() < earlier) {
+            for (std::uint32_t d = 0; d < earlier; ++d) table.text(d);  // checked
+            made = sketch_texts(table.texts(), 0, unit, run);
+            all.stretches.assign(1, made);
+        }
+        std::uint32_t next = 0;
+        for (const auto& stretch : all.stretches) {
+            for (const text_sketch& sketch : stretch) {
+                if (next % 65536 == 0) {
+                    run.check_stop();
+                    run.report({"index", next, earlier, "documents"});
                 }
-            });
-            for (std::size_t i = 0; i < entries.size(); ++i) {
-                index.add(begin + static_cast<std::uint32_t>(i), entries[i]);
+                is_repeat.push_back(sketch.first_equal < next);
+                index.add(next++, sketch);
             }
         }
     }
@@ -106,12 +108,12 @@ struct duplicate_stream::state {
     }
 
     /// The pairs of a text, whose position is `position`, and earlier ones.
-    std::vector<duplicate_pair> compare(std::string_view text, const stream_index::entry& entry,
+    std::vector<duplicate_pair> compare(std::string_view text, const text_sketch& sketch,
                                         std::uint32_t position, std::uint32_t before) {
         // As many candidates at once as fit a part of the memory; one is the least.
         const std::uint64_t most_bytes = std::max<std::uint64_t>(run.memory_limit() / 8, text.size());
         std::vector<duplicate_pair> pairs;
-        const auto candidates = index.candidates(entry, before);
+        const auto candidates = index.candidates(sketch, before);
         for (std::size_t next = 0; next < candidates.size();) {
             std::string bytes;
             std::vector<std::uint64_t> offsets{0};
@@ -132,7 +134,7 @@ struct duplicate_stream::state {
     }
 
     void take(document& d, answer& result) {
-        const stream_index::entry entry = index.describe(d.text);
+        const text_sketch sketch = sketch_text(d.text, options.duplicates.unit);
         const bool compared_with_arrived = options.against.empty();
         if (const auto at = table.find(d.id)) {
             const bool known = store && *at < earlier && !seen[*at] && table.text(*at) == d.text;
@@ -142,12 +144,12 @@ struct duplicate_stream::state {
                 return;
             }
             seen[*at] = true;
-            result.duplicates = compare(d.text, entry, *at, *at);
+            result.duplicates = compare(d.text, sketch, *at, *at);
         } else {
             const std::uint32_t position = table.size();
-            result.duplicates = compare(d.text, entry, position, compared_with_arrived ? position : earlier);
+            result.duplicates = compare(d.text, sketch, position, compared_with_arrived ? position : earlier);
             table.add(d.id, d.text.size());
-            if (compared_with_arrived) keep_text(d, position, entry, result.duplicates);
+            if (compared_with_arrived) keep_text(d, position, sketch, result.duplicates);
         }
         result.is_document = true;
         std::ranges::sort(result.duplicates, [](const duplicate_pair& x, const duplicate_pair& y) {
@@ -157,24 +159,38 @@ struct duplicate_stream::state {
         result.id = std::move(d.id);
     }
 
-    void keep_text(const document& d, std::uint32_t position, const stream_index::entry& entry,
+    void keep_text(const document& d, std::uint32_t position, const text_sketch& sketch,
                    const std::vector<duplicate_pair>& pairs) {
         arrived->append(d.text);
         arrived->flush();
         arrived_begin.push_back(arrived_begin.back() + d.text.size());
-        index.add(position, entry);
+        index.add(position, sketch);
         if (!shard) return;
         shard->add(d.id, d.text);
-        waiting.insert(waiting.end(), pairs.begin(), pairs.end());
+        keep_pairs(position, sketch, pairs);
         if (arrived_begin.back() >= options.shard_bytes) commit();
+    }
+
+    /// As keep_first_equals() would, without holding the others.
+    void keep_pairs(std::uint32_t position, const text_sketch& sketch,
+                    const std::vector<duplicate_pair>& pairs) {
+        sketches.push_back(sketch);
+        std::uint32_t& first_equal = sketches.back().first_equal = position;
+        for (const duplicate_pair& p : pairs)
+            if (p.distance == 0) first_equal = std::min(first_equal, p.a);
+        is_repeat.push_back(first_equal < position);
+        if (first_equal < position) return;
+        for (const duplicate_pair& p : pairs)
+            if (!is_repeat[p.a]) waiting.push_back(p);
     }
 
     void commit() {
         if (!shard || shard->documents() == 0) return;
         table.map_texts(shard->finish_texts());
         std::ranges::sort(waiting, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
-        store->commit(*shard, waiting);
+        store->commit(*shard, waiting, sketches);
         waiting.clear();
+        sketches.clear();
         open_texts();
     }
 
@@ -194,6 +210,8 @@ struct duplicate_stream::state {
     std::optional<spill_file> arrived;         ///< texts from `first_arrived` on
     std::vector<std::uint64_t> arrived_begin;  ///< of each, and the end
     std::vector<duplicate_pair> waiting;       ///< for the shard
+    std::vector<text_sketch> sketches;         ///< the same
+    std::vector<bool> is_repeat;  ///< with a store: documents whose text is that of an earlier one
 };
 
 duplicate_stream::duplicate_stream(const dedup_options& options, const context& run) {
@@ -238,6 +256,7 @@ void duplicate_stream::commit() {
 
 void duplicate_stream::finish() {
     state_->commit();
+    if (state_->store) state_->store->finish();
     state_->record.refuse_too_many(state_->options.max_errors, {"-"});
 }
 
@@ -255,7 +274,8 @@ std::uint32_t duplicate_stream::earlier() const {
 }
 std::uint64_t duplicate_stream::memory_bytes() const {
     return state_->table.memory_bytes() + state_->index.memory_bytes() +
-           8 * state_->arrived_begin.capacity() + sizeof(duplicate_pair) * state_->waiting.capacity();
+           8 * state_->arrived_begin.capacity() + sizeof(duplicate_pair) * state_->waiting.capacity() +
+           sizeof(text_sketch) * state_->sketches.capacity();
 }
 
 }  // namespace quern

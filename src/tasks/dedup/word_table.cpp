@@ -97,11 +97,14 @@ void word_table::append_texts(const document_table& documents, std::uint32_t fir
 }
 
 word_list word_table::words() {
+    while (hashes_.size() < all_.size())
+        hashes_.push_back(hash64(all_.word(static_cast<std::uint32_t>(hashes_.size()))));
     file_.flush();
     mapped_ = io::mapped_file(file_.path());
     const auto bytes = mapped_.bytes();
     return {{reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / sizeof(std::uint32_t)},
-            offsets_};
+            offsets_,
+            hashes_};
 }
 
 }  // namespace quern

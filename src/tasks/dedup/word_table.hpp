@@ -56,7 +56,8 @@ class word_table {
                       const context& run);
 
     std::uint32_t vocabulary() const { return all_.size(); }
-    /// Everything appended so far; valid until the next call.
+    /// Everything appended so far; valid until the next call. Words are hashed by their letters, so that what is found
+    /// does not depend on the order of documents.
     word_list words();
 
   private:
@@ -66,6 +67,7 @@ class word_table {
     file_writer file_;
     io::mapped_file mapped_;
     std::vector<std::uint64_t> offsets_{0};
+    std::vector<std::uint64_t> hashes_;              ///< of all_
     std::vector<std::uint32_t> number_of_distinct_;  ///< scratch of append()
     std::vector<std::uint32_t> renumbered_;          ///< the same
 };

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "ops/near_duplicates/sketch.hpp"
 #include "ops/near_duplicates/units.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/text_sketches.hpp"
 #include "reference/edit_distance_reference.hpp"
 
 namespace quern {
@@ -142,7 +144,8 @@ class automatic_test : public on_place<Tested> {
         duplicate_counts counts;
         const auto units = as_bytes(texts.list());
         const auto truth = all.below(threshold, scope);
-        EXPECT_EQ(find_by_sketches(this->place(), units, options, scope, counts), truth)
+        EXPECT_EQ(find_by_sketches<std::uint8_t>(this->place(), texts.list(), {}, options, scope, counts),
+                  truth)
             << "automatic, threshold " << threshold.value();
         EXPECT_EQ(find_exhaustively(this->place(), units, options, scope, counts), truth)
             << "exhaustive, threshold " << threshold.value();
@@ -193,6 +196,110 @@ TYPED_TEST(automatic_test, crosses_the_tiles_of_the_join) {
     const std::size_t count = tested_with().small_sizes ? 300 : 600;
     for (std::size_t i = 0; i < count; ++i) texts.add(random_text(random, 14 + i % 3, 3));
     this->expect_found(texts, {12, 100});
+}
+
+/// Sketches of the texts before `end`, in stretches that end at `cuts`.
+struct kept_sketches {
+    std::vector<std::vector<text_sketch>> stretches;
+
+    void add(const corpus& texts, std::uint32_t end, edit_unit unit, std::span<const duplicate_pair> pairs) {
+        std::uint32_t first = 0;
+        for (const auto& stretch : stretches) first += static_cast<std::uint32_t>(stretch.size());
+        std::vector<text_sketch> made;
+        for (std::uint32_t i = first; i < end; ++i) made.push_back(sketch_text(texts.list()[i], unit));
+        link_equal_texts(made, first, pairs);
+        stretches.push_back(std::move(made));
+    }
+    text_sketches list() const {
+        text_sketches all;
+        for (const auto& stretch : stretches) all.stretches.emplace_back(stretch);
+        return all;
+    }
+};
+
+/// All pairs, found as the texts come in pieces that end at `cuts`.
+template <class Unit, class Place>
+std::vector<duplicate_pair> found_in_pieces(Place& place, const corpus& texts,
+                                            const std::vector<std::uint32_t>& cuts,
+                                            const decimal& threshold) {
+    duplicate_options options;
+    options.threshold = threshold;
+    kept_sketches kept;
+    std::vector<duplicate_pair> all;
+    std::uint32_t first = 0;
+    for (const std::uint32_t end : cuts) {
+        const text_list list{texts.list().bytes.first(texts.offsets[end]),
+                             texts.list().offsets.first(end + std::size_t{1})};
+        duplicate_counts counts;
+        const auto pairs = find_by_sketches<Unit>(place, list, kept.list(), options, {first, true}, counts);
+        kept.add(texts, end, unit_of<Unit>, pairs);
+        all.insert(all.end(), pairs.begin(), pairs.end());
+        first = end;
+    }
+    std::ranges::sort(all, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
+    return all;
+}
+
+TYPED_TEST(automatic_test, pieces_find_what_one_call_finds) {
+    EXPECT_TRUE(rc::check("any split gives the same pairs", [this] {
+        const auto count = *rc::gen::inRange<std::uint32_t>(1, 40);
+        const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+        const auto letters = *rc::gen::inRange<unsigned>(1, 30);
+        corpus texts = families(seed, count, *rc::gen::inRange<std::size_t>(0, 150), letters);
+        std::mt19937_64 random(seed);
+        std::vector<std::uint32_t> cuts;
+        for (std::uint32_t i = 1; i < texts.list().size(); ++i)
+            if (random() % 4 == 0) cuts.push_back(i);
+        cuts.push_back(count);
+        const decimal threshold{*rc::gen::inRange<std::uint64_t>(1, 151), 1000};
+        const auto truth = truth_of(texts).below(threshold);  // of letters: bytes are characters
+        EXPECT_EQ(found_in_pieces<std::uint8_t>(this->place(), texts, cuts, threshold), truth);
+        EXPECT_EQ(found_in_pieces<std::uint32_t>(this->place(), texts, cuts, threshold), truth);
+        RC_ASSERT(!::testing::Test::HasFailure());
+    }));
+}
+
+TYPED_TEST(automatic_test, pieces_of_hostile_texts) {
+    const auto count = static_cast<std::uint32_t>(hostile().list().size());
+    static const truth_of all(hostile());
+    for (const decimal& threshold : thresholds) {
+        EXPECT_EQ(
+            found_in_pieces<std::uint8_t>(this->place(), hostile(), {1, 2, 40, count - 1, count}, threshold),
+            all.below(threshold));
+        const auto once = found_in_pieces<std::uint32_t>(this->place(), hostile(), {count}, threshold);
+        EXPECT_EQ(found_in_pieces<std::uint32_t>(this->place(), hostile(), {3, 60, count}, threshold), once);
+    }
+}
+
+/// Copies of copies, old and new: each class is compared once, and all of its members are pairs.
+TYPED_TEST(automatic_test, pieces_of_copies) {
+    std::mt19937_64 random(6);
+    const std::string text = random_text(random, 200, 20), other = edited(random, text, 5, 20),
+                      third = edited(random, other, 5, 20);
+    corpus texts;
+    for (int i = 0; i < 24; ++i) texts.add(i % 3 == 0 ? other : i % 4 == 1 ? third : text);
+    const auto truth = truth_of(texts).below({5, 100});
+    for (const std::uint32_t cut : {1u, 5u, 12u, 23u})
+        EXPECT_EQ(found_in_pieces<std::uint8_t>(this->place(), texts, {cut, 24}, {5, 100}), truth);
+}
+
+TYPED_TEST(automatic_test, reads_no_old_text_that_its_sketch_rules_out) {
+    corpus texts;
+    for (char letter = 'a'; letter <= 'z'; ++letter) texts.add(std::string(300, letter));
+    kept_sketches kept;
+    kept.add(texts, 26, edit_unit::byte, {});
+    texts.add(std::string(299, 'h') + "x");
+    for (std::size_t i = 0; i < 26; ++i)
+        if (i != 7) texts.bytes[i * 300] = '?';  // what its sketch does not know
+    text_sketches known = kept.list();
+    std::atomic<int> others{0}, wanted{0};
+    known.before_reading = [&](std::uint32_t i) { ++(i == 7 ? wanted : others); };
+    duplicate_counts counts;
+    EXPECT_EQ(find_by_sketches<std::uint8_t>(this->place(), texts.list(), known, {}, {26, true}, counts),
+              (std::vector<duplicate_pair>{{7, 26, 1, 600}}));
+    EXPECT_GT(wanted, 0);
+    EXPECT_EQ(others, 0);
+    EXPECT_EQ(counts.verified, 1u);
 }
 
 TYPED_TEST(automatic_test, any_texts_any_threshold) {
@@ -250,6 +357,35 @@ TEST(near_duplicates, refuses_options_out_of_range) {
     refused([](auto& o, auto&) { o.method = duplicate_method::shingle; });
 }
 
+TEST(near_duplicates, refuses_sketches_of_other_texts) {
+    const corpus texts{"a", "b"};
+    const auto refused = [&](std::vector<text_sketch> sketches) {
+        text_sketches known;
+        known.stretches.emplace_back(sketches);
+        EXPECT_THROW(near_duplicates(texts.list(), known, {}, {1, true}, context::cpu()), usage_error);
+    };
+    text_sketch one = sketch_text("a", edit_unit::byte);
+    refused({one});  // its equals are not known
+    one.first_equal = 0;
+    refused({one, one, one});
+    one.length = 2;
+    refused({one});
+}
+
+/// The other methods read every old text, and say so before.
+TEST(near_duplicates, methods_without_sketches_tell_what_they_read) {
+    const corpus texts{"some text", "some texd", "another"};
+    for (const auto method : {duplicate_method::exhaustive, duplicate_method::signature}) {
+        duplicate_options options;
+        options.method = method;
+        text_sketches known;
+        std::vector<std::uint32_t> read;
+        known.before_reading = [&](std::uint32_t text) { read.push_back(text); };
+        near_duplicates(texts.list(), known, options, {2, true}, context::cpu());
+        EXPECT_EQ(read, (std::vector<std::uint32_t>{0, 1}));
+    }
+}
+
 TEST(near_duplicates, stops_when_it_is_told_to) {
     const std::atomic<int> stop = 2;
     context run = context::cpu(1);
@@ -271,8 +407,10 @@ TEST(filters, never_lose_a_pair) {
         const auto d = static_cast<std::uint32_t>(reference::edit_distance(x, y));
         std::array<std::uint8_t, unit_buckets> units_x, units_y;
         std::array<std::uint8_t, pair_buckets> pairs_x, pairs_y;
-        sketch<std::uint8_t>(x, units_x.data(), pairs_x.data());
-        sketch<std::uint8_t>(y, units_y.data(), pairs_y.data());
+        sketch_units<std::uint8_t>(x, units_x.data());
+        sketch_pairs<std::uint8_t>(x, pairs_x.data());
+        sketch_units<std::uint8_t>(y, units_y.data());
+        sketch_pairs<std::uint8_t>(y, pairs_y.data());
         const auto apart = [&](unsigned q) {
             const auto in_x = static_cast<std::int64_t>(grams_in(x.size(), q)),
                        in_y = static_cast<std::int64_t>(grams_in(y.size(), q));

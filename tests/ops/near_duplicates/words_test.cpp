@@ -383,8 +383,15 @@ TEST(simhash, takes_the_hashes_it_is_given) {
     const duplicate_options options = options_for(duplicate_method::simhash);
     cpu_place place(context::cpu(1));
     duplicate_counts counts;
-    EXPECT_EQ(find_by_simhash(place, input.view(), hashes, options, {}, counts),
-              reference::simhash_pairs(all, hashes, options, {}));
+    const pairs truth = reference::simhash_pairs(all, hashes, options, {});
+    EXPECT_EQ(find_by_simhash(place, input.view(), hashes, options, {}, counts), truth);
+
+    word_list with_hashes = input.view();
+    with_hashes.hashes = hashes;
+    const auto vocabulary = static_cast<std::uint32_t>(hashes.size());
+    EXPECT_EQ(near_duplicates(with_hashes, vocabulary, options, {}, context::cpu(1)).pairs, truth);
+    EXPECT_NE(near_duplicates(input.view(), vocabulary, options, {}, context::cpu(1)).pairs, truth);
+    EXPECT_THROW(near_duplicates(with_hashes, vocabulary + 1, options, {}, context::cpu(1)), usage_error);
 }
 
 // Fingerprints a few bits apart, among them chains that cross the bound; every cut into blocks finds the same.

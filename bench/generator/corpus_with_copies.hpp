@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents for the search of near-duplicates: texts of which some are edited copies of earlier ones.
+//
+// A text depends on the seed and its own number only, so that texts are made by many threads and in any order; and it
+// is made of integers, sums, products and square roots, which IEEE 754 fixes to the last bit, so that every machine
+// makes the same one. What decides how hard near-duplicates are to tell apart is kept as in real text: lengths are
+// log-normal, as widely spread as those of source files (1.5 octaves); words by rank about as 1/rank (Zipf's law); a
+// text comes back to the rarer words that it has used (burstiness).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/random_numbers.hpp"
+
+namespace quern::generator {
+
+class corpus_with_copies {
+  public:
+    struct options {
+        std::uint64_t seed = 1;
+        double copies = 0.01;  ///< the share of documents that are edited copies of one of those before
+        double mean_length = 2048;
+    };
+    explicit corpus_with_copies(const options& wanted);
+
+    /// Appends document `number`, a line of JSON. May be called by several threads at once.
+    void append_line(std::uint64_t number, std::string& lines) const;
+
+  private:
+    static constexpr unsigned octaves = 18;  ///< words 2^k - 1 … 2^(k+1) - 2 are octave k
+
+    /// The text without quoting: letters, spaces, full stops, line ends.
+    std::string text(std::uint64_t number) const;
+    std::string fresh_text(random_numbers& chance) const;
+    std::uint64_t length(random_numbers& chance) const;
+    std::string_view word(random_numbers& chance, std::uint64_t topic) const;
+
+    options options_;
+    double median_octaves_ = 0;
+    std::string letters_;                ///< of all words
+    std::vector<std::uint32_t> begins_;  ///< of each word in letters_, and the end
+};
+
+}  // namespace quern::generator
