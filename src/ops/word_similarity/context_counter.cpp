@@ -3,11 +3,9 @@
 #include "ops/word_similarity/context_counter.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 
 #include "device/array.hpp"
-#include "device/cpu/parallel.hpp"
 #include "device/place.hpp"
 #include "ops/word_similarity/context_counter_triples.hpp"
 #include "ops/word_similarity/weigh.hpp"
@@ -157,14 +155,7 @@ struct context_counter::state {
             if (text.size() == capacity) count_segment();
             const std::size_t size = std::min(words.size(), capacity - text.size());
             std::uint32_t* const to = text.room(size, capacity + 1);
-            // Many words at once are worth several threads: what they cost is the memory they fill.
-            constexpr std::size_t worth_a_thread = std::size_t{1} << 18;
-            const std::size_t pieces = pieces_for(host, size, worth_a_thread);
-            std::atomic<std::uint64_t> ends{0};
-            for_each_piece(host, pieces, [&](std::size_t p) {
-                const stretch part = piece_of(size, pieces, p);
-                ends += take_words(words.subspan(part.begin, part.end - part.begin), to + part.begin);
-            });
+            const std::uint64_t ends = take_words(words.first(size), to);
             record.words_read += size - ends;
             text.commit(size);
             words = words.subspan(size);
