@@ -130,7 +130,7 @@ struct candidate_list {
 struct row_block {
     std::mutex mutex;
     std::array<candidate_list, block_rows> lists;
-    std::array<float, block_rows> limits;
+    std::array<float, block_rows> limits{};
 
     row_block() { limits.fill(-infinity); }
 };
@@ -201,7 +201,7 @@ class vector_search {
     void score_tile(std::size_t a, std::size_t b) {
         const auto of_a = limits_of(a), of_b = limits_of(b);
         std::vector<hit> hits;
-        std::array<float, score_rows * strip_width> scores;
+        std::array<float, score_rows * strip_width> scores{};
         const std::size_t size = vectors_.size(), first_a = a * block_rows, first_b = b * block_rows;
         const std::size_t count_a = std::min(block_rows, rows_.size() - first_a);
         const std::size_t count_b = std::min(block_rows, rows_.size() - first_b);
