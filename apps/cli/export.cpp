@@ -13,7 +13,7 @@ namespace {
 
 /// The form that a file's name asks for; - has none.
 std::string form_of(const std::string& path, const char* option, const char* first, const char* second) {
-    const std::string form = std::filesystem::path(path).extension().string();
+    std::string form = std::filesystem::path(path).extension().string();
     if (form == first || form == second) return form;
     throw usage_error(std::string(option) + ": the name ends in " + first + " or " + second);
 }
