@@ -7,15 +7,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "base/hash.hpp"
-#include "device/cpu/pipeline.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
 
@@ -24,9 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view manifest_name = "duplicates.json";
-constexpr std::string_view format_name = "quern duplicates";
-constexpr unsigned format_version = 2;
+constexpr manifests::kind of_duplicates = {"duplicates.json", "quern duplicates", 2,
+                                           "is no store of quern dedup", "is not the JSON of a store"};
 
 // Sections of a shard of N documents and P pairs.
 constexpr std::string_view texts_name = "texts";  // the bytes before them back to a joint, then N texts
@@ -41,27 +37,6 @@ static_assert(sizeof(text_sketch) == 80 && std::is_trivially_copyable_v<text_ske
 
 fs::path section_file(const fs::path& folder, std::uint32_t shard, std::string_view section) {
     return folder / fmt::format("{:06}.{}.section", shard, section);
-}
-
-/// A checksum as text, and back; a text that is none gives one that nothing has.
-std::string hex(std::uint64_t value) {
-    return fmt::format("{:016x}", value);
-}
-std::uint64_t from_hex(const std::string& text) {
-    std::uint64_t value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (code != std::errc() || end != text.data() + text.size())
-        throw std::runtime_error("holds no checksum");
-    return value;
-}
-
-/// Touches every byte, with all threads.
-void check_all(const io::section_view& section, const context& run) {
-    constexpr std::uint64_t piece = 8 << 20;
-    for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {
-        run.check_stop();
-        section.bytes(i * piece, std::min(piece, section.size() - i * piece));
-    });
 }
 
 }  // namespace
@@ -159,7 +134,7 @@ duplicate_store::question duplicate_store::question_of(const duplicate_options& 
 
 bool duplicate_store::is_one(const fs::path& path) {
     std::error_code ignored;
-    return fs::is_regular_file(path / manifest_name, ignored);
+    return fs::is_regular_file(path / of_duplicates.file, ignored);
 }
 
 duplicate_store::duplicate_store(const fs::path& path, access wanted, const question* asked,
@@ -177,14 +152,10 @@ duplicate_store::duplicate_store(const fs::path& path, access wanted, const ques
                           (fs::exists(path, failed) ? ": is no store of quern dedup" : ": no such store"));
     }
     if (wanted == access::add) lock();
-    parse_manifest();
+    read_manifest();
     if (asked != nullptr) refuse_another_question(*asked);
     if (wanted == access::add) remove_unlisted();
     run.log(log_level::info, fmt::format("{} holds {} documents", path.string(), documents_));
-}
-
-void duplicate_store::fail(std::string_view reason) const {
-    throw damaged_store((folder_ / manifest_name).string(), "manifest", reason);
 }
 
 void duplicate_store::lock() {
@@ -194,49 +165,26 @@ void duplicate_store::lock() {
     }
 }
 
-void duplicate_store::parse_manifest() {
-    try {
-        const io::mapped_file file(folder_ / manifest_name);
-        nlohmann::json json = nlohmann::json::parse(file.text());
-        if (json.at("format") != format_name) fail("is no store of quern dedup");
-        if (json.at("version") != format_version) {
-            fail(fmt::format("is of format version {}, and this program reads version {}",
-                             json.at("version").dump(), format_version));
-        }
-        const std::uint64_t checksum = from_hex(json.at("checksum"));
-        json.erase("checksum");
-        if (hash64(json.dump()) != checksum) fail("does not match its checksum");
+void duplicate_store::read_manifest() {
+    manifests::read(folder_, of_duplicates, [this](const nlohmann::json& json) {
         json.at("asked").get_to(question_);
         for (const auto& entry : json.at("shards")) {
-            shard_writer::written shard{entry.at("documents"), entry.at("text_bytes"), entry.at("pairs"), {}};
-            for (const auto& [name, section] : entry.at("sections").items()) {
-                shard.sections.push_back({name, section.at("bytes"), from_hex(section.at("checksum"))});
-            }
-            documents_ += shard.documents;
-            shards_.push_back(std::move(shard));
+            shards_.push_back({entry.at("documents"), entry.at("text_bytes"), entry.at("pairs"),
+                               manifests::sections_of(entry.at("sections"))});
+            documents_ += shards_.back().documents;
         }
-    } catch (const nlohmann::json::exception&) {
-        fail("is not the JSON of a store");
-    } catch (const damaged_store&) {
-        throw;
-    } catch (const std::runtime_error& e) {
-        fail(e.what());
-    }
+    });
 }
 
 std::string duplicate_store::manifest_text() const {
-    nlohmann::json json = {{"format", format_name}, {"version", format_version}, {"asked", question_}};
-    auto& shards = json["shards"] = nlohmann::json::array();
+    nlohmann::json shards = nlohmann::json::array();
     for (const shard_writer::written& shard : shards_) {
-        nlohmann::json entry = {
-            {"documents", shard.documents}, {"text_bytes", shard.text_bytes}, {"pairs", shard.pairs}};
-        for (const store_section& s : shard.sections) {
-            entry["sections"][s.name] = {{"bytes", s.bytes}, {"checksum", hex(s.checksum)}};
-        }
-        shards.push_back(std::move(entry));
+        shards.push_back({{"documents", shard.documents},
+                          {"text_bytes", shard.text_bytes},
+                          {"pairs", shard.pairs},
+                          {"sections", manifests::to_json(shard.sections)}});
     }
-    json["checksum"] = hex(hash64(json.dump()));
-    return json.dump(2) + '\n';
+    return manifests::text_of(of_duplicates, {{"asked", question_}, {"shards", std::move(shards)}});
 }
 
 void duplicate_store::refuse_another_question(const question& asked) const {
@@ -277,11 +225,9 @@ void duplicate_store::remove_unlisted() const {
 }
 
 io::section_view duplicate_store::section(std::uint32_t shard, std::string_view name) const {
-    const auto& sections = shards_[shard].sections;
-    const auto at = std::ranges::find(sections, name, &store_section::name);
-    if (at == sections.end()) fail("does not list section " + std::string(name));
+    const store_section& listed = manifests::listed(folder_, of_duplicates, shards_[shard].sections, name);
     return io::section_view(section_file(folder_, shard, name), fmt::format("{:06}.{}", shard, name),
-                            at->checksum);
+                            listed.checksum);
 }
 
 void duplicate_store::load(document_table& table, const context& run) const {
@@ -298,7 +244,7 @@ void duplicate_store::load(document_table& table, const context& run) const {
         if (compares_texts) {
             sketches = section(s, sketches_name);
         } else {
-            check_all(texts, run);
+            manifests::check_all(texts, run);
         }
         std::uint64_t before = 0, index = 0;
         for (const std::uint64_t end : ends.values<std::uint64_t>(0, shard.documents)) {
@@ -316,7 +262,7 @@ void duplicate_store::load(document_table& table, const context& run) const {
 
 duplicate_store_info duplicate_store::info() const {
     duplicate_store_info all;
-    all.format_version = format_version;
+    all.format_version = of_duplicates.version;
     all.asked = question_;
     all.shards = shards_.size();
     all.documents = documents_;
@@ -335,7 +281,7 @@ std::uint64_t duplicate_store::verify(const context& run) const {
     std::uint64_t bytes = 0;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
         for (const store_section& listed : shards_[s].sections) {
-            check_all(section(s, listed.name), run);
+            manifests::check_all(section(s, listed.name), run);
             bytes += listed.bytes;
             run.report({"verify", bytes, 0, "bytes"});
         }
@@ -384,7 +330,7 @@ void duplicate_store::finish() {
 
 void duplicate_store::write_manifest() {
     sync_folder(folder_);
-    io::atomic_file manifest(folder_ / manifest_name, io::existing::replace);
+    io::atomic_file manifest(folder_ / of_duplicates.file, io::existing::replace);
     manifest.append(manifest_text());
     manifest.commit();
     if (fresh_) {

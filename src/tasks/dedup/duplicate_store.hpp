@@ -101,13 +101,12 @@ class duplicate_store {
 
   private:
     void write_manifest();
-    void parse_manifest();
+    void read_manifest();
     std::string manifest_text() const;
     void refuse_another_question(const question& asked) const;
     void lock();
     void remove_unlisted() const;
     io::section_view section(std::uint32_t shard, std::string_view name) const;
-    [[noreturn]] void fail(std::string_view reason) const;
 
     std::filesystem::path path_, folder_;  ///< its final name, and where its files are now
     question question_;

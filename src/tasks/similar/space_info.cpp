@@ -3,6 +3,7 @@
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/words.hpp"
+#include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/space_writer.hpp"
@@ -31,7 +32,7 @@ std::uint64_t verify_word_space(const std::filesystem::path& space, const contex
         throw damaged_store(space.string(), "manifest", e.what());
     }
     for (const store_section& listed : info.sections) {
-        space_layout::check_all(space_layout::open_section(space, info, listed.name), run);
+        manifests::check_all(space_layout::open_section(space, info, listed.name), run);
         bytes += listed.bytes;
         run.report({"verify", bytes, 0, "bytes"});
     }

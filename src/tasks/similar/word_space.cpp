@@ -17,6 +17,7 @@
 #include "quern/tasks/similar.hpp"
 #include "tasks/similar/opened_space.hpp"
 #include "tasks/similar/row_scores.hpp"
+#include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/door.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -114,7 +115,7 @@ context_matrix_view word_space::state::matrix(const context& run) const {
             context_ends.fail("is out of order");
         }
         for (const io::section_view* section : {&contexts, &context_weights, &context_counts}) {
-            layout::check_all(*section, run);
+            manifests::check_all(*section, run);
         }
     });
     const std::uint64_t n = info.vocabulary;

@@ -53,10 +53,10 @@ inline constexpr std::string_view section_extension = ".section";
 
 std::filesystem::path file_of(const std::filesystem::path& store, std::string_view section);
 
-/// The manifest's bytes: JSON, keys sorted, its own checksum among them.
+/// The manifest's bytes (tasks/store/manifest.hpp).
 std::string manifest_text(const store_info& info);
-/// Throws damaged_store (section "manifest").
-store_info parse_manifest(const std::filesystem::path& store, std::string_view text);
+/// Throws io_error, damaged_store (section "manifest").
+store_info read_manifest(const std::filesystem::path& store);
 
 /// Opens one section as the manifest describes it. Throws damaged_store.
 io::section_view open_section(const std::filesystem::path& store, const store_info& info,

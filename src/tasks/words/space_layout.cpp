@@ -5,42 +5,28 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
-#include "base/hash.hpp"
-#include "device/cpu/pipeline.hpp"
-#include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
+#include "tasks/store/manifest.hpp"
 
 namespace quern::space_layout {
 namespace {
 
-constexpr std::string_view format_name = "quern words";
+constexpr manifests::kind of_a_space = {manifest, "quern words", space_format_version, "is no space of words",
+                                        "is not the JSON of a space of words"};
 using answers = std::map<std::string, std::string>;
 
-std::string hex(std::uint64_t value) {
-    return fmt::format("{:016x}", value);
-}
-
 template <typename Value>
-Value number_of(const std::string& text, int base_of_integers = 10) {
+Value number_of(const std::string& text) {
     Value value{};
     const char* const last = text.data() + text.size();
-    std::from_chars_result read{};
-    if constexpr (std::is_floating_point_v<Value>) {
-        read = std::from_chars(text.data(), last, value);
-    } else {
-        read = std::from_chars(text.data(), last, value, base_of_integers);
-    }
-    if (read.ec != std::errc() || read.ptr != last) throw std::runtime_error("holds no number: " + text);
+    const auto [end, code] = std::from_chars(text.data(), last, value);
+    if (code != std::errc() || end != last) throw std::runtime_error("holds no number: " + text);
     return value;
-}
-
-std::uint64_t from_hex(const std::string& text) {
-    return number_of<std::uint64_t>(text, 16);
 }
 
 const std::string& answer(const answers& asked, const char* name) {
@@ -134,23 +120,18 @@ space_question question_of(const answers& asked) {
 
 std::string manifest_text(const word_space_info& info, std::uint64_t matrix_checksum) {
     nlohmann::json json = {
-        {"format", format_name},           {"version", info.format_version},
         {"unicode", info.unicode_version}, {"asked", info.asked},
         {"verbatim", info.verbatim},       {"documents", info.documents},
         {"occurrences", info.occurrences}, {"distinct", info.distinct},
         {"vocabulary", info.vocabulary},   {"relations", info.relations},
         {"dimensions", info.dimensions},   {"meetings", info.meetings},
         {"triples", info.triples},         {"entries", info.entries},
-        {"neighbours", info.neighbours},
+        {"neighbours", info.neighbours},   {"sections", manifests::to_json(info.sections)},
     };
-    for (const store_section& section : info.sections) {
-        json["sections"][section.name] = {{"bytes", section.bytes}, {"checksum", hex(section.checksum)}};
-    }
     if (info.matrix_bytes != 0) {
-        json["similarities"] = {{"bytes", info.matrix_bytes}, {"checksum", hex(matrix_checksum)}};
+        json["similarities"] = {{"bytes", info.matrix_bytes}, {"checksum", manifests::hex(matrix_checksum)}};
     }
-    json["checksum"] = hex(hash64(json.dump()));
-    return json.dump(2) + '\n';
+    return manifests::text_of(of_a_space, std::move(json));
 }
 
 parsed_manifest read_manifest(const std::filesystem::path& space) {
@@ -160,21 +141,10 @@ parsed_manifest read_manifest(const std::filesystem::path& space) {
                                                 ? ": is no space of words"
                                                 : ": no such space of words"));
     }
-    const std::string path = (space / manifest).string();
-    try {
-        const io::mapped_file file(space / manifest);
-        nlohmann::json json = nlohmann::json::parse(file.text());
-        if (json.at("format") != format_name) throw std::runtime_error("is no space of words");
-        parsed_manifest out;
+    parsed_manifest out;
+    manifests::read(space, of_a_space, [&out](const nlohmann::json& json) {
         word_space_info& info = out.info;
         info.format_version = json.at("version");
-        if (info.format_version != space_format_version) {
-            throw std::runtime_error(fmt::format("is of format version {}, and this program reads version {}",
-                                                 info.format_version, space_format_version));
-        }
-        const std::uint64_t checksum = from_hex(json.at("checksum"));
-        json.erase("checksum");
-        if (hash64(json.dump()) != checksum) throw std::runtime_error("does not match its checksum");
         info.unicode_version = json.at("unicode");
         info.asked = json.at("asked").get<answers>();
         info.verbatim = json.at("verbatim");
@@ -188,39 +158,19 @@ parsed_manifest read_manifest(const std::filesystem::path& space) {
         info.triples = json.at("triples");
         info.entries = json.at("entries");
         info.neighbours = json.at("neighbours");
-        for (const auto& [name, section] : json.at("sections").items()) {
-            info.sections.push_back({name, section.at("bytes"), from_hex(section.at("checksum"))});
-        }
+        info.sections = manifests::sections_of(json.at("sections"));
         if (const auto at = json.find("similarities"); at != json.end()) {
             info.matrix_bytes = at->at("bytes");
-            out.matrix_checksum = from_hex(at->at("checksum"));
+            out.matrix_checksum = manifests::from_hex(at->at("checksum"));
         }
-        return out;
-    } catch (const nlohmann::json::exception&) {
-        throw damaged_store(path, "manifest", "is not the JSON of a space of words");
-    } catch (const io_error&) {
-        throw;
-    } catch (const std::runtime_error& e) {
-        throw damaged_store(path, "manifest", e.what());
-    }
+    });
+    return out;
 }
 
 io::section_view open_section(const std::filesystem::path& space, const word_space_info& info,
                               std::string_view name) {
-    const auto at = std::ranges::find(info.sections, name, &store_section::name);
-    if (at == info.sections.end()) {
-        throw damaged_store((space / manifest).string(), "manifest",
-                            "does not list section " + std::string(name));
-    }
-    return io::section_view(file_of(space, name), std::string(name), at->checksum);
-}
-
-void check_all(const io::section_view& section, const context& run) {
-    constexpr std::uint64_t piece = 8 << 20;
-    for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {
-        run.check_stop();
-        section.bytes(i * piece, std::min(piece, section.size() - i * piece));
-    });
+    return io::section_view(file_of(space, name), std::string(name),
+                            manifests::listed(space, of_a_space, info.sections, name).checksum);
 }
 
 }  // namespace quern::space_layout

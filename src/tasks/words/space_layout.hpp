@@ -41,19 +41,17 @@ std::map<std::string, std::string> asked_of(const text_options& text, const spac
 text_options text_of(const std::map<std::string, std::string>& asked);
 space_question question_of(const std::map<std::string, std::string>& asked);
 
-/// The manifest's bytes: JSON, keys sorted, its own checksum among them.
+/// The manifest's bytes (tasks/store/manifest.hpp).
 std::string manifest_text(const word_space_info& info, std::uint64_t matrix_checksum);
 struct parsed_manifest {
     word_space_info info;
     std::uint64_t matrix_checksum = 0;
 };
-/// Throws usage_error where there is no space, damaged_store (section "manifest").
+/// Throws usage_error where there is no space, io_error, damaged_store (section "manifest").
 parsed_manifest read_manifest(const std::filesystem::path& space);
 
 /// Opens one section as the manifest describes it. Throws damaged_store.
 io::section_view open_section(const std::filesystem::path& space, const word_space_info& info,
                               std::string_view name);
-/// Touches every byte of a section, with all threads. Throws damaged_store.
-void check_all(const io::section_view& section, const context& run);
 
 }  // namespace quern::space_layout
