@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integer arithmetic of one node (fixed_page_rank.hpp says how it is put together): plain functions that every
+// compiler and every place reads, so that it stands once.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace quern::link_rank_detail {
+
+__extension__ typedef __int128 wide_integer;
+__extension__ typedef unsigned __int128 wide_natural;
+
+/// α·sum, rounded half up; `factor` is α·2^64.
+constexpr std::int64_t times_fraction(std::uint64_t factor, std::int64_t sum) {
+    constexpr wide_integer half = wide_integer{1} << 63;
+    return static_cast<std::int64_t>((static_cast<wide_integer>(sum) * factor + half) >> 64);
+}
+
+constexpr std::uint64_t magnitude(std::int64_t value) {
+    return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+}
+
+/// How many binary digits: 0 of 0.
+constexpr unsigned digits(std::uint64_t value) {
+    return 64 - static_cast<unsigned>(std::countl_zero(value));
+}
+
+/// What M is the maximum of: at least half of |residual| / degree, for degree > 0.
+constexpr std::uint64_t size_a_link(std::int64_t residual, std::uint64_t degree) {
+    return magnitude(residual) >> (digits(degree) - 1);
+}
+/// s for the greatest size_a_link: contributions then have 31 binary digits at most, and 30 are used.
+constexpr unsigned shift_for(std::uint64_t greatest) {
+    return digits(greatest) <= 30 ? 0 : digits(greatest) - 30;
+}
+
+/// c of a node; `divisor` is double(degree)·2^s, degree > 0.
+constexpr std::int64_t wide_contribution(std::int64_t residual, double divisor) {
+    return static_cast<std::int64_t>(static_cast<double>(residual) / divisor);
+}
+constexpr std::int32_t narrow_contribution(std::int64_t residual, double divisor) {
+    constexpr double most = 0x7fffffff;
+    const double each = static_cast<double>(residual) / divisor;
+    return static_cast<std::int32_t>(each > most ? most : each < -most ? -most : each);
+}
+/// t of a node.
+constexpr std::int64_t taken(std::int64_t contribution, std::uint64_t degree, unsigned shift) {
+    return static_cast<std::int64_t>((static_cast<std::uint64_t>(contribution) * degree) << shift);
+}
+
+/// A sum of products with 63-bit fractions, rounded half up.
+constexpr std::int64_t rounded_products(wide_integer sum) {
+    return static_cast<std::int64_t>((sum + (wide_integer{1} << 62)) >> 63);
+}
+
+/// What a node gets on top of what comes along its links (uniform: of all that was ever lost, F, as much as can be
+/// shared evenly).
+struct even_shares {
+    std::int64_t kept = 0;  ///< F
+    /// The share of each of `nodes` (> 0), when `lost` more, α·E, is to be shared.
+    constexpr std::int64_t next(std::int64_t lost, std::uint32_t nodes) {
+        kept += lost;
+        std::int64_t each = kept / nodes;
+        if (kept % nodes < 0) --each;
+        kept -= each * nodes;
+        return each;
+    }
+};
+
+/// Scales values of sum `sum` > 0 to sum 2^62, less at most one for each: scaled(value) = (value·times) >> shift, where
+/// times = floor((2^(63 + b) − 1) / sum), at least 2^63, and shift = b + 1, b = digits(sum).
+struct unit_scale {
+    std::uint64_t times = 0;
+    unsigned shift = 0;
+};
+constexpr unit_scale scale_of(wide_natural sum) {
+    unsigned b = 0;
+    while (b < 127 && (sum >> b) != 0) ++b;
+    // Long division, digit by digit: 2^(63 + b) − 1 has b digits 1 that are brought down first, then 63 more.
+    std::uint64_t quotient = 0;
+    wide_natural rest = 0;
+    for (unsigned digit = 0; digit < 63 + b; ++digit) {
+        rest = rest * 2 + 1;
+        quotient *= 2;
+        if (rest >= sum) {
+            rest -= sum;
+            ++quotient;
+        }
+    }
+    return {quotient, b + 1};
+}
+constexpr std::int64_t scaled(std::uint64_t value, const unit_scale& scale) {
+    const wide_natural product = static_cast<wide_natural>(value) * scale.times;
+    return static_cast<std::int64_t>(product >> scale.shift);
+}
+
+}  // namespace quern::link_rank_detail
