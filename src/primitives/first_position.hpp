@@ -18,15 +18,16 @@ class first_position {
                !found_.compare_exchange_weak(before, position, std::memory_order_relaxed)) {
         }
     }
-    /// When the threads are done.
+    /// When the threads are done: what was found, if anything was.
+    std::uint64_t position() const { return found_.load(std::memory_order_relaxed); }
+    bool none() const { return position() == nowhere; }
     void throw_if_any(fault kind) const {
-        const std::uint64_t found = found_.load(std::memory_order_relaxed);
-        if (found != none) throw_fault(kind, found);
+        if (!none()) throw_fault(kind, position());
     }
 
   private:
-    static constexpr std::uint64_t none = ~std::uint64_t{0};
-    std::atomic<std::uint64_t> found_{none};
+    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+    std::atomic<std::uint64_t> found_{nowhere};
 };
 
 }  // namespace quern::primitives

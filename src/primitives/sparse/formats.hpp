@@ -69,8 +69,9 @@ struct ell_matrix {
 };
 
 /// Blocked row-column (Ashari et al. 2014): rows by falling length (ties: lower index); a block takes the next 32
-/// different rows, up to V = min(T, longest rest) entries of each; what is left of long rows goes to later blocks.
-/// T = max(1, round(μ + σ)) of the row lengths. Entry k of lane l of block b at block_begin[b] + 32·k + l.
+/// different rows, up to V = min(T, longest rest) entries of each; what is left of long rows goes to later blocks: when
+/// every row has had its block, those that have more than T entries begin anew, and so on. Rows without entries are left
+/// out. T = max(1, round(μ + σ)) of the row lengths, σ that of the whole population. Entry k of lane l of block b at block_begin[b] + 32·k + l.
 template <class Place, floating_value Value>
 struct brc_matrix {
     std::uint32_t rows = 0, columns = 0;
