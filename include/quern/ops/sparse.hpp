@@ -42,8 +42,9 @@ struct product {
     std::string place;
 };
 
-/// Value: float or double. Throws usage_error for sizes that do not fit, a column out of range, ell that would be mostly
-/// padding; out_of_memory, interrupted, device_error.
+/// Value: float or double. Throws usage_error for sizes that do not fit, a repeat of 0, and ell that would be mostly
+/// padding; invalid_value, with the position, for offsets that do not rise from 0 to the number of entries and for a
+/// column out of range; out_of_memory, interrupted, device_error.
 template <class Value>
 product<Value> multiply(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
                         const multiply_options& options, const context& run);

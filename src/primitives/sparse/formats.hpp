@@ -101,9 +101,9 @@ struct brcp_matrix {
     array_on<Place, std::uint32_t> split_row, split_first, split_last;
 };
 
-/// Formats from rows, on the CPU. `matrix` is checked: offsets_not_rising and the like as segments.hpp, a column out of
-/// range (invalid_value). Throws usage_error where ell's padding would make it more than `most_padding` times as large
-/// as its entries, out_of_memory.
+/// Formats from rows, on the CPU. `matrix` is checked: usage_error for sizes that do not fit each other; invalid_value
+/// for offsets that do not rise (as segments.hpp) and for a column out of range, the first. Throws usage_error too where
+/// ell's padding would make it more than `most_padding` times as large as its entries; out_of_memory.
 template <floating_value Value>
 coo_matrix<cpu_place, Value> to_coo(cpu_place& place, const csr_view<Value>& matrix);
 template <floating_value Value>

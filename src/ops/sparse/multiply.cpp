@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door of y = A·x: the format is chosen, made on the CPU, and taken to the place.
+#include <chrono>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "device/place.hpp"
+#include "primitives/sparse/multiply.hpp"
+#include "quern/base/error.hpp"
+#include "quern/ops/sparse.hpp"
+
+namespace quern {
+namespace {
+
+using seconds_clock = std::chrono::steady_clock;
+
+double seconds_since(seconds_clock::time_point begin) {
+    return std::chrono::duration<double>(seconds_clock::now() - begin).count();
+}
+
+/// What `automatic` comes to: docs/primitives/sparse.md has the measurements.
+sparse_storage best_storage(bool on_gpu) {
+    return on_gpu ? sparse_storage::brcp : sparse_storage::csr;
+}
+
+template <class Value>
+void check(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
+           const multiply_options& options) {
+    if (options.repeat == 0) throw usage_error("a sparse product is to be repeated 0 times: 1 is the least");
+    if (x.size() != matrix.columns) {
+        throw usage_error("the vector has " + std::to_string(x.size()) + " values, but the matrix has " +
+                          std::to_string(matrix.columns) + " columns");
+    }
+}
+
+/// The matrix where the place reads it.
+template <class Matrix>
+Matrix moved_to(cpu_place& /*place*/, Matrix&& matrix) {
+    return std::forward<Matrix>(matrix);
+}
+template <class Matrix>
+auto moved_to(cuda_place& place, const Matrix& matrix) {
+    return primitives::to_device(place, matrix);
+}
+
+/// One call at one place.
+template <class Place, class Value>
+class multiplication {
+  public:
+    multiplication(Place& place, cpu_place& host, const sparse_matrix_view<Value>& matrix,
+                   std::span<const Value> x, const multiply_options& options, product<Value>& result)
+        : place_(place),
+          host_(host),
+          rows_{matrix.rows, matrix.columns, matrix.offsets, matrix.column, matrix.value},
+          x_(x),
+          options_(options),
+          result_(result) {}
+
+    void run() {
+        const auto begin = seconds_clock::now();
+        switch (result_.storage) {
+            case sparse_storage::coo:
+                return run(primitives::to_coo(host_, rows_), begin);
+            case sparse_storage::ell:
+                return run(primitives::to_ell(host_, rows_), begin);
+            case sparse_storage::brc:
+                return run(primitives::to_brc(host_, rows_), begin);
+            case sparse_storage::brcp:
+            case sparse_storage::brcp_paper:
+                return run(primitives::to_brcp(host_, rows_), begin);
+            case sparse_storage::automatic:
+            case sparse_storage::csr:
+                return run(primitives::to_csr(host_, rows_), begin);
+        }
+    }
+
+  private:
+    template <class Matrix>
+    void run(Matrix&& made, seconds_clock::time_point begin) {
+        result_.conversion_seconds = seconds_since(begin);
+        result_.bytes = primitives::bytes_of(made);
+        const auto matrix = moved_to(place_, std::forward<Matrix>(made));
+        const auto x = array_from(place_, x_, "the vector of a sparse product");
+        const auto y = make_array<Value>(place_, rows_.rows, "a sparse product");
+        place_.synchronise();
+        for (std::uint32_t i = 0; i < options_.repeat; ++i) {
+            place_.run().check_stop();
+            const auto started = seconds_clock::now();
+            multiply_once(matrix, span_on<Place, const Value>(x.span()), y.span());
+            place_.synchronise();
+            result_.seconds.push_back(seconds_since(started));
+        }
+        result_.y = to_host(place_, y.span());
+    }
+
+    template <class Matrix, class In, class Out>
+    void multiply_once(const Matrix& matrix, In x, Out y) {
+        if constexpr (std::is_same_v<Matrix, primitives::brcp_matrix<Place, Value>>) {
+            if (result_.storage == sparse_storage::brcp_paper)
+                return primitives::multiply_as_printed(place_, matrix, x, y);
+        }
+        primitives::multiply(place_, matrix, x, y);
+    }
+
+    Place& place_;
+    cpu_place& host_;
+    primitives::csr_view<Value> rows_;
+    std::span<const Value> x_;
+    multiply_options options_;
+    product<Value>& result_;
+};
+
+}  // namespace
+
+template <class Value>
+product<Value> multiply(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
+                        const multiply_options& options, const context& run) {
+    check(matrix, x, options);
+    const chosen_device chosen = choose_device(run, "a sparse product");
+    context here = run;
+    here.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
+    product<Value> result;
+    result.place = chosen.name + " (" + chosen.reason + ")";
+    result.storage =
+        options.storage == sparse_storage::automatic ? best_storage(chosen.cuda) : options.storage;
+    at_place(here, "a sparse product", [&](auto& place) {
+        using place_type = std::decay_t<decltype(place)>;
+        if constexpr (std::is_same_v<place_type, cpu_place>) {
+            multiplication<place_type, Value>(place, place, matrix, x, options, result).run();
+        } else {
+            cpu_place host(here);
+            multiplication<place_type, Value>(place, host, matrix, x, options, result).run();
+        }
+    });
+    return result;
+}
+
+template product<float> multiply(const sparse_matrix_view<float>&, std::span<const float>,
+                                 const multiply_options&, const context&);
+template product<double> multiply(const sparse_matrix_view<double>&, std::span<const double>,
+                                  const multiply_options&, const context&);
+
+}  // namespace quern
