@@ -13,12 +13,6 @@ constexpr double spread = 1.5;           // of lengths, in octaves: standard dev
 constexpr double mean_to_median = 0.78;  // octaves: spread^2 ln(2) / 2
 constexpr double most_edits = 0.06;      // over both lengths: copies lie on both sides of a threshold of 0.05
 
-/// Independent of each other for different pairs.
-random_numbers numbers_of(std::uint64_t seed, std::uint64_t number) {
-    random_numbers of_seed(seed);
-    return random_numbers(random_numbers(of_seed.next() ^ number).next());
-}
-
 /// 2^x: a whole power of two times the roots 2^(1/2), 2^(1/4), … that the bits of the fraction name.
 double power_of_two(double x) {
     const double whole = std::floor(x);

@@ -36,4 +36,11 @@ class random_numbers {
     std::uint64_t state_;
 };
 
+/// The numbers of item `number`, independent of each other for different pairs: items are made in any order, by any
+/// number of threads.
+inline random_numbers numbers_of(std::uint64_t seed, std::uint64_t number) {
+    random_numbers of_seed(seed);
+    return random_numbers(random_numbers(of_seed.next() ^ number).next());
+}
+
 }  // namespace quern::generator

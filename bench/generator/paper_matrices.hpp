@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Twins of the matrices and graphs that BRCP was measured on (Yang et al. 2019, tables 2 and 4), which may not be handed
+// on with this project: the same number of rows, entries, the same shortest and longest row, nearly the same variance,
+// columns of the fitting kind. Figures are those of the public collections (SuiteSparse, SNAP, LAW). Where they differ
+// from the paper's: its cant and consph count the stored half of a symmetric matrix (and cant's mean and deviation
+// stand in each other's place), its human_gene1 and mouse_gene count the diagonal twice.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "generator/graphs.hpp"
+#include "generator/matrices.hpp"
+
+namespace quern::generator {
+
+struct paper_matrix {
+    std::string_view name;
+    length_statistics rows;
+    column_pattern pattern;
+    value_kind values;
+};
+std::span<const paper_matrix> paper_matrices();
+
+struct paper_graph {
+    std::string_view name;
+    length_statistics in, out;  ///< undirected graphs: `in` of both
+    bool undirected = false;
+    double local = 0;  ///< as degree_options
+};
+std::span<const paper_graph> paper_graphs();
+
+/// Throw std::invalid_argument for a name that is none of theirs.
+matrix make_paper_matrix(std::string_view name, std::uint64_t seed = 1);
+graph make_paper_graph(std::string_view name, std::uint64_t seed = 1);
+
+}  // namespace quern::generator
