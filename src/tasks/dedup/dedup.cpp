@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "device/files/scratch_folder.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "report/duplicate_report.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -52,7 +51,7 @@ constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 class dedup_run {
   public:
     dedup_run(const dedup_options& options, const context& run)
-        : options_(options), run_(pinned_to_device(options.duplicates.method, run, statistics_)) {
+        : options_(options), run_(pinned_to_device(run, options.duplicates.method, statistics_)) {
         request_ = {options.inputs, options.input_format, options.max_errors, options.keep_records};
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
         if (compares_words(options.duplicates.method))

@@ -5,11 +5,11 @@
 
 #include <system_error>
 
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/pinned_to_device.hpp"
 
 namespace quern {
 namespace {
@@ -18,19 +18,15 @@ namespace fs = std::filesystem;
 
 /// The operation's own refusals of options, before the corpus is read and not after it.
 void check_options(const duplicate_options& options) {
-    const context quiet = [] {
-        context run = context::cpu(1);
-        run.device.where = device_choice::kind::cpu;
-        return run;
-    }();
+    const context alone = context::cpu(1);
     if (compares_words(options.method)) {
-        near_duplicates(word_list{}, 0, options, {}, quiet);
+        near_duplicates(word_list{}, 0, options, {}, alone);
         return;
     }
     // Which places a method runs on is for pinned_to_device() to say; what is in range does not depend on it.
     duplicate_options anywhere = options;
     anywhere.method = duplicate_method::automatic;
-    near_duplicates(text_list{}, anywhere, {}, quiet);
+    near_duplicates(text_list{}, anywhere, {}, alone);
 }
 
 }  // namespace
@@ -78,18 +74,10 @@ void check_request(const dedup_options& options) {
     }
 }
 
-context pinned_to_device(duplicate_method method, const context& run, run_statistics& statistics) {
-    const bool anywhere = !compares_words(method);
+context pinned_to_device(const context& run, duplicate_method method, run_statistics& statistics) {
+    if (!compares_words(method)) return pinned_to_device(run, "dedup", statistics);
     const auto name = duplicate_method_names[static_cast<std::size_t>(method)];
-    const chosen_device chosen = choose_device(run, anywhere ? "dedup" : fmt::format("method {}", name),
-                                               anywhere ? offered_places::all : offered_places::cpu_only);
-    statistics.device = chosen.name;
-    statistics.device_reason = chosen.reason;
-    context pinned = run;
-    pinned.memory_bytes = run.memory_limit();  // else the system is asked again for every document
-    pinned.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
-                                : device_choice{device_choice::kind::cpu};
-    return pinned;
+    return pinned_to_device(run, fmt::format("method {}", name), statistics, offered_places::cpu_only);
 }
 
 report::duplicate_facts facts_of(const dedup_options& options, const run_statistics& statistics) {

@@ -20,8 +20,8 @@ bool compares_words(duplicate_method method);
 /// Throws usage_error for options out of range or that exclude each other, and for a store or `against` that cannot be.
 void check_request(const dedup_options& options);
 
-/// `run` with its device and its memory settled, once for all stages; notes where and why. Throws as choose_device does.
-context pinned_to_device(duplicate_method method, const context& run, run_statistics& statistics);
+/// As tasks/pinned_to_device.hpp says, on the places that `method` runs on.
+context pinned_to_device(const context& run, duplicate_method method, run_statistics& statistics);
 
 /// What a report says of the question.
 report::duplicate_facts facts_of(const dedup_options& options, const run_statistics& statistics);

@@ -11,7 +11,6 @@
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
 #include "io/corpus/record_reader.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -20,30 +19,22 @@
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/stream_index.hpp"
+#include "tasks/pinned_to_device.hpp"
 
 namespace quern {
 namespace {
 
 constexpr std::uint64_t max_document_bytes = 256 << 20;  // as of a corpus
 
-context on_cpu(context run) {
-    run.memory_bytes = run.memory_limit();
-    run.device = device_choice{device_choice::kind::cpu};
-    return run;
-}
-
 }  // namespace
 
 struct duplicate_stream::state {
     state(const dedup_options& asked, const context& outer)
         : options(asked),
-          run(on_cpu(outer)),
+          run(pinned_to_device(outer, "dedup of a stream", statistics, offered_places::cpu_only)),
           scratch(run),
           index(asked.duplicates.threshold),
           form(io::jsonl_form()) {
-        const chosen_device chosen = choose_device(outer, "dedup of a stream", offered_places::cpu_only);
-        statistics.device = chosen.name;
-        statistics.device_reason = chosen.reason;
         open_earlier();
         earlier = table.size();
         seen.resize(earlier);
@@ -195,8 +186,8 @@ struct duplicate_stream::state {
     }
 
     dedup_options options;
-    context run;
     run_statistics statistics;
+    context run;
     scratch_folder scratch;
     document_table table;
     std::optional<duplicate_store> store;

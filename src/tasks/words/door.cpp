@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
@@ -26,15 +25,11 @@ void check_question(const space_question& q, similarity_method method) {
     if (q.vocabulary < 2) throw usage_error("the vocabulary needs at least two words");
     if (q.dimensions > most_dimensions) throw usage_error("vectors have at most 4096 dimensions");
     // The operation's own refusals, before the corpus is read and not after it.
-    const context quiet = [] {
-        context run = context::cpu(1);
-        run.device.where = device_choice::kind::cpu;
-        return run;
-    }();
-    context_counter(2, 1, q.counting, quiet).weigh(q.weighing);
+    const context alone = context::cpu(1);
+    context_counter(2, 1, q.counting, alone).weigh(q.weighing);
     const std::uint64_t no_rows[] = {0, 0, 0};
     const std::uint64_t no_counts[] = {0, 0};
-    similar_words({2, 1, no_rows, {}, {}, no_counts}, similarity_of(q, method), quiet);
+    similar_words({2, 1, no_rows, {}, {}, no_counts}, similarity_of(q, method), alone);
 }
 
 /// A space holds what words() writes and nothing else; a folder with anything of its owner's is left alone.
@@ -99,17 +94,6 @@ words_options checked(const words_options& request) {
     }
     check_place(options);
     return options;
-}
-
-context pinned_to_device(const context& run, run_statistics& statistics) {
-    const chosen_device chosen = choose_device(run, "words");
-    statistics.device = chosen.name;
-    statistics.device_reason = chosen.reason;
-    context pinned = run;
-    pinned.memory_bytes = run.memory_limit();  // else the system is asked again for every document
-    pinned.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
-                                : device_choice{device_choice::kind::cpu};
-    return pinned;
 }
 
 similarity_options similarity_of(const space_question& question, similarity_method method) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands at the door of words(): refusals before the work, and where the work is done.
+// What stands at the door of words(): refusals before the work, and what the work is asked for.
 #pragma once
 
 #include <string_view>
 
-#include "quern/base/context.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/words.hpp"
 
@@ -15,9 +14,6 @@ inline constexpr std::string_view triples_format = "triples";
 /// The options with the path of the space resolved and the dimensions of lsa filled in. Throws usage_error where they
 /// are out of range or exclude each other, for a space that cannot be made there, and for missing inputs.
 words_options checked(const words_options& request);
-
-/// `run` with its device and its memory settled, once for all stages; notes where and why. Throws as choose_device does.
-context pinned_to_device(const context& run, run_statistics& statistics);
 
 /// What similar_words() is asked for a space.
 similarity_options similarity_of(const space_question& question, similarity_method method);

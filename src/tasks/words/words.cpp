@@ -14,9 +14,9 @@
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/pinned_to_device.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/corpus_words.hpp"
@@ -37,7 +37,7 @@ class words_run {
     words_run(const words_options& options, const context& run)
         : options_(options),
           question_(options.question),
-          run_(pinned_to_device(run, result_.statistics)),
+          run_(pinned_to_device(run, "words", result_.statistics)),
           folder_(options.space, options.force ? io::existing::replace : io::existing::refuse),
           scratch_(run_),
           writer_(folder_.temporary(), scratch_.file("string_ends")) {}
