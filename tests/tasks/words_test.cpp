@@ -644,6 +644,9 @@ TEST_F(Words, ReplaceASpaceAndNothingElse) {
     fs::create_directories(folder_ / "home");
     options.space = folder_ / "home";
     EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("no space"));
+    write_file(folder_ / "home" / "space.json", "{}");  // a file of that name makes no space
+    EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("no space"));
+    EXPECT_EQ(bytes_of(folder_ / "home").size(), 1U);
     options.space = folder_ / "other";
     options.inputs = {folder_ / "space"};
     EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("no corpus"));

@@ -3,8 +3,7 @@
 // everything goes into a folder under another name, which gets its own at the very end.
 #include "quern/tasks/build.hpp"
 
-#include <algorithm>
-#include <fstream>
+#include <utility>
 
 #include "device/cpu/threads.hpp"
 #include "device/files/file_writer.hpp"
@@ -15,6 +14,7 @@
 #include "quern/tasks/store.hpp"
 #include "tasks/build/reading.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/output_folder.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -25,47 +25,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A store holds what a build writes and nothing else; a folder with anything of its owner's is left alone.
-void refuse_to_replace_other_things(const fs::path& folder) {
-    bool sections = false;
-    if (is_store(folder)) {
-        for (const auto& entry : fs::directory_iterator(folder)) {
-            const fs::path name = entry.path().filename();
-            const bool section = name.extension() == store_layout::section_extension;
-            sections |= section;
-            if (section || name == store_layout::manifest || name == store_layout::statistics ||
-                name == stop_words_file_name || name.extension() == ".log") {
-                continue;
-            }
-            throw usage_error(folder.string() + " also holds " + name.string() + ", and is not replaced");
-        }
-    }
-    if (!sections) throw usage_error(folder.string() + " is no store, and is not replaced by one");
-}
-
-/// The store's path as the system will see it, whatever is linked on the way.
-fs::path resolved(const fs::path& store) {
-    const fs::path named = store.has_filename() ? store : store.parent_path();
-    std::error_code failure;
-    fs::path path = fs::weakly_canonical(fs::absolute(named), failure);
-    if (failure) throw io_error(store.string(), "cannot be resolved", failure.value());
-    return path;
-}
-
-void check_request(const build_options& options) {
-    require_inputs(options.inputs);
-    if (options.store.empty()) throw usage_error("no store is given");
+build_options checked(const build_options& request) {
+    require_inputs(request.inputs);
+    if (request.store.empty()) throw usage_error("no store is given");
+    build_options options = request;
+    options.store = resolved_folder(options.store);
     for (const fs::path& input : options.inputs) {
         if (input != "-") refuse_overlap(options.store, input);
     }
-    std::error_code failed;
-    const fs::file_status status = fs::status(options.store, failed);
-    if (status.type() == fs::file_type::none) {
-        throw io_error(options.store.string(), "cannot look there", failed.value());
-    }
-    if (!fs::exists(status)) return;
-    if (!options.force) throw usage_error(options.store.string() + " exists; --force replaces it");
-    refuse_to_replace_other_things(options.store);
+    refuse_to_replace(options.store, {"store", is_store, {store_layout::manifest, store_layout::statistics}},
+                      options.force);
+    return options;
 }
 
 void write_file(const fs::path& path, const std::string& text) {
@@ -94,9 +64,7 @@ bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
 
 build_result build(const build_options& request, const context& run) {
     require_cpu(run, "build");
-    build_options options = request;
-    if (!options.store.empty()) options.store = resolved(options.store);
-    check_request(options);
+    const build_options options = checked(request);
     build_result result;
     run_statistics& statistics = result.statistics;
     stage_clock clock(statistics);

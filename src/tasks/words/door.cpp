@@ -3,13 +3,12 @@
 
 #include <cmath>
 #include <filesystem>
-#include <system_error>
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/corpus/reading_rules.hpp"
-#include "tasks/store/stop_words_file.hpp"
+#include "tasks/output_folder.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "text/analyzer.hpp"
 
@@ -32,31 +31,6 @@ void check_question(const space_question& q, similarity_method method) {
     similar_words({2, 1, no_rows, {}, {}, no_counts}, similarity_of(q, method), alone);
 }
 
-/// A space holds what words() writes and nothing else; a folder with anything of its owner's is left alone.
-void refuse_to_replace_other_things(const fs::path& folder) {
-    if (!is_word_space(folder)) {
-        throw usage_error(folder.string() + " is no space of words, and is not replaced by one");
-    }
-    for (const auto& entry : fs::directory_iterator(folder)) {
-        const fs::path name = entry.path().filename();
-        if (name.extension() == ".section" || name == space_layout::manifest ||
-            name == space_layout::statistics || name == space_layout::matrix_file ||
-            name == stop_words_file_name || name.extension() == ".log") {
-            continue;
-        }
-        throw usage_error(folder.string() + " also holds " + name.string() + ", and is not replaced");
-    }
-}
-
-/// The space's path as the system will see it, whatever is linked on the way.
-fs::path resolved(const fs::path& space) {
-    const fs::path named = space.has_filename() ? space : space.parent_path();
-    std::error_code failure;
-    fs::path path = fs::weakly_canonical(fs::absolute(named), failure);
-    if (failure) throw io_error(space.string(), "cannot be resolved", failure.value());
-    return path;
-}
-
 void check_place(const words_options& options) {
     for (const fs::path& input : options.inputs) {
         if (input == "-") continue;
@@ -65,14 +39,11 @@ void check_place(const words_options& options) {
             throw usage_error(input.string() + " was made by quern and is no corpus");
         }
     }
-    std::error_code failed;
-    const fs::file_status status = fs::status(options.space, failed);
-    if (status.type() == fs::file_type::none) {
-        throw io_error(options.space.string(), "cannot look there", failed.value());
-    }
-    if (!fs::exists(status)) return;
-    if (!options.force) throw usage_error(options.space.string() + " exists; --force replaces it");
-    refuse_to_replace_other_things(options.space);
+    refuse_to_replace(options.space,
+                      {"space of words",
+                       is_word_space,
+                       {space_layout::manifest, space_layout::statistics, space_layout::matrix_file}},
+                      options.force);
 }
 
 }  // namespace
@@ -81,7 +52,7 @@ words_options checked(const words_options& request) {
     require_inputs(request.inputs);
     if (request.space.empty()) throw usage_error("no space is given");
     words_options options = request;
-    options.space = resolved(options.space);
+    options.space = resolved_folder(options.space);
     space_question& q = options.question;
     check_question(q, options.method);
     if (q.measure == word_measure::lsa && q.dimensions == 0) q.dimensions = default_dimensions;
