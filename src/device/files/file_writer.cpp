@@ -53,4 +53,10 @@ void file_writer::close() {
         throw io_error(path_.string(), "cannot write", errno);
 }
 
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+    file_writer file(path);
+    file.append(bytes);
+    file.close();
+}
+
 }  // namespace quern

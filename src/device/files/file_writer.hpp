@@ -55,4 +55,7 @@ class file_writer {
     std::uint64_t flushed_ = 0;
 };
 
+/// Writes a small file as a whole; an existing one loses what it held. Throws io_error.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
 }  // namespace quern

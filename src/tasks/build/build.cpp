@@ -38,12 +38,6 @@ build_options checked(const build_options& request) {
     return options;
 }
 
-void write_file(const fs::path& path, const std::string& text) {
-    file_writer file(path);
-    file.append(text);
-    file.close();
-}
-
 void add_steps(run_statistics& statistics, const step_seconds& s) {
     for (const auto& [name, seconds] : {std::pair{"read", s.read},
                                         {"parse", s.parse},

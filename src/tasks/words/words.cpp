@@ -314,12 +314,6 @@ class words_run {
         return 8 * (matrix.columns.size() + matrix.column_counts.size() + matrix.offsets.size());
     }
 
-    static void write_file(const std::filesystem::path& path, const std::string& text) {
-        file_writer file(path);
-        file.append(text);
-        file.close();
-    }
-
     const words_options& options_;
     const space_question question_;
     words_result result_;

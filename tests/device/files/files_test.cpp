@@ -54,6 +54,13 @@ TEST_F(files, writer_says_when_the_disk_is_full) {
     EXPECT_THROW(late.close(), io_error);
 }
 
+TEST_F(files, a_whole_file_replaces_what_was_there_and_is_told_of_a_full_disk) {
+    write_file(at("a"), "a long text");
+    write_file(at("a"), std::string_view("b\0c", 3));
+    EXPECT_EQ(content(at("a")), std::string("b\0c", 3));
+    EXPECT_THROW(write_file("/dev/full", "x"), io_error);  // seen when the file is closed, at the latest
+}
+
 TEST_F(files, writer_continues_after_a_short_write_and_reports_the_limit) {
     rlimit old{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
