@@ -69,7 +69,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     options.text = text.over({});
     options.force = common.force;
     std::vector<std::filesystem::path> files = options.inputs;
-    files.emplace_back(text.stop_words.value_or(""));
+    files.push_back(text.stop_word_file());
     run.check_destinations({options.store}, std::move(files));
 
     build_result result = build(options, run.run);

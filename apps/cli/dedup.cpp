@@ -357,8 +357,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     request.dedup.max_errors = request.corpus.max_errors;
     request.dedup.text = request.text.over({});
     std::vector<std::filesystem::path> files = request.dedup.inputs;
-    files.insert(files.end(),
-                 {request.dedup.store, request.dedup.against, request.text.stop_words.value_or("")});
+    files.insert(files.end(), {request.dedup.store, request.dedup.against, request.text.stop_word_file()});
     run.check_destinations({request.pairs, request.groups, request.kept, request.report}, std::move(files));
     return request.stream ? dedup_stream(request, run) : dedup_corpus(request, run);
 }

@@ -298,9 +298,8 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);
     search({}, {}, request.search.ranking, 0);  // refuses parameters out of range, before the work
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
-    output to = run.open_output(
-        destination, {request.path, request.topics,
-                      request.text.stop_words.value_or("")});  // refused before the work, not after it
+    // Refused before the work, not after it.
+    output to = run.open_output(destination, {request.path, request.topics, request.text.stop_word_file()});
 
     const bool from_store = is_store(request.path);
     const auto engine = run.stage(

@@ -150,6 +150,11 @@ text_options text_choice::over(text_options base) const {
     return base;
 }
 
+std::filesystem::path text_choice::stop_word_file() const {
+    const std::string list = stop_words.value_or("none");
+    return is_builtin_stop_list(list) ? "" : list;
+}
+
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
     static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl", "tsv",
                                                  "trec",      "wikiextractor", "lines", "triples"};

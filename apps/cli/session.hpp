@@ -50,7 +50,8 @@ struct text_choice {
     std::optional<stemmer> stem;
 
     bool any() const;
-    text_options over(text_options base) const;  ///< `base`, changed where something was given
+    text_options over(text_options base) const;    ///< `base`, changed where something was given
+    std::filesystem::path stop_word_file() const;  ///< empty: none is read, or a list of ours
 };
 
 /// --language, --tokens, --min-length, --stop-words, --stem.

@@ -199,12 +199,7 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     options.force = request.common.force;
     if (request.report == "-") throw usage_error("--report needs the name of a file");
     std::vector<std::filesystem::path> files = options.inputs;
-    // A list's name is no file, though the space may well be called the same.
-    std::error_code unseen;
-    if (const std::string list = request.text.stop_words.value_or("");
-        std::filesystem::is_regular_file(list, unseen)) {
-        files.emplace_back(list);
-    }
+    files.push_back(request.text.stop_word_file());
     run.check_destinations({options.space, request.exported, request.report}, std::move(files));
     const auto open = [&](const std::string& path) {
         return path.empty() ? std::optional<output>()

@@ -63,11 +63,6 @@ std::vector<std::string_view> builtin_stop_lists() {
     return names;
 }
 
-bool is_builtin_stop_list(std::string_view name) {
-    return name == "none" || std::ranges::find(stop_word_files, name, &stop_word_file::name) !=
-                                 std::ranges::end(stop_word_files);
-}
-
 std::string read_stop_word_file(const std::string& path) {
     std::error_code failed;
     const auto status = std::filesystem::status(path, failed);
@@ -96,3 +91,13 @@ std::vector<std::string> read_stop_words(const std::string& name) {
 }
 
 }  // namespace quern::text
+
+namespace quern {
+
+bool is_builtin_stop_list(std::string_view stop_words) {
+    return stop_words == "none" ||
+           std::ranges::any_of(text::stop_word_files,
+                               [&](const text::stop_word_file& file) { return file.name == stop_words; });
+}
+
+}  // namespace quern

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/base/text_options.hpp"
+
 namespace quern::text {
 
 /// The words of a list by its name: "none", a code of builtin_stop_lists(), or a file with one word a line.
@@ -13,9 +15,7 @@ namespace quern::text {
 /// and for a file that cannot be read.
 std::vector<std::string> read_stop_words(const std::string& name);
 
-/// Whether `name` is "none" or a code of builtin_stop_lists(): then it never means a file, whatever the current
-/// folder holds.
-bool is_builtin_stop_list(std::string_view name);
+using quern::is_builtin_stop_list;
 
 /// The bytes of a user's file of stop words. Throws usage_error where it is none or cannot be read.
 std::string read_stop_word_file(const std::string& path);

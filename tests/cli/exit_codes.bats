@@ -162,6 +162,22 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     cmp in.jsonl "$data/corpus.jsonl"
 }
 
+@test "an output may be called as a list of stop words is" {
+    printf 'der\nfor\n' >own
+    for command in "build $data/corpus.jsonl" "words $data/corpus.jsonl --min-count 1" "dedup $data/corpus.jsonl" \
+        "search store apple"; do
+        # shellcheck disable=SC2086 # a command and its arguments
+        set -- $command --quiet
+        ends_with 0 quern "$@" --stop-words none -o none
+        ends_with 0 quern "$@" --stop-words none -o none --force # a file of that name is no list either
+        rm -r none
+        ends_with 2 quern "$@" --stop-words own -o own --force
+        says "own is an input"
+        [ "$(wc -l <own)" -eq 2 ]
+    done
+    ends_with 0 quern build "$data/corpus.jsonl" --stop-words de -o de
+}
+
 # kept FILE COMMAND...: the command is refused and the file is what it was, with --force too.
 kept() {
     local file=$1

@@ -32,4 +32,8 @@ struct text_options {
     friend bool operator==(const text_options&, const text_options&) = default;
 };
 
+/// Whether `stop_words` is "none" or the code of a list of ours: then it never means a file, whatever the current
+/// folder holds.
+bool is_builtin_stop_list(std::string_view stop_words);
+
 }  // namespace quern
