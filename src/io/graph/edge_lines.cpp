@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Almost every line of almost every list is two integers with one separator between. Such lines are parsed without a
+// look at anything else; whatever differs goes to cut_line(), which knows all the rules.
+#include "io/graph/edge_lines.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "io/graph/numbers.hpp"
+#include "io/graph/weights.hpp"
+
+namespace quern::io {
+namespace {
+
+bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_separator(char c) {
+    return is_blank(c) || c == ',';
+}
+
+const char* skip_blanks(const char* text) {
+    while (is_blank(*text)) ++text;
+    return text;
+}
+
+std::string_view without_blanks(std::string_view text) {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+/// `%` begins a comment, but a name may begin with an encoded byte: %C3%A9.
+bool is_comment(const char* text) {
+    const auto hex = [](char c) { return is_digit(c) || (c >= 'A' && c <= 'F'); };
+    return *text == '#' || (*text == '%' && !(hex(text[1]) && hex(text[2])));
+}
+
+/// What a line holds.
+struct cut {
+    bool integers = false;  ///< both ends are, and a and b are they
+    std::uint64_t a = 0, b = 0;
+    std::string_view from, to;
+    std::string_view third;  ///< empty: there is none
+    const char* problem = nullptr;
+    std::string_view about;  ///< what the problem is with; empty: the line
+};
+
+/// Cuts at blanks, tabs and commas, where the first two fields are integers.
+bool cut_integers(const char* text, const char* end, cut& line) {
+    const char* at = text;
+    const digit_run a = take_digits(at);
+    if (!a.fits || !a.canonical(text) || !is_separator(*at)) return false;
+    line.from = {text, at};
+    at = skip_blanks(at);
+    if (*at == ',') at = skip_blanks(at + 1);
+    const char* const second = at;
+    const digit_run b = take_digits(at);
+    if (!b.fits || !b.canonical(second) || (at != end && !is_separator(*at))) return false;
+    line.to = {second, at};
+    at = skip_blanks(at);
+    if (*at == ',') at = skip_blanks(at + 1);
+    const char* const third = at;
+    while (at < end && !is_separator(*at)) ++at;
+    if (third < end) line.third = {third, at};
+    line.a = a.value;
+    line.b = b.value;
+    line.integers = true;
+    return true;
+}
+
+const char* problem_of_name(std::string_view name, bool commas) {
+    if (name.empty()) return "an id is empty";
+    if (name[0] == '-' && name.size() > 1 && std::all_of(name.begin() + 1, name.end(), is_digit))
+        return "a negative id";
+    for (const char c : name) {
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) return "a control character in an id";
+    }
+    if (!commas) return nullptr;
+    if (name[0] == '"') return "quoted fields are not read: put tabs between fields, and no quotes";
+    if (std::any_of(name.begin(), name.end(), is_blank))
+        return "blanks and commas: put tabs between fields, so that it is clear what separates";
+    return nullptr;
+}
+
+/// Tabs separate where there is one; else commas; else blanks.
+void cut_names(std::string_view text, cut& line) {
+    text = without_blanks(text);
+    const bool tabs = text.find('\t') != std::string_view::npos;
+    const bool commas = !tabs && text.find(',') != std::string_view::npos;
+    const char separator = tabs ? '\t' : commas ? ',' : ' ';
+    const auto take = [&]() {
+        const std::size_t end = std::min(text.find(separator), text.size());
+        const std::string_view field = without_blanks(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (!commas) text = without_blanks(text);  // several are one
+        return field;
+    };
+    line.from = take();
+    if (text.empty()) {
+        line.problem = "one field only; a link is `from to`, with tabs, a comma or blanks between";
+        return;
+    }
+    line.to = take();
+    line.third = take();
+    for (const std::string_view name : {line.from, line.to}) {
+        line.problem = problem_of_name(name, commas);
+        line.about = name;
+        if (line.problem != nullptr) return;
+    }
+}
+
+/// `text` begins after blanks; `end` is its line feed.
+cut cut_line(const char* text, const char* end) {
+    cut line;
+    if (end > text && end[-1] == '\r') --end;
+    if (std::memchr(text, '\r', static_cast<std::size_t>(end - text)) != nullptr) {
+        line.problem = "a carriage return within the line: lines end with LF or CR LF";
+        return line;
+    }
+    if (!cut_integers(text, end, line)) {
+        line = {};
+        cut_names({text, end}, line);
+    }
+    return line;
+}
+
+class edge_parser {
+  public:
+    edge_parser(link_block& block, id_kind kind, bool weighted)
+        : block_(block), kind_(kind), weighted_(weighted) {}
+
+    bool parse() {
+        const std::string_view text = block_.lines.text();
+        const char* at = text.data();
+        const char* const end = at + text.size();
+        while (at < end) {
+            if (kind_ == id_kind::narrow && !weighted_) at = take_plain_lines(at, end);
+            if (at == end) break;
+            const auto* const behind =
+                static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+            ++block_.line_count;
+            if (!take_line(skip_blanks(at), behind)) return false;
+            if (block_.issue) break;
+            at = behind + 1;
+        }
+        block_.entries = block_.size;
+        block_.ids = kind_;
+        return true;
+    }
+
+  private:
+    /// Lines of two integers of up to eight digits with one separator, up to the first that is anything else.
+    const char* take_plain_lines(const char* at, const char* end) {
+        link* out = block_.links.get() + block_.size;
+        const link* const begin = out;
+        std::uint32_t least = block_.least, largest = block_.largest;
+        while (at < end) {
+            const std::uint64_t first = load_eight(at);
+            const unsigned a_digits = leading_digits(first);
+            const char* const second_at = at + a_digits + 1;
+            const std::uint64_t second = load_eight(second_at);
+            const unsigned b_digits = leading_digits(second);
+            const bool zeros = (*at == '0' && a_digits > 1) || (*second_at == '0' && b_digits > 1);
+            if (a_digits == 0 || b_digits == 0 || zeros || !is_separator(second_at[-1]) ||
+                second_at[b_digits] != '\n') {
+                break;
+            }
+            const auto a = static_cast<std::uint32_t>(digits_value(first, a_digits));
+            const auto b = static_cast<std::uint32_t>(digits_value(second, b_digits));
+            *out++ = {a, b};
+            least = std::min({least, a, b});
+            largest = std::max({largest, a, b});
+            at = second_at + b_digits + 1;
+        }
+        const auto taken = static_cast<std::uint64_t>(out - begin);
+        if (taken != 0 && block_.first_line == 0) block_.first_line = block_.line_count + 1;
+        block_.size += taken;
+        block_.line_count += taken;
+        block_.least = least;
+        block_.largest = largest;
+        return at;
+    }
+
+    /// False: this kind of ids cannot hold the line.
+    bool take_line(const char* text, const char* end) {
+        if (text == end || (*text == '\r' && text + 1 == end) || is_comment(text)) return true;
+        const cut line = cut_line(text, end);
+        if (line.problem != nullptr) {
+            block_.refuse(line.about.data() == nullptr ? line.problem
+                                                       : line.problem + (": " + quoted(line.about)));
+            return true;
+        }
+        if (!line.integers && kind_ != id_kind::word) return later_kind(id_kind::word);
+        if (kind_ == id_kind::narrow && std::max(line.a, line.b) >> 32 != 0) return later_kind(id_kind::wide);
+        if (weighted_) {
+            const parsed_number weight =
+                line.third.empty() ? parsed_number{}
+                                   : take_number(line.third.data(), line.third.data() + line.third.size());
+            const std::string problem = problem_of_weight(line.third, weight);
+            if (!problem.empty()) {
+                block_.refuse(problem);
+                return true;
+            }
+            block_.weights[block_.size] = weight.value;
+        }
+        if (block_.size == 0) block_.first_line = block_.line_count;
+        note_names(line);
+        block_.links[block_.size++] = numbers_of(line);
+        return true;
+    }
+
+    bool later_kind(id_kind kind) {
+        block_.ids = kind;
+        return false;
+    }
+
+    void note_names(const cut& line) {
+        if (line.integers) return;
+        ++block_.named_links;
+        if (block_.size == 0) block_.first_names_both = !integer_of(line.from) && !integer_of(line.to);
+    }
+
+    link numbers_of(const cut& line) {
+        switch (kind_) {
+            case id_kind::narrow: {
+                const auto a = static_cast<std::uint32_t>(line.a), b = static_cast<std::uint32_t>(line.b);
+                block_.least = std::min({block_.least, a, b});
+                block_.largest = std::max({block_.largest, a, b});
+                return {a, b};
+            }
+            case id_kind::wide: {
+                const std::uint32_t a = block_.integers->number_of(line.a);
+                return {a, block_.integers->number_of(line.b)};
+            }
+            default: {
+                if (line.from != last_from_ || block_.size == 0) {  // lists are often sorted by source
+                    last_from_ = line.from;
+                    last_number_ = block_.words->number_of(line.from);
+                }
+                return {last_number_, block_.words->number_of(line.to)};
+            }
+        }
+    }
+
+    link_block& block_;
+    id_kind kind_;
+    bool weighted_;
+    std::string_view last_from_;
+    std::uint32_t last_number_ = 0;
+};
+
+}  // namespace
+
+bool parse_edge_lines(link_block& block, id_kind kind, bool weighted) {
+    block.begin(block.lines.text().size() / 4 + 1, weighted);  // "1 2" and the line's end
+    return edge_parser(block, kind, weighted).parse();
+}
+
+}  // namespace quern::io

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edge lists: one link a line. docs/graphs.md has the rules.
+#pragma once
+
+#include "io/graph/link_block.hpp"
+
+namespace quern::io {
+
+/// Parses block.lines with ids of `kind`, whose table the block holds. False: the block has ids that are of a later
+/// kind (block.ids says which), and nothing of it counts.
+bool parse_edge_lines(link_block& block, id_kind kind, bool weighted);
+
+}  // namespace quern::io

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids of nodes as they come → small numbers, in the order in which one thread met them. What these numbers are depends
+// on the threads; the numbers of the graph's nodes, which numbering.cpp makes of them, do not.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.hpp"
+
+namespace quern::io {
+
+/// Names. Open addressing; a slot keeps 32 bits of the hash, so that a name is compared only where it is likely equal.
+class word_table {
+  public:
+    /// Numbers from 0. At most 2^32 - 2 names.
+    std::uint32_t number_of(std::string_view name) {
+        const std::uint64_t hash = hash64(name);
+        if (size() * 2 >= slots_.size()) rehash();
+        for (std::uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+            const slot here = slots_[at];
+            if (here.number == 0) {
+                slots_[at] = {tag_of(hash), add(name)};
+                return slots_[at].number - 1;
+            }
+            if (here.tag == tag_of(hash) && this->at(here.number - 1) == name) return here.number - 1;
+        }
+    }
+    std::uint64_t size() const { return ends_.size(); }
+    std::string_view at(std::uint64_t i) const {
+        const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
+        return {bytes_.data() + begin, ends_[i] - begin};
+    }
+    std::uint64_t bytes_held() const {
+        return slots_.capacity() * sizeof(slot) + ends_.capacity() * sizeof(std::uint64_t) +
+               bytes_.capacity();
+    }
+
+  private:
+    struct slot {
+        std::uint32_t tag = 0, number = 0;  ///< number + 1; 0: free
+    };
+    static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+    std::uint32_t add(std::string_view name) {
+        bytes_.insert(bytes_.end(), name.begin(), name.end());
+        ends_.push_back(bytes_.size());
+        return static_cast<std::uint32_t>(ends_.size());
+    }
+    void rehash() {
+        std::vector<slot> larger(slots_.empty() ? 1024 : 2 * slots_.size());
+        mask_ = larger.size() - 1;
+        for (std::uint64_t i = 0; i < size(); ++i) {
+            const std::uint64_t hash = hash64(at(i));
+            std::uint64_t free = hash & mask_;
+            while (larger[free].number != 0) free = (free + 1) & mask_;
+            larger[free] = {tag_of(hash), static_cast<std::uint32_t>(i + 1)};
+        }
+        slots_ = std::move(larger);
+    }
+
+    std::vector<slot> slots_;
+    std::uint64_t mask_ = 0;
+    std::vector<char> bytes_;
+    std::vector<std::uint64_t> ends_;
+};
+
+/// Integers of 64 bits.
+class integer_table {
+  public:
+    std::uint32_t number_of(std::uint64_t value) {
+        if (size() * 2 >= slots_.size()) rehash();
+        for (std::uint64_t at = place_of(value);; at = (at + 1) & mask_) {
+            const std::uint32_t number = slots_[at];
+            if (number == 0) {
+                values_.push_back(value);
+                return (slots_[at] = static_cast<std::uint32_t>(values_.size())) - 1;
+            }
+            if (values_[number - 1] == value) return number - 1;
+        }
+    }
+    std::uint64_t size() const { return values_.size(); }
+    std::uint64_t at(std::uint64_t i) const { return values_[i]; }
+    std::uint64_t bytes_held() const {
+        return slots_.capacity() * sizeof(std::uint32_t) + values_.capacity() * sizeof(std::uint64_t);
+    }
+
+  private:
+    std::uint64_t place_of(std::uint64_t value) const {
+        return ((value ^ value >> 32) * 0x9e3779b97f4a7c15) >> shift_;
+    }
+    void rehash() {
+        const std::uint64_t size = slots_.empty() ? 1024 : 2 * slots_.size();
+        mask_ = size - 1;
+        shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
+        slots_.assign(size, 0);
+        for (std::uint64_t i = 0; i < values_.size(); ++i) {
+            std::uint64_t free = place_of(values_[i]);
+            while (slots_[free] != 0) free = (free + 1) & mask_;
+            slots_[free] = static_cast<std::uint32_t>(i + 1);
+        }
+    }
+
+    std::vector<std::uint32_t> slots_;
+    std::uint64_t mask_ = 0;
+    unsigned shift_ = 64;
+    std::vector<std::uint64_t> values_;
+};
+
+}  // namespace quern::io

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integers below 2^32, which almost all lists have, are numbered without sorting: a bit for each integer that occurs,
+// and a count of bits before each word, make the number of an id from two reads. Where the ids lie too far apart for
+// that they are sorted; so are the names and long integers that the readers' tables hold. Nothing here depends on
+// which thread read what.
+#include "io/graph/numbering.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <string>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "io/graph/sorted_items.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::size_t least_piece = std::size_t{1} << 15;
+constexpr std::string_view for_what = "numbering the nodes of a graph";
+
+void check_count(std::uint64_t nodes, std::string_view input) {
+    if (nodes <= most_nodes) return;
+    throw invalid_input(
+        input, 0, std::to_string(nodes) + " nodes; at most " + std::to_string(most_nodes) + " are read");
+}
+
+/// work(stretch, links of it) for pieces of all stretches.
+template <class Work>
+void for_each_stretch(cpu_place& place, std::span<link> links, const std::vector<id_stretch>& stretches,
+                      const Work& work) {
+    std::vector<id_stretch> parts;
+    for (const id_stretch& whole : stretches) {
+        id_stretch part = whole;
+        for (; part.begin < whole.end; part.begin = part.end) {
+            part.end = std::min<std::uint64_t>(whole.end, part.begin + 4 * least_piece);
+            parts.push_back(part);
+        }
+    }
+    for_each_piece(place, parts.size(), [&](std::size_t p) {
+        place.run().check_stop();
+        work(parts[p], links.subspan(parts[p].begin, parts[p].end - parts[p].begin));
+    });
+}
+
+template <class Number>
+void renumber(std::span<link> links, const Number& number) {
+    for (link& each : links) each = {number(each.from), number(each.to)};
+}
+
+/// The distinct integers of narrow stretches, by bits.
+class bit_index {
+  public:
+    static std::uint64_t bytes_for(std::uint64_t range) { return (range / 64 + 1) * 12; }
+
+    bit_index(cpu_place& place, std::span<link> links, const ids_read& ids)
+        : least_(ids.least),
+          words_((std::uint64_t{ids.largest} - ids.least) / 64 + 1),
+          bits_(place, words_, for_what),
+          before_(place, words_, for_what) {
+        const std::size_t pieces = pieces_for(place, words_, least_piece);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(words_, pieces, p);
+            std::fill(bits_.data() + begin, bits_.data() + end, 0);
+        });
+        for_each_stretch(place, links, ids.stretches,
+                         [&](const id_stretch& part, std::span<const link> mine) {
+                             if (part.kind != id_kind::narrow) return;
+                             for (const link each : mine) {
+                                 set(each.from);
+                                 set(each.to);
+                             }
+                         });
+        count(place);
+    }
+
+    std::uint64_t size() const { return size_; }
+    std::uint32_t number_of(std::uint32_t id) const {
+        const std::uint32_t at = id - least_;
+        const std::uint64_t below = bits_.data()[at / 64] & ((std::uint64_t{1} << at % 64) - 1);
+        return before_.data()[at / 64] + static_cast<std::uint32_t>(std::popcount(below));
+    }
+    /// All of them, rising.
+    template <class Integer>
+    void list(cpu_place& place, Integer* into) const {
+        const std::size_t pieces = pieces_for(place, words_, least_piece);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(words_, pieces, p);
+            for (std::size_t w = begin; w < end; ++w) {
+                Integer* out = into + before_.data()[w];
+                for (std::uint64_t bits = bits_.data()[w]; bits != 0; bits &= bits - 1)
+                    *out++ =
+                        static_cast<Integer>(least_ + w * 64 + static_cast<unsigned>(std::countr_zero(bits)));
+            }
+        });
+    }
+
+  private:
+    void set(std::uint32_t id) {
+        const std::uint32_t at = id - least_;
+        const std::uint64_t bit = std::uint64_t{1} << at % 64;
+        const std::atomic_ref word(bits_.data()[at / 64]);
+        // Most are set already: a look costs less than an atomic write.
+        if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+    }
+    void count(cpu_place& place) {
+        const std::size_t pieces = pieces_for(place, words_, least_piece);
+        std::vector<std::uint64_t> sums(pieces);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(words_, pieces, p);
+            for (std::size_t w = begin; w < end; ++w)
+                sums[p] += static_cast<unsigned>(std::popcount(bits_.data()[w]));
+        });
+        for (std::uint64_t& sum : sums) size_ += std::exchange(sum, size_);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(words_, pieces, p);
+            std::uint64_t before = sums[p];
+            for (std::size_t w = begin; w < end; ++w) {
+                before_.data()[w] = static_cast<std::uint32_t>(before);
+                before += static_cast<unsigned>(std::popcount(bits_.data()[w]));
+            }
+        });
+    }
+
+    std::uint32_t least_;
+    std::uint64_t words_, size_ = 0;
+    cpu_array<std::uint64_t> bits_;
+    cpu_array<std::uint32_t> before_;  ///< bits set in the words before
+};
+
+/// The distinct integers of narrow stretches as a sorted list, for ids that lie far apart. A table by the leading bits
+/// of their distance from the least says where to look.
+class list_index {
+  public:
+    list_index(cpu_place& place, std::span<link> links, const ids_read& ids) : least_(ids.least) {
+        collect(place, links, ids);
+        const auto range_bits = static_cast<unsigned>(std::bit_width(ids.largest - ids.least));
+        const auto cell_bits = static_cast<unsigned>(std::bit_width(values_.size()));
+        shift_ = range_bits > cell_bits ? range_bits - cell_bits : 0;
+        cells_ =
+            cpu_array<std::uint32_t>(place, ((std::size_t{ids.largest} - least_) >> shift_) + 2, for_what);
+        std::size_t cell = 0;
+        for (std::size_t i = 0; i < values_.size(); ++i)
+            while (cell <= (values_.data()[i] - least_) >> shift_)
+                cells_.data()[cell++] = static_cast<std::uint32_t>(i);
+        while (cell < cells_.size()) cells_.data()[cell++] = static_cast<std::uint32_t>(values_.size());
+    }
+
+    std::uint64_t size() const { return values_.size(); }
+    std::uint32_t number_of(std::uint32_t id) const {
+        const std::uint32_t* const cell = cells_.data() + ((id - least_) >> shift_);
+        const std::uint32_t* const values = values_.data();
+        return static_cast<std::uint32_t>(std::lower_bound(values + cell[0], values + cell[1], id) - values);
+    }
+    template <class Integer>
+    void list(cpu_place& place, Integer* into) const {
+        const std::size_t pieces = pieces_for(place, values_.size(), least_piece);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(values_.size(), pieces, p);
+            std::copy(values_.data() + begin, values_.data() + end, into + begin);
+        });
+    }
+
+  private:
+    void collect(cpu_place& place, std::span<link> links, const ids_read& ids) {
+        std::uint64_t narrow = 0;
+        for (const id_stretch& each : ids.stretches)
+            if (each.kind == id_kind::narrow) narrow += each.end - each.begin;
+        cpu_array<std::uint32_t> all(place, 2 * narrow, for_what);
+        std::uint64_t at = 0;
+        for (const id_stretch& each : ids.stretches) {
+            if (each.kind != id_kind::narrow) continue;
+            for (const link one : links.subspan(each.begin, each.end - each.begin)) {
+                all.data()[at++] = one.from;
+                all.data()[at++] = one.to;
+            }
+        }
+        const auto sorted = sort_items<std::uint32_t>(place, all.span(), std::less());
+        all = {};
+        std::vector<std::uint64_t> kept(sorted.buckets() + 1);
+        for_each_piece(place, sorted.buckets(), [&](std::size_t b) {
+            const auto bucket = sorted.bucket(b);
+            kept[b + 1] =
+                static_cast<std::uint64_t>(std::unique(bucket.begin(), bucket.end()) - bucket.begin());
+        });
+        for (std::size_t b = 1; b < kept.size(); ++b) kept[b] += kept[b - 1];
+        values_ = cpu_array<std::uint32_t>(place, kept.back(), for_what);
+        for_each_piece(place, sorted.buckets(), [&](std::size_t b) {
+            const auto bucket = sorted.bucket(b);
+            std::copy_n(bucket.begin(), kept[b + 1] - kept[b], values_.data() + kept[b]);
+        });
+    }
+
+    std::uint32_t least_;
+    unsigned shift_ = 0;
+    cpu_array<std::uint32_t> values_, cells_;
+};
+
+/// work(index), where narrow ids occur.
+template <class Work>
+auto with_narrow_index(cpu_place& place, std::span<link> links, const ids_read& ids, const Work& work) {
+    constexpr std::uint64_t small = std::uint64_t{1} << 22;
+    const std::uint64_t range = std::uint64_t{ids.largest} - ids.least + 1;
+    if (bit_index::bytes_for(range) <= std::max<std::uint64_t>(small, links.size_bytes()))
+        return work(bit_index(place, links, ids));
+    return work(list_index(place, links, ids));
+}
+
+node_names number_narrow(cpu_place& place, std::span<link> links, const ids_read& ids,
+                         std::string_view input) {
+    return with_narrow_index(place, links, ids, [&](const auto& index) {
+        check_count(index.size(), input);
+        const auto nodes = static_cast<std::uint32_t>(index.size());
+        const bool all_occur = nodes == std::uint64_t{ids.largest} - ids.least + 1;
+        for_each_stretch(place, links, ids.stretches, [&](const id_stretch&, std::span<link> mine) {
+            if (!all_occur)
+                renumber(mine, [&](std::uint32_t id) { return index.number_of(id); });
+            else if (ids.least != 0)
+                renumber(mine, [&](std::uint32_t id) { return id - ids.least; });
+        });
+        if (all_occur) return node_names::consecutive(ids.least, nodes);
+        large_array<std::uint32_t> values(place.memory(), for_what, nodes);
+        index.list(place, values.data());
+        values.settle();
+        return node_names::integers(std::move(values));
+    });
+}
+
+// ---- Ids of tables ----
+
+/// An id of a source: narrow ids are one source, each table is one.
+struct integer_item {
+    std::uint64_t key;
+    std::uint32_t source, local;
+
+    bool same(const integer_item& other) const { return key == other.key; }
+    friend bool operator<(const integer_item& a, const integer_item& b) { return a.key < b.key; }
+};
+
+struct word_item {
+    std::uint64_t prefix;  ///< the first eight bytes as a number: tells most names apart
+    const char* bytes;
+    std::uint32_t length, source, local;
+
+    std::string_view text() const { return {bytes, length}; }
+    bool same(const word_item& other) const { return prefix == other.prefix && text() == other.text(); }
+    friend bool operator<(const word_item& a, const word_item& b) {
+        return a.prefix != b.prefix ? a.prefix < b.prefix : a.text() < b.text();
+    }
+};
+
+word_item make_item(std::string_view text, std::uint32_t source, std::uint32_t local) {
+    std::uint64_t prefix = 0;
+    std::memcpy(&prefix, text.data(), std::min<std::size_t>(text.size(), 8));
+    if constexpr (std::endian::native == std::endian::little) prefix = __builtin_bswap64(prefix);
+    return {prefix, text.data(), static_cast<std::uint32_t>(text.size()), source, local};
+}
+
+/// Every id of every source, and what node each is.
+class id_sources {
+  public:
+    id_sources(cpu_place& place, const ids_read& ids, std::span<const std::uint32_t> narrow)
+        : place_(place), ids_(ids), narrow_(narrow) {
+        sizes_.push_back(narrow.size());
+        for (const auto* table : ids.integers) sizes_.push_back(table->size());
+        for (const auto* table : ids.words) sizes_.push_back(table->size());
+        for (const std::uint64_t size : sizes_) nodes_.emplace_back(place, size, for_what);
+    }
+
+    node_names number(std::string_view input) {
+        if (ids_.words.empty()) {
+            const auto sorted = sort_items<integer_item>(place_, integer_items().span(), std::less());
+            const auto begins = give_numbers(sorted, input);
+            large_array<std::uint64_t> values(place_.memory(), for_what, begins.back());
+            for_each_distinct(sorted, begins, [&](std::size_t, std::uint64_t node, const integer_item& item) {
+                values[node] = item.key;
+            });
+            values.settle();
+            return node_names::integers(std::move(values));
+        }
+        const auto sorted = sort_items<word_item>(place_, word_items().span(), std::less());
+        const auto begins = give_numbers(sorted, input);
+        std::vector<std::uint64_t> lengths(sorted.buckets() + 1);
+        for_each_distinct(sorted, begins, [&](std::size_t b, std::uint64_t, const word_item& item) {
+            lengths[b + 1] += item.length;
+        });
+        for (std::size_t b = 1; b < lengths.size(); ++b) lengths[b] += lengths[b - 1];
+        large_array<char> bytes(place_.memory(), for_what, lengths.back());
+        large_array<std::uint64_t> ends(place_.memory(), for_what, begins.back());
+        for_each_distinct(sorted, begins, [&](std::size_t b, std::uint64_t node, const word_item& item) {
+            std::memcpy(bytes.data() + lengths[b], item.bytes, item.length);
+            ends[node] = lengths[b] += item.length;  // each bucket has its own
+        });
+        bytes.settle();
+        ends.settle();
+        return node_names::words(std::move(bytes), std::move(ends));
+    }
+
+    /// Of the narrow ids, or of a table.
+    const std::uint32_t* nodes_of(const id_stretch& part) const {
+        std::size_t source = 0;
+        if (part.kind == id_kind::wide)
+            source = 1 + index_in(ids_.integers, part.integers);
+        else if (part.kind == id_kind::word)
+            source = 1 + ids_.integers.size() + index_in(ids_.words, part.words);
+        return nodes_[source].data();
+    }
+
+  private:
+    template <class Table>
+    static std::size_t index_in(const std::vector<const Table*>& tables, const Table* table) {
+        return static_cast<std::size_t>(std::find(tables.begin(), tables.end(), table) - tables.begin());
+    }
+    std::uint64_t total() const {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t size : sizes_) sum += size;
+        return sum;
+    }
+
+    cpu_array<integer_item> integer_items() {
+        cpu_array<integer_item> items(place_, total(), for_what);
+        integer_item* out = items.data();
+        for_each_integer([&](std::uint64_t key, std::uint32_t source, std::uint32_t local) {
+            *out++ = {key, source, local};
+        });
+        return items;
+    }
+
+    cpu_array<word_item> word_items() {
+        cpu_array<word_item> items(place_, total(), for_what);
+        word_item* out = items.data();
+        constexpr std::size_t most_digits = 20;
+        const std::uint64_t integers = total_integers();
+        digits_ = cpu_array<char>(place_, integers * most_digits, for_what);
+        char* at = digits_.data();
+        for_each_integer([&](std::uint64_t key, std::uint32_t source, std::uint32_t local) {
+            const char* const begin = at;
+            at = std::to_chars(at, at + most_digits, key).ptr;
+            *out++ = make_item({begin, at}, source, local);
+        });
+        auto source = static_cast<std::uint32_t>(1 + ids_.integers.size());
+        for (const auto* table : ids_.words) {
+            for (std::uint64_t i = 0; i < table->size(); ++i)
+                *out++ = make_item(table->at(i), source, static_cast<std::uint32_t>(i));
+            ++source;
+        }
+        return items;
+    }
+
+    std::uint64_t total_integers() const {
+        std::uint64_t sum = narrow_.size();
+        for (const auto* table : ids_.integers) sum += table->size();
+        return sum;
+    }
+    template <class Take>
+    void for_each_integer(const Take& take) const {
+        for (std::size_t i = 0; i < narrow_.size(); ++i) take(narrow_[i], 0, static_cast<std::uint32_t>(i));
+        std::uint32_t source = 1;
+        for (const auto* table : ids_.integers) {
+            for (std::uint64_t i = 0; i < table->size(); ++i)
+                take(table->at(i), source, static_cast<std::uint32_t>(i));
+            ++source;
+        }
+    }
+
+    /// Where the distinct ids of each bucket begin; the number of all at the end.
+    template <class Item>
+    std::vector<std::uint64_t> give_numbers(const sorted_items<Item>& sorted, std::string_view input) {
+        std::vector<std::uint64_t> begins(sorted.buckets() + 1);
+        for_each_piece(place_, sorted.buckets(), [&](std::size_t b) {
+            const auto bucket = sorted.bucket(b);
+            for (std::size_t i = 0; i < bucket.size(); ++i)
+                begins[b + 1] += i == 0 || !bucket[i].same(bucket[i - 1]);
+        });
+        for (std::size_t b = 1; b < begins.size(); ++b) begins[b] += begins[b - 1];
+        check_count(begins.back(), input);
+        for_each_piece(place_, sorted.buckets(), [&](std::size_t b) {
+            const auto bucket = sorted.bucket(b);
+            std::uint64_t node = begins[b];
+            for (std::size_t i = 0; i < bucket.size(); ++i) {
+                node += i != 0 && !bucket[i].same(bucket[i - 1]);
+                nodes_[bucket[i].source].data()[bucket[i].local] = static_cast<std::uint32_t>(node);
+            }
+        });
+        return begins;
+    }
+
+    /// work(bucket, node, item) for one item of each node, rising within a bucket.
+    template <class Item, class Work>
+    void for_each_distinct(const sorted_items<Item>& sorted, const std::vector<std::uint64_t>& begins,
+                           const Work& work) {
+        for_each_piece(place_, sorted.buckets(), [&](std::size_t b) {
+            const auto bucket = sorted.bucket(b);
+            std::uint64_t node = begins[b];
+            for (std::size_t i = 0; i < bucket.size(); ++i)
+                if (i == 0 || !bucket[i].same(bucket[i - 1])) work(b, node++, bucket[i]);
+        });
+    }
+
+    cpu_place& place_;
+    const ids_read& ids_;
+    std::span<const std::uint32_t> narrow_;
+    std::vector<std::uint64_t> sizes_;
+    std::vector<cpu_array<std::uint32_t>> nodes_;  ///< of each source: the node of its i-th id
+    cpu_array<char> digits_;                       ///< integers among names, written out
+};
+
+}  // namespace
+
+node_names number_nodes(cpu_place& place, std::span<link> links, const ids_read& ids,
+                        std::string_view input) {
+    if (links.empty()) return {};
+    if (ids.integers.empty() && ids.words.empty()) return number_narrow(place, links, ids, input);
+    const auto number_all = [&](std::span<const std::uint32_t> narrow, const auto& number_of_narrow) {
+        id_sources sources(place, ids, narrow);
+        node_names names = sources.number(input);
+        for_each_stretch(place, links, ids.stretches, [&](const id_stretch& part, std::span<link> mine) {
+            const std::uint32_t* const nodes = sources.nodes_of(part);
+            if (part.kind == id_kind::narrow)
+                renumber(mine, [&](std::uint32_t id) { return nodes[number_of_narrow(id)]; });
+            else
+                renumber(mine, [&](std::uint32_t id) { return nodes[id]; });
+        });
+        return names;
+    };
+    if (ids.least > ids.largest) return number_all({}, [](std::uint32_t id) { return id; });
+    return with_narrow_index(place, links, ids, [&](const auto& index) {
+        const cpu_array<std::uint32_t> narrow(place, index.size(), for_what);
+        index.list(place, narrow.data());
+        return number_all(narrow.span(), [&](std::uint32_t id) { return index.number_of(id); });
+    });
+}
+
+}  // namespace quern::io

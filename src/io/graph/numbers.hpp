@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers at the speed of memory: eight digits at a time in a 64-bit word (Lemire, "Number Parsing at a Gigabyte per
+// Second", Software: Practice and Experience 2021). A text must have 16 readable bytes behind it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace quern::io {
+
+inline std::uint64_t load_eight(const char* text) {
+    std::uint64_t word;
+    std::memcpy(&word, text, sizeof word);
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    return word;
+}
+
+/// Of the eight characters in `word`, how many are digits before the first that is none.
+inline unsigned leading_digits(std::uint64_t word) {
+    constexpr std::uint64_t high = 0xf0f0f0f0f0f0f0f0, zeros = 0x3030303030303030, six = 0x0606060606060606;
+    // A carry out of a byte falls into the next character, behind the one that is no digit.
+    const std::uint64_t other = ((word & high) ^ zeros) | (((word + six) & high) ^ zeros);
+    return other == 0 ? 8 : static_cast<unsigned>(std::countr_zero(other)) / 8;
+}
+
+/// The number that the first `count` characters of `word` are, 1 to 8 digits.
+inline std::uint64_t digits_value(std::uint64_t word, unsigned count) {
+    word = (word & 0x0f0f0f0f0f0f0f0f) << (64 - 8 * count);  // zeros in front
+    word = (word * 2561) >> 8;
+    word = ((word & 0x00ff00ff00ff00ff) * 6553601) >> 16;
+    return ((word & 0x0000ffff0000ffff) * 42949672960001) >> 32;
+}
+
+/// What a run of digits is.
+struct digit_run {
+    unsigned digits = 0;      ///< how many; 0: there is none here
+    bool fits = false;        ///< in 64 bits
+    std::uint64_t value = 0;  ///< where it fits
+    /// Whether a program would write the number this way: without zeros in front.
+    bool canonical(const char* text) const { return digits == 1 || (digits != 0 && fits && *text != '0'); }
+};
+
+/// Runs beyond 20 digits do not fit, whatever they begin with.
+inline digit_run take_digits(const char*& text) {
+    constexpr std::uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    digit_run run;
+    std::uint64_t word = load_eight(text);
+    unsigned count = leading_digits(word);
+    if (count == 0) return run;
+    run.value = digits_value(word, count);
+    run.digits = count;
+    run.fits = true;
+    text += count;
+    while (count == 8) {
+        word = load_eight(text);
+        count = leading_digits(word);
+        if (count == 0) break;
+        std::uint64_t scaled;
+        run.fits = run.fits && !__builtin_mul_overflow(run.value, powers[count], &scaled) &&
+                   !__builtin_add_overflow(scaled, digits_value(word, count), &run.value);
+        run.digits += count;
+        text += count;
+    }
+    run.fits = run.fits && run.digits <= 20;
+    return run;
+}
+
+/// `text` as an integer of a graph: digits alone, as a program writes them, below 2^64. Nothing: it is a name. Needs no
+/// bytes behind it.
+std::optional<std::uint64_t> integer_of(std::string_view text);
+
+enum class number_problem { none, not_a_number, too_large };
+struct parsed_number {
+    double value = 0;
+    number_problem problem = number_problem::none;
+};
+/// A decimal number, "inf", "infinity" or "nan" in any case, with a sign or none: the double nearest to it. What lies
+/// beyond the greatest double is too_large; what is too small becomes 0 or a subnormal, as IEEE 754 rounds.
+parsed_number parse_double(std::string_view text);
+
+}  // namespace quern::io

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries are read in the order of the file, then moved to their rows by a counting sort: each thread counts the rows
+// of its stretch of the entries, so that it knows where they go and the file's order stays.
+#include "io/graph/read_matrix.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "io/graph/entries.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::size_t least_piece = std::size_t{1} << 15;
+constexpr std::string_view for_what = "the rows of a matrix";
+
+matrix_rows empty_rows(cpu_place& place, const matrix_header& header, std::uint64_t entries) {
+    matrix_rows made{header.rows, header.columns, large_array<std::uint64_t>(place.memory(), for_what),
+                     large_array<std::uint32_t>(place.memory(), for_what),
+                     large_array<double>(place.memory(), for_what)};
+    made.offsets.grow(std::uint64_t{header.rows} + 1);
+    made.column.grow(entries);
+    made.value.grow(entries);
+    return made;
+}
+
+void settle(matrix_rows& matrix) {
+    matrix.offsets.settle();
+    matrix.column.settle();
+    matrix.value.settle();
+}
+
+/// Stretches of the entries, each with a count for every row: as many as threads, unless the counts would outgrow the
+/// entries.
+std::size_t stretches_for(const cpu_place& place, std::uint64_t entries, std::uint32_t rows) {
+    const std::uint64_t affordable = entries * 2 / (std::uint64_t{rows} + 1);
+    return std::clamp<std::uint64_t>(affordable, 1, pieces_for(place, entries, least_piece, 1));
+}
+
+matrix_rows by_row(cpu_place& place, const matrix_header& header, const link_store& entries) {
+    const std::uint64_t count = entries.links.size(), rows = header.rows;
+    matrix_rows made = empty_rows(place, header, count);
+    if (count == 0) return made;
+    const std::size_t stretches = stretches_for(place, count, header.rows);
+    const cpu_array<std::uint64_t> next(place, stretches * rows, for_what);
+    for_each_piece(place, stretches, [&](std::size_t s) {
+        const auto [begin, end] = piece_of(count, stretches, s);
+        std::uint64_t* const counts = next.data() + s * rows;
+        std::fill_n(counts, rows, 0);
+        for (std::size_t i = begin; i < end; ++i) ++counts[entries.links[i].from];
+    });
+    std::uint64_t sum = 0;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+        made.offsets[row] = sum;
+        for (std::size_t s = 0; s < stretches; ++s) sum += std::exchange(next.data()[s * rows + row], sum);
+    }
+    made.offsets[rows] = sum;
+    for_each_piece(place, stretches, [&](std::size_t s) {
+        const auto [begin, end] = piece_of(count, stretches, s);
+        std::uint64_t* const at = next.data() + s * rows;
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::uint64_t to = at[entries.links[i].from]++;
+            made.column[to] = entries.links[i].to;
+            made.value[to] = entries.weights.empty() ? 1 : entries.weights[i];
+        }
+    });
+    return made;
+}
+
+/// Values column by column, of a symmetric matrix those on and below the diagonal (below it, where skew) → all, by row.
+matrix_rows from_dense(cpu_place& place, const matrix_header& header, std::span<const double> values) {
+    using symmetry_kind = matrix_header::symmetry_kind;
+    const std::uint64_t rows = header.rows, columns = header.columns;
+    matrix_rows made = empty_rows(place, header, rows * columns);
+    const bool skew = header.symmetry == symmetry_kind::skew;
+    // Column j of a symmetric array begins behind j columns that are ever shorter.
+    const auto at = [&](std::uint64_t i, std::uint64_t j) {
+        if (header.symmetry == symmetry_kind::general) return values[j * rows + i];
+        if (i == j && skew) return 0.0;
+        const std::uint64_t low = std::max(i, j), high = std::min(i, j);
+        const std::uint64_t before =
+            skew ? high * (2 * rows - high - 1) / 2 : high * (2 * rows - high + 1) / 2;
+        const double value = values[before + low - high - (skew ? 1 : 0)];
+        return skew && i < j ? -value : value;
+    };
+    for (std::uint64_t i = 0; i <= rows; ++i) made.offsets[i] = i * columns;
+    const std::size_t pieces = pieces_for(place, rows, std::max<std::size_t>(1, least_piece / (columns + 1)));
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const auto [begin, end] = piece_of(rows, pieces, p);
+        for (std::uint64_t i = begin; i < end; ++i) {
+            for (std::uint64_t j = 0; j < columns; ++j) {
+                made.column[i * columns + j] = static_cast<std::uint32_t>(j);
+                made.value[i * columns + j] = at(i, j);
+            }
+        }
+    });
+    return made;
+}
+
+}  // namespace
+
+matrix_rows read_matrix(byte_source& source, const context& run) {
+    text_blocks lines(source, run);
+    const matrix_header header = read_matrix_header(lines);
+    cpu_place place(run);
+    object_pool<link_block> blocks;
+    link_store stored(place.memory(), !header.dense, !header.pattern);
+    if (header.dense)
+        read_values(lines, blocks, header.lines, stored);
+    else
+        read_entries(lines, blocks, header, header.pattern ? entry_values::none : entry_values::numbers,
+                     stored);
+    matrix_rows made =
+        header.dense ? from_dense(place, header, stored.weights.span()) : by_row(place, header, stored);
+    settle(made);
+    return made;
+}
+
+matrix_rows read_matrix(const std::filesystem::path& path, const context& run) {
+    return read_matrix(*open_bytes(path, run), run);
+}
+
+std::vector<double> read_vector(byte_source& source, const context& run) {
+    text_blocks lines(source, run);
+    std::optional<std::uint64_t> expected;
+    if (lines.begins_with(matrix_market_banner)) {
+        const matrix_header header = read_matrix_header(lines);
+        if (!header.dense) throw invalid_input(lines.name(), 1, "a vector is an array, or one number a line");
+        if (header.symmetry != matrix_header::symmetry_kind::general)
+            throw invalid_input(lines.name(), 1, "a vector is a general array");
+        if (header.rows != 1 && header.columns != 1) {
+            throw invalid_input(lines.name(), header.size_line,
+                                std::to_string(header.rows) + " rows and " + std::to_string(header.columns) +
+                                    " columns; a vector has one of either");
+        }
+        expected = header.lines;
+    }
+    cpu_place place(run);
+    object_pool<link_block> blocks;
+    link_store stored(place.memory(), false, true);
+    read_values(lines, blocks, expected, stored);
+    const auto values = stored.weights.span();
+    return {values.begin(), values.end()};
+}
+
+std::vector<double> read_vector(const std::filesystem::path& path, const context& run) {
+    return read_vector(*open_bytes(path, run), run);
+}
+
+}  // namespace quern::io

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/graph/text_blocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+}  // namespace
+
+void text_block::clear() {
+    size_ = 0;
+    too_long = false;
+    failure = nullptr;
+}
+
+void text_block::reserve(std::size_t bytes) {
+    if (bytes <= capacity_) return;
+    auto larger = std::make_unique_for_overwrite<char[]>(bytes + 1 + padding);  // a line feed may be added
+    if (size_ != 0) std::memcpy(larger.get(), memory_.get(), size_);
+    memory_ = std::move(larger);
+    capacity_ = bytes;
+}
+
+/// Reads up to `capacity` bytes in all. What goes wrong is kept for the block that follows.
+void text_blocks::fill(char* into, std::size_t capacity, std::size_t& size) {
+    if (ended_ || size == capacity) return;
+    run_.check_stop();
+    try {
+        const std::size_t got = source_.read({into + size, capacity - size});
+        ended_ = got < capacity - size;
+        size += got;
+    } catch (const interrupted&) {
+        throw;
+    } catch (...) {
+        ended_ = true;
+        failure_ = std::current_exception();
+    }
+    run_.report({.stage = "reading", .done = source_.consumed(), .total = source_.size(), .unit = "bytes"});
+    if (!begun_) {
+        begun_ = true;
+        if (std::string_view(into, size).starts_with(byte_order_mark)) {
+            size -= byte_order_mark.size();
+            std::memmove(into, into + byte_order_mark.size(), size);
+        }
+    }
+}
+
+void text_blocks::load(std::size_t bytes) {
+    std::size_t size = carried_.size();
+    if (size >= bytes) return;
+    carried_.resize(bytes);
+    fill(carried_.data(), bytes, size);
+    carried_.resize(size);
+}
+
+bool text_blocks::begins_with(std::string_view text) {
+    load(text.size() + byte_order_mark.size());
+    return lower(carried_.substr(0, text.size())) == lower(text);
+}
+
+std::optional<std::string> text_blocks::next_line() {
+    std::size_t end = carried_.find('\n');
+    while (end == std::string::npos && !ended_ && carried_.size() <= longest_line) {
+        load(std::min(std::max<std::size_t>(4096, 2 * carried_.size()), longest_line + 1));
+        end = carried_.find('\n');
+    }
+    if (end == std::string::npos && !ended_) {
+        throw invalid_input(name(), lines_taken_ + 1, "a line is longer than 1 MiB");
+    }
+    if (end == std::string::npos && failure_) std::rethrow_exception(failure_);
+    if (carried_.empty()) return std::nullopt;
+    ++lines_taken_;
+    std::string line = carried_.substr(0, end);
+    carried_.erase(0, end == std::string::npos ? end : end + 1);
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+bool text_blocks::next(text_block& block) {
+    block.clear();
+    block.reserve(std::max(block_bytes, carried_.size()));
+    block.size_ = carried_.size();
+    std::memcpy(block.memory_.get(), carried_.data(), carried_.size());
+    carried_.clear();
+    for (;;) {
+        fill(block.memory_.get(), block.capacity_, block.size_);
+        char* const text = block.memory_.get();
+        const void* const last = block.size_ == 0 ? nullptr : ::memrchr(text, '\n', block.size_);
+        if (ended_ && !failure_ && block.size_ != 0 && text[block.size_ - 1] != '\n') {
+            text[block.size_++] = '\n';
+        } else if (last != nullptr) {
+            const auto kept = static_cast<std::size_t>(static_cast<const char*>(last) - text) + 1;
+            carried_.assign(text + kept, block.size_ - kept);
+            block.size_ = kept;
+        } else if (ended_) {
+            block.clear();  // of a line that breaks off nothing is used
+            block.failure = std::exchange(failure_, nullptr);
+        } else if (block.size_ > longest_line) {
+            block.clear();
+            block.too_long = true;
+            ended_ = true;
+        } else {
+            block.reserve(std::min(2 * block.capacity_, longest_line + 1));
+            continue;
+        }
+        std::memset(block.memory_.get() + block.size_, 0, text_block::padding);
+        return block.size_ != 0 || block.too_long || block.failure;
+    }
+}
+
+}  // namespace quern::io

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edge lists: what is one, and what is said about those that are none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "graph_text.hpp"
+
+namespace quern::io {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr graph_options weighted{.weighted = true};
+
+std::string said_of(std::string_view text, const graph_options& options = {}) {
+    return said_by([&] { graph_of(text, options); });
+}
+
+TEST(edge_list, separators_comments_and_line_ends) {
+    const auto graph = graph_of(
+        "\xef\xbb\xbf# a comment\r\n"
+        "1\t2\r\n"
+        "% another\n"
+        "\n   \t \n"
+        "2 3\n"
+        "3,1\n"
+        "  4   ,\t 1  \n"
+        "%\n"
+        "4 \t  4");
+    EXPECT_THAT(shown(graph), ElementsAre("1>2", "2>3", "3>1", "4>1", "4>4"));
+    EXPECT_THAT(names(graph), ElementsAre("1", "2", "3", "4"));
+}
+
+TEST(edge_list, repeats_and_loops_stay) {
+    EXPECT_THAT(shown(graph_of("5 5\n5 7\n5 7\n")), ElementsAre("5>5", "5>7", "5>7"));
+}
+
+TEST(edge_list, integers_are_numbered_as_numbers) {
+    const auto graph = graph_of("100 20\n3 100\n");
+    EXPECT_THAT(names(graph), ElementsAre("3", "20", "100"));
+    EXPECT_EQ(graph.node_of("20"), 1u);
+    EXPECT_EQ(graph.node_of("21"), std::nullopt);
+    EXPECT_EQ(graph.node_of("020"), std::nullopt);
+    EXPECT_EQ(graph.node_of("x"), std::nullopt);
+}
+
+TEST(edge_list, one_name_makes_all_ids_names) {
+    const auto graph = graph_of("100 20\n3 b\n20 3\n");
+    EXPECT_THAT(names(graph), ElementsAre("100", "20", "3", "b"));
+    EXPECT_THAT(shown(graph), ElementsAre("100>20", "3>b", "20>3"));
+    EXPECT_EQ(graph.node_of("b"), 3u);
+    EXPECT_EQ(graph.node_of("a"), std::nullopt);
+    EXPECT_EQ(graph.node_of("c"), std::nullopt);
+}
+
+TEST(edge_list, zeros_in_front_and_signs_make_names) {
+    EXPECT_THAT(names(graph_of("7 007\n7 +7\n7 0\n")), ElementsAre("+7", "0", "007", "7"));
+}
+
+TEST(edge_list, integers_up_to_64_bits) {
+    const auto graph = graph_of("18446744073709551615 1\n4294967296 4294967295\n123456789 1\n");
+    EXPECT_THAT(names(graph),
+                ElementsAre("1", "123456789", "4294967295", "4294967296", "18446744073709551615"));
+    EXPECT_TRUE(graph.names.are_integers());
+    EXPECT_EQ(graph.node_of("18446744073709551615"), 4u);
+    const auto beyond = graph_of("18446744073709551616 1\n9 1\n");
+    EXPECT_FALSE(beyond.names.are_integers());
+    EXPECT_THAT(names(beyond), ElementsAre("1", "18446744073709551616", "9"));
+}
+
+TEST(edge_list, names_are_in_the_order_of_their_bytes) {
+    const auto graph = graph_of("Zürich\tabcdefgh\nabcdefghi\tabcdefg\n\xff\tA\n");
+    EXPECT_THAT(names(graph), ElementsAre("A", "Zürich", "abcdefg", "abcdefgh", "abcdefghi", "\xff"));
+}
+
+TEST(edge_list, tabs_keep_blanks_and_commas_in_names) {
+    EXPECT_THAT(shown(graph_of("New York\tParis, Texas\n 20th Street \t x \n")),
+                ElementsAre("New York>Paris, Texas", "20th Street>x"));
+    EXPECT_THAT(shown(graph_of("a,b,c\n")), ElementsAre("a>b"));
+    EXPECT_THAT(shown(graph_of("a   b c\n")), ElementsAre("a>b"));
+}
+
+TEST(edge_list, percent_encoded_names_are_no_comments) {
+    EXPECT_THAT(shown(graph_of("%C3%A9\t%41\n%not this\n")), ElementsAre("%C3%A9>%41"));
+}
+
+TEST(edge_list, further_fields_are_passed_over_unless_weights_are_asked_for) {
+    EXPECT_THAT(shown(graph_of("1 2 0.5 77\n2 3 nonsense\n")), ElementsAre("1>2", "2>3"));
+    EXPECT_THAT(shown(graph_of("1 2 0.5 77\n2,3,1e-3\na\tb c\t 7 \n", weighted)),
+                ElementsAre("1>2=0.5", "2>3=0.001", "a>b c=7"));
+}
+
+TEST(edge_list, weights_are_the_nearest_doubles) {
+    for (const std::string number :
+         {"0.1", "1.7976931348623157e308", "4.9e-324", "2.2250738585072011e-308", "9007199254740993",
+          "123456789012345678901234567890", "0.000000000000000000000000000001", "+3.5", "1E2", "7.", ".25"}) {
+        const auto graph = graph_of("1 2 " + number + "\n", weighted);
+        EXPECT_EQ(graph.weights()[0], std::strtod(number.c_str(), nullptr)) << number;
+    }
+}
+
+TEST(edge_list, nothing_is_a_graph_without_nodes) {
+    for (const std::string_view text : {"", "\n", "# only this", "\xef\xbb\xbf"}) {
+        const auto graph = graph_of(text);
+        EXPECT_EQ(graph.nodes(), 0u);
+        EXPECT_THAT(shown(graph), IsEmpty());
+        EXPECT_EQ(graph.node_of(""), std::nullopt);
+    }
+}
+
+TEST(edge_list, says_which_line_is_wrong_and_why) {
+    EXPECT_EQ(said_of("1 2\n# c\n\n3\n"),
+              "sample:4: one field only; a link is `from to`, with tabs, a comma or blanks between");
+    EXPECT_EQ(said_of("1 2\n-5 2\n"), "sample:2: a negative id: '-5'");
+    EXPECT_EQ(said_of("1 2\nx -12\n"), "sample:2: a negative id: '-12'");
+    EXPECT_EQ(said_of("1 2\n,3\n"), "sample:2: an id is empty: ''");
+    EXPECT_EQ(said_of("a,,b\n"), "sample:1: an id is empty: ''");
+    EXPECT_EQ(said_of("a,\n"), said_of("a\n"));
+    EXPECT_THAT(said_of("1 2\r3 4\r"), HasSubstr("sample:1: a carriage return within the line"));
+    EXPECT_THAT(said_of("1 2 x\ry\n"), HasSubstr("sample:1: a carriage return within the line"));
+    EXPECT_EQ(said_of(std::string_view("1 2\na\0b c\n", 10)),
+              "sample:2: a control character in an id: 'a?b'");
+    EXPECT_THAT(said_of("\"Smith, J\",Bob\n"), HasSubstr("sample:1: quoted fields are not read"));
+    EXPECT_THAT(said_of("New York,Bonn\n"), HasSubstr("sample:1: blanks and commas"));
+    EXPECT_EQ(said_of("-x -\n"), "read");
+}
+
+TEST(edge_list, says_what_is_wrong_with_a_weight) {
+    const auto said = [](const std::string& weight) {
+        return said_of("1 2 1\n1 2 " + weight + "\n", weighted);
+    };
+    EXPECT_EQ(said(""), "sample:2: no weight: a weighted link is `from to weight`");
+    EXPECT_EQ(said("heavy"), "sample:2: the weight 'heavy' is not a number");
+    EXPECT_EQ(said("1.2.3"), "sample:2: the weight '1.2.3' is not a number");
+    EXPECT_EQ(said("0x1"), "sample:2: the weight '0x1' is not a number");
+    EXPECT_EQ(said("--1"), "sample:2: the weight '--1' is not a number");
+    EXPECT_EQ(said("NaN"), "sample:2: the weight 'NaN' is not a number");
+    EXPECT_EQ(said("inf"), "sample:2: the weight 'inf' is infinite");
+    EXPECT_EQ(said("1e999"), "sample:2: the weight '1e999' is beyond the range of a double");
+    EXPECT_EQ(said("-2"), "sample:2: the weight '-2' is negative");
+    EXPECT_EQ(said("-inf"), "sample:2: the weight '-inf' is negative");
+    EXPECT_THAT(said("0"), HasSubstr("sample:2: the weight '0' is zero"));
+    EXPECT_THAT(said("-0.0"), HasSubstr("is zero"));
+    EXPECT_THAT(said("1e-999"), HasSubstr("is zero (or too small for a double)"));
+}
+
+TEST(edge_list, a_heading_over_integers_is_refused) {
+    EXPECT_EQ(
+        said_of("# c\nsource,target\n1,2\n2,3\n"),
+        "sample:2: names, where every other id is an integer: if this line is a heading, begin it with '#'");
+    EXPECT_EQ(said_of("source,target\n1,b\n"), "read");
+    EXPECT_EQ(said_of("source,target\n"), "read");
+    EXPECT_EQ(said_of("1,2\nsource,target\n"), "read");
+    EXPECT_EQ(said_of("source,1\n1,2\n"), "read");
+    EXPECT_THAT(said_of("Source\tTarget\tWeight\n1\t2\t3\n", weighted),
+                HasSubstr("sample:1: the weight 'Weight' is not a number"));
+}
+
+TEST(edge_list, the_banner_tells_the_format_unless_it_is_given) {
+    const std::string text = "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n";
+    EXPECT_THAT(shown(graph_of(text)), ElementsAre("1>2"));
+    EXPECT_EQ(graph_of(text).nodes(), 3u);
+    EXPECT_THAT(shown(graph_of(text, {.format = graph_format::edge_list})), ElementsAre("3>3", "1>2"));
+    EXPECT_EQ(said_of("1 2\n", {.format = graph_format::matrix_market}),
+              "sample:1: a Matrix Market file begins with %%MatrixMarket");
+}
+
+}  // namespace
+}  // namespace quern::io
