@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// HITS in integers on a GPU. Each half of a step is three kernels: sums over the links (link_tiles.cuh), their total, and
+// the scaling, which also measures the change and writes what is sent next. As in PageRank the device decides when it is
+// done and the host looks every few steps.
+#include <algorithm>
+
+#include "device/cuda/check.cuh"
+#include "ops/link_rank/fixed_arithmetic.hpp"
+#include "ops/link_rank/fixed_page_rank.hpp"
+#include "ops/link_rank/link_tiles.cuh"
+
+namespace quern::link_rank_detail {
+namespace {
+
+using cuda::launch_shape;
+
+constexpr unsigned block_threads = 256;
+constexpr std::uint32_t steps_unseen = 8;  // of the host: enqueued together
+
+/// In device memory; written by the last block of a kernel.
+struct hits_state {
+    std::uint32_t halted = 0, iterations = 0, converged = 0;
+    unsigned blocks_done = 0;
+    std::uint64_t authority_change = 0, hub_change = 0;
+    std::uint64_t total_low = 0, total_high = 0, change = 0;  ///< of the kernel under way
+    unit_scale scale;
+};
+
+/// One side of the graph: authorities or hubs.
+struct side {
+    std::int64_t *scores, *sent;
+    std::uint64_t *low, *high;  ///< sums over links; high: null without weights
+};
+
+__device__ unsigned long long* word(std::uint64_t& value) {
+    return reinterpret_cast<unsigned long long*>(&value);
+}
+
+/// The block's sum, for thread 0.
+__device__ wide_natural sum_over_block(wide_natural mine) {
+    __shared__ std::uint64_t low[block_threads / 32], high[block_threads / 32];
+    for (unsigned d = 16; d != 0; d /= 2) {
+        const std::uint64_t other_low = __shfl_down_sync(~0u, static_cast<std::uint64_t>(mine), d);
+        const std::uint64_t other_high = __shfl_down_sync(~0u, static_cast<std::uint64_t>(mine >> 64), d);
+        mine += static_cast<wide_natural>(other_high) << 64 | other_low;
+    }
+    if (threadIdx.x % 32 == 0) {
+        low[threadIdx.x / 32] = static_cast<std::uint64_t>(mine);
+        high[threadIdx.x / 32] = static_cast<std::uint64_t>(mine >> 64);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (unsigned w = 1; w < block_threads / 32; ++w)
+            mine += static_cast<wide_natural>(high[w]) << 64 | low[w];
+    return mine;
+}
+
+/// Whether all blocks have come here; what they wrote before is then seen. By one thread a block.
+__device__ bool last_block(hits_state* state) {
+    __threadfence();
+    if (atomicAdd(&state->blocks_done, 1u) + 1 != gridDim.x) return false;
+    __threadfence();
+    state->blocks_done = 0;
+    return true;
+}
+
+/// Scores to begin with, what they send, and sums 0. A thread a node.
+__global__ void begin_kernel(side hubs, side authorities, std::uint32_t nodes, std::int64_t each,
+                             unsigned repeat_bits) {
+    const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= nodes) return;
+    hubs.scores[v] = authorities.scores[v] = 0;
+    hubs.sent[v] = each >> repeat_bits;
+    authorities.low[v] = hubs.low[v] = 0;
+    if (authorities.high != nullptr) authorities.high[v] = hubs.high[v] = 0;
+}
+
+/// Rounds sums with weights, adds all up, and finds what they are to be scaled with. Threads take nodes in turn.
+__global__ void __launch_bounds__(block_threads)
+    total_kernel(side to, std::uint32_t nodes, hits_state* state) {
+    if (state->halted != 0) return;
+    wide_natural mine = 0;
+    for (std::uint64_t v = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; v < nodes;
+         v += std::uint64_t{gridDim.x} * block_threads) {
+        std::uint64_t sum = to.low[v];
+        if (to.high != nullptr) {
+            sum = static_cast<std::uint64_t>(rounded_products(
+                static_cast<wide_integer>(static_cast<wide_natural>(to.high[v]) << 64 | sum)));
+            to.low[v] = sum;
+            to.high[v] = 0;
+        }
+        mine += sum;
+    }
+    mine = sum_over_block(mine);
+    if (threadIdx.x != 0) return;
+    const auto low = static_cast<std::uint64_t>(mine);
+    const std::uint64_t before = atomicAdd(word(state->total_low), static_cast<unsigned long long>(low));
+    atomicAdd(word(state->total_high),
+              static_cast<unsigned long long>(static_cast<std::uint64_t>(mine >> 64) +
+                                              (before + low < low ? 1 : 0)));
+    if (!last_block(state)) return;
+    const volatile hits_state& seen = *state;
+    state->scale = scale_of(static_cast<wide_natural>(seen.total_high) << 64 | seen.total_low);
+    state->total_low = state->total_high = 0;
+}
+
+/// Scales, measures, and writes what is sent; sums become 0. `step_ends`: `to` are hubs. Threads take nodes in turn.
+__global__ void __launch_bounds__(block_threads)
+    scale_kernel(side to, std::uint32_t nodes, unsigned repeat_bits, bool step_ends, std::uint64_t tolerance,
+                 std::uint32_t max_iterations, hits_state* state) {
+    if (state->halted != 0) return;
+    const unit_scale scale = state->scale;
+    std::uint64_t change = 0;
+    for (std::uint64_t v = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; v < nodes;
+         v += std::uint64_t{gridDim.x} * block_threads) {
+        const std::int64_t now = scaled(to.low[v], scale);
+        change += magnitude(now - to.scores[v]);
+        to.scores[v] = now;
+        to.sent[v] = now >> repeat_bits;
+        to.low[v] = 0;
+    }
+    const auto of_block = static_cast<std::uint64_t>(sum_over_block(change));
+    if (threadIdx.x != 0) return;
+    atomicAdd(word(state->change), static_cast<unsigned long long>(of_block));
+    if (!last_block(state)) return;
+    const volatile hits_state& seen = *state;
+    const std::uint64_t all = seen.change;
+    state->change = 0;
+    if (!step_ends) {
+        state->authority_change = all;
+        return;
+    }
+    state->hub_change = all;
+    state->converged = state->authority_change < tolerance ? 1 : 0;
+    if (++state->iterations == max_iterations || state->converged != 0) state->halted = 1;
+}
+
+class hits_iteration {
+  public:
+    hits_iteration(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
+                   const fixed_hits_question& question)
+        : place_(place),
+          question_(question),
+          nodes_(graph.nodes),
+          weighted_(!question.link_weights.empty()),
+          state_(place, 1),
+          hubs_(place, nodes_, weighted_),
+          authorities_(place, nodes_, weighted_),
+          forward_(place, graph, question.link_weights, 2),
+          backward_(place, back, question.back_weights) {}
+
+    fixed_hits_answer run() {
+        const hits_state first;
+        place_.copy_in(state_.data(), &first, sizeof first);
+        QUERN_LAUNCH(place_, (launch_shape{cuda::blocks_for(nodes_, block_threads), block_threads}),
+                     begin_kernel, hubs_.view(), authorities_.view(), nodes_,
+                     (std::int64_t{1} << 62) / nodes_, question_.repeat_bits);
+        hits_state seen;
+        const bool streams = forward_.streams() || backward_.streams();
+        while (seen.halted == 0) {
+            place_.run().check_stop();
+            for (std::uint32_t i = 0; i < (streams ? 1 : steps_unseen); ++i) {
+                half_step(forward_, hubs_, authorities_, false);
+                half_step(backward_, authorities_, hubs_, true);
+            }
+            place_.copy_out(&seen, state_.data(), sizeof seen);
+        }
+        return {to_host(place_, authorities_.scores.span()),
+                to_host(place_, hubs_.scores.span()),
+                seen.iterations,
+                seen.authority_change,
+                seen.hub_change,
+                seen.converged != 0};
+    }
+
+  private:
+    struct side_arrays {
+        side_arrays(cuda_place& place, std::uint32_t nodes, bool weighted)
+            : scores(place, nodes, "scores"),
+              sent(place, nodes, "what nodes send"),
+              low(place, nodes, "sums of links"),
+              high(place, weighted ? nodes : 0, "sums of links") {}
+        side view() const { return {scores.data(), sent.data(), low.data(), high.data()}; }
+        cuda_array<std::int64_t> scores, sent;
+        cuda_array<std::uint64_t> low, high;
+    };
+
+    void half_step(const link_tiles& links, const side_arrays& from, const side_arrays& to, bool step_ends) {
+        const auto* halted = &state_.data()->halted;
+        if (weighted_)
+            links.add_weighted(place_, from.sent.data(), to.low.data(), to.high.data(), halted);
+        else
+            links.add(place_, from.sent.data(), to.low.data(), halted);
+        const unsigned blocks =
+            std::min(cuda::blocks_for(nodes_, block_threads), 8 * place_.multiprocessors());
+        QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), total_kernel, to.view(), nodes_,
+                     state_.data());
+        QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), scale_kernel, to.view(), nodes_,
+                     question_.repeat_bits, step_ends, question_.tolerance, question_.max_iterations,
+                     state_.data());
+    }
+
+    cuda_place& place_;
+    const fixed_hits_question& question_;
+    std::uint32_t nodes_;
+    bool weighted_;
+    cuda_array<hits_state> state_;
+    side_arrays hubs_, authorities_;
+    link_tiles forward_, backward_;
+};
+
+}  // namespace
+
+fixed_hits_answer fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
+                             const fixed_hits_question& question) {
+    if (graph.nodes == 0) return {};
+    return hits_iteration(place, graph, back, question).run();
+}
+
+}  // namespace quern::link_rank_detail

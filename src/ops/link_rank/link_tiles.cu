@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums over links as they stand: threads take equal numbers of links, whatever nodes they lead to, add up as long as the
+// node stays the same, and then to the node's sum in device memory. Integers, in any order.
+#include "ops/link_rank/link_tiles.cuh"
+
+#include <algorithm>
+
+#include "device/cuda/check.cuh"
+#include "ops/link_rank/fixed_arithmetic.hpp"
+#include "ops/link_rank/link_walk.cuh"
+
+namespace quern::link_rank_detail {
+namespace {
+
+constexpr unsigned block_threads = 256, links_a_thread = 16, links_a_block = block_threads * links_a_thread;
+constexpr std::uint64_t most_tile_links = std::uint64_t{1} << 24;
+
+__device__ void add_to(std::uint64_t* low, std::uint64_t*, std::uint32_t target, std::int64_t sum) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(low + target), static_cast<unsigned long long>(sum));
+}
+/// In two halves; whoever makes the lower one wrap carries.
+__device__ void add_to(std::uint64_t* low, std::uint64_t* high, std::uint32_t target, wide_integer sum) {
+    const auto lower = static_cast<std::uint64_t>(sum);
+    const std::uint64_t before = atomicAdd(reinterpret_cast<unsigned long long*>(low + target),
+                                           static_cast<unsigned long long>(lower));
+    const std::uint64_t carry = before + lower < before ? 1 : 0;
+    const std::uint64_t upper = static_cast<std::uint64_t>(sum >> 64) + carry;
+    if (upper != 0)
+        atomicAdd(reinterpret_cast<unsigned long long*>(high + target),
+                  static_cast<unsigned long long>(upper));
+}
+
+template <class Sum>
+__device__ Sum over_lanes(Sum sum) {
+    for (unsigned d = 16; d != 0; d /= 2) {
+        if constexpr (sizeof(Sum) == 16) {
+            const std::uint64_t low = __shfl_down_sync(~0u, static_cast<std::uint64_t>(sum), d);
+            const std::uint64_t high = __shfl_down_sync(~0u, static_cast<std::uint64_t>(sum >> 64), d);
+            sum += static_cast<Sum>(static_cast<wide_natural>(high) << 64 | low);
+        } else {
+            sum += __shfl_down_sync(~0u, sum, d);
+        }
+    }
+    return sum;
+}
+
+/// A thread links_a_thread links that follow each other. Sum: 64 bits, or 128 for links with weights.
+template <class Sum, class Value>
+__global__ void __launch_bounds__(block_threads)
+    sum_tile_kernel(link_stretch links, const std::uint64_t* weights, const Value* table, std::uint64_t* low,
+                    std::uint64_t* high, const std::uint32_t* halted) {
+    __shared__ std::uint32_t ends[2];
+    if (*halted != 0) return;
+    const std::uint64_t block = std::uint64_t{blockIdx.x} * links_a_block;
+    find_targets(links, block, min(block + links_a_block, links.count), ends);
+    const std::uint64_t begin = min(block + threadIdx.x * links_a_thread, links.count);
+    const std::uint64_t end = min(begin + links_a_thread, links.count);
+    std::uint32_t target = ends[1];
+    Sum sum = 0;
+    if (begin < end) target = target_of(links.offsets, ends[0], ends[1], links.first + begin);
+    std::uint64_t target_end = links.offsets[target + 1] - links.first;
+    for (std::uint64_t i = begin; i < end; ++i) {
+        if (i >= target_end) {
+            add_to(low, high, target, sum);
+            sum = 0;
+            target = target_of(links.offsets, target + 1, ends[1], links.first + i);
+            target_end = links.offsets[target + 1] - links.first;
+        }
+        const Value sent = __ldg(table + __ldcs(links.sources + i));
+        if constexpr (sizeof(Sum) == 16)
+            sum += static_cast<wide_integer>(sent) * __ldcs(weights + i);
+        else
+            sum += sent;
+    }
+    // A node of thousands of links is added to once a warp.
+    if (__all_sync(~0u, target == __shfl_sync(~0u, target, 0))) {
+        sum = over_lanes(sum);
+        if (threadIdx.x % 32 != 0) return;
+    }
+    if (sum != 0) add_to(low, high, target, sum);
+}
+
+}  // namespace
+
+link_tiles::link_tiles(cuda_place& place, const link_graph_view& graph,
+                       std::span<const std::uint64_t> weights, unsigned shares)
+    : graph_(graph), host_weights_(weights) {
+    const std::uint64_t links = graph.sources.size(), link_bytes = weights.empty() ? 4 : 12;
+    offsets_ = array_from(place, graph.offsets, "offsets of links");
+    const std::uint64_t room = place.memory().left() / shares / 8 * 7 / link_bytes;
+    std::uint64_t tile = 0;
+    kept_ = links;
+    if (room < links) {
+        tile = std::clamp<std::uint64_t>(room / 4, 1, most_tile_links);
+        kept_ = room - std::min(room, tile);
+    }
+    sources_ = array_from(place, graph.sources.first(kept_), "links");
+    source_tile_ = cuda_array<std::uint32_t>(place, tile, "a tile of links");
+    if (weights.empty()) return;
+    weights_ = array_from(place, weights.first(kept_), "links' weights");
+    weight_tile_ = cuda_array<std::uint64_t>(place, tile, "a tile of links' weights");
+}
+
+template <class Enqueue>
+void link_tiles::for_each_tile(cuda_place& place, Enqueue enqueue) const {
+    const auto shape = [](std::uint64_t count) {
+        return cuda::launch_shape{cuda::blocks_for(count, links_a_block), block_threads};
+    };
+    if (kept_ != 0)
+        enqueue(shape(kept_), link_stretch{offsets_.data(), graph_.nodes, sources_.data(), 0, kept_},
+                weights_.data());
+    for (std::uint64_t first = kept_; first < graph_.sources.size(); first += source_tile_.size()) {
+        const std::uint64_t count = std::min(source_tile_.size(), graph_.sources.size() - first);
+        place.run().check_stop();
+        copy_in(place, graph_.sources.subspan(first, count), source_tile_.span().first(count));
+        if (!host_weights_.empty())
+            copy_in(place, host_weights_.subspan(first, count), weight_tile_.span().first(count));
+        enqueue(shape(count), link_stretch{offsets_.data(), graph_.nodes, source_tile_.data(), first, count},
+                weight_tile_.data());
+    }
+}
+
+void link_tiles::add(cuda_place& place, const std::int32_t* table, std::uint64_t* low,
+                     const std::uint32_t* halted) const {
+    for_each_tile(place, [&](const auto& shape, const link_stretch& links, const std::uint64_t* weights) {
+        QUERN_LAUNCH(place, shape, (sum_tile_kernel<std::int64_t, std::int32_t>), links, weights, table, low,
+                     static_cast<std::uint64_t*>(nullptr), halted);
+    });
+}
+void link_tiles::add(cuda_place& place, const std::int64_t* table, std::uint64_t* low,
+                     const std::uint32_t* halted) const {
+    for_each_tile(place, [&](const auto& shape, const link_stretch& links, const std::uint64_t* weights) {
+        QUERN_LAUNCH(place, shape, (sum_tile_kernel<std::int64_t, std::int64_t>), links, weights, table, low,
+                     static_cast<std::uint64_t*>(nullptr), halted);
+    });
+}
+void link_tiles::add_weighted(cuda_place& place, const std::int64_t* table, std::uint64_t* low,
+                              std::uint64_t* high, const std::uint32_t* halted) const {
+    for_each_tile(place, [&](const auto& shape, const link_stretch& links, const std::uint64_t* weights) {
+        QUERN_LAUNCH(place, shape, (sum_tile_kernel<wide_integer, std::int64_t>), links, weights, table, low,
+                     high, halted);
+    });
+}
+
+}  // namespace quern::link_rank_detail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The links of a graph as they stand, for a GPU: those that its memory has room for are kept there, the others come in
+// tiles through one buffer, each time anew. For graphs too large for link_slices.cuh, and for links with weights.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/array.hpp"
+#include "quern/ops/link_rank.hpp"
+
+namespace quern::link_rank_detail {
+
+class link_tiles {
+  public:
+    /// `graph` and `weights` (63-bit fractions, one a link, or none) are in host memory, are checked and outlive this.
+    /// Takes at most a `shares`th of the memory that the place has left, but an eighth of it. Throws out_of_memory.
+    link_tiles(cuda_place& place, const link_graph_view& graph, std::span<const std::uint64_t> weights,
+               unsigned shares = 1);
+
+    /// Whether add brings tiles from the host, and so lasts.
+    bool streams() const { return kept_ < graph_.sources.size(); }
+
+    /// low[v] += Σ table[u] over links u→v, modulo 2^64. Does nothing where *halted is not 0.
+    void add(cuda_place& place, const std::int32_t* table, std::uint64_t* low,
+             const std::uint32_t* halted) const;
+    void add(cuda_place& place, const std::int64_t* table, std::uint64_t* low,
+             const std::uint32_t* halted) const;
+    /// high[v]·2^64 + low[v] += Σ table[u]·weight, modulo 2^128, as signed numbers.
+    void add_weighted(cuda_place& place, const std::int64_t* table, std::uint64_t* low, std::uint64_t* high,
+                      const std::uint32_t* halted) const;
+
+  private:
+    template <class Enqueue>
+    void for_each_tile(cuda_place& place, Enqueue enqueue) const;
+
+    link_graph_view graph_;
+    std::span<const std::uint64_t> host_weights_;
+    cuda_array<std::uint64_t> offsets_;
+    cuda_array<std::uint32_t> sources_, source_tile_;  ///< links [0, kept_), and one tile of the others
+    cuda_array<std::uint64_t> weights_, weight_tile_;
+    std::uint64_t kept_ = 0;
+};
+
+}  // namespace quern::link_rank_detail
