@@ -1,70 +1,225 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = A·x on the CPU: every row summed without error.
+// y = A·x on the CPU. Vectors sum rows with a bound of the error (sum_kernels.hpp); a row that the bound leaves open
+// is summed again: as the sum of two doubles, which is exact for integers and the like, else in a long accumulator
+// (exact_sum.hpp). Every way gives the same bits, so pieces of rows, of entries and of blocks go to threads as they come.
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <vector>
 
 #include "device/cpu/parallel.hpp"
-#include "primitives/sparse/exact_sum.hpp"
 #include "primitives/sparse/multiply.hpp"
+#include "primitives/sparse/open_row.hpp"
+#include "primitives/sparse/sum_kernels.hpp"
 #include "primitives/sparse/vectors.hpp"
 
 namespace quern::primitives {
 namespace {
 
+using namespace sparse_detail;
+
 constexpr std::size_t lanes = 32;
+constexpr std::size_t piece_work = std::size_t{1} << 15;  // entries and rows
+constexpr std::size_t batch_rows = 1024;
+constexpr std::size_t long_row = std::size_t{1} << 17;  // entries that all threads share
+
+/// Gathers of floats take signed 32-bit indices. Matrices beyond are summed without vectors.
+template <floating_value Value>
+bool vectors_serve(std::uint32_t columns) {
+    return std::is_same_v<Value, double> || columns <= std::uint32_t{1} << 31;
+}
+
+template <class Matrix, floating_value Value>
+entries<Value> entries_of(const Matrix& matrix, std::span<const Value> x) {
+    return {matrix.column.data(), matrix.value.data(), matrix.column.size(), x.data()};
+}
+
+template <floating_value Value>
+Value sum_open_stretch(const entries<Value>& from, std::uint64_t begin, std::uint64_t end) {
+    return sum_open_row<Value>([&](auto&& use) {
+        for (std::uint64_t e = begin; e < end; ++e) use(from.value[e], from.x[from.column[e]]);
+    });
+}
+
+/// Rows that are too long for one thread, noted while the others are summed.
+class long_rows {
+  public:
+    struct row {
+        std::uint64_t begin, end;
+        std::size_t y;
+    };
+    void note(const row& found) {
+        const std::lock_guard lock(mutex_);
+        rows_.push_back(found);
+    }
+    /// Sums them, each with all threads.
+    template <floating_value Value>
+    void sum(cpu_place& place, const entries<Value>& from, std::span<Value> y) const {
+        for (const row& one : rows_) {
+            const std::size_t size = one.end - one.begin, pieces = pieces_for(place, size, piece_work, 4);
+            std::vector<row_part> parts(pieces);
+            for_each_piece(place, pieces, [&](std::size_t p) {
+                place.run().check_stop();
+                const auto [begin, end] = piece_of(size, pieces, p);
+                parts[p] = sum_stretch(from, one.begin + begin, one.begin + end);
+            });
+            row_part whole;
+            for (const row_part& part : parts) whole.add(part.s, part.t, part.c, part.terms);
+            if (!settle_row(whole, y[one.y])) y[one.y] = sum_open_stretch(from, one.begin, one.end);
+        }
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<row> rows_;
+};
+
+/// y[i] for rows [0, rows) of `offsets`; what is open is summed anew.
+template <floating_value Value>
+void sum_batch(const entries<Value>& from, const std::uint64_t* offsets, std::size_t rows, bool vectors,
+               Value* y) {
+    std::uint32_t open[batch_rows];
+    std::size_t opened = rows;
+    if (vectors)
+        opened = sum_rows(from, offsets, rows, y, open);
+    else
+        for (std::size_t i = 0; i < rows; ++i) open[i] = static_cast<std::uint32_t>(i);
+    for (std::size_t i = 0; i < opened; ++i)
+        y[open[i]] = sum_open_stretch(from, offsets[open[i]], offsets[open[i] + 1]);
+}
+
+/// The first row at which offsets and rows before amount to `work`.
+std::size_t row_at(std::span<const std::uint64_t> offsets, std::uint64_t work) {
+    std::size_t low = 0, high = offsets.size() - 1;
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        if (offsets[middle] + middle < work)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 }  // namespace
 
 template <floating_value Value>
 void multiply(cpu_place& place, const csr_matrix<cpu_place, Value>& matrix, std::span<const Value> x,
               std::span<Value> y) {
-    sparse_detail::check_vectors<Value>(matrix, x, y);
-    const std::size_t pieces = pieces_for(place, y.size(), 256, 64);
+    check_vectors<Value>(matrix, x, y);
+    const entries<Value> from = entries_of(matrix, x);
+    const std::span<const std::uint64_t> offsets = matrix.offsets.span();
+    const bool vectors = vectors_serve<Value>(matrix.columns);
+    const std::size_t work = matrix.column.size() + y.size();
+    const std::size_t pieces = pieces_for(place, work, piece_work, 64);
+    const bool share = place.threads() > 1 && vectors;
+    long_rows shared;
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
-        const auto [begin, end] = piece_of(y.size(), pieces, p);
-        for (std::size_t i = begin; i < end; ++i) {
-            exact_sum<Value> sum;
-            for (std::uint64_t e = matrix.offsets.data()[i]; e < matrix.offsets.data()[i + 1]; ++e)
-                sum.add_product(matrix.value.data()[e], x[matrix.column.data()[e]]);
-            y[i] = sum.rounded();
+        const auto piece = piece_of(work, pieces, p);
+        const std::size_t end = row_at(offsets, piece.end);
+        for (std::size_t begin = row_at(offsets, piece.begin); begin < end;) {
+            place.run().check_stop();
+            std::size_t stop = std::min(begin + batch_rows, end);
+            if (share && offsets[stop] - offsets[begin] >= long_row) {
+                const auto is_long = [&](std::size_t i) { return offsets[i + 1] - offsets[i] >= long_row; };
+                std::size_t i = begin;
+                while (i < stop && !is_long(i)) ++i;
+                if (i == begin) {
+                    shared.note({offsets[i], offsets[i + 1], i});
+                    ++begin;
+                    continue;
+                }
+                stop = i;
+            }
+            sum_batch(from, offsets.data() + begin, stop - begin, vectors, y.data() + begin);
+            begin = stop;
         }
     });
+    shared.sum(place, from, y);
 }
 
 template <floating_value Value>
 void multiply(cpu_place& place, const coo_matrix<cpu_place, Value>& matrix, std::span<const Value> x,
               std::span<Value> y) {
-    sparse_detail::check_vectors<Value>(matrix, x, y);
+    check_vectors<Value>(matrix, x, y);
+    fill_zero(place, y);
+    const entries<Value> from = entries_of(matrix, x);
     const std::span<const std::uint32_t> row = matrix.row.span();
-    const std::size_t pieces = pieces_for(place, y.size(), 256, 64);
+    const bool vectors = vectors_serve<Value>(matrix.columns);
+    const std::size_t pieces = pieces_for(place, row.size(), piece_work, 64);
+    const bool share = place.threads() > 1 && vectors;
+    long_rows shared;
+    const auto row_begin = [&](std::size_t at) {  // the first entry from `at` on that begins a row
+        if (at == 0 || at == row.size()) return at;
+        return static_cast<std::size_t>(
+            std::upper_bound(row.begin() + static_cast<std::ptrdiff_t>(at), row.end(), row[at - 1]) -
+            row.begin());
+    };
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
-        const auto [begin, end] = piece_of(y.size(), pieces, p);
-        auto e = static_cast<std::size_t>(std::lower_bound(row.begin(), row.end(), begin) - row.begin());
-        for (std::size_t i = begin; i < end; ++i) {
-            exact_sum<Value> sum;
-            for (; e < row.size() && row[e] == i; ++e)
-                sum.add_product(matrix.value.data()[e], x[matrix.column.data()[e]]);
-            y[i] = sum.rounded();
+        const auto piece = piece_of(row.size(), pieces, p);
+        const std::size_t end = row_begin(piece.end);
+        std::size_t at = row_begin(piece.begin), begun = 0;
+        std::uint64_t begins[batch_rows + 1];
+        Value sums[batch_rows];
+        while (at < end || begun != 0) {
+            place.run().check_stop();
+            // A row begins where its number differs from the one before; no branch, for rows may be short.
+            for (const std::size_t stop = std::min(end, at + batch_rows - begun); at < stop; ++at) {
+                begins[begun] = at;
+                begun += static_cast<std::size_t>(at == 0 || row[at] != row[at - 1]);
+            }
+            if (at < end && begun < batch_rows) continue;
+            std::size_t whole = begun;  // rows whose end is known
+            if (at == end || row[at] != row[at - 1])
+                begins[begun] = at;
+            else
+                --whole;
+            const std::uint64_t carried = begins[whole];
+            std::size_t first = 0;
+            for (std::size_t i = 0; i < whole; ++i) {
+                const bool alone = share && begins[i + 1] - begins[i] >= long_row;
+                if (!alone && i + 1 < whole) continue;
+                const std::size_t stop = alone ? i : i + 1;
+                sum_batch(from, begins + first, stop - first, vectors, sums + first);
+                for (std::size_t k = first; k < stop; ++k) y[row[begins[k]]] = sums[k];
+                if (alone) shared.note({begins[i], begins[i + 1], row[begins[i]]});
+                first = i + 1;
+            }
+            begun = 0;
+            if (carried != at) begins[begun++] = carried;
         }
     });
+    shared.sum(place, from, y);
 }
 
 template <floating_value Value>
 void multiply(cpu_place& place, const ell_matrix<cpu_place, Value>& matrix, std::span<const Value> x,
               std::span<Value> y) {
-    sparse_detail::check_vectors<Value>(matrix, x, y);
-    const std::size_t rows = matrix.rows, pieces = pieces_for(place, y.size(), 256, 64);
+    check_vectors<Value>(matrix, x, y);
+    const entries<Value> from = entries_of(matrix, x);
+    const bool vectors = vectors_serve<Value>(matrix.columns);
+    const std::size_t rows = matrix.rows, tiles = (rows + most_tile_rows - 1) / most_tile_rows;
+    const std::size_t pieces = pieces_for(place, tiles, 1, 64);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
-        const auto [begin, end] = piece_of(y.size(), pieces, p);
-        for (std::size_t i = begin; i < end; ++i) {
-            exact_sum<Value> sum;
-            for (std::size_t k = 0; k < matrix.width; ++k) {
-                const std::uint32_t column = matrix.column.data()[k * rows + i];
-                if (column != no_index) sum.add_product(matrix.value.data()[k * rows + i], x[column]);
+        const auto piece = piece_of(tiles, pieces, p);
+        for (std::size_t t = piece.begin; t < piece.end; ++t) {
+            place.run().check_stop();
+            const std::size_t first = t * most_tile_rows, count = std::min(most_tile_rows, rows - first);
+            std::uint32_t open[most_tile_rows];
+            std::size_t opened = count;
+            if (vectors)
+                opened = sum_tile(from, first, count, rows, matrix.width, y.data() + first, open);
+            else
+                for (std::size_t i = 0; i < count; ++i) open[i] = static_cast<std::uint32_t>(i);
+            for (std::size_t i = 0; i < opened; ++i) {
+                y[first + open[i]] = sum_open_row<Value>([&](auto&& use) {  // padding is all at the end
+                    for (std::size_t k = 0, e = first + open[i]; k < matrix.width; ++k, e += rows) {
+                        if (from.column[e] == no_index) break;
+                        use(from.value[e], x[from.column[e]]);
+                    }
+                });
             }
-            y[i] = sum.rounded();
         }
     });
 }
@@ -72,27 +227,49 @@ void multiply(cpu_place& place, const ell_matrix<cpu_place, Value>& matrix, std:
 template <floating_value Value>
 void multiply(cpu_place& place, const brcp_matrix<cpu_place, Value>& matrix, std::span<const Value> x,
               std::span<Value> y) {
-    sparse_detail::check_vectors<Value>(matrix, x, y);
-    sparse_detail::fill_zero(place, y);
-    const std::span<const std::uint32_t> perm = matrix.row_perm.span();
-    const auto begins_row = [&](std::size_t at) { return at == 0 || perm[at] != perm[at - 1]; };
-    const std::size_t pieces = pieces_for(place, perm.size(), 256, 64);
-    for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
-        auto [at, end] = piece_of(perm.size(), pieces, p);
-        while (at < end && !begins_row(at)) ++at;
-        while (at < end && perm[at] != no_index) {
-            const std::uint32_t row = perm[at];
-            exact_sum<Value> sum;
-            for (; at < perm.size() && perm[at] == row; ++at) {
-                const std::size_t b = at / lanes;
-                for (std::uint64_t e = matrix.block_ptr.data()[b] + at % lanes;
-                     e < matrix.block_ptr.data()[b + 1]; e += lanes) {
-                    const std::uint32_t column = matrix.column.data()[e];
-                    if (column != no_index) sum.add_product(matrix.value.data()[e], x[column]);
+    check_vectors<Value>(matrix, x, y);
+    fill_zero(place, y);
+    const entries<Value> from = entries_of(matrix, x);
+    const std::span<const std::uint64_t> block_ptr = matrix.block_ptr.span();
+    const std::span<const std::uint32_t> row = matrix.row_perm.span();
+    const std::size_t blocks = block_ptr.size() - 1;
+    const lane_blocks lanes_of{block_ptr.data(), row.data(), matrix.row_seg_len.data()};
+    const bool vectors = vectors_serve<Value>(matrix.columns);
+
+    const auto sum_open_lanes = [&](std::uint64_t at) {  // of the row that begins at lane `at`
+        const std::uint32_t here = row[at];
+        y[here] = sum_open_row<Value>([&](auto&& use) {
+            for (std::uint64_t l = at; l < row.size() && row[l] == here; ++l) {
+                for (std::uint64_t e = block_ptr[l / lanes] + l % lanes; e < block_ptr[l / lanes + 1];
+                     e += lanes) {
+                    if (from.column[e] == no_index) break;
+                    use(from.value[e], x[from.column[e]]);
                 }
             }
-            y[row] = sum.rounded();
+        });
+    };
+    const auto row_begin = [&](std::size_t b) {  // the first block from `b` on that begins with a new row
+        while (b != 0 && b < blocks && row[b * lanes] == row[b * lanes - 1]) ++b;
+        return b;
+    };
+    // A step of work a slot and a block.
+    const std::size_t work = block_ptr[blocks] + blocks, pieces = pieces_for(place, work, piece_work, 64);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const auto piece = piece_of(work, pieces, p);
+        const std::size_t end = row_begin(row_at(block_ptr, piece.end));
+        std::vector<std::uint64_t> open;
+        for (std::size_t b = row_begin(row_at(block_ptr, piece.begin)); b < end;) {
+            place.run().check_stop();
+            const std::size_t stop = std::min(end, row_begin(b + 64));
+            open.clear();
+            if (vectors) {
+                sum_blocks(from, lanes_of, b, stop, y.data(), open);
+            } else {
+                for (std::size_t l = b * lanes; l < stop * lanes; ++l)
+                    if (row[l] != no_index && (l == 0 || row[l] != row[l - 1])) open.push_back(l);
+            }
+            for (const std::uint64_t at : open) sum_open_lanes(at);
+            b = stop;
         }
     });
 }

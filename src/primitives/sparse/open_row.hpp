@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row whose sum an error bound leaves open, summed without error: first as the sum of two doubles, which holds
+// integers, multiples of one power of two, and zeros; where digits would be lost, in a long accumulator.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "primitives/sparse/exact_sum.hpp"
+#include "primitives/sparse/sum_kernels.hpp"
+
+namespace quern::primitives::sparse_detail {
+
+/// high += amount, what does not fit into low; false where that does not fit either.
+inline bool add_to_pair(double amount, double& high, double& low) {
+    const double sum = high + amount, part = sum - high;
+    const double rest = (high - (sum - part)) + (amount - part);
+    high = sum;
+    const double low_sum = low + rest, low_part = low_sum - low;
+    const bool exact = (low - (low_sum - low_part)) + (rest - low_part) == 0;
+    low = low_sum;
+    return exact;
+}
+
+/// high + low, rounded once.
+inline double rounded_pair(double high, double low, double /*type*/) {
+    return high + low;
+}
+inline float rounded_pair(double high, double low, float /*type*/) {
+    // Rounded to odd first, so that rounding twice is rounding once (Boldo and Melquiond 2008).
+    const double sum = high + low, part = sum - high;
+    const double rest = (high - (sum - part)) + (low - part);
+    auto bits = std::bit_cast<std::uint64_t>(sum);
+    if (rest != 0 && (bits & 1) == 0) bits += (rest > 0) == (sum > 0) ? std::uint64_t{1} : ~std::uint64_t{0};
+    return static_cast<float>(std::bit_cast<double>(bits));
+}
+
+/// The sum where it could be held as a pair.
+template <floating_value Value>
+std::optional<Value> rounded_sum(const pair_sums& sums) {
+    double high = 0, low = 0;
+    bool exact = sums.exact;
+    for (const double part : sums.high) exact = add_to_pair(part, high, low) && exact;
+    for (const double part : sums.low) exact = add_to_pair(part, high, low) && exact;
+    if (!exact || !std::isfinite(high) || !std::isfinite(low)) return {};
+    return rounded_pair(high, low, Value());
+}
+
+/// visit(use) calls use(a, x) for every entry of the row; twice, if need be.
+template <floating_value Value, class Visit>
+Value sum_open_row(const Visit& visit) {
+    constexpr std::size_t room = 256;
+    Value a[room], x[room];
+    std::size_t count = 0;
+    pair_sums sums;
+    visit([&](Value a_entry, Value x_entry) {
+        if (count == room) {
+            if (sums.exact) add_to_pairs(a, x, count, sums);
+            count = 0;
+        }
+        a[count] = a_entry;
+        x[count++] = x_entry;
+    });
+    if (sums.exact) add_to_pairs(a, x, count, sums);
+    if (const std::optional<Value> found = rounded_sum<Value>(sums)) return *found;
+    exact_sum<Value> sum;
+    visit([&](Value a_entry, Value x_entry) { sum.add_product(a_entry, x_entry); });
+    return sum.rounded();
+}
+
+}  // namespace quern::primitives::sparse_detail

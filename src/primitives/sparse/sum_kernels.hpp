@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of products in the vector registers of the processor at hand, with a bound of their error. A row whose bound
+// leaves one Value possible is settled; the others are left to the caller, as `open`. The bits of a settled row are those
+// of the exact sum, rounded once, whatever the width of vectors: docs/primitives/sparse.md has the proof.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace quern::primitives::sparse_detail {
+
+/// Entries in memory: up to `readable` of them may be read. Columns below 2^31 where Value is float.
+template <class Value>
+struct entries {
+    const std::uint32_t* column;
+    const Value* value;
+    std::size_t readable;
+    const Value* x;
+};
+
+/// y[i] of rows that hold the entries offsets[i] … offsets[i + 1]. Positions of open rows go to `open`, which has room for
+/// `rows`; returns their number.
+std::size_t sum_rows(const entries<float>& from, const std::uint64_t* offsets, std::size_t rows, float* y,
+                     std::uint32_t* open);
+std::size_t sum_rows(const entries<double>& from, const std::uint64_t* offsets, std::size_t rows, double* y,
+                     std::uint32_t* open);
+
+/// The same for up to most_tile_rows rows of ell from row `first` of `rows`; padding is skipped.
+inline constexpr std::size_t most_tile_rows = 512;
+std::size_t sum_tile(const entries<float>& from, std::size_t first, std::size_t count, std::size_t rows,
+                     std::size_t width, float* y, std::uint32_t* open);
+std::size_t sum_tile(const entries<double>& from, std::size_t first, std::size_t count, std::size_t rows,
+                     std::size_t width, double* y, std::uint32_t* open);
+
+/// The same for blocks [begin, end) of brcp; no row lies both in one of them and in another. y is by row. Lanes at which open rows
+/// begin, counted from the first block of the matrix, are appended to `open`.
+struct lane_blocks {
+    const std::uint64_t* begin;  ///< where each block's slots begin, and the last one's end
+    const std::uint32_t* row;
+    const std::uint32_t* run;  ///< row_seg_len
+};
+void sum_blocks(const entries<float>& from, const lane_blocks& blocks, std::size_t begin, std::size_t end,
+                float* y, std::vector<std::uint64_t>& open);
+void sum_blocks(const entries<double>& from, const lane_blocks& blocks, std::size_t begin, std::size_t end,
+                double* y, std::vector<std::uint64_t>& open);
+
+/// Part of a row's sum, for rows that are summed in parts: added up in any order.
+struct row_part {
+    double s = 0, t = 0, c = 0;
+    double terms = 0;
+
+    void add(double s_part, double t_part, double c_part, double terms_part);
+};
+row_part sum_stretch(const entries<float>& from, std::size_t begin, std::size_t end);
+row_part sum_stretch(const entries<double>& from, std::size_t begin, std::size_t end);
+/// Whether the row is settled, and then y.
+bool settle_row(const row_part& row, float& y);
+bool settle_row(const row_part& row, double& y);
+
+/// A sum of products as the sum of two doubles in each of eight lanes, without error as long as `exact`.
+struct pair_sums {
+    double high[8] = {}, low[8] = {};
+    bool exact = true;
+};
+void add_to_pairs(const float* a, const float* x, std::size_t count, pair_sums& sums);
+void add_to_pairs(const double* a, const double* x, std::size_t count, pair_sums& sums);
+
+}  // namespace quern::primitives::sparse_detail
