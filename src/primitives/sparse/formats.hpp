@@ -16,6 +16,7 @@
 // there to be compared with.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -83,6 +84,13 @@ struct brc_matrix {
     array_on<Place, Value> value;
 };
 
+/// Widths of brcp's blocks, which fall, and what else decides who works on what.
+struct brcp_shape {
+    std::array<std::uint32_t, 32> wider{};  ///< how many blocks end where the last one wider than 2^i does
+    std::uint32_t whole_rows_from = 0;      ///< blocks from here on have no part of a split row
+    bool has_empty_rows = false;
+};
+
 /// Blocked row-column plus (Yang et al. 2019). A row's pieces stand in neighbouring lanes, row after row; V is fixed
 /// when a block opens, from the row that opens it: ⌈length/64⌉ if that row's whole length > 64·T, else min(T, max(rest
 /// of the row, length of the next row)). Entry k of lane l of block b at block_ptr[b] + 32·k + l. Rows without entries
@@ -99,6 +107,7 @@ struct brcp_matrix {
     /// Rows that lie in more than one block, by rising position: their row, and their first and last block (as the
     /// format's own; derived from row_perm when it is built).
     array_on<Place, std::uint32_t> split_row, split_first, split_last;
+    brcp_shape shape{};  ///< in host memory; on CUDA alone, from to_device
 };
 
 /// Formats from rows, on the CPU. `matrix` is checked: usage_error for sizes that do not fit each other; invalid_value

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// y = A·x in ell: a lane a row, 32 rows a warp; the columns of wide matrices are shared by up to 8 warps, which meet in
+// shared memory. Rows that the bound leaves open are the second kernel's.
+#include <algorithm>
+
+#include "device/cuda/check.cuh"
+#include "primitives/sparse/device_door.hpp"
+#include "primitives/sparse/multiply.hpp"
+#include "primitives/sparse/slabs.cuh"
+
+namespace quern::primitives {
+namespace {
+
+using namespace sparse_cuda;
+
+constexpr unsigned batch = 4;
+
+template <class Value>
+struct ell_product {
+    const std::uint32_t* column;
+    const Value* value;
+    const Value* x;
+    Value* y;
+    std::uint32_t rows, width;
+    std::uint32_t* open;  ///< a bit for each row: whether it is open
+};
+
+/// Warps w, w + 1, … w + warps − 1 of a thread block share the columns of 32 rows. A grid that covers the rows.
+template <class Value>
+__global__ __launch_bounds__(block_threads) void sum_rows_kernel(ell_product<Value> a, unsigned warps) {
+    __shared__ bounded_sum<Value> board[block_threads];
+    cudaTriggerProgrammaticLaunchCompletion();
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = warp % warps;
+    const std::uint64_t slice = std::uint64_t{blockIdx.x} * (block_warps / warps) + warp / warps;
+    const std::uint64_t row = slice * 32 + lane;
+    bounded_sum<Value> mine;
+    if (row < a.rows) {
+        const std::uint64_t from = std::uint64_t{a.width} * part / warps;
+        const std::uint64_t to = std::uint64_t{a.width} * (part + 1) / warps;
+        const std::uint64_t at = from * a.rows + row;
+        add_columns<batch>(mine, a.column + at, a.value + at, a.rows, to - from, a.x);
+    }
+    if (warps != 1) {
+        board[threadIdx.x] = mine;
+        __syncthreads();
+        if (part != 0) return;
+        for (unsigned w = 1; w < warps; ++w) mine.join(board[threadIdx.x + 32 * w]);
+    }
+    bool open = false;
+    if (row < a.rows) {
+        Value y;
+        open = !mine.close(a.width, y);
+        if (!open) a.y[row] = y;
+    }
+    const unsigned mask = __ballot_sync(all_lanes, open);
+    if (lane == 0 && slice * 32 < a.rows) a.open[slice] = mask;
+}
+
+template <class Value>
+struct row_in_slabs {
+    const ell_product<Value>& a;
+    std::uint64_t row;
+
+    template <class Each, class Pause>
+    __device__ void operator()(const Each& each, const Pause& pause) const {
+        const std::uint64_t step = most_uncarried;
+        for (std::uint64_t from = 0; from < a.width; from += step) {
+            const std::uint64_t to = min(std::uint64_t{a.width}, from + step);
+#pragma unroll 4
+            for (std::uint64_t k = from + threadIdx.x % 32; k < to; k += 32) {
+                const std::uint32_t column = a.column[k * a.rows + row];
+                if (column != no_index) each(a.value[k * a.rows + row], column);
+            }
+            pause();
+        }
+    }
+};
+
+/// Warps look at 32 words of marks each, in turn. Any grid.
+template <class Value>
+__global__ __launch_bounds__(block_threads) void finish_rows_kernel(ell_product<Value> a) {
+    __shared__ exact_words<Value> exact[block_warps];
+    cudaGridDependencySynchronize();
+    for_each_mark(a.open, (std::uint64_t{a.rows} + 31) / 32, [&](std::uint64_t word, unsigned bit) {
+        const std::uint64_t row = word * 32 + bit;
+        const Value y = settle_row(row_in_slabs<Value>{a, row}, a.width, a.x, exact[threadIdx.x / 32]);
+        if (threadIdx.x % 32 == 0) a.y[row] = y;
+    });
+}
+
+/// As many warps for 32 rows as fill the device, each with 8 columns at least.
+unsigned warps_for(const cuda_place& place, std::uint32_t rows, std::uint32_t width) {
+    const std::uint64_t filling = std::uint64_t{place.multiprocessors()} * 64;
+    unsigned warps = 1;
+    while (warps < block_warps && std::uint64_t{rows} / 32 * warps < filling && width / (2 * warps) >= 8)
+        warps *= 2;
+    return warps;
+}
+
+}  // namespace
+
+template <floating_value Value>
+void multiply(cuda_place& place, const ell_matrix<cuda_place, Value>& matrix, device_span<const Value> x,
+              device_span<Value> y) {
+    check_vectors<Value>(matrix, x, y);
+    const std::size_t words = (std::size_t{matrix.rows} + 31) / 32;
+    const auto open = make_array<std::uint32_t>(place, words, "rows to settle");
+    const ell_product<Value> a{matrix.column.data(), matrix.value.data(), x.data(),   y.data(),
+                               matrix.rows,          matrix.width,        open.data()};
+    const unsigned warps = warps_for(place, matrix.rows, matrix.width);
+    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(words, block_warps / warps), block_threads}),
+                 sum_rows_kernel<Value>, a, warps);
+    const unsigned finishing =
+        std::min(place.multiprocessors() * 2, cuda::blocks_for(words, std::size_t{32} * block_warps));
+    QUERN_LAUNCH(place, (cuda::launch_shape{finishing, block_threads, 0, false, true}),
+                 finish_rows_kernel<Value>, a);
+}
+
+template void multiply(cuda_place&, const ell_matrix<cuda_place, float>&, device_span<const float>,
+                       device_span<float>);
+template void multiply(cuda_place&, const ell_matrix<cuda_place, double>&, device_span<const double>,
+                       device_span<double>);
+
+}  // namespace quern::primitives

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What formats that lie across the rows (ell, brc, brcp) share: a warp sums columns of a slab, lane l the entries at
+// l, l + stride, l + 2 stride, ….
+#pragma once
+
+#include <cstdint>
+
+#include "primitives/sparse/row_sum.cuh"
+
+namespace quern::primitives::sparse_cuda {
+
+/// Adds `steps` entries of this lane, `stride` apart. Entries are loaded a batch ahead, so that they come while x is
+/// gathered for those before.
+template <unsigned batch, class Value, class Sum>
+__device__ void add_columns(Sum& mine, const std::uint32_t* column, const Value* value, std::uint64_t stride,
+                            std::uint64_t steps, const Value* x) {
+    std::uint32_t columns[batch];
+    Value values[batch];
+    const auto load = [&](std::uint64_t from) {
+#pragma unroll
+        for (unsigned j = 0; j < batch; ++j) {
+            const bool there = from + j < steps;
+            columns[j] = there ? load_once(column + (from + j) * stride) : no_index;
+            values[j] = there ? load_once(value + (from + j) * stride) : Value(0);
+        }
+    };
+    load(0);
+    for (std::uint64_t k = 0; k < steps; k += batch) {
+        Value now[batch], gathered[batch];
+#pragma unroll
+        for (unsigned j = 0; j < batch; ++j) {
+            gathered[j] = columns[j] != no_index ? __ldg(x + columns[j]) : Value(0);
+            now[j] = values[j];
+        }
+        load(k + batch);
+#pragma unroll
+        for (unsigned j = 0; j < batch; ++j) mine.add(now[j], gathered[j]);
+    }
+}
+
+/// Where runs of equal words begin and end in a warp.
+struct lane_runs {
+    unsigned heads;  ///< a bit for each lane whose word is not that of the lane before
+
+    __device__ explicit lane_runs(std::uint32_t word) {
+        const std::uint32_t before = __shfl_up_sync(all_lanes, word, 1);
+        heads = __ballot_sync(all_lanes, threadIdx.x % 32 == 0 || before != word);
+    }
+    __device__ bool is_head() const { return (heads >> threadIdx.x % 32 & 1) != 0; }
+    /// The lane behind this lane's run.
+    __device__ unsigned end() const {
+        const unsigned lane = threadIdx.x % 32, behind = lane == 31 ? 0 : heads >> (lane + 1);
+        return behind == 0 ? 32 : lane + static_cast<unsigned>(__ffs(static_cast<int>(behind)));
+    }
+};
+
+/// Sums of runs, valid in their heads.
+template <class Sum>
+__device__ void join_runs(Sum& mine, const lane_runs& runs) {
+    if (runs.heads == all_lanes) return;
+    const unsigned lane = threadIdx.x % 32, end = runs.end(),
+                   longest = __reduce_max_sync(all_lanes, end - lane);
+    for (unsigned d = 1; d < longest; d *= 2) {
+        const Sum other = mine.moved([d](auto word) { return __shfl_down_sync(all_lanes, word, d); });
+        if (lane + d < end) mine.join(other);
+    }
+}
+
+}  // namespace quern::primitives::sparse_cuda
