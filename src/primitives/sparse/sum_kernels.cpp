@@ -121,7 +121,8 @@ HWY_INLINE lane_sums<double> moved(const lane_sums<double>& a, const lane_sums<d
 }
 
 /// Stores the Values that are settled and returns which are. `terms`: additions that went into each lane, at most. A
-/// lane that added nothing but zeros is settled for floats; for doubles it is not, for products may have vanished.
+/// lane that added nothing but zeros is settled for floats; for doubles it is not, for products may have vanished. Sums
+/// near the end of the range are not: Highway's conversion to float stops at the greatest one on some targets.
 HWY_INLINE mask settle(const lane_sums<float>& sums, vector terms, float* y) {
     const doubles d;
     const floats f;
@@ -133,7 +134,7 @@ HWY_INLINE mask settle(const lane_sums<float>& sums, vector terms, float* y) {
     const auto as_words = hn::VecFromMask(u, same);  // and to masks of doubles
     const hn::RebindToSigned<doubles> i;
     const auto wide = hn::PromoteTo(i, hn::BitCast(indices32(), as_words));
-    return hn::And(hn::MaskFromVec(hn::BitCast(d, wide)), hn::Lt(sums.t, hn::Inf(d)));
+    return hn::And(hn::MaskFromVec(hn::BitCast(d, wide)), hn::Le(sums.t, hn::Set(d, 0x1p127)));
 }
 HWY_INLINE mask settle(const lane_sums<double>& sums, vector terms, double* y) {
     const doubles d;
