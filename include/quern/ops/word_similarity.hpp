@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quern/base/context.hpp"
@@ -152,7 +153,8 @@ struct neighbour_lists {
 
 /// The `top` most similar words of every word, all pairs compared. Throws usage_error for options out of range and a
 /// matrix that is none, out_of_memory, interrupted, device_error. Scores: within 1e-6 relative of the formula in real
-/// numbers over the given weights (exact integer sums; docs/word_similarity.md).
+/// numbers over the given weights, unless these are tiny beside the heaviest row (exact integer sums; the bounds are in
+/// docs/word_similarity.md).
 neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
                               const context& run);
 
@@ -162,9 +164,12 @@ void all_similarities(const context_matrix_view& matrix, const similarity_option
                       const context& run,
                       const std::function<void(std::uint32_t, std::span<const double>)>& row);
 
-/// The same scores for chosen pairs. Cost: the two rows.
+/// The same scores for chosen pairs, on the CPU whatever the place. Cost: the matrix once, for its sums; a pair its two
+/// rows, and where pairs with one first word follow each other, the other row alone. Throws usage_error also for a
+/// word beyond the last, out_of_memory, interrupted.
 std::vector<double> pair_similarities(const context_matrix_view& matrix, const similarity_options& options,
-                                      std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+                                      std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs,
+                                      const context& run);
 
 // ---- Reduced vectors (latent semantic analysis) ----
 
@@ -196,5 +201,9 @@ enum class vector_measure { cosine, pearson };
 /// An all-zero vector (pearson: a constant one) has no neighbours and is none.
 neighbour_lists similar_vectors(const word_vectors& vectors, vector_measure measure, std::uint32_t top,
                                 const context& run);
+/// The same scores for chosen pairs; of a word with itself 1, and 0 where one of two has no neighbours for its vector.
+std::vector<double> pair_similarities(const word_vectors& vectors, vector_measure measure,
+                                      std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs,
+                                      const context& run);
 
 }  // namespace quern

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every score: rows of them in turn, some at once; and the scores of chosen pairs. Both on the CPU whatever the place:
 // what they cost beyond the caller's own handling of the scores is little, and the bits are the same.
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -13,6 +15,59 @@
 namespace quern {
 
 using namespace word_similarity_detail;
+
+namespace {
+
+/// The scores of pairs: of a word with several that follow each other, its row is laid out by column once, and each
+/// other row costs its own entries alone, however long the word's; a lone pair is merged.
+template <class Terms>
+class pair_scorer {
+  public:
+    using value = typename Terms::value;
+
+    pair_scorer(cpu_place& place, const fixed_rows& rows, const Terms& terms)
+        : rows_(rows), terms_(terms), laid_out_([&place, columns = rows.column_count] {
+              cpu_array<value> row(place, columns, "a row by column");
+              std::fill_n(row.data(), columns, value{0});
+              return row;
+          }) {}
+
+    /// Of pairs with one first word.
+    void score(std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs, double* scores) {
+        const std::size_t word = pairs.front().first;
+        if (pairs.size() == 1) {
+            scores[0] = score_of(merge_rows(rows_, terms_, word, pairs[0].second), word, pairs[0].second);
+            return;
+        }
+        value* const row = laid_out_.local().data();
+        const value* const values = terms_.values().data();
+        const std::uint32_t* const columns = rows_.columns.data();
+        const std::uint64_t begin = rows_.offsets[word], end = rows_.offsets[word + 1];
+        for (std::uint64_t i = begin; i < end; ++i) row[columns[i]] = values[i];
+        for (std::size_t k = 0; k < pairs.size(); ++k) {
+            const std::size_t other = pairs[k].second;
+            std::uint64_t shared = 0;
+            for (std::uint64_t i = rows_.offsets[other]; i < rows_.offsets[other + 1]; ++i) {
+                const value left = row[columns[i]];
+                const std::uint64_t term = terms_.term(left, values[i]);
+                shared += left != 0 ? term : 0;
+            }
+            scores[k] = score_of(shared, word, other);
+        }
+        for (std::uint64_t i = begin; i < end; ++i) row[columns[i]] = 0;
+    }
+
+  private:
+    double score_of(std::uint64_t shared, std::size_t a, std::size_t b) const {
+        return shared == 0 ? 0 : a == b ? 1 : terms_.score(shared, a, b);
+    }
+
+    const fixed_rows& rows_;
+    const Terms& terms_;
+    tbb::enumerable_thread_specific<cpu_array<value>> laid_out_;
+};
+
+}  // namespace
 
 void all_similarities(const context_matrix_view& matrix, const similarity_options& options,
                       const context& run,
@@ -47,22 +102,25 @@ void all_similarities(const context_matrix_view& matrix, const similarity_option
 }
 
 std::vector<double> pair_similarities(const context_matrix_view& matrix, const similarity_options& options,
-                                      std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs) {
+                                      std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs,
+                                      const context& run) {
     check(options);
     for (const auto& [a, b] : pairs)
         if (a >= matrix.words || b >= matrix.words) throw usage_error("a pair names a word beyond the last");
-    cpu_place place(context::cpu());
+    run.check_stop();
+    cpu_place place(run);
     const owned_rows owned = kept_rows(place, matrix, options);
     const fixed_rows& rows = owned.rows;
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
+        constexpr std::size_t pairs_at_once = 512;
+        pair_scorer scorer(place, rows, terms);
         std::vector<double> scores(pairs.size());
-        const std::size_t pieces = pieces_for(place, pairs.size(), 64, 8);
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            const stretch part = piece_of(pairs.size(), pieces, p);
-            for (std::size_t i = part.begin; i < part.end; ++i) {
-                const auto [a, b] = pairs[i];
-                const std::uint64_t shared = merge_rows(rows, terms, a, b);
-                scores[i] = shared == 0 ? 0 : a == b ? 1 : terms.score(shared, a, b);
+        for_each_piece(place, (pairs.size() + pairs_at_once - 1) / pairs_at_once, [&](std::size_t p) {
+            place.run().check_stop();
+            const std::size_t last = std::min(pairs.size(), (p + 1) * pairs_at_once);
+            for (std::size_t begin = p * pairs_at_once, end = begin; begin < last; begin = end) {
+                while (end < last && pairs[end].first == pairs[begin].first) ++end;
+                scorer.score(pairs.subspan(begin, end - begin), scores.data() + begin);
             }
         });
         return scores;

@@ -299,7 +299,13 @@ neighbour_lists pair_search<Terms>::score_exactly() {
 neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
                                    const similarity_options& options) {
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
-        if (rows.words / 8 <= options.top) return find_row_by_row(place, rows, terms, options.top);
+        // Sums of bounds have 31 bits where no row has more entries (docs/word_similarity.md).
+        constexpr std::uint64_t longest_bounded = std::uint64_t{1} << 26;
+        std::uint64_t longest = 0;
+        for (std::uint32_t w = 0; w < rows.words; ++w)
+            longest = std::max(longest, rows.offsets[w + 1] - rows.offsets[w]);
+        if (rows.words / 8 <= options.top || longest > longest_bounded)
+            return find_row_by_row(place, rows, terms, options.top);
         return pair_search(place, rows, terms, options).find();
     });
 }

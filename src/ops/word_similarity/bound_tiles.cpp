@@ -12,13 +12,19 @@ namespace {
 
 /// A column is dense in a tile when one in so many of its words has it. A list is then shorter than dense_length().
 constexpr std::size_t dense_from = 8;
+/// In tiles of so many words: in smaller ones the lists are short, and a dense column mostly what fills it up.
+constexpr std::size_t dense_tile_words = 256;
+
+std::uint32_t dense_length_of(std::size_t words) {
+    if (words < dense_tile_words) return 0xffffffff;
+    return static_cast<std::uint32_t>((words + kernel_group - 1) / kernel_group * kernel_group / 2);
+}
 
 }  // namespace
 
 bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t columns, stretch which)
     : words(which),
-      dense_length_(
-          static_cast<std::uint32_t>((size() + kernel_group - 1) / kernel_group * kernel_group / 2)),
+      dense_length_(dense_length_of(size())),
       starts_(place, std::size_t{columns} + 1, "columns of a tile") {
     std::vector<std::uint32_t> next(columns);
     const std::uint64_t begin = rows.begin(words.begin), end = rows.end(words.end - 1);
@@ -26,7 +32,7 @@ bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t c
     std::uint32_t* const starts = starts_.data();
     starts[0] = 0;
     for (std::size_t c = 0; c < columns; ++c) {
-        const bool dense = std::size_t{next[c]} * dense_from >= size();
+        const bool dense = size() >= dense_tile_words && std::size_t{next[c]} * dense_from >= size();
         starts[c + 1] = starts[c] + (dense ? dense_length_ : next[c]);
         next[c] = starts[c];
     }
@@ -49,13 +55,15 @@ bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t c
     }
 }
 
-std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns) {
+std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
+                                       std::uint64_t most_entries) {
     // Of very many words larger ones, so that the tables of columns stay small beside the entries.
     const std::size_t most = std::clamp<std::size_t>(rows.size() / 64 / 1024 * 1024, 16384, 65536);
     std::vector<stretch> words;
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         end = std::min<std::size_t>(rows.size(),
                                     begin + std::clamp<std::size_t>(begin / 1024 * 1024, 1024, most));
+        while (end - begin > 1 && rows.end(end - 1) - rows.begin(begin) > most_entries) --end;
         words.push_back({begin, end});
     }
     std::vector<std::unique_ptr<bound_tile>> made(words.size());

@@ -22,6 +22,7 @@ class bound_tile {
 
     const stretch words;  ///< positions
     std::size_t size() const { return words.end - words.begin; }
+    /// of a column that is dense; in a tile of few words none is, and this is no length of a list
     std::uint32_t dense_length() const { return dense_length_; }
     /// The postings of column c are [starts()[c], starts()[c + 1]) of postings(), words rising; of a column that many
     /// of the words have, dense_length() of them hold one 16-bit number for each word instead (bound_kernels.hpp).
@@ -34,8 +35,13 @@ class bound_tile {
     cpu_array<packed_posting> postings_;
 };
 
+/// A tile of more words than one has no more entries. A dense column takes the room of 5 times its entries at most, so
+/// that postings of a tile are numbered in 32 bits.
+inline constexpr std::uint64_t most_entries_of_a_tile = std::uint64_t{1} << 29;
+
 /// Tiles of all words with entries. The first, of the longest rows, are small: a tile is compared with itself twice
 /// over, and most of the work lies there.
-std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns);
+std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
+                                       std::uint64_t most_entries = most_entries_of_a_tile);
 
 }  // namespace quern::word_similarity_detail

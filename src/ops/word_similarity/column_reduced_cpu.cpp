@@ -5,6 +5,7 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "ops/word_similarity/methods.hpp"
@@ -17,22 +18,25 @@ namespace {
 /// Rows [words) as columns × words values, 0 where there is none.
 template <class Terms>
 void spread(const fixed_rows& rows, const Terms& terms, stretch words,
-            std::vector<typename Terms::value>& dense) {
+            std::span<typename Terms::value> dense) {
     const std::size_t width = words.end - words.begin;
-    dense.assign(std::size_t{rows.column_count} * width, 0);
+    std::fill_n(dense.begin(), rows.column_count * width, 0);
     for (std::size_t w = words.begin; w < words.end; ++w)
         for (std::uint64_t i = rows.offsets[w]; i < rows.offsets[w + 1]; ++i)
             dense[rows.columns[i] * width + (w - words.begin)] = terms.values()[i];
 }
 
-template <class Value>
-struct dense_tiles {
-    std::vector<Value> a, b;
-    std::vector<std::uint64_t> shared;
-};
-
 /// Words of a tile: two of them, dense, and their block of sums fit a core's second-level cache.
 constexpr std::size_t tile_words = 32;
+
+template <class Value>
+struct dense_tiles {
+    dense_tiles(cpu_place& place, std::size_t columns)
+        : a(place, columns * tile_words, "a dense tile of rows"),
+          b(place, columns * tile_words, "a dense tile of rows") {}
+    cpu_array<Value> a, b;
+    std::vector<std::uint64_t> shared;
+};
 
 }  // namespace
 
@@ -40,18 +44,19 @@ neighbour_lists find_column_reduced(cpu_place& place, const fixed_rows& rows,
                                     const similarity_options& options) {
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
         using value = typename std::decay_t<decltype(terms)>::value;
-        tbb::enumerable_thread_specific<dense_tiles<value>> dense;
+        tbb::enumerable_thread_specific<dense_tiles<value>> dense(
+            [&] { return dense_tiles<value>(place, rows.column_count); });
         const auto compute = [&](const tile_pair& tiles) {
             dense_tiles<value>& mine = dense.local();
-            spread(rows, terms, tiles.a, mine.a);
-            spread(rows, terms, tiles.b, mine.b);
+            spread(rows, terms, tiles.a, mine.a.span());
+            spread(rows, terms, tiles.b, mine.b.span());
             const std::size_t height = tiles.a.end - tiles.a.begin, width = tiles.b.end - tiles.b.begin;
             mine.shared.assign(height * width, 0);
             for (std::size_t column = 0; column < rows.column_count; ++column)
                 for (std::size_t i = 0; i < height; ++i) {
-                    const value left = mine.a[column * height + i];
+                    const value left = mine.a.data()[column * height + i];
                     for (std::size_t j = 0; j < width; ++j) {
-                        const value right = mine.b[column * width + j];
+                        const value right = mine.b.data()[column * width + j];
                         const std::uint64_t term = terms.term(left, right);
                         mine.shared[i * width + j] += left != 0 && right != 0 ? term : 0;
                     }

@@ -4,6 +4,7 @@
 #include "ops/word_similarity/fixed_rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -75,7 +76,7 @@ struct row_fault {
     std::size_t row = 0;
     const char* what = nullptr;
 };
-row_fault check_rows(const context_matrix_view& matrix, stretch rows, std::vector<std::uint8_t>& met) {
+row_fault check_rows(const context_matrix_view& matrix, stretch rows, std::span<std::uint8_t> met) {
     const std::size_t columns = matrix.column_counts.size();
     for (std::size_t w = rows.begin; w < rows.end; ++w) {
         std::uint64_t least = 0;  // that the next column may be
@@ -86,7 +87,9 @@ row_fault check_rows(const context_matrix_view& matrix, stretch rows, std::vecto
             if (column < least) return {w, "has columns that do not rise"};
             if (!(weight > 0) || !std::isfinite(weight))
                 return {w, "has a weight that is not a finite number above 0"};
-            met[column] = 1;
+            // One table for all threads, which many of them read and few write.
+            const std::atomic_ref mark(met[column]);
+            if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
             least = std::uint64_t{column} + 1;
         }
     }
@@ -97,20 +100,16 @@ row_fault check_rows(const context_matrix_view& matrix, stretch rows, std::vecto
 std::vector<std::uint8_t> checked_columns(cpu_place& place, const context_matrix_view& matrix) {
     const row_pieces pieces(place, matrix.offsets);
     std::vector<row_fault> faults(pieces.size());
-    std::vector<std::vector<std::uint8_t>> met(pieces.size());
+    std::vector<std::uint8_t> met(matrix.column_counts.size());
     for_each_piece(place, pieces.size(), [&](std::size_t p) {
         place.run().check_stop();
-        met[p].resize(matrix.column_counts.size());
-        faults[p] = check_rows(matrix, pieces[p], met[p]);
+        faults[p] = check_rows(matrix, pieces[p], met);
     });
     for (const row_fault& fault : faults) {
         if (fault.what != nullptr)
             throw usage_error("row " + std::to_string(fault.row) + " of the matrix " + fault.what);
     }
-    std::vector<std::uint8_t> all(matrix.column_counts.size());
-    for (const auto& part : met)
-        for (std::size_t c = 0; c < part.size(); ++c) all[c] |= part[c];
-    return all;
+    return met;
 }
 
 /// Unmarks all but the `most` columns with the highest counts; of equal ones the lower come first.

@@ -298,19 +298,52 @@ class vector_search {
     cpu_array<float> by_rows_, by_strips_;
 };
 
-}  // namespace
-
-neighbour_lists similar_vectors(const word_vectors& vectors, vector_measure measure, std::uint32_t top,
-                                const context& run) {
-    if (top == 0) throw usage_error("the number of neighbours is 1 or more");
+void check(const word_vectors& vectors) {
     if (vectors.values.size() != std::size_t{vectors.words} * vectors.dimensions)
         throw usage_error("the values are not those of " + std::to_string(vectors.words) + " vectors of " +
                           std::to_string(vectors.dimensions));
     for (std::size_t i = 0; i < vectors.values.size(); ++i)
         if (!std::isfinite(vectors.values[i]))
             throw usage_error("value " + std::to_string(i) + " of the vectors is not a finite number");
+}
+
+}  // namespace
+
+neighbour_lists similar_vectors(const word_vectors& vectors, vector_measure measure, std::uint32_t top,
+                                const context& run) {
+    if (top == 0) throw usage_error("the number of neighbours is 1 or more");
+    check(vectors);
     cpu_place place(run);
     return vector_search(place, vectors, measure, top).run();
+}
+
+std::vector<double> pair_similarities(const word_vectors& vectors, vector_measure measure,
+                                      std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs,
+                                      const context& run) {
+    check(vectors);
+    for (const auto& [a, b] : pairs)
+        if (a >= vectors.words || b >= vectors.words)
+            throw usage_error("a pair names a word beyond the last");
+    run.check_stop();
+    cpu_place place(run);
+    scored_vectors scored(vectors, measure);
+    std::vector<std::uint8_t> has_direction(vectors.words);
+    const auto in_pieces = [&place](std::size_t items, const auto& work) {
+        constexpr std::size_t at_once = 1024;
+        for_each_piece(place, (items + at_once - 1) / at_once, [&](std::size_t p) {
+            place.run().check_stop();
+            for (std::size_t i = p * at_once; i < std::min(items, (p + 1) * at_once); ++i) work(i);
+        });
+    };
+    in_pieces(vectors.words, [&](std::size_t w) {
+        has_direction[w] = scored.measure(static_cast<std::uint32_t>(w)) ? 1 : 0;
+    });
+    std::vector<double> scores(pairs.size());
+    in_pieces(pairs.size(), [&](std::size_t i) {
+        const auto [a, b] = pairs[i];
+        if (has_direction[a] != 0 && has_direction[b] != 0) scores[i] = a == b ? 1 : scored.score(a, b);
+    });
+    return scores;
 }
 
 }  // namespace quern

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "io/store/section.hpp"
@@ -13,6 +15,7 @@
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/similar.hpp"
 #include "tasks/similar/row_scores.hpp"
+#include "text/analyzer.hpp"
 
 namespace quern {
 
@@ -35,6 +38,8 @@ struct word_space::state {
     std::vector<neighbour> stored_neighbours(std::uint32_t word) const;
     std::span<const float> vector(std::uint32_t word) const;
     std::vector<double> scores(std::span<const word_pair> pairs, const context& run) const;
+    /// By the text options of the corpus, whose analyzer is made when it is first needed: it may read a dictionary.
+    text::token_list tokens_of(std::string_view typed) const;
 
     std::filesystem::path path;
     word_space_info info;
@@ -49,6 +54,8 @@ struct word_space::state {
     static stretch_of row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t most);
 
     mutable std::once_flag matrix_checked;
+    mutable std::mutex analyzing;
+    mutable std::optional<text::analyzer> analyzer;
 };
 
 }  // namespace quern

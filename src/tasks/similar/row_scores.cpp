@@ -3,57 +3,29 @@
 
 #include <algorithm>
 
-#include "device/cpu/pipeline.hpp"
-
 namespace quern {
-namespace {
-
-constexpr std::size_t pairs_at_once = 4096;
-
-/// Calls work(first, last) for stretches of the pairs, with all threads.
-template <class Work>
-void in_stretches(std::size_t pairs, const context& run, const Work& work) {
-    const std::size_t stretches = (pairs + pairs_at_once - 1) / pairs_at_once;
-    const auto one = [&](std::uint64_t i) {
-        run.check_stop();
-        work(i * pairs_at_once, std::min(pairs, (i + 1) * pairs_at_once));
-    };
-    if (stretches == 1) return one(0);
-    for_each_index(run, stretches, one);
-}
-
-}  // namespace
-
-std::vector<double> scores_of_rows(const context_matrix_view& matrix, const similarity_options& options,
-                                   std::span<const word_pair> pairs, const context& run) {
-    run.check_stop();
-    return pair_similarities(matrix, options, pairs);
-}
 
 std::vector<double> scores_of_vectors(const std::function<std::span<const float>(std::uint32_t)>& vector,
                                       vector_measure measure, std::span<const word_pair> pairs,
                                       const context& run) {
-    std::vector<double> scores(pairs.size());
-    context alone = context::cpu(1);
-    alone.device.where = device_choice::kind::cpu;
-    alone.memory_bytes = run.memory_limit();
-    in_stretches(pairs.size(), run, [&](std::size_t first, std::size_t last) {
-        word_vectors two;
-        for (std::size_t i = first; i < last; ++i) {
-            if (pairs[i].first == pairs[i].second) {
-                scores[i] = 1;
-                continue;
-            }
-            const auto a = vector(pairs[i].first), b = vector(pairs[i].second);
-            two.words = 2;
-            two.dimensions = static_cast<std::uint32_t>(a.size());
-            two.values.assign(a.begin(), a.end());
-            two.values.insert(two.values.end(), b.begin(), b.end());
-            const neighbour_lists found = similar_vectors(two, measure, 1, alone);
-            scores[i] = found.scores.empty() ? 0 : found.scores.front();
-        }
-    });
-    return scores;
+    // Only what the pairs name is read: of a mapped file, few pages.
+    std::vector<std::uint32_t> named;
+    for (const auto& [a, b] : pairs) named.insert(named.end(), {a, b});
+    std::ranges::sort(named);
+    named.erase(std::unique(named.begin(), named.end()), named.end());
+    word_vectors vectors;
+    vectors.words = static_cast<std::uint32_t>(named.size());
+    for (const std::uint32_t word : named) {
+        const std::span<const float> values = vector(word);
+        vectors.dimensions = static_cast<std::uint32_t>(values.size());
+        vectors.values.insert(vectors.values.end(), values.begin(), values.end());
+    }
+    const auto place_of = [&named](std::uint32_t word) {
+        return static_cast<std::uint32_t>(std::ranges::lower_bound(named, word) - named.begin());
+    };
+    std::vector<word_pair> places;
+    for (const auto& [a, b] : pairs) places.emplace_back(place_of(a), place_of(b));
+    return pair_similarities(vectors, measure, places, run);
 }
 
 }  // namespace quern

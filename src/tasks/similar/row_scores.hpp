@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of words of an opened space: of pairs, and of one word with many. The same numbers that words() stored.
+// Scores of pairs of words of an opened space, by their vectors. The same numbers that words() stored.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,6 @@
 namespace quern {
 
 using word_pair = std::pair<std::uint32_t, std::uint32_t>;
-
-/// By rows of weights.
-std::vector<double> scores_of_rows(const context_matrix_view& matrix, const similarity_options& options,
-                                   std::span<const word_pair> pairs, const context& run);
 
 /// By vectors, as similar_vectors() gives them; 0 where one of the two has no direction.
 std::vector<double> scores_of_vectors(const std::function<std::span<const float>(std::uint32_t)>& vector,

@@ -102,6 +102,14 @@ void word_space::state::refuse_other_sizes() const {
     }
 }
 
+text::token_list word_space::state::tokens_of(std::string_view typed) const {
+    const std::lock_guard one_at_a_time(analyzing);
+    if (!analyzer) analyzer.emplace(with_stop_words_of(text, path));
+    text::token_list words;
+    analyzer->analyze(typed, words, text::boundaries::none, text::dropped_words::keep_place);
+    return words;
+}
+
 stretch_of word_space::state::row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t most) {
     const auto two = ends.values<std::uint64_t>(std::uint64_t{row} * 8, 2);
     if (two[0] > two[1] || two[1] > most) ends.fail("is out of order");
@@ -136,7 +144,7 @@ std::vector<double> word_space::state::scores(std::span<const word_pair> pairs, 
         return scores_of_vectors([this](std::uint32_t w) { return vector(w); }, question.lsa_measure, pairs,
                                  run);
     }
-    return scores_of_rows(matrix(run), similarity_of(question, similarity_method::automatic), pairs, run);
+    return pair_similarities(matrix(run), similarity_of(question, similarity_method::automatic), pairs, run);
 }
 
 word_space::word_space(std::unique_ptr<state> s) : state_(std::move(s)) {}
@@ -182,9 +190,7 @@ std::string word_space::relation(std::uint32_t r) const {
 
 std::string word_space::spelling(std::string_view typed) const {
     if (state_->info.verbatim) return std::string(typed);
-    text::analyzer analyzer(with_stop_words_of(state_->text, state_->path));
-    text::token_list words;
-    analyzer.analyze(typed, words, text::boundaries::none, text::dropped_words::keep_place);
+    const text::token_list words = state_->tokens_of(typed);
     if (words.tokens.size() != 1) {
         throw usage_error(fmt::format("'{}' is {} by the text options of {}", typed,
                                       words.tokens.empty() ? "no word" : "more than one word",
@@ -253,6 +259,12 @@ std::vector<neighbour> word_space::similar(const word_combination& asked, std::u
                                            const context& run,
                                            std::optional<std::span<const std::uint32_t>> within) const {
     if (asked.plus.empty() && asked.minus.empty()) throw usage_error("no word is asked for");
+    for (const std::span<const std::uint32_t> words :
+         {std::span(asked.plus), std::span(asked.minus), within.value_or(std::span<const std::uint32_t>())}) {
+        if (std::ranges::any_of(words, [this](std::uint32_t w) { return w >= size(); })) {
+            throw usage_error("a word is asked for that the space lacks");
+        }
+    }
     word_combination query = asked;
     std::ranges::sort(query.plus);
     std::ranges::sort(query.minus);

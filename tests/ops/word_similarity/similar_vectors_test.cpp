@@ -190,6 +190,31 @@ TEST(similar_vectors, the_same_bits_for_any_threads_and_instruction_set) {
     }
 }
 
+TEST(similar_vectors, pairs_have_the_same_scores) {
+    std::mt19937_64 random(8);
+    std::normal_distribution<double> normal;
+    const auto v = make_vectors(70, 13, [&](auto w, auto) { return w % 9 == 4 ? 0 : normal(random); });
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    for (std::uint32_t a = 0; a < 70; ++a)
+        for (std::uint32_t b = 0; b < 70; ++b) pairs.emplace_back(b, a);
+    for (const auto measure : {vector_measure::cosine, vector_measure::pearson}) {
+        std::vector<double> expected(pairs.size());  // 0 with a vector that has no direction, itself too
+        const auto found = unpacked(similar_vectors(v, measure, 100, context::cpu(1)));
+        for (std::uint32_t w = 0; w < 70; ++w) {
+            for (const neighbour& n : found[w]) expected[w * 70 + n.word] = n.score;
+            expected[w * 70 + w] = w % 9 == 4 ? 0 : 1;
+        }
+        for (const unsigned threads : {1u, 3u})
+            EXPECT_EQ(pair_similarities(v, measure, pairs, context::cpu(threads)), expected);
+    }
+    const std::pair<std::uint32_t, std::uint32_t> beyond[] = {{0, 70}};
+    EXPECT_THROW((void)pair_similarities(v, vector_measure::cosine, beyond, context::cpu(1)), usage_error);
+    const std::atomic<int> stop{2};
+    context run = context::cpu(2);
+    run.stop_signal = &stop;
+    EXPECT_THROW((void)pair_similarities(v, vector_measure::cosine, pairs, run), interrupted);
+}
+
 TEST(similar_vectors, refuses_what_is_none) {
     const auto good = make_vectors(3, 2, [](auto w, auto d) { return w + d; });
     EXPECT_THROW(similar_vectors(good, vector_measure::cosine, 0, context::cpu(1)), usage_error);

@@ -22,6 +22,9 @@ similarity_options best_of(std::uint32_t top, similarity_measure measure) {
 template <class Tested>
 class similar_words_large_test : public on_place<Tested> {
   protected:
+    /// Then half a matrix will do: what is large for a GPU takes minutes under the thread sanitizer.
+    static constexpr bool on_cpu = std::is_same_v<typename Tested::place_type, cpu_place>;
+
     void check(const context_matrix& matrix, const similarity_options& options, context run = Tested::run()) {
         similarity_options plain = options;
         plain.method = similarity_method::automatic;
@@ -36,7 +39,7 @@ TYPED_TEST_SUITE(similar_words_large_test, tested_places, tested_place_names);
 
 TYPED_TEST(similar_words_large_test, more_words_than_a_tile) {
     if (tested_with().small_sizes) GTEST_SKIP() << "a large matrix";
-    if (std::is_same_v<typename TypeParam::place_type, cpu_place>) GTEST_SKIP() << "tiles of a GPU's block";
+    if (this->on_cpu) GTEST_SKIP() << "tiles of a GPU's block";
     const context_matrix matrix = text_like(54'000, 3000, 40, 1);
     for (const similarity_measure measure : all_measures) {
         similarity_options options = best_of(5, measure);
@@ -50,8 +53,8 @@ TYPED_TEST(similar_words_large_test, more_words_than_a_tile) {
 }
 
 TYPED_TEST(similar_words_large_test, long_rows_and_columns) {
-    const std::uint32_t words = tested_with().small_sizes ? 1100 : 2600;
-    const context_matrix matrix = text_like(words, 3000, 6000, 2);
+    const context_matrix matrix =
+        text_like(tested_with().small_sizes || this->on_cpu ? 1100 : 2600, 3000, 6000, 2);
     for (const similarity_measure measure : all_measures) {
         this->check(matrix, best_of(20, measure));
         similarity_options compressed = best_of(20, measure);
@@ -71,15 +74,15 @@ TYPED_TEST(similar_words_large_test, more_candidates_than_room) {
 
 TYPED_TEST(similar_words_large_test, candidates_of_long_lists) {
     if (tested_with().small_sizes) GTEST_SKIP() << "a large matrix";
-    const context_matrix matrix = text_like(4000, 900, 150, 4);
+    const context_matrix matrix = text_like(this->on_cpu ? 1400 : 4000, 900, 150, 4);
     for (const similarity_measure measure : all_measures)
         for (const std::uint32_t top : {127U, 129U, 1023U, 1024U, 1025U, 3000U, 5000U})
             this->check(matrix, best_of(top, measure));
 }
 
 TYPED_TEST(similar_words_large_test, within_little_memory) {
-    const std::uint32_t words = tested_with().small_sizes ? 900 : 3000;
-    const context_matrix matrix = text_like(words, 5000, 800, 5);
+    const context_matrix matrix =
+        text_like(tested_with().small_sizes || this->on_cpu ? 900 : 3000, 5000, 800, 5);
     context run = TypeParam::run();
     for (const std::uint64_t bytes : {3ULL << 20, 5ULL << 20, 12ULL << 20}) {
         SCOPED_TRACE(bytes);

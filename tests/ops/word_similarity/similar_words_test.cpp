@@ -179,7 +179,13 @@ TYPED_TEST(similar_words_test, all_and_pairs_give_the_same_scores) {
                              }
                          });
         EXPECT_EQ(next, 90U);
-        EXPECT_EQ(pair_similarities(matrix.view(), options, pairs), of_pairs);
+        EXPECT_EQ(pair_similarities(matrix.view(), options, pairs, TypeParam::run()), of_pairs);
+        // Every first word alone, so that each pair is merged.
+        std::vector<double> expected_turned;
+        for (std::size_t i = 0; i < pairs.size(); ++i)
+            expected_turned.push_back(of_pairs[i % 90 * 90 + i / 90]);
+        for (auto& [a, b] : pairs) std::swap(a, b);
+        EXPECT_EQ(pair_similarities(matrix.view(), options, pairs, TypeParam::run()), expected_turned);
     }
 }
 
@@ -233,7 +239,7 @@ TYPED_TEST(similar_words_test, refuses_options_out_of_range) {
     options.threads = 2000;
     EXPECT_THROW(this->find(matrix, options), usage_error);
     const std::pair<std::uint32_t, std::uint32_t> beyond[] = {{0, 10}};
-    EXPECT_THROW((void)pair_similarities(matrix.view(), {}, beyond), usage_error);
+    EXPECT_THROW((void)pair_similarities(matrix.view(), {}, beyond, TypeParam::run()), usage_error);
 }
 
 TYPED_TEST(similar_words_test, says_where_it_ran) {
@@ -247,6 +253,22 @@ TYPED_TEST(similar_words_test, stops_when_asked) {
     context run = TypeParam::run();
     run.stop_signal = &signal;
     EXPECT_THROW((void)similar_words(full_of_ties(100, 5, 1).view(), {}, run), interrupted);
+    EXPECT_THROW((void)pair_similarities(full_of_ties(100, 5, 1).view(), {}, {}, run), interrupted);
+}
+
+TYPED_TEST(similar_words_test, memory_is_asked_for) {
+    // The rows in fixed point take less than half a megabyte, two dense tiles of their columns several.
+    const context_matrix matrix = text_like(100, 20'000, 3000, 1);
+    context run = TypeParam::run();
+    run.memory_bytes = 2U << 20;
+    const auto options = options_of(similarity_method::column_reduced, similarity_measure::lin, 5, 20'000);
+    if (std::is_same_v<typename TypeParam::place_type, cpu_place>) {
+        EXPECT_THROW((void)similar_words(matrix.view(), options, run), out_of_memory);
+    }
+    // A row by column for each thread, and the matrix's own weights.
+    const std::pair<std::uint32_t, std::uint32_t> pairs[] = {{0, 1}, {0, 2}};
+    run.memory_bytes = 64U << 10;
+    EXPECT_THROW((void)pair_similarities(matrix.view(), {}, pairs, run), out_of_memory);
 }
 
 }  // namespace
