@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern contexts
+#include <fmt/format.h>
+
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/similar.hpp"
@@ -55,6 +57,10 @@ int run_contexts(const command& self, const std::vector<std::string>& arguments)
     }
     rows.finish();
     to.commit();
+    if (found.empty()) {
+        run.messages.info(two ? fmt::format("{} and {} share no context", words[0], words[1])
+                              : fmt::format("{} has no contexts", words[0]));
+    }
     run.statistics.counts["contexts"] = found.size();
     run.write_statistics();
     return found.empty() ? 1 : 0;

@@ -63,7 +63,7 @@ void declare(command_line& line, similar_request& request) {
 std::uint64_t answer_pairs(const word_space& space, const similar_request& request, session& run,
                            output& to) {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
-    const std::vector<std::string> lines = lines_of_file(request.pairs);
+    const std::vector<numbered_line> lines = lines_of_file(request.pairs);
     // A word that the text options refuse is as unknown as one that the corpus lacks.
     const auto find = [&](std::string_view typed) -> std::optional<std::uint32_t> {
         try {
@@ -75,11 +75,11 @@ std::uint64_t answer_pairs(const word_space& space, const similar_request& reque
     std::vector<std::pair<std::uint32_t, std::uint32_t>> known;
     std::vector<std::pair<std::string_view, std::string_view>> words;
     std::vector<bool> is_known;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::string_view line = lines[i];
+    for (const auto& [text, number] : lines) {
+        const std::string_view line = text;
         const std::size_t tab = line.find('\t');
         if (tab == std::string_view::npos) {
-            throw invalid_input(request.pairs, i + 1, "no tab between two words");
+            throw invalid_input(request.pairs, number, "no tab between two words");
         }
         const std::string_view rest = line.substr(tab + 1);
         words.emplace_back(line.substr(0, tab), rest.substr(0, rest.find('\t')));
@@ -106,10 +106,10 @@ std::uint64_t answer_pairs(const word_space& space, const similar_request& reque
 std::vector<std::uint32_t> known_words_of(const std::string& list, const word_space& space, session& run) {
     std::vector<std::uint32_t> ids;
     std::uint64_t unknown = 0;
-    for (const std::string& line : lines_of_file(list)) {
+    for (const numbered_line& line : lines_of_file(list)) {
         std::optional<std::uint32_t> id;
         try {
-            id = space.find(space.spelling(line));
+            id = space.find(space.spelling(line.text));
         } catch (const usage_error&) {
         }
         if (id) {
@@ -166,6 +166,7 @@ int answer_words(const word_space& space, const similar_request& request, sessio
     for (const neighbour& n : found) rows.row({space.word(n.word), n.score});
     rows.finish();
     run.statistics.counts["neighbours"] = found.size();
+    if (found.empty()) run.messages.info("no word is similar to what was asked for");
     return found.empty() ? 1 : 0;
 }
 

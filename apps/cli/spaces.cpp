@@ -41,7 +41,7 @@ std::optional<std::uint32_t> known_word(const word_space& space, const std::stri
     return std::nullopt;
 }
 
-std::vector<std::string> lines_of_file(const std::string& path) {
+std::vector<numbered_line> lines_of_file(const std::string& path) {
     std::ifstream file;
     if (path != "-") {
         std::error_code failed;
@@ -51,10 +51,13 @@ std::vector<std::string> lines_of_file(const std::string& path) {
         if (!file) throw io_error(path, "cannot open", errno);
     }
     std::istream& in = path == "-" ? std::cin : file;
-    std::vector<std::string> lines;
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    std::vector<numbered_line> lines;
+    std::uint64_t number = 0;
     for (std::string line; std::getline(in, line);) {
+        if (++number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
         if (line.ends_with('\r')) line.pop_back();
-        if (!line.empty()) lines.push_back(std::move(line));
+        if (!line.empty()) lines.push_back({std::move(line), number});
     }
     if (in.bad()) throw io_error(path, "cannot read", errno);
     return lines;

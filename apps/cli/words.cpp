@@ -164,9 +164,10 @@ space_question question_of(const words_request& request) {
     return q;
 }
 
-std::string outcome_of(const words_result& result) {
-    std::string text =
-        result.counts.documents == 0 ? std::string() : counted(result.counts.documents, "document") + ", ";
+std::string outcome_of(const words_result& result, bool of_triples) {
+    std::string text = result.counts.documents == 0
+                           ? std::string()
+                           : counted(result.counts.documents, of_triples ? "triple" : "document") + ", ";
     text +=
         fmt::format("{}, {} distinct, {} in the vocabulary; {}, {} kept as contexts",
                     counted(result.occurrences, "word"), grouped(result.distinct), grouped(result.vocabulary),
@@ -221,7 +222,8 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
             options.space, result, [&](std::string_view bytes) { report->write(bytes); }, run.run);
         report->commit();
     }
-    tell_reading(run.messages, result.counts, result.issues, outcome_of(result));
+    tell_reading(run.messages, result.counts, result.issues,
+                 outcome_of(result, options.input_format == "triples"));
     auto stages = std::move(result.statistics.stages);
     stages.insert(stages.end(), run.statistics.stages.begin(), run.statistics.stages.end());
     run.statistics = std::move(result.statistics);

@@ -40,7 +40,8 @@ void append_escaped(std::string& out, std::string_view text) {
             out += "&#39;";
         } else if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
             append_code_point(out, 0x2400 + c);  // control pictures
-        } else if ((c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)) {
+        } else if ((c >= 0x7F && c < 0xA0) || (c & 0xFFFE) == 0xFFFE || (c >= 0x202A && c <= 0x202E) ||
+                   (c >= 0x2066 && c <= 0x2069)) {
             append_code_point(out, 0xFFFD);  // also what would turn the direction of the page
         } else {
             append_code_point(out, c);

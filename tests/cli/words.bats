@@ -58,9 +58,28 @@ refused() { # refused TEXT ARGUMENT...
     printf 'coffee\nhorse\nunicorn\n' >list
     [ "$(quern similar village tea --within list --quiet 2>said | cut -f 1)" = coffee ]
     grep -q '1 word not in the vocabulary' said
-    printf 'tea coffee\n' >bad
+    printf '\n\r\ntea coffee\n' >bad
     ends_with 3 quern similar village --pairs bad
-    says 'bad:1'
+    says 'bad:3'
+}
+
+@test "lists as other systems write them: a byte order mark, CR, empty lines" {
+    space
+    printf '\xef\xbb\xbftea\tcoffee\r\n\r\ntea\thorse\r\n' >pairs
+    printf 'tea\tcoffee\ntea\thorse\n' >plain
+    quern similar village --pairs plain --quiet >expected
+    quern similar village --pairs pairs --quiet | cmp - expected
+    printf '\xef\xbb\xbfcoffee\r\n' >list
+    [ "$(quern similar village tea --within list --quiet | cut -f 1)" = coffee ]
+}
+
+@test "1: nothing is similar, nothing is shared, and it is said" {
+    printf 'a b a b a b a b a b a b\n' >two.txt
+    words two.txt -o two
+    ends_with 1 quern similar two a
+    says "no word is similar"
+    ends_with 1 quern contexts two a b
+    says "share no context"
 }
 
 @test "several words: plus and minus, however they are written" {
@@ -151,7 +170,8 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     ends_with 3 quern words t.tsv --input-format triples -o t --min-count 1
     says "t.tsv:5"
     [ ! -e t ]
-    words t.tsv --input-format triples -o t --min-count 1 --max-errors 1
+    quern words t.tsv --input-format triples -o t --min-count 1 --max-errors 1 2>said
+    grep -q '4 triples, ' said
     [ "$(quern similar t eat --quiet | cut -f 1)" = bake ]
     [ "$(quern contexts t eat --quiet | cut -f 1,2)" = $'obj\tbread' ]
     gzip -c t.tsv | words - --input-format triples -o piped --min-count 1 --max-errors 1

@@ -389,6 +389,10 @@ TEST_F(Words, SeveralTogetherAreSumsOfScores) {
     for (const neighbour& n : space.similar({{2}, {}}, 10, run, list))
         EXPECT_TRUE(n.word == 7 || n.word == 1);
     EXPECT_THROW(space.similar({}, 10, run), usage_error);
+    const std::vector<std::uint32_t> beyond{1, space.size()};
+    EXPECT_THROW(space.similar({{2}, {}}, 10, run, beyond), usage_error);
+    EXPECT_THROW(space.similar({{space.size()}, {}}, 10, run), usage_error);
+    EXPECT_THROW(space.similar({{1}, beyond}, 10, run), usage_error);
 }
 
 TEST_F(Words, SharedContextsAreThoseOfBothRows) {
@@ -501,6 +505,16 @@ TEST_F(Words, LinesThatAreNoTriplesAreToldByNumber) {
     std::vector<std::uint64_t> lines;
     for (const input_issue& issue : result.issues) lines.push_back(issue.line);
     EXPECT_THAT(lines, ElementsAre(2, 4, 5, 6, 7, 8));
+    const std::string with_mark =
+        "\xEF\xBB\xBF"
+        "a\tr\tb\nb\tr\ta\nc\tr\tb\n";
+    write_file(folder_ / "marked.tsv", with_mark);
+    options.inputs = {folder_ / "marked.tsv"};
+    options.question.min_count = 1;
+    words(options, run_with());
+    EXPECT_TRUE(opened().find("a"));  // not the mark and it
+    options.inputs = {folder_ / "triples.tsv"};
+    options.question.min_count = 2;
     options.max_errors = {0, 5, false};
     EXPECT_THAT(refusal<invalid_input>([&] { words(options, run_with()); }), HasSubstr("triples.tsv:2"));
     options.max_errors = {};
@@ -508,6 +522,16 @@ TEST_F(Words, LinesThatAreNoTriplesAreToldByNumber) {
     options.question.dimensions = 3;
     options.question.lsa_of = reduced_matrix::documents;
     EXPECT_THROW(words(options, run_with()), usage_error);
+}
+
+TEST_F(Words, CountsOfTriplesThatWouldWrapAroundAreRefused) {
+    // 2,048 times 2^53 is 2^64: the words would seem never to occur, and be left out without a word.
+    std::string corpus = "c\tr\td\t10\ne\tr\td\t10\nc\tr\tf\t5\ne\tr\tf\t7\n";
+    for (int i = 0; i < 2048; ++i) corpus += "a\tr\tb\t9007199254740992\n";
+    words_options options = options_for(corpus, "triples.tsv");
+    options.input_format = "triples";
+    EXPECT_THAT(refusal<invalid_input>([&] { words(options, run_with()); }),
+                AllOf(HasSubstr("triples.tsv:1028"), HasSubstr("2^63")));
 }
 
 TEST_F(Words, LinesOfWordsAreTakenAsTheyAre) {
@@ -705,7 +729,9 @@ TEST_F(Words, AStoppedRunLeavesNothing) {
 
 TEST_F(Words, OtherToolsReadThem) {
     std::string corpus;
-    for (int i = 0; i < 4; ++i) corpus += "New York\na<b&c\nBig Apple\n\nParis\na<b&c\nCity\n\n";
+    for (int i = 0; i < 4; ++i) {
+        corpus += "New York\na<b&c\nBig Apple\n\nParis\x01\na<b&c\nCity\xEF\xBF\xBE\n\n";
+    }
     words_options options = options_for(corpus, "corpus.lines");
     options.input_format = "lines";
     options.question.dimensions = 2;
@@ -730,6 +756,8 @@ TEST_F(Words, OtherToolsReadThem) {
     const std::string graphml = text_of([&](const auto& out) { space.write_graphml(out, run_with()); });
     EXPECT_THAT(graphml,
                 AllOf(HasSubstr(">a&lt;b&amp;c<"), HasSubstr("<edge source=\"n"), HasSubstr("</graphml>")));
+    // What XML cannot hold, however it is written.
+    EXPECT_THAT(graphml, AllOf(HasSubstr(">Paris\xE2\x90\x81<"), HasSubstr(">City\xEF\xBF\xBD<")));
     EXPECT_THAT(text_of([&](const auto& out) { space.write_words(out); }), HasSubstr("a<b&c\t8\n"));
 
     options.question.dimensions = 0;

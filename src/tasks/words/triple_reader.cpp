@@ -57,10 +57,17 @@ class line_reader {
 
   private:
     void take(std::string_view line, const std::string& path, std::uint64_t number) {
+        constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+        if (number == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty()) return;
         const triple_line triple = parse_triple(line);
         if (triple.fault != nullptr) return reject(path, number, triple.fault);
+        // A word counts on both sides of a triple: twice this sum is still a number of 64 bits.
+        constexpr std::uint64_t most = (std::uint64_t{1} << 63) - 1;
+        if (triple.count > most - into_.occurrences) {
+            throw invalid_input(path, number, "the counts of all triples come to 2^63 or more");
+        }
         ++into_.record.counts.documents;
         into_.occurrences += triple.count;
         pending_.push_back({into_.distinct.add(triple.word, triple.count),
