@@ -105,9 +105,9 @@ void word_space::state::refuse_other_sizes() const {
 text::token_list word_space::state::tokens_of(std::string_view typed) const {
     const std::lock_guard one_at_a_time(analyzing);
     if (!analyzer) analyzer.emplace(with_stop_words_of(text, path));
-    text::token_list words;
-    analyzer->analyze(typed, words, text::boundaries::none, text::dropped_words::keep_place);
-    return words;
+    text::token_list tokens;
+    analyzer->analyze(typed, tokens, text::boundaries::none, text::dropped_words::keep_place);
+    return tokens;
 }
 
 stretch_of word_space::state::row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t most) {
