@@ -65,9 +65,9 @@ struct page_rank_options {
     double tolerance = 1e-5;  ///< stop when the ranks' L1 change in a step is below; > 0
     std::uint32_t max_iterations = 1000;
     dangling_rule dangling = dangling_rule::uniform;
-    std::span<const double>
-        preference;  ///< v, one a node, >= 0, finite, not all 0; scaled to sum 1. Empty: 1/n each
-    std::span<const double> start;  ///< ranks to begin with, as preference. Empty: v
+    std::span<const double> preference =
+        {};  ///< v, one a node, >= 0, finite, not all 0; scaled to sum 1. Empty: 1/n each
+    std::span<const double> start = {};  ///< ranks to begin with, as preference. Empty: v
     rank_storage storage = rank_storage::automatic;
 };
 

@@ -30,9 +30,9 @@ constexpr unsigned digits(std::uint64_t value) {
 constexpr std::uint64_t size_a_link(std::int64_t residual, std::uint64_t degree) {
     return magnitude(residual) >> (digits(degree) - 1);
 }
-/// s for the greatest size_a_link: contributions then have 31 binary digits at most, and 30 are used.
-constexpr unsigned shift_for(std::uint64_t greatest) {
-    return digits(greatest) <= 30 ? 0 : digits(greatest) - 30;
+/// s for the greatest size_a_link: contributions then have at most one binary digit more than `aim`.
+constexpr unsigned shift_for(std::uint64_t greatest, unsigned aim) {
+    return digits(greatest) <= aim ? 0 : digits(greatest) - aim;
 }
 
 /// c of a node; `divisor` is double(degree)·2^s, degree > 0.

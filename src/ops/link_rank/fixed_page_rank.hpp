@@ -22,9 +22,10 @@
 //                      preference: mul(v_v·2^64, mul(α, E)); none: 0.
 //   measure L_k = Σ|ρ_v|, M_k = max(|ρ_v| >> (digits(D_v) − 1)) over D_v > 0; digits: how many binary digits a number has.
 //
-//   The take of step k + 1 can be done in the pass that spreads and measures step k: s_{k+2} = max(0, digits(M_k) − 30),
-//   s_1 = s_2 = the same from M over `start` (a c_u that is too large is clamped: the rest stays). Where s_{k+1} > 0 and
-//   R_{k+1} > floor(L_k / 16), k >= 1, all steps from k + 2 on are wide (s = 0).
+//   The take of step k + 1 can be done in the pass that spreads and measures step k: s_{k+2} = max(0, digits(M_k) − b),
+//   b = question.contribution_digits; s_1 = s_2 = the same from M over `start`. Where M grows, a c_u can be too large
+//   and is clamped: the rest stays. All steps from k + 2 on are wide (s = 0) where, k >= 1, s_{k+1} > 0,
+//   R_{k+1} > floor(L_k / 16), and max(0, digits(M_k) − b) <= s_{k+1}: it was not clamping that left so much.
 //   Ends after step k where L_k < tolerance (converged); where k = max_iterations; or where L_k >= L_{k−1} >= L_{k−2}: the
 //   grid is too coarse for the tolerance. The ranks are z after the spread of step k: that the next take may have been
 //   done does not show.
@@ -49,6 +50,8 @@ struct fixed_question {
     std::uint64_t alpha = 0;      ///< α·2^64
     std::uint64_t tolerance = 0;  ///< in units of 2^-62; stop when L is below
     std::uint32_t max_iterations = 0;
+    unsigned contribution_digits =
+        30;  ///< that s aims at, of 31 there are; fewer only in tests, to need wide steps
     dangling_rule dangling = dangling_rule::uniform;
     std::int64_t teleport_each = 0;             ///< (1 − α)/n in units, where preference is empty
     std::span<const std::int64_t> teleport;     ///< (1 − α)v_v in units; empty: teleport_each

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// PageRank in doubles over a matrix in one of the formats of the literature: what the papers on those formats compute.
+//
+// The power iteration: a product, one pass over the nodes (vector_steps.hpp), two sums. The matrix has a row for each
+// node and in it, for each link into the node, the share of its source that comes along. Products round the exact sum
+// once and the sums have one canonical order, so all formats but brc and brcp_paper, and all places, give the same bits.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "device/array.hpp"
+#include "device/place.hpp"
+#include "ops/link_rank/questions.hpp"
+#include "ops/link_rank/vector_steps.hpp"
+#include "primitives/reduce/reduce.hpp"
+#include "primitives/sparse/formats.hpp"
+#include "primitives/sparse/multiply.hpp"
+#include "quern/ops/link_rank.hpp"
+
+namespace quern::link_rank_detail {
+
+template <class Place, template <class, class> class Matrix>
+Matrix<Place, double> to_place(Place& place, Matrix<cpu_place, double> matrix) {
+    if constexpr (std::is_same_v<Place, cpu_place>) {
+        (void)place;
+        return matrix;
+    } else {
+        return primitives::to_device(place, matrix);
+    }
+}
+
+template <class Place>
+class power_iteration {
+  public:
+    power_iteration(Place& place, const link_graph_view& graph, const page_rank_options& options)
+        : place_(place), options_(options), nodes_(graph.nodes) {
+        std::vector<std::uint8_t> dangling(nodes_);
+        for (std::uint32_t v = 0; v < nodes_; ++v) dangling[v] = graph.out_degrees[v] == 0 ? 1 : 0;
+        std::vector<double> start(nodes_, 1.0 / nodes_), lost(nodes_);
+        if (!options.start.empty()) {
+            start = distribution(options.start);
+        } else if (!options.preference.empty()) {
+            start = distribution(options.preference);
+        }
+        for (std::uint32_t v = 0; v < nodes_; ++v) lost[v] = dangling[v] != 0 ? start[v] : 0;
+        ranks_ = array_from(place, std::span<const double>(start), "the ranks");
+        lost_ = array_from(place, std::span<const double>(lost), "the ranks of nodes without links");
+        dangling_ = array_from(place, std::span<const std::uint8_t>(dangling), "which nodes have no links");
+        if (!options.preference.empty()) {
+            const std::vector<double> preference = distribution(options.preference);
+            preference_ = array_from(place, std::span<const double>(preference), "the preference");
+        }
+        products_ = make_array<double>(place, nodes_, "the products");
+        changes_ = make_array<double>(place, nodes_, "the changes of the ranks");
+    }
+
+    /// multiply(x, y): y = A·x.
+    template <class Multiply>
+    link_ranks run(const Multiply& multiply) {
+        link_ranks found;
+        while (!found.converged && found.iterations < options_.max_iterations) {
+            place_.run().check_stop();
+            multiply(ranks_.span(), products_.span());
+            take_rank_step(place_, next_step(), products_.span(), preference_.span(), dangling_.span(),
+                           ranks_.span(), changes_.span(), lost_.span());
+            found.change = primitives::reduce<double>(place_, changes_.span());
+            ++found.iterations;
+            found.converged = found.change < options_.tolerance;
+        }
+        found.ranks = to_host(place_, ranks_.span());
+        return found;
+    }
+
+  private:
+    rank_step next_step() {
+        const double alpha = options_.damping, nodes = nodes_;
+        rank_step step{alpha, 0, 1 - alpha};
+        if (options_.dangling != dangling_rule::none) {
+            const double lost = alpha * primitives::reduce<double>(place_, lost_.span());
+            if (options_.dangling == dangling_rule::uniform) {
+                step.each = lost / nodes;
+            } else {
+                step.prefer += lost;
+            }
+        }
+        if (preference_.size() == 0) step.each += step.prefer / nodes;
+        return step;
+    }
+
+    Place& place_;
+    const page_rank_options& options_;
+    std::uint32_t nodes_;
+    array_on<Place, double> ranks_, lost_, preference_, products_, changes_;
+    array_on<Place, std::uint8_t> dangling_;
+};
+
+/// What a step's own roundings add to the error of the ranks, relatively: of a share, a product, a node's arithmetic
+/// and the sum of what was lost; brc and brcp_paper round every addition, and the latter differences of sums as well.
+inline double rounding_of_step(const link_graph_view& graph, rank_storage storage) {
+    std::uint64_t longest = 0;
+    for (std::uint32_t v = 0; v < graph.nodes; ++v)
+        longest = std::max(longest, graph.offsets[v + 1] - graph.offsets[v]);
+    double roundings = 512;
+    if (storage == rank_storage::brc) roundings += static_cast<double>(longest);
+    if (storage == rank_storage::brcp_paper) roundings += 4096 + static_cast<double>(longest);
+    return roundings * 0x1p-53;
+}
+
+/// Ranks, iterations, change, error_bound and converged; the order is left empty. The graph has nodes and has been
+/// checked. `host` prepares the matrix.
+template <class Place>
+link_ranks stored_page_rank(Place& place, cpu_place& host, const link_graph_view& graph,
+                            const page_rank_options& options) {
+    using namespace primitives;
+    const std::vector<double> shares = link_shares(host, graph);
+    const csr_view<double> rows{graph.nodes, graph.nodes, graph.offsets, graph.sources, shares};
+    power_iteration<Place> iteration(place, graph, options);
+    const auto over = [&](auto stored) {
+        const auto matrix = to_place(place, std::move(stored));
+        return iteration.run([&](span_on<Place, const double> x, span_on<Place, double> y) {
+            primitives::multiply<double>(place, matrix, x, y);
+        });
+    };
+    const auto answer = [&] {
+        switch (options.storage) {
+            case rank_storage::coo:
+                return over(to_coo(host, rows));
+            case rank_storage::ell:
+                return over(to_ell(host, rows));
+            case rank_storage::brc:
+                return over(to_brc(host, rows));
+            case rank_storage::brcp:
+                return over(to_brcp(host, rows));
+            case rank_storage::brcp_paper: {
+                const auto matrix = to_place(place, to_brcp(host, rows));
+                return iteration.run([&](span_on<Place, const double> x, span_on<Place, double> y) {
+                    multiply_as_printed<double>(place, matrix, x, y);
+                });
+            }
+            case rank_storage::automatic:
+            case rank_storage::csr:
+                break;
+        }
+        return over(to_csr(host, rows));
+    };
+    link_ranks found = answer();
+    const double arithmetic = 2 * rounding_of_step(graph, options.storage);
+    found.error_bound = (options.damping * found.change + arithmetic) / (1 - options.damping) * (1 + 0x1p-30);
+    return found;
+}
+
+}  // namespace quern::link_rank_detail

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integer iteration of every place beside the slow one: ranks, steps, changes, all of it, bit for bit.
+#include "ops/link_rank/fixed_page_rank.hpp"
+
+#include "on_each_place.hpp"
+#include "ops/link_rank/graphs.hpp"
+#include "ops/link_rank/questions.hpp"
+#include "reference/page_rank_reference.hpp"
+
+namespace quern {
+namespace {
+
+using namespace link_rank_detail;
+using namespace test_graphs;
+
+template <class Tested>
+class fixed_page_rank_test : public on_place<Tested> {
+  protected:
+    void expect_reference(const link_graph& graph, const page_rank_options& options, const std::string& what,
+                          unsigned digits = 30) {
+        cpu_place host(context::cpu(1));
+        const integer_question asked(host, graph.view(), options);
+        fixed_question question = asked.question();
+        question.contribution_digits = digits;
+        const fixed_answer found = fixed_page_rank(this->place(), graph.view(), question);
+        const fixed_answer expected = reference::fixed_page_rank(graph.view(), question);
+        EXPECT_EQ(found.iterations, expected.iterations) << what;
+        EXPECT_EQ(found.change, expected.change) << what;
+        EXPECT_EQ(found.converged, expected.converged) << what;
+        EXPECT_EQ(found.wide_steps, expected.wide_steps) << what;
+        EXPECT_EQ(found.ranks, expected.ranks) << what;
+        wide_steps_ += found.wide_steps;
+        narrow_steps_ += found.iterations - found.wide_steps;
+    }
+    std::uint64_t wide_steps_ = 0, narrow_steps_ = 0;
+};
+TYPED_TEST_SUITE(fixed_page_rank_test, tested_places, tested_place_names);
+
+TYPED_TEST(fixed_page_rank_test, nasty_graphs_match_reference) {
+    for (const auto& [name, graph] : nasty_graphs()) {
+        for (const double tolerance : {1e-3, 1e-12, 1e-18}) {
+            page_rank_options options{.tolerance = tolerance, .max_iterations = 300};
+            this->expect_reference(graph, options, name);
+        }
+    }
+}
+
+TYPED_TEST(fixed_page_rank_test, every_option_matches_reference) {
+    std::mt19937_64 random(6);
+    const link_graph graph = random_graph(random, 2000, 9000);
+    const link_graph heavy = random_graph(random, 700, 5000, 3, 5, true);
+    for (const link_graph* const of : {&graph, &heavy}) {
+        std::vector<double> one_seed(of->nodes), many_seeds(of->nodes), start(of->nodes);
+        one_seed[of->nodes / 3] = 1e-300;
+        for (std::uint32_t v = 0; v < of->nodes; ++v) {
+            many_seeds[v] = v % 3 == 0 ? static_cast<double>(random() % 100) : 0;
+            start[v] = static_cast<double>(random() >> 12);
+        }
+        for (const dangling_rule rule :
+             {dangling_rule::uniform, dangling_rule::preference, dangling_rule::none}) {
+            for (const auto* const preference :
+                 {static_cast<std::vector<double>*>(nullptr), &one_seed, &many_seeds}) {
+                for (const double damping : {0.0, 0.0001, 0.5, 0.85, 0.999}) {
+                    page_rank_options options{
+                        .damping = damping, .tolerance = 1e-9, .max_iterations = 200, .dangling = rule};
+                    if (preference != nullptr) options.preference = *preference;
+                    if (damping == 0.5) options.start = start;
+                    this->expect_reference(*of, options, "damping " + std::to_string(damping));
+                }
+            }
+        }
+    }
+    EXPECT_GT(this->narrow_steps_, 0u);
+}
+
+// 31 binary digits are too few for graphs of hundreds of millions of links, so fewer are too few for small graphs.
+TYPED_TEST(fixed_page_rank_test, wide_steps_match_reference) {
+    std::mt19937_64 random(7);
+    const link_graph graph = random_graph(random, 3000, 40'000);
+    std::vector<double> seed(graph.nodes);
+    seed[5] = 1;
+    for (const unsigned digits : {0u, 3u, 8u, 14u}) {
+        this->expect_reference(graph, {.tolerance = 1e-12}, "uniform", digits);
+        this->expect_reference(graph, {.tolerance = 1e-9, .preference = seed}, "seeded", digits);
+    }
+    EXPECT_GT(this->wide_steps_, 0u);
+    EXPECT_GT(this->narrow_steps_, 0u);
+    for (const auto& [name, nasty] : nasty_graphs())
+        this->expect_reference(nasty, {.tolerance = 1e-12}, name, 5);
+}
+
+TYPED_TEST(fixed_page_rank_test, many_sizes_match_reference) {
+    std::mt19937_64 random(8);
+    for (const std::size_t nodes : test_sizes()) {
+        if (nodes == 0 || nodes > 50'000) continue;
+        for (const double skew : {1.0, 4.0}) {
+            const link_graph graph = random_graph(random, static_cast<std::uint32_t>(nodes), 6 * nodes, skew);
+            this->expect_reference(graph, {.tolerance = 1e-10}, std::to_string(nodes) + " nodes");
+        }
+    }
+}
+
+TYPED_TEST(fixed_page_rank_test, no_nodes) {
+    const link_graph graph;
+    const fixed_answer found = fixed_page_rank(this->place(), graph.view(), {});
+    EXPECT_TRUE(found.ranks.empty());
+}
+
+}  // namespace
+}  // namespace quern

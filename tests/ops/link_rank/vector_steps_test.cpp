@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/link_rank/vector_steps.hpp"
+
+#include <cmath>
+
+#include "on_each_place.hpp"
+
+namespace quern {
+namespace {
+
+using namespace link_rank_detail;
+
+template <class Tested>
+class vector_steps_test : public on_place<Tested> {};
+TYPED_TEST_SUITE(vector_steps_test, tested_places, tested_place_names);
+
+TYPED_TEST(vector_steps_test, every_operation_is_rounded_once) {
+    std::vector<std::size_t> sizes = test_sizes();
+    sizes.push_back(large_size());
+    const rank_step step{0.85, 0x1.23456789abcdfp-20, 0.15000000000000002};
+    for (const std::size_t n : sizes) {
+        for (const bool with_preference : {false, true}) {
+            std::mt19937_64 random(n + 1);
+            const auto some = [&] {
+                std::vector<double> values(n);
+                for (double& value : values) value = std::ldexp(static_cast<double>(random() >> 11), -70);
+                return values;
+            };
+            const std::vector<double> products = some(), before = some();
+            const std::vector<double> preference = with_preference ? some() : std::vector<double>();
+            std::vector<std::uint8_t> dangling(n);
+            for (std::uint8_t& is : dangling) is = random() % 4 == 0 ? 1 : 0;
+
+            std::vector<double> next(n), change(n), lost(n);
+            for (std::size_t v = 0; v < n; ++v) {
+                volatile double sum =
+                    step.follow * products[v];  // volatile: rounded here, whatever the compiler
+                sum = sum + step.each;
+                if (with_preference) {
+                    volatile const double preferred = step.prefer * preference[v];
+                    sum = sum + preferred;
+                }
+                next[v] = sum;
+                change[v] = std::abs(next[v] - before[v]);
+                lost[v] = dangling[v] != 0 ? next[v] : 0;
+            }
+
+            const auto given = this->array(products), preferred = this->array(preference);
+            const auto ranks = this->array(before);
+            const auto is_dangling = this->array(dangling);
+            const auto changes = this->template output<double>(n), losts = this->template output<double>(n);
+            take_rank_step(this->place(), step, given.view(), preferred.view(), is_dangling.view(),
+                           ranks.span(), changes.span(), losts.span());
+            EXPECT_EQ(ranks.host(), next) << n;
+            EXPECT_EQ(changes.host(), change) << n;
+            EXPECT_EQ(losts.host(), lost) << n;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// PageRank and HITS the slow, obvious way, twice: in long double from the definition, and the integers of
+// ops/link_rank/fixed_page_rank.hpp with plain loops over 128-bit numbers, one sentence of that header after another.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/link_rank/fixed_page_rank.hpp"
+#include "quern/ops/link_rank.hpp"
+
+namespace quern::reference {
+
+using long_reals = std::vector<long double>;
+
+/// `values` scaled to sum 1; 1/n each where there are none.
+inline long_reals distribution(std::span<const double> values, std::uint32_t nodes) {
+    if (values.empty()) return long_reals(nodes, 1.0L / nodes);
+    long double sum = 0;
+    for (const double value : values) sum += value;
+    long_reals scaled;
+    for (const double value : values) scaled.push_back(value / sum);
+    return scaled;
+}
+
+inline long double weight_of(const link_graph_view& graph, std::uint64_t link) {
+    return graph.weights.empty() ? 1.0L : graph.weights[link];
+}
+
+/// The weights of all links out of each node.
+inline long_reals out_weights(const link_graph_view& graph) {
+    long_reals sums(graph.nodes);
+    for (std::uint64_t e = 0; e < graph.sources.size(); ++e) sums[graph.sources[e]] += weight_of(graph, e);
+    return sums;
+}
+
+/// α·(Gᵀr + d·v) + (1 − α)·v.
+inline long_reals page_rank_step(const link_graph_view& graph, const page_rank_options& options,
+                                 const long_reals& ranks) {
+    const long_reals v = distribution(options.preference, graph.nodes);
+    const long_reals out = out_weights(graph);
+    const long double alpha = options.damping;
+    long double lost = 0;
+    for (std::uint32_t u = 0; u < graph.nodes; ++u)
+        if (out[u] == 0) lost += ranks[u];
+    long_reals next(graph.nodes);
+    for (std::uint32_t t = 0; t < graph.nodes; ++t) {
+        long double sum = 0;
+        for (std::uint64_t e = graph.offsets[t]; e < graph.offsets[t + 1]; ++e)
+            sum += ranks[graph.sources[e]] * (weight_of(graph, e) / out[graph.sources[e]]);
+        if (options.dangling == dangling_rule::uniform) sum += lost / graph.nodes;
+        if (options.dangling == dangling_rule::preference) sum += lost * v[t];
+        next[t] = alpha * sum + (1 - alpha) * v[t];
+    }
+    return next;
+}
+
+inline long double distance(const long_reals& a, const long_reals& b) {
+    long double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += std::fabs(a[i] - b[i]);
+    return sum;
+}
+
+/// Iterates until the change is below `least_change`; the error is then at most α/(1 − α) times that.
+inline long_reals page_rank(const link_graph_view& graph, const page_rank_options& options,
+                            long double least_change = 1e-17L) {
+    long_reals ranks = distribution(options.start, graph.nodes);
+    while (graph.nodes != 0) {
+        long_reals next = page_rank_step(graph, options, ranks);
+        const long double change = distance(next, ranks);
+        ranks = std::move(next);
+        if (change < least_change) break;
+    }
+    return ranks;
+}
+
+/// Nodes by falling rank, then rising number.
+template <class Rank>
+std::vector<std::uint32_t> order_by_rank(const std::vector<Rank>& ranks) {
+    std::vector<std::uint32_t> order(ranks.size());
+    for (std::uint32_t v = 0; v < order.size(); ++v) order[v] = v;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return ranks[a] > ranks[b]; });
+    return order;
+}
+
+// ---- The integers ----
+
+__extension__ typedef __int128 integer;
+using integers = std::vector<integer>;
+
+inline integer shifted_down(integer value, unsigned bits) {  // rounds down, also below 0
+    const integer unit = integer{1} << bits;
+    integer quotient = value / unit;
+    if (value % unit < 0) --quotient;
+    return quotient;
+}
+inline integer half_up(integer value, unsigned bits) {
+    return shifted_down(value + (integer{1} << (bits - 1)), bits);
+}
+inline integer absolute(integer value) {
+    return value < 0 ? -value : value;
+}
+inline unsigned binary_digits(integer value) {
+    unsigned count = 0;
+    for (; value != 0; value /= 2) ++count;
+    return count;
+}
+
+/// fixed_page_rank as its header has it; take, spread and measure are separate passes.
+class integer_page_rank {
+  public:
+    integer_page_rank(const link_graph_view& graph, const link_rank_detail::fixed_question& question)
+        : graph_(graph), question_(question), n_(graph.nodes) {
+        residual_.resize(n_);
+        for (std::uint32_t v = 0; v < n_; ++v)
+            residual_[v] = question.teleport.empty() ? question.teleport_each : question.teleport[v];
+        rank_ = residual_;
+    }
+
+    link_rank_detail::fixed_answer run() {
+        link_rank_detail::fixed_answer answer;
+        integers start(n_);
+        for (std::uint32_t u = 0; u < n_; ++u)
+            start[u] = question_.start.empty() ? question_.start_each : question_.start[u];
+        const bool weighted = !question_.link_weights.empty();
+        unsigned shift = shift_for(start), next_shift = shift;
+        bool wide = false, next_wide = false;
+        std::vector<integer> changes;
+        for (std::uint32_t k = 1;; ++k) {
+            const unsigned s = wide || weighted ? 0 : shift;
+            const integer stayed = take(k == 1 ? start : residual_, s, wide, weighted);
+            // R_k beside L_{k−1}, once there is one; next_shift is what the residual before this take asked for
+            if (k >= 2 && !weighted && s > 0 && stayed > shifted_down(changes.back(), 4) && next_shift <= s)
+                next_wide = true;
+            spread(s, weighted);
+            answer.iterations = k;
+            if (wide) ++answer.wide_steps;
+            integer change = 0;
+            for (const integer r : residual_) change += absolute(r);
+            changes.push_back(change);
+            answer.converged = change < static_cast<integer>(question_.tolerance);
+            const bool stuck = k >= 3 && change >= changes[k - 2] && changes[k - 2] >= changes[k - 3];
+            if (answer.converged || k == question_.max_iterations || stuck) break;
+            shift = next_shift;  // of step k + 1: measured after step k − 1
+            next_shift = shift_for(residual_);
+            wide = next_wide;
+        }
+        answer.change = static_cast<std::uint64_t>(changes.back());
+        for (const integer z : rank_) answer.ranks.push_back(static_cast<std::int64_t>(z));
+        return answer;
+    }
+
+  private:
+    unsigned shift_for(const integers& values) const {
+        unsigned most = 0;
+        for (std::uint32_t v = 0; v < n_; ++v) {
+            const std::uint64_t degree = graph_.out_degrees[v];
+            if (degree != 0) {
+                const unsigned bits = binary_digits(static_cast<integer>(degree)) - 1;
+                most = std::max(most, binary_digits(shifted_down(absolute(values[v]), bits)));
+            }
+        }
+        return most <= question_.contribution_digits ? 0 : most - question_.contribution_digits;
+    }
+
+    integer take(const integers& from, unsigned s, bool wide, bool weighted) {
+        sent_.assign(n_, 0);
+        lost_ = 0;
+        integers taken(n_);
+        for (std::uint32_t u = 0; u < n_; ++u) {
+            const std::uint64_t degree = graph_.out_degrees[u];
+            if (degree == 0) {
+                taken[u] = from[u];
+                lost_ += from[u];
+            } else if (weighted) {
+                taken[u] = sent_[u] = from[u];
+            } else {
+                double each = static_cast<double>(static_cast<std::int64_t>(from[u])) /
+                              std::ldexp(static_cast<double>(degree), static_cast<int>(s));
+                if (!wide) each = std::clamp(each, -2147483647.0, 2147483647.0);
+                sent_[u] = static_cast<integer>(std::trunc(each));
+                taken[u] = sent_[u] * static_cast<integer>(degree) * (integer{1} << s);
+            }
+        }
+        integer stayed = 0;
+        for (std::uint32_t u = 0; u < n_; ++u) {
+            residual_[u] -= taken[u];
+            stayed += absolute(residual_[u]);
+        }
+        return stayed;
+    }
+
+    void spread(unsigned s, bool weighted) {
+        const integer alpha = question_.alpha;
+        const integer lost = half_up(lost_ * alpha, 64);
+        integer each = 0;
+        if (question_.dangling == dangling_rule::uniform) {
+            kept_ += lost;
+            each = kept_ / n_;
+            if (kept_ % n_ < 0) --each;
+            kept_ -= each * n_;
+        }
+        for (std::uint32_t v = 0; v < n_; ++v) {
+            integer sum = 0;
+            for (std::uint64_t e = graph_.offsets[v]; e < graph_.offsets[v + 1]; ++e) {
+                const integer c = sent_[graph_.sources[e]];
+                sum += weighted ? c * static_cast<integer>(question_.link_weights[e]) : c;
+            }
+            sum = weighted ? half_up(sum, 63) : sum * (integer{1} << s);
+            integer gain = half_up(sum * alpha, 64) + each;
+            if (question_.dangling == dangling_rule::preference)
+                gain += half_up(lost * static_cast<integer>(preference_of(v)), 64);
+            residual_[v] += gain;
+            rank_[v] += gain;
+        }
+    }
+
+    // Without a preference it is 1/n each, as `uniform` has it: the door asks for that.
+    std::uint64_t preference_of(std::uint32_t v) const { return question_.preference[v]; }
+
+    link_graph_view graph_;
+    link_rank_detail::fixed_question question_;
+    std::uint32_t n_;
+    integers rank_, residual_, sent_;
+    integer lost_ = 0, kept_ = 0;
+};
+
+inline link_rank_detail::fixed_answer fixed_page_rank(const link_graph_view& graph,
+                                                      const link_rank_detail::fixed_question& question) {
+    return integer_page_rank(graph, question).run();
+}
+
+}  // namespace quern::reference
