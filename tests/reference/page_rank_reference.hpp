@@ -37,26 +37,40 @@ inline long_reals out_weights(const link_graph_view& graph) {
     return sums;
 }
 
-/// α·(Gᵀr + d·v) + (1 − α)·v.
-inline long_reals page_rank_step(const link_graph_view& graph, const page_rank_options& options,
-                                 const long_reals& ranks) {
-    const long_reals v = distribution(options.preference, graph.nodes);
-    const long_reals out = out_weights(graph);
-    const long double alpha = options.damping;
-    long double lost = 0;
-    for (std::uint32_t u = 0; u < graph.nodes; ++u)
-        if (out[u] == 0) lost += ranks[u];
-    long_reals next(graph.nodes);
-    for (std::uint32_t t = 0; t < graph.nodes; ++t) {
-        long double sum = 0;
-        for (std::uint64_t e = graph.offsets[t]; e < graph.offsets[t + 1]; ++e)
-            sum += ranks[graph.sources[e]] * (weight_of(graph, e) / out[graph.sources[e]]);
-        if (options.dangling == dangling_rule::uniform) sum += lost / graph.nodes;
-        if (options.dangling == dangling_rule::preference) sum += lost * v[t];
-        next[t] = alpha * sum + (1 - alpha) * v[t];
+/// PageRank as it is defined.
+class definition {
+  public:
+    definition(const link_graph_view& graph, const page_rank_options& options)
+        : graph_(graph),
+          options_(options),
+          v_(distribution(options.preference, graph.nodes)),
+          out_(out_weights(graph)) {}
+
+    /// α·(Gᵀr + d·v) + (1 − α)·v.
+    long_reals step(const long_reals& ranks) const {
+        const long double alpha = options_.damping;
+        long double lost = 0;
+        for (std::uint32_t u = 0; u < graph_.nodes; ++u)
+            if (out_[u] == 0) lost += ranks[u];
+        long_reals next(graph_.nodes);
+        for (std::uint32_t t = 0; t < graph_.nodes; ++t) {
+            long double sum = 0;
+            for (std::uint64_t e = graph_.offsets[t]; e < graph_.offsets[t + 1]; ++e) {
+                const std::uint32_t source = graph_.sources[e];
+                sum += ranks[source] * (weight_of(graph_, e) / out_[source]);
+            }
+            if (options_.dangling == dangling_rule::uniform) sum += lost / graph_.nodes;
+            if (options_.dangling == dangling_rule::preference) sum += lost * v_[t];
+            next[t] = alpha * sum + (1 - alpha) * v_[t];
+        }
+        return next;
     }
-    return next;
-}
+
+  private:
+    link_graph_view graph_;
+    page_rank_options options_;
+    long_reals v_, out_;
+};
 
 inline long double distance(const long_reals& a, const long_reals& b) {
     long double sum = 0;
@@ -66,13 +80,13 @@ inline long double distance(const long_reals& a, const long_reals& b) {
 
 /// Iterates until the change is below `least_change`; the error is then at most α/(1 − α) times that.
 inline long_reals page_rank(const link_graph_view& graph, const page_rank_options& options,
-                            long double least_change = 1e-17L) {
+                            long double least_change = 1e-15L) {
+    const definition defined(graph, options);
     long_reals ranks = distribution(options.start, graph.nodes);
-    while (graph.nodes != 0) {
-        long_reals next = page_rank_step(graph, options, ranks);
-        const long double change = distance(next, ranks);
+    for (long double change = 1; change >= least_change && graph.nodes != 0;) {
+        long_reals next = defined.step(ranks);
+        change = distance(next, ranks);
         ranks = std::move(next);
-        if (change < least_change) break;
     }
     return ranks;
 }
@@ -127,18 +141,19 @@ class integer_page_rank {
         for (std::uint32_t u = 0; u < n_; ++u)
             start[u] = question_.start.empty() ? question_.start_each : question_.start[u];
         const bool weighted = !question_.link_weights.empty();
-        unsigned shift = shift_for(start), next_shift = shift;
-        bool wide = false, next_wide = false;
+        unsigned shift = 0, next_shift = 0;
+        bool stays_wide = false;
         std::vector<integer> changes;
         for (std::uint32_t k = 1;; ++k) {
+            const bool wide = k <= 2 || stays_wide;
             const unsigned s = wide || weighted ? 0 : shift;
             const integer stayed = take(k == 1 ? start : residual_, s, wide, weighted);
-            // R_k beside L_{k−1}, once there is one; next_shift is what the residual before this take asked for
-            if (k >= 2 && !weighted && s > 0 && stayed > shifted_down(changes.back(), 4) && next_shift <= s)
-                next_wide = true;
+            // R_k beside L_{k−1}; next_shift is what the residual before this take asked for
+            if (k >= 3 && s > 0 && stayed > shifted_down(changes.back(), 4) && next_shift <= s)
+                stays_wide = true;
             spread(s, weighted);
             answer.iterations = k;
-            if (wide) ++answer.wide_steps;
+            if (wide && !weighted) ++answer.wide_steps;
             integer change = 0;
             for (const integer r : residual_) change += absolute(r);
             changes.push_back(change);
@@ -147,7 +162,6 @@ class integer_page_rank {
             if (answer.converged || k == question_.max_iterations || stuck) break;
             shift = next_shift;  // of step k + 1: measured after step k − 1
             next_shift = shift_for(residual_);
-            wide = next_wide;
         }
         answer.change = static_cast<std::uint64_t>(changes.back());
         for (const integer z : rank_) answer.ranks.push_back(static_cast<std::int64_t>(z));

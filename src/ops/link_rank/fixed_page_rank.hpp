@@ -15,7 +15,8 @@
 //           ±(2^31 − 1) (narrow) or, with s = 0, without a limit (wide); the division is the IEEE one. t_u = c_u·D_u·2^s.
 //           A node without links out gives all it has: t_u = ρ_u, and E = Σ t_u over these. ρ_u −= t_u.
 //           R_k = Σ|ρ_u| of what stayed.
-//           In step 1, c and t are taken from `start` in place of ρ; ρ_u −= t_u all the same (R_1 is not used).
+//           In step 1, c and t are taken from `start` in place of ρ; ρ_u −= t_u all the same. Steps 1 and 2 are wide: a
+//           start may be nearly right, and neither it nor what it lacks is known well enough to round it.
 //   spread  Every node v gets g_v = mul(α, 2^s·Σ c_u over links u→v) + share_v: ρ_v += g_v, z_v += g_v, where
 //             mul(α, S) = (S·α64 + 2^63) >> 64, α64 = α·2^64, in 128 bits (rounds half up);
 //             share_v: uniform: F += mul(α, E); each = floor(F / n); F −= n·each (kept for the next step); share = each;
@@ -23,15 +24,15 @@
 //   measure L_k = Σ|ρ_v|, M_k = max(|ρ_v| >> (digits(D_v) − 1)) over D_v > 0; digits: how many binary digits a number has.
 //
 //   The take of step k + 1 can be done in the pass that spreads and measures step k: s_{k+2} = max(0, digits(M_k) − b),
-//   b = question.contribution_digits; s_1 = s_2 = the same from M over `start`. Where M grows, a c_u can be too large
-//   and is clamped: the rest stays. All steps from k + 2 on are wide (s = 0) where, k >= 1, s_{k+1} > 0,
-//   R_{k+1} > floor(L_k / 16), and max(0, digits(M_k) − b) <= s_{k+1}: it was not clamping that left so much.
+//   k >= 1, b = question.contribution_digits. Where M grows, a c_u can be too large and is clamped: the rest stays. All
+//   steps from k + 2 on are wide again where, k >= 2, s_{k+1} > 0, R_{k+1} > floor(L_k / 16), and s_{k+2} so measured is
+//   not above s_{k+1}: it was not clamping that left so much.
 //   Ends after step k where L_k < tolerance (converged); where k = max_iterations; or where L_k >= L_{k−1} >= L_{k−2}: the
 //   grid is too coarse for the tolerance. The ranks are z after the spread of step k: that the next take may have been
 //   done does not show.
 //
 // Weights: p_uv = w/W_u·2^63; t_u = ρ_u (of step 1: start); the sum above is (Σ t_u·p_uv + 2^62) >> 63, in 128 bits,
-// rounded once a node. R = 0, no step counts as wide.
+// rounded once a node. No step counts as wide.
 //
 // All sums are of integers, exact, in any order: the same bits on every place, for any numbering of the nodes, any number
 // of threads and any tiles.

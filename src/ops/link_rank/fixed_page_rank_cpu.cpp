@@ -57,10 +57,8 @@ class iteration {
           residuals_(place, graph.nodes, "the residuals") {}
 
     fixed_answer run() {
-        taking now, next;
-        now.wide = next.wide = weighted_;
-        if (!weighted_) now.shift = next.shift = shift_for(begin().greatest, question_.contribution_digits);
-        totals taken = weighted_ ? begin_taking<std::int64_t>(now) : begin_taking<std::int32_t>(now);
+        taking now{true, 0}, next{true, 0};
+        totals taken = begin();
 
         fixed_answer answer;
         std::uint64_t before = ~std::uint64_t{0}, before_that = before;
@@ -84,11 +82,11 @@ class iteration {
 
   private:
     /// How the step after the next one is taken.
-    taking after(const taking& next, const totals& all) const {
+    taking after(const taking& next, const totals& all) {
         const unsigned shift = shift_for(all.greatest, question_.contribution_digits);
         const bool clamped = shift > next.shift;
-        if (next.wide || (next.shift > 0 && !clamped && all.stayed > all.change / 16)) return {true, 0};
-        return {false, shift};
+        if (next.shift > 0 && !clamped && all.stayed > all.change / 16) stays_wide_ = true;
+        return stays_wide_ ? taking{true, 0} : taking{false, shift};
     }
 
     /// work(begin, end) → totals for stretches of nodes, on all threads.
@@ -109,26 +107,14 @@ class iteration {
         return question_.start.empty() ? question_.start_each : question_.start[v];
     }
 
+    /// Takes for the first step.
     totals begin() {
-        return over_nodes([&](std::uint32_t begin, std::uint32_t end) {
-            totals sum;
-            for (std::uint32_t v = begin; v < end; ++v) {
-                if (graph_.out_degrees[v] == 0) continue;
-                sum.greatest = std::max(sum.greatest, size_a_link(start(v), graph_.out_degrees[v]));
-            }
-            return sum;
-        });
-    }
-
-    template <class Sent>
-    totals begin_taking(const taking& how) {
-        prepare<Sent>();
-        Sent* const sent = sent_by<Sent>().front().data();
+        std::int64_t* const sent = array_for<std::int64_t>(turn_);
         return over_nodes([&](std::uint32_t begin, std::uint32_t end) {
             totals sum;
             for (std::uint32_t v = begin; v < end; ++v) {
                 ranks_.data()[v] = teleport(v);
-                residuals_.data()[v] = teleport(v) - take(v, start(v), how, sent, sum);
+                residuals_.data()[v] = teleport(v) - take(v, start(v), {true, 0}, sent, sum);
             }
             return sum;
         });
@@ -163,16 +149,16 @@ class iteration {
         const std::int64_t lost_share = times_fraction(question_.alpha, lost);
         each_ = question_.dangling == dangling_rule::uniform ? even_.next(lost_share, graph_.nodes) : 0;
         preferred_ = question_.dangling == dangling_rule::preference ? lost_share : 0;
-        if (now.wide) return step_as<std::int64_t, std::int64_t>(now, next);
+        if (now.wide && next.wide) return step_as<std::int64_t, std::int64_t>(now, next);
+        if (now.wide) return step_as<std::int64_t, std::int32_t>(now, next);
         if (next.wide) return step_as<std::int32_t, std::int64_t>(now, next);
         return step_as<std::int32_t, std::int32_t>(now, next);
     }
 
     template <class Sent, class Next>
     totals step_as(const taking& now, const taking& next) {
-        prepare<Next>();
-        const Sent* const sent = sent_by<Sent>()[turn_].data();
-        Next* const send = sent_by<Next>()[turn_ ^ 1].data();
+        const Sent* const sent = array_for<Sent>(turn_);
+        Next* const send = array_for<Next>(turn_ ^ 1);
         const totals all = over_nodes([&](std::uint32_t begin, std::uint32_t end) {
             totals sum;
             std::array<std::int64_t, block_nodes> gains;
@@ -186,6 +172,7 @@ class iteration {
             return sum;
         });
         turn_ ^= 1;
+        if constexpr (!std::is_same_v<Sent, Next>) std::get<two_arrays<Sent>>(sent_) = {};
         return all;
     }
 
@@ -255,19 +242,16 @@ class iteration {
     template <class Sent>
     using two_arrays = std::array<cpu_array<Sent>, 2>;
     template <class Sent>
-    two_arrays<Sent>& sent_by() {
-        return std::get<two_arrays<Sent>>(sent_);
-    }
-    template <class Sent>
-    void prepare() {
-        for (cpu_array<Sent>& one : sent_by<Sent>())
-            if (one.size() == 0) one = cpu_array<Sent>(place_, graph_.nodes, "what nodes send");
+    Sent* array_for(std::size_t which) {
+        cpu_array<Sent>& one = std::get<two_arrays<Sent>>(sent_)[which];
+        if (one.size() == 0) one = cpu_array<Sent>(place_, graph_.nodes, "what nodes send");
+        return one.data();
     }
 
     cpu_place& place_;
     const link_graph_view& graph_;
     const fixed_question& question_;
-    bool weighted_;
+    bool weighted_, stays_wide_ = false;
     std::vector<std::uint32_t> bounds_;
     cpu_array<std::int64_t> ranks_, residuals_;
     std::tuple<two_arrays<std::int32_t>, two_arrays<std::int64_t>> sent_;

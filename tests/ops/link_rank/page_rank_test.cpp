@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// PageRank from its door: against the definition in long double, for every option, and the promises of its header.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/link_rank/graphs.hpp"
+#include "quern/base/error.hpp"
+#include "quern/ops/link_rank.hpp"
+#include "reference/page_rank_reference.hpp"
+
+namespace quern {
+namespace {
+
+using namespace test_graphs;
+
+const context one_thread = context::cpu(1);
+
+reference::long_reals as_reals(const std::vector<double>& values) {
+    return {values.begin(), values.end()};
+}
+
+/// Ranks within their bound of the truth, which is not far from the tolerance; in their order; converged.
+void expect_true_ranks(const link_graph& graph, page_rank_options options, const std::string& what) {
+    options.tolerance = 1e-9;
+    const link_ranks found = page_rank(graph.view(), options, one_thread);
+    const reference::long_reals expected = reference::page_rank(graph.view(), options);
+    const auto error = static_cast<double>(reference::distance(as_reals(found.ranks), expected));
+    EXPECT_LE(error, found.error_bound) << what;
+    EXPECT_LE(found.error_bound, 1.01 * options.damping / (1 - options.damping) * 1e-9 + 1e-12) << what;
+    EXPECT_TRUE(found.converged) << what;
+    EXPECT_LT(found.change, 1e-9) << what;
+    EXPECT_EQ(found.order, reference::order_by_rank(found.ranks)) << what;
+    EXPECT_EQ(found.place, "cpu (asked for)");
+}
+
+const dangling_rule every_rule[] = {dangling_rule::uniform, dangling_rule::preference, dangling_rule::none};
+
+TEST(page_rank, nasty_graphs_are_true) {
+    for (const auto& [name, graph] : nasty_graphs())
+        for (const dangling_rule rule : every_rule) expect_true_ranks(graph, {.dangling = rule}, name);
+}
+
+TEST(page_rank, nothing_comes_of_nothing) {
+    const link_ranks found = page_rank({}, {}, one_thread);
+    EXPECT_TRUE(found.ranks.empty());
+    EXPECT_TRUE(found.order.empty());
+    EXPECT_TRUE(found.converged);
+    EXPECT_EQ(found.iterations, 0u);
+    EXPECT_EQ(found.error_bound, 0);
+}
+
+TEST(page_rank, a_cycle_is_even) {
+    const auto graphs = nasty_graphs();
+    const link_ranks found = page_rank(graphs.at("cycle").view(), {.tolerance = 1e-9}, one_thread);
+    EXPECT_EQ(found.iterations, 1u);
+    for (const double rank : found.ranks) EXPECT_NEAR(rank, 1.0 / 3000, 1e-12);
+}
+
+TEST(page_rank, known_values) {  // α = 1/2: 0 → 1 → 2, 2 has no links
+    const link_graph graph = graph_of(3, {{0, 1}, {1, 2}});
+    page_rank_options options{.damping = 0.5, .tolerance = 1e-15, .dangling = dangling_rule::none};
+    const link_ranks lost = page_rank(graph.view(), options, one_thread);
+    EXPECT_THAT(lost.ranks, testing::Pointwise(testing::DoubleNear(1e-14), {1 / 6.0, 1 / 4.0, 7 / 24.0}));
+    EXPECT_THAT(lost.order, testing::ElementsAre(2, 1, 0));
+    options.dangling = dangling_rule::uniform;  // as many parts, of a sum of 1
+    const link_ranks shared = page_rank(graph.view(), options, one_thread);
+    EXPECT_THAT(shared.ranks, testing::Pointwise(testing::DoubleNear(1e-14), {4 / 17.0, 6 / 17.0, 7 / 17.0}));
+}
+
+TEST(page_rank, the_sum_is_1_unless_what_is_lost_stays_lost) {
+    std::mt19937_64 random(1);
+    const link_graph graph = random_graph(random, 5000, 20'000);
+    for (const dangling_rule rule : every_rule) {
+        const link_ranks found = page_rank(graph.view(), {.tolerance = 1e-12, .dangling = rule}, one_thread);
+        const double sum = std::accumulate(found.ranks.begin(), found.ranks.end(), 0.0);
+        if (rule == dangling_rule::none) {
+            EXPECT_LT(sum, 0.9);
+        } else {
+            EXPECT_NEAR(sum, 1, found.error_bound);
+        }
+    }
+}
+
+TEST(page_rank, seeds_with_every_rule) {
+    std::mt19937_64 random(2);
+    const link_graph graph = random_graph(random, 600, 2500);
+    const link_graph sinks = graph_of(6, {{0, 1}, {0, 2}, {1, 3}, {4, 5}});  // 3 and 5 end all walks
+    for (const link_graph* const of : {&graph, &sinks}) {
+        std::vector<double> one(of->nodes), many(of->nodes);
+        one[0] = 5;
+        for (std::uint32_t v = 0; v < of->nodes; v += 3) many[v] = v + 1;
+        std::vector<double> on_sink(of->nodes);
+        on_sink[3] = 1;
+        for (const dangling_rule rule : every_rule) {
+            expect_true_ranks(*of, {.dangling = rule, .preference = one}, "one seed");
+            expect_true_ranks(*of, {.dangling = rule, .preference = many}, "many seeds");
+            expect_true_ranks(*of, {.dangling = rule, .preference = on_sink}, "a seed that may be a sink");
+        }
+    }
+}
+
+TEST(page_rank, what_no_walk_reaches_has_no_rank) {
+    const link_graph graph = graph_of(6, {{0, 1}, {0, 2}, {1, 3}, {4, 5}});
+    const std::vector<double> seed = {1, 0, 0, 0, 0, 0};
+    const link_ranks found =
+        page_rank(graph.view(), {.dangling = dangling_rule::preference, .preference = seed}, one_thread);
+    EXPECT_EQ(found.ranks[4], 0);
+    EXPECT_EQ(found.ranks[5], 0);
+    EXPECT_GT(found.ranks[3], 0);
+    EXPECT_THAT(found.order, testing::ElementsAre(0, 1, 2, 3, 4, 5));  // 1 and 2 tie, 4 and 5 tie
+}
+
+TEST(page_rank, links_that_occur_twice_weigh_twice) {
+    const link_graph twice = graph_of(3, {{0, 1}, {0, 1}, {0, 2}, {1, 0}, {2, 0}, {2, 2}});
+    const link_graph heavy = graph_of(3, {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {2, 2}}, {2, 1, 1, 1, 1});
+    expect_true_ranks(twice, {}, "twice");
+    const page_rank_options options{.tolerance = 1e-14};
+    const link_ranks a = page_rank(twice.view(), options, one_thread);
+    const link_ranks b = page_rank(heavy.view(), options, one_thread);
+    EXPECT_THAT(a.ranks, testing::Pointwise(testing::DoubleNear(1e-13), b.ranks));
+    EXPECT_GT(a.ranks[2], 0.29);  // its link to itself counts
+}
+
+TEST(page_rank, weights) {
+    std::mt19937_64 random(3);
+    for (const dangling_rule rule : every_rule)
+        expect_true_ranks(random_graph(random, 400, 3000, 2, 5, true), {.dangling = rule}, "weights");
+    // Weights whose sums are beyond doubles, and below them.
+    const link_graph extreme = graph_of(4, {{0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 2}, {2, 0}, {2, 3}},
+                                        {1.7e308, 1.7e308, 0.85e308, 4.9e-324, 9.8e-324, 1e-310, 3e-310});
+    const link_graph moderate =
+        graph_of(4, {{0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 2}, {2, 0}, {2, 3}}, {1.7, 1.7, 0.85, 1, 2, 1, 3});
+    const link_ranks a = page_rank(extreme.view(), {.tolerance = 1e-13}, one_thread);
+    const link_ranks b = page_rank(moderate.view(), {.tolerance = 1e-13}, one_thread);
+    EXPECT_THAT(a.ranks, testing::Pointwise(testing::DoubleNear(1e-12), b.ranks));
+}
+
+TEST(page_rank, a_warm_start_needs_few_steps) {
+    std::mt19937_64 random(4);
+    const link_graph graph = random_graph(random, 3000, 20'000);
+    const page_rank_options cold{.tolerance = 1e-10};
+    const link_ranks first = page_rank(graph.view(), cold, one_thread);
+    page_rank_options warm = cold;
+    warm.start = first.ranks;
+    warm.tolerance = 1.1e-10;
+    const link_ranks again = page_rank(graph.view(), warm, one_thread);
+    EXPECT_GT(first.iterations, 10u);
+    EXPECT_LE(again.iterations, 2u);
+    warm.tolerance = 1e-9;
+    warm.start = {};
+    expect_true_ranks(graph, warm, "warm");
+    std::vector<double> far(graph.nodes);
+    far[17] = 3e-200;
+    expect_true_ranks(graph, {.start = far}, "from one node");
+}
+
+TEST(page_rank, says_that_it_has_not_converged) {
+    std::mt19937_64 random(5);
+    const link_graph graph = random_graph(random, 2000, 20'000);
+    const link_ranks stopped = page_rank(graph.view(), {.tolerance = 1e-12, .max_iterations = 7}, one_thread);
+    EXPECT_FALSE(stopped.converged);
+    EXPECT_EQ(stopped.iterations, 7u);
+    EXPECT_GT(stopped.change, 1e-12);
+    const reference::long_reals expected = reference::page_rank(graph.view(), {});
+    EXPECT_LE(reference::distance(as_reals(stopped.ranks), expected), stopped.error_bound);
+    // Below what the grid can hold, it ends, says so, and is as right as the grid.
+    const link_ranks beyond =
+        page_rank(graph.view(), {.tolerance = 1e-30, .max_iterations = 100'000}, one_thread);
+    EXPECT_FALSE(beyond.converged);
+    EXPECT_LT(beyond.iterations, 1000u);
+    EXPECT_LT(beyond.error_bound, 1e-12);
+    EXPECT_LE(reference::distance(as_reals(beyond.ranks), expected), beyond.error_bound);
+}
+
+// The textbook's iteration in doubles, from the same start, takes as many steps.
+TEST(page_rank, takes_the_steps_of_a_power_iteration) {
+    std::mt19937_64 random(6);
+    for (const double tolerance : {1e-3, 1e-6, 1e-10}) {
+        const link_graph graph = random_graph(random, 4000, 60'000);
+        reference::long_reals ranks = reference::distribution({}, graph.nodes);
+        const reference::definition defined(graph.view(), {});
+        unsigned steps = 0;
+        for (long double change = 1; change >= tolerance; ++steps) {
+            reference::long_reals next = defined.step(ranks);
+            change = reference::distance(next, ranks);
+            ranks = std::move(next);
+        }
+        const link_ranks found = page_rank(graph.view(), {.tolerance = tolerance}, one_thread);
+        EXPECT_NEAR(found.iterations, steps, 1);
+    }
+}
+
+TEST(page_rank, the_same_bits_for_any_threads_and_order_of_links) {
+    std::mt19937_64 random(7);
+    for (const bool weighted : {false, true}) {
+        const link_graph graph = random_graph(random, 30'000, 300'000, 3, 4, weighted);
+        const link_ranks expected = page_rank(graph.view(), {}, one_thread);
+        for (const unsigned threads : {1u, 2u, 5u}) {
+            const link_ranks found = page_rank(shuffled(graph, threads).view(), {}, context::cpu(threads));
+            EXPECT_EQ(found.ranks, expected.ranks);
+            EXPECT_EQ(found.order, expected.order);
+            EXPECT_EQ(found.change, expected.change);
+            EXPECT_EQ(found.iterations, expected.iterations);
+        }
+    }
+}
+
+template <class Change>
+std::string refused(Change change) {
+    link_graph graph = graph_of(3, {{0, 1}, {0, 2}, {1, 2}}, {1, 1, 1});
+    page_rank_options options;
+    const std::vector<double> three = {1, 2, 3};
+    options.preference = options.start = three;
+    change(graph, options);
+    try {
+        page_rank(graph.view(), options, one_thread);
+    } catch (const usage_error& e) {
+        return e.what();
+    }
+    return "";
+}
+
+TEST(page_rank, refuses_options_out_of_range) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
+                     infinity = std::numeric_limits<double>::infinity();
+    const auto with = [](auto change) {
+        return refused([&](link_graph&, page_rank_options& o) { change(o); });
+    };
+    EXPECT_EQ(with([](page_rank_options&) {}), "");
+    for (const double damping : {-0.1, 1.0, nan})
+        EXPECT_EQ(with([=](page_rank_options& o) { o.damping = damping; }),
+                  "the damping is 0 or more and less than 1");
+    for (const double tolerance : {0.0, -1.0, nan, infinity})
+        EXPECT_EQ(with([=](page_rank_options& o) { o.tolerance = tolerance; }),
+                  "the tolerance is a finite number greater than 0");
+    EXPECT_EQ(with([](page_rank_options& o) { o.max_iterations = 0; }), "there is one iteration at least");
+    EXPECT_EQ(with([](page_rank_options& o) { o.dangling = static_cast<dangling_rule>(7); }),
+              "there is no such rule for nodes without links");
+    const std::vector<double> two = {1, 2}, negative = {1, -1, 2}, not_a_number = {1, 1, nan}, zeros(3),
+                              endless = {infinity, 0, 0};
+    EXPECT_EQ(with([&](page_rank_options& o) { o.preference = two; }),
+              "the preference has 2 values, but there are 3 nodes");
+    EXPECT_EQ(with([&](page_rank_options& o) { o.preference = negative; }),
+              "the preference of node 1 is not a finite number of 0 or more");
+    EXPECT_EQ(with([&](page_rank_options& o) { o.start = not_a_number; }),
+              "the start of node 2 is not a finite number of 0 or more");
+    EXPECT_EQ(with([&](page_rank_options& o) { o.start = endless; }),
+              "the start of node 0 is not a finite number of 0 or more");
+    EXPECT_EQ(with([&](page_rank_options& o) { o.preference = zeros; }),
+              "the preference is 0 for every node");
+}
+
+TEST(page_rank, refuses_what_is_no_graph) {
+    const auto with = [](auto change) {
+        return refused([&](link_graph& g, page_rank_options&) { change(g); });
+    };
+    EXPECT_EQ(with([](link_graph& g) { g.offsets.pop_back(); }),
+              "this is no graph: there are not as many offsets as nodes and one");
+    EXPECT_EQ(with([](link_graph& g) { g.offsets.clear(); }), "this is no graph: it has no offsets");
+    EXPECT_EQ(with([](link_graph& g) { g.offsets[0] = 1; }), "this is no graph: the first offset is not 0");
+    EXPECT_EQ(with([](link_graph& g) { g.offsets[3] = 2; }),
+              "this is no graph: the last offset is not the number of links");
+    EXPECT_EQ(with([](link_graph& g) { g.offsets[1] = ~std::uint64_t{0}; }),
+              "this is no graph: the links of node 1 end before they begin");
+    EXPECT_EQ(with([](link_graph& g) { g.sources[2] = 3; }),
+              "this is no graph: the source of link 2 is not a node");
+    EXPECT_EQ(with([](link_graph& g) { std::swap(g.sources[1], g.sources[2]); }),
+              "this is no graph: the sources of node 2 do not rise");
+    EXPECT_EQ(with([](link_graph& g) { g.weights[1] = 0; }),
+              "this is no graph: the weight of link 1 is not a positive finite number");
+    EXPECT_EQ(with([](link_graph& g) { g.weights.pop_back(); }),
+              "this is no graph: there is not one weight a link");
+    EXPECT_EQ(with([](link_graph& g) { g.out_degrees.pop_back(); }),
+              "this is no graph: there is not one degree a node");
+    EXPECT_EQ(with([](link_graph& g) { std::swap(g.out_degrees[0], g.out_degrees[1]); }),
+              "this is no graph: its degrees are not those of its links");
+}
+
+TEST(page_rank, stops_when_asked) {
+    std::atomic<int> signal = 2;
+    context run = one_thread;
+    run.stop_signal = &signal;
+    EXPECT_THROW(page_rank(nasty_graphs().at("hub").view(), {}, run), interrupted);
+}
+
+}  // namespace
+}  // namespace quern
