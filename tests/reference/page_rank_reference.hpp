@@ -248,4 +248,85 @@ inline link_rank_detail::fixed_answer fixed_page_rank(const link_graph_view& gra
     return integer_page_rank(graph, question).run();
 }
 
+// ---- HITS ----
+
+struct hits_vectors {
+    long_reals authorities, hubs;
+};
+/// a = Aᵀh, h = A·a, each scaled to sum 1, from h = 1/n, so many times.
+inline hits_vectors hits(const link_graph_view& graph, unsigned steps) {
+    hits_vectors found{long_reals(graph.nodes), distribution({}, graph.nodes)};
+    const auto scale = [](long_reals& values) {
+        long double sum = 0;
+        for (const long double value : values) sum += value;
+        for (long double& value : values) value = sum == 0 ? 0 : value / sum;
+    };
+    for (unsigned step = 0; step < steps; ++step) {
+        found.authorities.assign(graph.nodes, 0);
+        long_reals hubs(graph.nodes);
+        for (std::uint32_t v = 0; v < graph.nodes; ++v)
+            for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e)
+                found.authorities[v] += found.hubs[graph.sources[e]] * weight_of(graph, e);
+        scale(found.authorities);
+        for (std::uint32_t v = 0; v < graph.nodes; ++v)
+            for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e)
+                hubs[graph.sources[e]] += found.authorities[v] * weight_of(graph, e);
+        scale(hubs);
+        found.hubs = hubs;
+    }
+    return found;
+}
+
+/// floor(value · 2^62 / sum) as fixed_arithmetic.hpp rounds it: the quotient of 2^(63 + b) − 1 first, digit by digit.
+inline integer scaled_to_one(integer value, integer sum) {
+    const unsigned b = binary_digits(sum);
+    integer quotient = 0, rest = 0;
+    for (unsigned digit = 0; digit < 63 + b; ++digit) {
+        rest = rest * 2 + 1;
+        quotient = quotient * 2 + (rest >= sum ? 1 : 0);
+        if (rest >= sum) rest -= sum;
+    }
+    return shifted_down(value * quotient, b + 1);
+}
+
+/// fixed_hits as its header has it; the links back are the links, gone through the other way.
+inline link_rank_detail::fixed_hits_answer fixed_hits(const link_graph_view& graph,
+                                                      const link_rank_detail::fixed_hits_question& question) {
+    const std::uint32_t n = graph.nodes;
+    integers authorities(n), hubs(n), sent(n, (integer{1} << 62) / n);
+    link_rank_detail::fixed_hits_answer answer;
+    const bool weighted = !question.link_weights.empty();
+    const auto half_step = [&](bool forward, integers& scores) {
+        integers sums(n);
+        for (std::uint32_t v = 0; v < n; ++v)
+            for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+                const std::uint32_t u = graph.sources[e];
+                const integer value = shifted_down(sent[forward ? u : v], question.repeat_bits);
+                sums[forward ? v : u] +=
+                    weighted ? value * static_cast<integer>(question.link_weights[e]) : value;
+            }
+        integer total = 0, change = 0;
+        for (integer& sum : sums) {
+            if (weighted) sum = half_up(sum, 63);
+            total += sum;
+        }
+        for (std::uint32_t v = 0; v < n; ++v) {
+            const integer score = total == 0 ? 0 : scaled_to_one(sums[v], total);
+            change += absolute(score - scores[v]);
+            scores[v] = score;
+        }
+        sent = scores;
+        return static_cast<std::uint64_t>(change);
+    };
+    while (!answer.converged && answer.iterations < question.max_iterations) {
+        answer.authority_change = half_step(true, authorities);
+        answer.hub_change = half_step(false, hubs);
+        ++answer.iterations;
+        answer.converged = answer.authority_change < question.tolerance;
+    }
+    for (const integer a : authorities) answer.authorities.push_back(static_cast<std::int64_t>(a));
+    for (const integer h : hubs) answer.hubs.push_back(static_cast<std::int64_t>(h));
+    return answer;
+}
+
 }  // namespace quern::reference

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integer iteration on the CPU. One pass over the nodes spreads a step, measures it and takes for the next, so that
 // what a node owns passes through the caches once a step; links are read once, 4 bytes each, and gather 4 bytes.
-//
-// Rows are short and of every length, and a loop a row costs a mispredicted branch a row. So the sums of a few hundred
-// rows are differences of one running sum over all their links: integers, so nothing cancels.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -16,13 +13,10 @@
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/link_pieces.hpp"
+#include "ops/link_rank/link_sums.hpp"
 
 namespace quern::link_rank_detail {
 namespace {
-
-constexpr std::uint32_t block_nodes = 256;
-constexpr std::uint64_t block_links =
-    2048;  ///< running sums: 16 KiB, beside what they are made from in a cache
 
 /// What a pass adds up over its nodes.
 struct totals {
@@ -161,14 +155,11 @@ class iteration {
         Next* const send = array_for<Next>(turn_ ^ 1);
         const totals all = over_nodes([&](std::uint32_t begin, std::uint32_t end) {
             totals sum;
-            std::array<std::int64_t, block_nodes> gains;
-            for (std::uint32_t first = begin; first < end;) {
-                const std::uint32_t behind = block_end(first, end);
-                add_links(sent, first, behind, now.shift, gains.data());
-                for (std::uint32_t v = first; v < behind; ++v)
-                    move_node(v, gains[v - first], next, send, sum);
-                first = behind;
-            }
+            for_each_block(graph_, question_.link_weights, sent, begin, end,
+                           [&](std::uint32_t first, std::uint32_t behind, const std::int64_t* sums) {
+                               for (std::uint32_t v = first; v < behind; ++v)
+                                   move_node(v, shifted(sums[v - first], now.shift), next, send, sum);
+                           });
             return sum;
         });
         turn_ ^= 1;
@@ -190,50 +181,6 @@ class iteration {
         residuals_.data()[v] = left;
     }
 
-    /// As many nodes from `first` on as fill a block: one at least.
-    std::uint32_t block_end(std::uint32_t first, std::uint32_t end) const {
-        const std::uint64_t* const offsets = graph_.offsets.data();
-        std::uint32_t behind = std::min(end - first, block_nodes) + first;
-        while (behind > first + 1 && offsets[behind] - offsets[first] > block_links) {
-            behind = first + (behind - first) / 2;
-        }
-        return behind;
-    }
-
-    /// sums[v − first]: what comes along the links into v, for the nodes of a block.
-    template <class Sent>
-    void add_links(const Sent* sent, std::uint32_t first, std::uint32_t behind, unsigned shift,
-                   std::int64_t* sums) const {
-        const std::uint64_t* const offsets = graph_.offsets.data();
-        const std::uint32_t* const sources = graph_.sources.data();
-        if (weighted_) {
-            for (std::uint32_t v = first; v < behind; ++v) {
-                wide_integer sum = 0;
-                for (std::uint64_t e = offsets[v]; e < offsets[v + 1]; ++e)
-                    sum += static_cast<wide_integer>(sent[sources[e]]) * question_.link_weights[e];
-                sums[v - first] = rounded_products(sum);
-            }
-            return;
-        }
-        if (behind == first + 1) {
-            std::int64_t sum = 0;
-            for (std::uint64_t e = offsets[first]; e < offsets[behind]; ++e) sum += sent[sources[e]];
-            sums[0] = shifted(sum, shift);
-            return;
-        }
-        std::array<std::uint64_t, block_links + 1>
-            running;  // modulo 2^64: differences are right all the same
-        const std::uint64_t from = offsets[first], links = offsets[behind] - from;
-        std::uint64_t sum = running[0] = 0;
-        for (std::uint64_t e = 0; e < links; ++e) {
-            sum += static_cast<std::uint64_t>(std::int64_t{sent[sources[from + e]]});
-            running[e + 1] = sum;
-        }
-        for (std::uint32_t v = first; v < behind; ++v) {
-            const std::uint64_t of_node = running[offsets[v + 1] - from] - running[offsets[v] - from];
-            sums[v - first] = shifted(static_cast<std::int64_t>(of_node), shift);
-        }
-    }
     static std::int64_t shifted(std::int64_t value, unsigned shift) {
         return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << shift);
     }

@@ -80,4 +80,29 @@ link_ranks page_rank(const link_graph_view& graph, const page_rank_options& opti
     return found;
 }
 
+hits_scores hits(const link_graph_view& graph, const hits_options& options, const context& run) {
+    using namespace link_rank_detail;
+    check(options);
+    std::string where;
+    hits_scores found = at_chosen_place(run, "HITS", where, [&](auto& place, cpu_place& host) {
+        check(host, graph);
+        const integer_hits_question asked(host, graph, options);
+        const fixed_hits_answer answer = fixed_hits(place, graph, asked.back(), asked.question());
+        const auto told = [&](std::span<const std::int64_t> scores, std::uint64_t change) {
+            link_ranks ranks;
+            ranks.ranks = from_units(scores);
+            ranks.order = order_of(place, std::span<const double>(ranks.ranks));
+            ranks.iterations = answer.iterations;
+            ranks.change = static_cast<double>(change) * unit;
+            ranks.error_bound = std::numeric_limits<double>::quiet_NaN();
+            ranks.converged = answer.converged;
+            return ranks;
+        };
+        return hits_scores{told(answer.authorities, answer.authority_change),
+                           told(answer.hubs, answer.hub_change)};
+    });
+    found.authorities.place = found.hubs.place = where;
+    return found;
+}
+
 }  // namespace quern

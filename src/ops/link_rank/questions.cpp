@@ -212,4 +212,43 @@ double integer_question::error_bound(const fixed_answer& answer) const {
     return whole * (1 + 0x1p-30) + 0x1p-51;  // this arithmetic's own roundings; ranks in doubles
 }
 
+integer_hits_question::integer_hits_question(cpu_place& place, const link_graph_view& graph,
+                                             const hits_options& options) {
+    question_.tolerance = in_units(options.tolerance);
+    question_.max_iterations = options.max_iterations;
+    const std::size_t links = graph.sources.size();
+    if (!graph.weights.empty()) {
+        const double greatest = *std::max_element(graph.weights.begin(), graph.weights.end());
+        link_weights_.resize(links);
+        const std::size_t pieces = pieces_for(place, links, least_piece);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(links, pieces, p);
+            for (std::size_t e = begin; e < end; ++e)
+                link_weights_[e] = as_fraction(graph.weights[e] / greatest);
+        });
+    }
+    in_degrees_.resize(graph.nodes);
+    offsets_.resize(std::size_t{graph.nodes} + 1);
+    for (std::uint32_t u = 0; u < graph.nodes; ++u) offsets_[u + 1] = offsets_[u] + graph.out_degrees[u];
+    targets_.resize(links);
+    back_weights_.resize(link_weights_.size());
+    // Targets rise, so each node's come in order; how often a link is repeated shows on the way.
+    std::vector<std::uint64_t> next(offsets_.begin(), offsets_.end() - 1);
+    std::uint64_t most = 1, repeated = 0;
+    for (std::uint32_t v = 0; v < graph.nodes; ++v) {
+        in_degrees_[v] = graph.offsets[v + 1] - graph.offsets[v];
+        for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+            const std::uint32_t source = graph.sources[e];
+            repeated = e > graph.offsets[v] && graph.sources[e - 1] == source ? repeated + 1 : 1;
+            most = std::max(most, repeated);
+            const std::uint64_t at = next[source]++;
+            targets_[at] = v;
+            if (!back_weights_.empty()) back_weights_[at] = link_weights_[e];
+        }
+    }
+    question_.repeat_bits = digits(most) - 1;
+    question_.link_weights = link_weights_;
+    question_.back_weights = back_weights_;
+}
+
 }  // namespace quern::link_rank_detail

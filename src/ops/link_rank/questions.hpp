@@ -52,6 +52,29 @@ class integer_question {
     fixed_question question_;
 };
 
+/// A fixed_hits_question, with the links back and all other arrays that it looks at.
+class integer_hits_question {
+  public:
+    integer_hits_question(cpu_place& place, const link_graph_view& graph, const hits_options& options);
+    integer_hits_question(const integer_hits_question&) = delete;  // the question looks into it
+    integer_hits_question& operator=(const integer_hits_question&) = delete;
+
+    const fixed_hits_question& question() const { return question_; }
+    /// The links out of each node, as links into it.
+    link_graph_view back() const {
+        return {in_degrees_.empty() ? 0 : static_cast<std::uint32_t>(in_degrees_.size()),
+                offsets_,
+                targets_,
+                {},
+                in_degrees_};
+    }
+
+  private:
+    std::vector<std::uint64_t> offsets_, in_degrees_, link_weights_, back_weights_;
+    std::vector<std::uint32_t> targets_;
+    fixed_hits_question question_;
+};
+
 /// The least whole number of units of 2^-62 that is not below `tolerance`.
 std::uint64_t in_units(double tolerance);
 
