@@ -34,9 +34,11 @@ void text_blocks::fill(char* into, std::size_t capacity, std::size_t& size) {
     if (ended_ || size == capacity) return;
     run_.check_stop();
     try {
-        const std::size_t got = source_.read({into + size, capacity - size});
-        ended_ = got < capacity - size;
-        size += got;
+        while (!ended_ && size < capacity) {  // damage shows in the call behind the last bytes
+            const std::size_t got = source_.read({into + size, capacity - size});
+            ended_ = got == 0;
+            size += got;
+        }
     } catch (const interrupted&) {
         throw;
     } catch (...) {
