@@ -29,6 +29,8 @@ constexpr command commands[] = {
     {"similar", "show the words that are used like a word", run_similar},
     {"contexts", "show what a word stands near to, or what two words share", run_contexts},
     {"export", "write vectors and neighbours for other tools", run_export},
+    {"pagerank", "rank the nodes of a graph, or the documents of a store, by their links", run_pagerank},
+    {"spmv", "multiply a sparse matrix by a vector", run_spmv},
     {"evaluate", "measure a run against judgements", run_evaluate},
     {"info", "show what a store holds", run_info},
     {"verify", "check every checksum of a store", run_verify},

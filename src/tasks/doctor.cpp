@@ -157,11 +157,12 @@ void look_at_program(std::vector<finding>& found) {
     // compile.
     found.push_back(
         {"primitives", has_cuda ? "cpu, cuda" : "cpu",
-         has_cuda ? "sort, scan, reduce, select, histogram, merge, top-k: on the CPU and on NVIDIA GPUs"
-                  : "sort, scan, reduce, select, histogram, merge, top-k: on the CPU; this program was "
-                    "built without CUDA"});
+         has_cuda ? "sort, scan, reduce, select, histogram, merge, top-k, sparse products: on the CPU and on "
+                    "NVIDIA GPUs"
+                  : "sort, scan, reduce, select, histogram, merge, top-k, sparse products: on the CPU; this "
+                    "program was built without CUDA"});
     // Every operation of the program and what it promises (docs/architecture.md, the results contract).
-    for (const char* operation : {"dedup", "words"}) {
+    for (const char* operation : {"dedup", "words", "pagerank", "spmv"}) {
         found.push_back({fmt::format("operation {}", operation), "exact",
                          has_cuda ? "runs on cpu and cuda; the same bits on both"
                                   : "runs on cpu; the same bits for every thread count and memory budget"});

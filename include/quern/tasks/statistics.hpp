@@ -20,6 +20,8 @@ struct stage_statistics {
 struct run_statistics {
     std::vector<stage_statistics> stages;  ///< in order
     std::map<std::string, std::uint64_t> counts;
+    std::map<std::string, double> measures;  ///< how good the result is: "error_bound"
+    std::map<std::string, bool> outcome;     ///< what became of it: "converged"
     double seconds = 0;
     std::uint64_t peak_memory_bytes = 0;
     unsigned threads = 0;

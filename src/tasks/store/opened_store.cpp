@@ -102,6 +102,11 @@ std::string opened_store::text(std::uint32_t document) const {
     return raw.substr(begin, end - begin);
 }
 
+opened_store::link_views opened_store::links() const {
+    return {layout::open_section(path_, info_, layout::link_ends),
+            layout::open_section(path_, info_, layout::links)};
+}
+
 opened_store open_store(const std::filesystem::path& path) {
     const auto manifest_of = [&path] { return layout::manifest_text(read_store_info(path)); };
     for (;;) {

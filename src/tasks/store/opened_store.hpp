@@ -46,6 +46,12 @@ class opened_store {
     /// The document's text, decompressed. Cost: its block, 64 KiB or the document.
     std::string text(std::uint32_t document) const;
 
+    /// The sections `link_ends` and `links`, opened anew.
+    struct link_views {
+        io::section_view ends, targets;
+    };
+    link_views links() const;
+
   private:
     std::filesystem::path path_;
     store_info info_;

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quern/tasks/spmv.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <type_traits>
+
+#include "io/graph/read_matrix.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/pinned_to_device.hpp"
+#include "tasks/stage_clock.hpp"
+
+namespace quern {
+namespace {
+
+/// Values as the precision has them: rounded where it is the narrower one.
+template <class Value>
+std::vector<Value> in_precision(std::span<const double> values) {
+    return {values.begin(), values.end()};
+}
+
+/// The exact sums of what `matrix` and `x` hold, rounded to double.
+template <class Value>
+std::vector<double> exact_sums(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
+                               const context& run) {
+    const std::vector<double> values(matrix.value.begin(), matrix.value.end()), wide(x.begin(), x.end());
+    const sparse_matrix_view<double> widened{matrix.rows, matrix.columns, matrix.offsets, matrix.column,
+                                             values};
+    context on_cpu = run;
+    on_cpu.device = context::cpu().device;
+    return multiply<double>(widened, wide, {.storage = sparse_storage::csr}, on_cpu).y;
+}
+
+bool same_value(double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+template <class Value>
+spmv_error error_of(std::span<const Value> y, std::span<const double> exact) {
+    spmv_error error;
+    for (std::size_t row = 0; row < y.size(); ++row) {
+        const auto got = static_cast<double>(y[row]);
+        const double wanted = exact[row];
+        // Double holds the exact sum of floats to 2⁻⁵³: rounding twice differs in one case of 2²⁹.
+        if (!same_value(got, static_cast<double>(static_cast<Value>(wanted)))) ++error.wrong;
+        if (wanted == 0) {
+            ++error.zero_rows;
+            error.greatest_of_zero = std::max(error.greatest_of_zero, std::abs(got));
+        } else if (std::isfinite(wanted) && std::isfinite(got)) {
+            const double relative = (got - wanted) / wanted;
+            error.relative += relative;
+            error.absolute_relative += std::abs(relative);
+            error.greatest = std::max(error.greatest, std::abs(relative));
+        }
+    }
+    return error;
+}
+
+template <class Value>
+void multiply_as(const io::matrix_rows& matrix, std::span<const double> x, const spmv_options& options,
+                 const context& run, stage_clock& clock, spmv_result& result, std::vector<Value>& y) {
+    std::vector<Value> narrowed;
+    std::span<const Value> values;
+    if constexpr (std::is_same_v<Value, double>) {
+        values = matrix.value.span();
+    } else {
+        narrowed = in_precision<Value>(matrix.value.span());
+        values = narrowed;
+    }
+    const std::vector<Value> vector = in_precision<Value>(x);
+    const sparse_matrix_view<Value> view{matrix.rows, matrix.columns, matrix.offsets.span(),
+                                         matrix.column.span(), values};
+    product<Value> made = multiply<Value>(view, vector, options.multiply, run);
+    clock.end_stage("multiply", made.bytes * options.multiply.repeat);
+    result.statistics.stages.push_back({"multiply/conversion", 0, made.conversion_seconds, made.bytes});
+    result.storage = made.storage;
+    result.bytes = made.bytes;
+    result.seconds = std::move(made.seconds);
+    if (options.compare) {
+        result.error = error_of<Value>(made.y, exact_sums<Value>(view, vector, run));
+        clock.end_stage("compare", 0);
+    }
+    y = std::move(made.y);
+}
+
+void note_statistics(const spmv_options& options, spmv_result& result) {
+    auto& counts = result.statistics.counts;
+    counts["rows"] = result.rows;
+    counts["columns"] = result.columns;
+    counts["entries"] = result.entries;
+    counts["matrix_bytes"] = result.bytes;
+    std::vector<double> seconds = result.seconds;
+    std::ranges::sort(seconds);
+    auto& measures = result.statistics.measures;
+    measures["least_seconds"] = seconds.front();
+    measures["median_seconds"] = seconds[seconds.size() / 2];
+    if (!options.compare) return;
+    measures["relative_error"] = result.error.relative;
+    measures["absolute_relative_error"] = result.error.absolute_relative;
+    measures["greatest_relative_error"] = result.error.greatest;
+    measures["greatest_error_where_zero"] = result.error.greatest_of_zero;
+    counts["wrong_rows"] = result.error.wrong;
+    counts["zero_rows"] = result.error.zero_rows;
+}
+
+}  // namespace
+
+spmv_result spmv(const spmv_options& options, const context& asked) {
+    spmv_result result;
+    const context run = pinned_to_device(asked, "spmv", result.statistics);
+    stage_clock clock(result.statistics);
+    const auto source = io::open_bytes(options.matrix, run);
+    const io::matrix_rows matrix = io::read_matrix(*source, run);
+    std::vector<double> x(matrix.columns, 1.0);
+    if (!options.vector.empty()) {
+        x = io::read_vector(options.vector, run);
+        if (x.size() != matrix.columns) {
+            throw invalid_input(options.vector.string(), 0,
+                                "holds " + std::to_string(x.size()) + " values, and the matrix has " +
+                                    std::to_string(matrix.columns) + " columns");
+        }
+    }
+    clock.end_stage("read", source->consumed());
+    result.rows = matrix.rows;
+    result.columns = matrix.columns;
+    result.entries = matrix.value.size();
+    if (options.precision == value_precision::f64) {
+        multiply_as<double>(matrix, x, options, run, clock, result, result.y64);
+    } else {
+        multiply_as<float>(matrix, x, options, run, clock, result, result.y32);
+    }
+    note_statistics(options, result);
+    return result;
+}
+
+}  // namespace quern

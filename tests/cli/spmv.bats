@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # common sets $data
+# quern spmv: products of matrices in files, in every format.
+load common
+
+own_setup() {
+    # The example of the BRCP paper: four rows, the second of them empty.
+    printf '%%%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 1\n1 3 2\n3 1 3\n3 2 4\n3 4 5\n4 3 6\n' >paper.mtx
+}
+
+@test "sums of rows, and a vector" {
+    [ "$(quern spmv paper.mtx --quiet | tr '\n' ' ')" = "3 0 12 6 " ]
+    printf '1\n10\n100\n1e3\n' >x
+    [ "$(quern spmv paper.mtx --vector x --quiet | tr '\n' ' ')" = "201 0 5043 600 " ]
+    [ "$(gzip -c paper.mtx | quern spmv - --precision f32 --quiet | tr '\n' ' ')" = "3 0 12 6 " ]
+}
+
+@test "every format gives the same bits, but those that say otherwise" {
+    awk 'BEGIN { srand(5); n = 300; print "%%MatrixMarket matrix coordinate real general"; print n, n, 4000
+        for (k = 0; k < 4000; k++) print 1 + int(n * rand()), 1 + int(n * rand()^3), (rand() - 0.5) * 10^int(8 * rand()) }' >m.mtx
+    for precision in f64 f32; do
+        quern spmv m.mtx --quiet --precision $precision >auto
+        for storage in coo csr ell brcp; do
+            quern spmv m.mtx --quiet --precision $precision --storage $storage --threads 3 --repeat 2 >"$storage"
+            cmp auto "$storage"
+        done
+        for storage in brc brcp-paper; do
+            quern spmv m.mtx --quiet --precision $precision --storage $storage >y
+            [ "$(wc -l <y)" -eq 300 ]
+        done
+    done
+}
+
+@test "the error is that of the exact sum, rounded" {
+    # 1e16 + 1 - 1e16: added in doubles from the left, 0.
+    printf '%%%%MatrixMarket matrix coordinate real general\n1 3 3\n1 1 1e16\n1 2 1\n1 3 -1e16\n' >cancel.mtx
+    [ "$(quern spmv cancel.mtx --quiet)" = 1 ]
+    quern spmv cancel.mtx --quiet --error --stats stats >y
+    [ "$(json stats 'd["counts"]["wrong_rows"], d["measures"]["greatest_relative_error"]')" = "(0, 0.0)" ]
+    quern spmv cancel.mtx --quiet --error --storage brc --stats stats >y
+    [ "$(json stats 'd["counts"]["wrong_rows"]')" = 1 ]
+    run --separate-stderr quern spmv cancel.mtx --error --repeat 3
+    [ "$status" -eq 0 ] && [[ $stderr == *"not rounded right"* ]]
+}
+
+@test "what is not a number stays in its row" {
+    printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 1\n3 1 2\n' >m.mtx
+    printf '1\ninf\n' >x
+    [ "$(quern spmv m.mtx --vector x --quiet | tr '\n' ' ')" = "1 inf 2 " ]
+    for storage in coo csr ell brcp; do
+        [ "$(quern spmv m.mtx --vector x --quiet --storage $storage | tr '\n' ' ')" = "1 inf 2 " ]
+    done
+}
+
+@test "bad input" {
+    ends_with 3 quern spmv <(printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1\n')
+    says ":3: "
+    ends_with 3 quern spmv <(printf 'no matrix\n')
+    ends_with 3 quern spmv paper.mtx --vector <(printf '1\n2\n') -o y
+    says "2 values, and the matrix has 4 columns"
+    [ ! -e y ]
+    ends_with 2 quern spmv paper.mtx --precision f16
+    ends_with 2 quern spmv paper.mtx --repeat 0
+    ends_with 2 quern spmv missing.mtx
+    ends_with 2 quern spmv
+    # ell would be nearly all padding.
+    awk 'BEGIN { print "%%MatrixMarket matrix coordinate pattern general"; print 3000, 3000, 3000
+        for (i = 1; i <= 3000; i++) print 1, i }' >row.mtx
+    ends_with 2 quern spmv row.mtx --storage ell
+    [ "$(quern spmv row.mtx --quiet | head -n 1)" = 3000 ]
+}
