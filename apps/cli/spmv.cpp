@@ -72,7 +72,7 @@ int run_spmv(const command& self, const std::vector<std::string>& arguments) {
     std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
     run.messages.info(fmt::format(
         "{} by {}, {}, as {} in {}: {:.3g} ms", counted(found.rows, "row"), counted(found.columns, "column"),
-        counted(found.entries, "entry"), sparse_storage_names[static_cast<std::size_t>(found.storage)],
+        counted(found.entries, "stored value"), sparse_storage_names[static_cast<std::size_t>(found.storage)],
         in_bytes(static_cast<double>(found.bytes)), seconds[seconds.size() / 2] * 1e3));
     if (options.compare) {
         const spmv_error& e = found.error;
