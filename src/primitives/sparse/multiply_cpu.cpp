@@ -21,7 +21,7 @@ using namespace sparse_detail;
 
 constexpr std::size_t lanes = 32;
 constexpr std::size_t piece_work = std::size_t{1} << 15;  // entries and rows
-constexpr std::size_t batch_rows = 1024;
+constexpr std::size_t batch_rows = most_scanned;
 constexpr std::size_t long_row = std::size_t{1} << 17;  // entries that all threads share
 
 /// Gathers of floats take signed 32-bit indices. Matrices beyond are summed without vectors.
@@ -85,8 +85,14 @@ void sum_batch(const entries<Value>& from, const std::uint64_t* offsets, std::si
         opened = sum_rows(from, offsets, rows, y, open);
     else
         for (std::size_t i = 0; i < rows; ++i) open[i] = static_cast<std::uint32_t>(i);
-    for (std::size_t i = 0; i < opened; ++i)
-        y[open[i]] = sum_open_stretch(from, offsets[open[i]], offsets[open[i] + 1]);
+    for (std::size_t i = 0; i < opened; ++i) {
+        Value& found = y[open[i]];
+        const std::uint64_t begin = offsets[open[i]], end = offsets[open[i] + 1];
+        if constexpr (std::is_same_v<Value, double>) {
+            if (found == 0 && adds_nothing(from, begin, end)) continue;  // so all were finite, and it is +0
+        }
+        found = sum_open_stretch(from, begin, end);
+    }
 }
 
 /// The first row at which offsets and rows before amount to `work`.
@@ -164,11 +170,10 @@ void multiply(cpu_place& place, const coo_matrix<cpu_place, Value>& matrix, std:
         Value sums[batch_rows];
         while (at < end || begun != 0) {
             place.run().check_stop();
-            // A row begins where its number differs from the one before; no branch, for rows may be short.
-            for (const std::size_t stop = std::min(end, at + batch_rows - begun); at < stop; ++at) {
-                begins[begun] = at;
-                begun += static_cast<std::size_t>(at == 0 || row[at] != row[at - 1]);
-            }
+            if (at == 0) begins[begun++] = at++;
+            const std::size_t scanned = std::min(end, at + batch_rows - begun);
+            begun += find_row_begins(row.data(), at, scanned, begins + begun);
+            at = scanned;
             if (at < end && begun < batch_rows) continue;
             std::size_t whole = begun;  // rows whose end is known
             if (at == end || row[at] != row[at - 1])

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "primitives/sparse/sum_kernels.hpp"
 
@@ -38,6 +39,7 @@ using indices64 = hn::RebindToSigned<doubles>;
 using vector = hn::Vec<doubles>;
 using mask = hn::Mask<doubles>;
 
+constexpr std::size_t ahead = 256;  // entries
 constexpr std::size_t block_lanes = 32;
 constexpr std::uint32_t padding = 0xffffffff;
 
@@ -99,6 +101,17 @@ HWY_INLINE void add_products(vector a, vector x, lane_sums<double>& sums) {
     sums.t = hn::Add(sums.t, hn::Abs(product));
 }
 
+/// What add_products makes of no sums.
+HWY_INLINE lane_sums<float> first_products(vector a, vector x, lane_sums<float>* /*type*/) {
+    const vector product = hn::Mul(a, x);
+    return {hn::Add(product, hn::Zero(doubles())), hn::Abs(product)};  // −0 becomes +0
+}
+HWY_INLINE lane_sums<double> first_products(vector a, vector x, lane_sums<double>* /*type*/) {
+    vector rest;
+    const vector product = product_of_two(a, x, rest);
+    return {product, hn::Abs(product), rest};
+}
+
 HWY_INLINE lane_sums<float> joined(const lane_sums<float>& a, const lane_sums<float>& b) {
     return {hn::Add(a.s, b.s), hn::Add(a.t, b.t)};
 }
@@ -156,28 +169,63 @@ HWY_INLINE std::uint64_t bits_of(mask lanes) {
 
 // ---- What is added ----
 
-HWY_INLINE void load_factors(const entries<float>& from, std::size_t at, vector& a, vector& x) {
-    const floats f;
-    const auto index = hn::LoadU(indices32(), reinterpret_cast<const std::int32_t*>(from.column + at));
-    a = hn::PromoteTo(doubles(), hn::LoadU(f, from.value + at));
-    x = hn::PromoteTo(doubles(), hn::GatherIndex(f, from.x, index));
+/// x[index] where `there`, else 0. With 512 bits by intrinsics, for GatherIndex leaves the register it gathers into
+/// as it was, which makes each gather wait for what was computed there before: half the speed of short rows.
+HWY_INLINE vector gathered(const double* x, hn::Vec<indices64> index, mask there) {
+#if HWY_TARGET <= HWY_AVX3
+    return vector{_mm512_mask_i64gather_pd(_mm512_setzero_pd(), there.raw, index.raw, x, 8)};
+#else
+    const hn::Mask<indices64> in_words = hn::RebindMask(indices64(), there);
+    return hn::IfThenElseZero(there, hn::GatherIndex(doubles(), x, hn::IfThenElseZero(in_words, index)));
+#endif
 }
-HWY_INLINE void load_factors(const entries<double>& from, std::size_t at, vector& a, vector& x) {
-    const auto index = hn::PromoteTo(hn::RebindToUnsigned<doubles>(), hn::LoadU(words32(), from.column + at));
-    a = hn::LoadU(doubles(), from.value + at);
-    x = hn::GatherIndex(doubles(), from.x, hn::BitCast(indices64(), index));
+HWY_INLINE hn::Vec<floats> gathered(const float* x, hn::Vec<indices32> index, hn::Mask<floats> there) {
+#if HWY_TARGET <= HWY_AVX3
+    return hn::Vec<floats>{_mm256_mmask_i32gather_ps(_mm256_setzero_ps(), there.raw, index.raw, x, 4)};
+#else
+    const hn::Mask<indices32> in_words = hn::RebindMask(indices32(), there);
+    return hn::IfThenElseZero(there, hn::GatherIndex(floats(), x, hn::IfThenElseZero(in_words, index)));
+#endif
 }
 
-/// The same where columns may be padding; false where all are.
+HWY_INLINE void load_factors(const entries<float>& from, std::size_t at, std::size_t count, vector& a,
+                             vector& x) {
+    const floats f;
+    const hn::Mask<floats> there = hn::FirstN(f, count);
+    const auto index = hn::LoadU(indices32(), reinterpret_cast<const std::int32_t*>(from.column + at));
+    a = hn::PromoteTo(doubles(), hn::IfThenElseZero(there, hn::LoadU(f, from.value + at)));
+    x = hn::PromoteTo(doubles(), gathered(from.x, index, there));
+}
+HWY_INLINE void load_factors(const entries<double>& from, std::size_t at, std::size_t count, vector& a,
+                             vector& x) {
+    const mask there = hn::FirstN(doubles(), count);
+    const auto index = hn::PromoteTo(hn::RebindToUnsigned<doubles>(), hn::LoadU(words32(), from.column + at));
+    a = hn::IfThenElseZero(there, hn::LoadU(doubles(), from.value + at));
+    x = gathered(from.x, hn::BitCast(indices64(), index), there);
+}
+/// The first `count` <= width entries from `at` on, and zeros behind them; what follows them is read, and not followed.
+template <class Value>
+HWY_INLINE void load_factors(const entries<Value>& from, std::size_t at, vector& a, vector& x) {
+    load_factors(from, at, width, a, x);
+}
+
+/// Asks for the entries from `at` on, which are read later: a core's own guesses end with each page, and a loop that
+/// gathers leaves them few of its loads (measured: a third more entries a second).
+template <class Value>
+HWY_INLINE void ask_for(const entries<Value>& from, std::size_t at) {
+    hwy::Prefetch(from.value + at);
+    hwy::Prefetch(from.column + at);
+}
+
+/// A whole vector of entries whose columns may be padding; false where all are.
 HWY_INLINE bool load_padded(const entries<float>& from, std::size_t at, vector& a, vector& x) {
     const floats f;
     const indices32 i;
     const auto column = hn::LoadU(i, reinterpret_cast<const std::int32_t*>(from.column + at));
     const auto there = hn::Ne(column, hn::Set(i, -1));
     if (hn::AllFalse(i, there)) return false;
-    const auto gathered = hn::GatherIndex(f, from.x, hn::IfThenElseZero(there, column));
     a = hn::PromoteTo(doubles(), hn::LoadU(f, from.value + at));
-    x = hn::PromoteTo(doubles(), hn::IfThenElseZero(hn::RebindMask(f, there), gathered));
+    x = hn::PromoteTo(doubles(), gathered(from.x, column, hn::RebindMask(f, there)));
     return true;
 }
 HWY_INLINE bool load_padded(const entries<double>& from, std::size_t at, vector& a, vector& x) {
@@ -187,28 +235,26 @@ HWY_INLINE bool load_padded(const entries<double>& from, std::size_t at, vector&
         i, hn::PromoteTo(hn::RebindToUnsigned<doubles>(), hn::LoadU(words32(), from.column + at)));
     const auto there = hn::Ne(column, hn::Set(i, padding));
     if (hn::AllFalse(i, there)) return false;
-    const auto gathered = hn::GatherIndex(d, from.x, hn::IfThenElseZero(there, column));
     a = hn::LoadU(d, from.value + at);
-    x = hn::IfThenElseZero(hn::RebindMask(d, there), gathered);
+    x = gathered(from.x, column, hn::RebindMask(d, there));
     return true;
 }
 
-/// Adds the `rest` < width entries from `at` on; lanes behind them read what follows, and add zeros.
+/// Adds the `rest` < width entries from `at` on.
 template <class Value>
 HWY_INLINE void add_rest(const entries<Value>& from, std::size_t at, std::size_t rest,
                          lane_sums<Value>& sums) {
     vector a, x;
     if (HWY_LIKELY(at + width <= from.readable)) {
-        load_factors(from, at, a, x);
+        load_factors(from, at, rest, a, x);
     } else {
         std::uint32_t column[width] = {};
         Value value[width] = {};
         std::copy_n(from.column + at, rest, column);
         std::copy_n(from.value + at, rest, value);
-        load_factors({column, value, width, from.x}, 0, a, x);
+        load_factors(entries<Value>{column, value, width, from.x}, 0, rest, a, x);
     }
-    const mask there = hn::FirstN(doubles(), rest);
-    add_products(hn::IfThenElseZero(there, a), hn::IfThenElseZero(there, x), sums);
+    add_products(a, x, sums);
 }
 
 template <class Value>
@@ -264,36 +310,73 @@ HWY_INLINE lane_sums<Value> folded(const lane_sums<Value>* rows) {
 #endif
 }
 
+/// A row that may be read beyond its end. Most rows of most matrices have no more entries than a vector, and no branch
+/// then tells them apart.
+template <class Value>
+HWY_INLINE lane_sums<Value> sum_readable_row(const entries<Value>& from, std::size_t begin, std::size_t end) {
+    constexpr lane_sums<Value>* type = nullptr;
+    vector a, x;
+    if (HWY_LIKELY(end - begin <= width)) {
+        ask_for(from, begin + ahead);
+        load_factors(from, begin, end - begin, a, x);
+        return first_products(a, x, type);
+    }
+    load_factors(from, begin, a, x);
+    lane_sums<Value> sums = first_products(a, x, type);
+    std::size_t at = begin + width;
+    for (; at + width <= end; at += width) {
+        ask_for(from, at + ahead);
+        load_factors(from, at, a, x);
+        add_products(a, x, sums);
+    }
+    load_factors(from, at, end - at, a, x);
+    add_products(a, x, sums);
+    return sums;
+}
+
+/// Stores what is settled, and appends the positions of the others, counted from `first`, of the `count` rows at hand.
+template <class Value>
+HWY_INLINE std::size_t finish_rows(const lane_sums<Value>& sums, const std::int64_t* terms, std::size_t count,
+                                   std::size_t first, Value* y, std::uint32_t* open) {
+    const doubles d;
+    const vector n = hn::ConvertTo(d, hn::Load(indices64(), terms));
+    const mask empty = hn::Eq(n, hn::Zero(d));  // its sum is +0, which has no bound where Value is double
+    Value few[width];
+    Value* const found = count == width ? y + first : few;
+    const mask settled = hn::Or(settle(sums, hn::Add(n, hn::Set(d, width)), found), empty);
+    if (HWY_UNLIKELY(count != width)) std::copy_n(few, count, y + first);
+    std::size_t opened = 0;
+    std::uint64_t left = ~bits_of(settled) & ((std::uint64_t{1} << count) - 1);
+    for (; HWY_UNLIKELY(left != 0); left &= left - 1)
+        open[opened++] = static_cast<std::uint32_t>(first + hwy::Num0BitsBelowLS1Bit_Nonzero64(left));
+    return opened;
+}
+
 template <class Value>
 HWY_INLINE std::size_t rows_of(const entries<Value>& from, const std::uint64_t* offsets, std::size_t rows,
                                Value* y, std::uint32_t* open) {
-    const doubles d;
-    const indices64 i;
     std::size_t opened = 0;
     for (std::size_t first = 0; first < rows; first += width) {
         const std::size_t count = std::min(width, rows - first);
+        const std::uint64_t* const begins = offsets + first;
         lane_sums<Value> sums[width];
         HWY_ALIGN std::int64_t terms[width] = {};
-        for (std::size_t j = 0; j < width; ++j) {
-            const std::size_t lane = fold_order[j];
-            sums[j] = no_sums<Value>();
-            if (lane >= count) continue;
-            const std::uint64_t begin = offsets[first + lane], end = offsets[first + lane + 1];
-            terms[lane] = static_cast<std::int64_t>(end - begin);
-            sums[j] = sum_row(from, begin, end);
-        }
-        const vector n = hn::ConvertTo(d, hn::Load(i, terms));
-        Value found[width];
-        const mask settled =
-            hn::Or(settle(folded(sums), hn::Add(n, hn::Set(d, width)), found), hn::Eq(n, hn::Zero(d)));
-        if constexpr (std::is_same_v<Value, double>) {  // rows without entries: no bound there
-            for (std::size_t l = 0; l < count; ++l) y[first + l] = terms[l] == 0 ? 0 : found[l];
+        if (HWY_LIKELY(count == width && begins[width] + 2 * width <= from.readable)) {
+            for (std::size_t j = 0; j < width; ++j) {
+                const std::size_t lane = fold_order[j];
+                terms[lane] = static_cast<std::int64_t>(begins[lane + 1] - begins[lane]);
+                sums[j] = sum_readable_row(from, begins[lane], begins[lane + 1]);
+            }
         } else {
-            std::copy_n(found, count, y + first);
+            for (std::size_t j = 0; j < width; ++j) {
+                const std::size_t lane = fold_order[j];
+                sums[j] = no_sums<Value>();
+                if (lane >= count) continue;
+                terms[lane] = static_cast<std::int64_t>(begins[lane + 1] - begins[lane]);
+                sums[j] = sum_row(from, begins[lane], begins[lane + 1]);
+            }
         }
-        std::uint64_t left = ~bits_of(settled) & ((std::uint64_t{1} << count) - 1);
-        for (; left != 0; left &= left - 1)
-            open[opened++] = static_cast<std::uint32_t>(first + hwy::Num0BitsBelowLS1Bit_Nonzero64(left));
+        opened += finish_rows(folded(sums), terms, count, first, y, open + opened);
     }
     return opened;
 }
@@ -305,6 +388,41 @@ std::size_t rows_f32(const entries<float>& from, const std::uint64_t* offsets, s
 std::size_t rows_f64(const entries<double>& from, const std::uint64_t* offsets, std::size_t rows, double* y,
                      std::uint32_t* open) {
     return rows_of(from, offsets, rows, y, open);
+}
+
+bool stretch_adds_nothing(const entries<double>& from, std::size_t begin, std::size_t end) {
+    const doubles d;
+    const vector zero = hn::Zero(d);
+    for (std::size_t at = begin; at < end; at += width) {
+        if (HWY_UNLIKELY(at + width > from.readable)) {
+            for (; at < end; ++at)
+                if (from.value[at] != 0 && from.x[from.column[at]] != 0) return false;
+            return true;
+        }
+        vector a, x;
+        load_factors(from, at, std::min(width, end - at), a, x);
+        if (!hn::AllFalse(d, hn::And(hn::Ne(a, zero), hn::Ne(x, zero)))) return false;
+    }
+    return true;
+}
+
+std::size_t row_begins(const std::uint32_t* row, std::size_t begin, std::size_t end, std::uint64_t* found) {
+    const hn::CappedTag<std::uint32_t, 16> d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::uint32_t relative[most_scanned + 16];
+    std::size_t count = 0, i = begin;
+    for (; i + lanes <= end; i += lanes) {
+        const auto differs = hn::Ne(hn::LoadU(d, row + i), hn::LoadU(d, row + i - 1));
+        if (hn::AllFalse(d, differs)) continue;
+        const auto position = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::uint32_t>(i - begin)));
+        count += hn::CompressStore(position, differs, d, relative + count);
+    }
+    for (; i < end; ++i) {
+        relative[count] = static_cast<std::uint32_t>(i - begin);
+        count += static_cast<std::size_t>(row[i] != row[i - 1]);
+    }
+    for (std::size_t k = 0; k < count; ++k) found[k] = begin + relative[k];
+    return count;
 }
 
 // ---- Slabs ----
@@ -347,6 +465,7 @@ HWY_INLINE std::size_t tile_of(const entries<Value>& from, std::size_t first, st
         lane_sums<Value> lane;
         vector a, x;
         for (std::size_t l = 0; l < whole; l += width) {
+            ask_for(from, slab + rows + l);
             if (!load_padded(from, slab + l, a, x)) continue;
             load(sums, l, lane);
             add_products(a, x, lane);
@@ -392,13 +511,14 @@ std::size_t tile_f64(const entries<double>& from, std::size_t first, std::size_t
 template <class Value>
 HWY_INLINE void sum_lanes(const entries<Value>& from, std::uint64_t begin, std::uint64_t end,
                           stored_sums<block_lanes>& sums) {
-    constexpr std::size_t side_by_side = 16 / width < 4 ? 16 / width : 4;
+    constexpr std::size_t side_by_side = 4;
     for (std::size_t l = 0; l < block_lanes; l += side_by_side * width) {
         lane_sums<Value> lane[side_by_side];
         for (lane_sums<Value>& one : lane) one = no_sums<Value>();
         for (std::uint64_t slot = begin + l; slot < end; slot += block_lanes) {
             for (std::size_t g = 0; g < side_by_side; ++g) {
                 vector a, x;
+                ask_for(from, slot + g * width + 2 * ahead);
                 if (load_padded(from, slot + g * width, a, x)) add_products(a, x, lane[g]);
             }
         }
@@ -572,6 +692,8 @@ namespace quern::primitives::sparse_detail {
 
 HWY_EXPORT(rows_f32);
 HWY_EXPORT(rows_f64);
+HWY_EXPORT(row_begins);
+HWY_EXPORT(stretch_adds_nothing);
 HWY_EXPORT(tile_f32);
 HWY_EXPORT(tile_f64);
 HWY_EXPORT(blocks_f32);
@@ -590,6 +712,13 @@ std::size_t sum_rows(const entries<float>& from, const std::uint64_t* offsets, s
 std::size_t sum_rows(const entries<double>& from, const std::uint64_t* offsets, std::size_t rows, double* y,
                      std::uint32_t* open) {
     return HWY_DYNAMIC_DISPATCH(rows_f64)(from, offsets, rows, y, open);
+}
+bool adds_nothing(const entries<double>& from, std::size_t begin, std::size_t end) {
+    return HWY_DYNAMIC_DISPATCH(stretch_adds_nothing)(from, begin, end);
+}
+std::size_t find_row_begins(const std::uint32_t* row, std::size_t begin, std::size_t end,
+                            std::uint64_t* found) {
+    return HWY_DYNAMIC_DISPATCH(row_begins)(row, begin, end, found);
 }
 std::size_t sum_tile(const entries<float>& from, std::size_t first, std::size_t count, std::size_t rows,
                      std::size_t width, float* y, std::uint32_t* open) {

@@ -26,7 +26,13 @@ std::size_t sum_rows(const entries<float>& from, const std::uint64_t* offsets, s
 std::size_t sum_rows(const entries<double>& from, const std::uint64_t* offsets, std::size_t rows, double* y,
                      std::uint32_t* open);
 
-/// The same for up to most_tile_rows rows of ell from row `first` of `rows`; padding is skipped.
+/// Of coo: the positions in [begin, end) at which row[i] differs from row[i − 1], appended to `found`; begin > 0, and at most
+/// most_scanned of them. Returns their number.
+inline constexpr std::size_t most_scanned = 1024;
+std::size_t find_row_begins(const std::uint32_t* row, std::size_t begin, std::size_t end,
+                            std::uint64_t* found);
+
+/// As sum_rows, for up to most_tile_rows rows of ell from row `first` of `rows`; padding is skipped.
 inline constexpr std::size_t most_tile_rows = 512;
 std::size_t sum_tile(const entries<float>& from, std::size_t first, std::size_t count, std::size_t rows,
                      std::size_t width, float* y, std::uint32_t* open);
@@ -57,6 +63,10 @@ row_part sum_stretch(const entries<double>& from, std::size_t begin, std::size_t
 /// Whether the row is settled, and then y.
 bool settle_row(const row_part& row, float& y);
 bool settle_row(const row_part& row, double& y);
+
+/// Whether every product of the entries [begin, end) has a zero for a factor: sums of doubles leave such rows open, for
+/// products that are too small look alike. Not for entries that are not finite.
+bool adds_nothing(const entries<double>& from, std::size_t begin, std::size_t end);
 
 /// A sum of products as the sum of two doubles in each of eight lanes, without error as long as `exact`.
 struct pair_sums {
