@@ -160,6 +160,7 @@ void check_brcp(const csr_view<double>& rows) {
     EXPECT_EQ(made.block_ptr.size(), block + 1);
     EXPECT_EQ(made.block_ptr.data()[block], slots);
     EXPECT_EQ(made.column.size(), slots);
+    EXPECT_EQ(primitives::brcp_slots(place, rows), slots);
     EXPECT_EQ(made.entries, rows.column.size());
     std::size_t split = 0;
     for (const std::uint32_t row : order) {

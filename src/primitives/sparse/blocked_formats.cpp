@@ -250,6 +250,18 @@ brcp_matrix<cpu_place, Value> to_brcp(cpu_place& place, const csr_view<Value>& m
     return made;
 }
 
+template <floating_value Value>
+std::uint64_t brcp_slots(cpu_place& place, const csr_view<Value>& matrix) {
+    sparse_detail::check(place, matrix);
+    std::uint64_t slots = 0;
+    visit_brcp(
+        rows_by_length(place, matrix.offsets),
+        [&](const opened_block& block) { slots += block.width * lanes; }, [](std::uint32_t, std::size_t) {});
+    return slots;
+}
+
+template std::uint64_t brcp_slots(cpu_place& place, const csr_view<float>& matrix);
+template std::uint64_t brcp_slots(cpu_place& place, const csr_view<double>& matrix);
 template brc_matrix<cpu_place, float> to_brc(cpu_place& place, const csr_view<float>& matrix);
 template brc_matrix<cpu_place, double> to_brc(cpu_place& place, const csr_view<double>& matrix);
 template brcp_matrix<cpu_place, float> to_brcp(cpu_place& place, const csr_view<float>& matrix);

@@ -125,6 +125,10 @@ brc_matrix<cpu_place, Value> to_brc(cpu_place& place, const csr_view<Value>& mat
 template <floating_value Value>
 brcp_matrix<cpu_place, Value> to_brcp(cpu_place& place, const csr_view<Value>& matrix);
 
+/// How many slots to_brcp would make, padding counted: what it costs to read.
+template <floating_value Value>
+std::uint64_t brcp_slots(cpu_place& place, const csr_view<Value>& matrix);
+
 // ---- Copies, sizes ----
 
 template <floating_value Value>
