@@ -3,7 +3,6 @@
 // compiler and every place reads, so that it stands once.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace quern::link_rank_detail {
@@ -21,9 +20,9 @@ constexpr std::uint64_t magnitude(std::int64_t value) {
     return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
 }
 
-/// How many binary digits: 0 of 0.
+/// How many binary digits: 0 of 0. (Not by <bit>: nvcc 13.0 takes std::countl_zero on a device for the constant 64.)
 constexpr unsigned digits(std::uint64_t value) {
-    return 64 - static_cast<unsigned>(std::countl_zero(value));
+    return value == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(value));
 }
 
 /// What M is the maximum of: at least half of |residual| / degree, for degree > 0.

@@ -44,7 +44,7 @@ struct step_state {
     std::uint32_t iterations = 0, wide_steps = 0, converged = 0;
     std::uint64_t change = 0, before = ~std::uint64_t{0}, before_that = ~std::uint64_t{0};
     unsigned now_shift = 0, next_shift = 0;  ///< of what has been taken; of the next take
-    bool now_wide = false, next_wide = false;
+    bool now_wide = true, next_wide = true, stays_wide = false;
     std::int64_t each = 0, preferred = 0;  ///< of what was lost: to each node; by preference
     even_shares even;
     totals sum{};  ///< of the pass under way
@@ -54,6 +54,7 @@ struct step_state {
 struct constants {
     std::uint64_t alpha, tolerance;
     std::uint32_t max_iterations, nodes;
+    unsigned contribution_digits;
     dangling_rule dangling;
 };
 
@@ -115,7 +116,7 @@ __device__ void share_lost(step_state* state, const constants& question, std::ui
 __device__ void turn(step_state* state, const constants& question, bool weighted) {
     const totals all = collect_totals(state);
     ++state->iterations;
-    if (state->now_wide) ++state->wide_steps;
+    if (state->now_wide && !weighted) ++state->wide_steps;
     state->change = all.change;
     state->converged = all.change < question.tolerance ? 1 : 0;
     const bool stuck =
@@ -130,13 +131,14 @@ __device__ void turn(step_state* state, const constants& question, bool weighted
     if (weighted) return;
     state->now_wide = state->next_wide;
     state->now_shift = state->next_shift;
-    if (state->next_wide || (state->next_shift > 0 && all.stayed > all.change / 16)) {
-        if (!state->next_wide) state->halted = going::widens;
-        state->next_wide = true;
-        state->next_shift = 0;
-    } else {
-        state->next_shift = shift_for(all.greatest);
+    const unsigned shift = shift_for(all.greatest, question.contribution_digits);
+    const bool clamped = shift > state->next_shift;
+    if (!state->stays_wide && state->next_shift > 0 && !clamped && all.stayed > all.change / 16) {
+        state->stays_wide = true;
+        state->halted = going::widens;
     }
+    state->next_wide = state->stays_wide;
+    state->next_shift = state->stays_wide ? 0 : shift;
 }
 
 template <sending Next>
@@ -176,58 +178,35 @@ __device__ __forceinline__ typename sent_of<Next>::type take(std::int64_t amount
     }
 }
 
-/// Ranks and residuals as they begin, sums of links 0; measures what `start` sends along a link.
-__global__ void __launch_bounds__(block_threads)
-    begin_kernel(node_arrays nodes, bool weighted, step_state* state) {
-    totals sum{};
-    for (std::uint64_t p = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; p < nodes.pairs;
-         p += std::uint64_t{gridDim.x} * block_threads) {
-        const longlong2 teleport = nodes.teleport != nullptr
-                                       ? nodes.teleport[p]
-                                       : make_longlong2(nodes.teleport_each, nodes.teleport_each);
-        const longlong2 start =
-            nodes.start != nullptr ? nodes.start[p] : make_longlong2(nodes.start_each, nodes.start_each);
-        const ulonglong2 degree = nodes.degrees[p];
-        nodes.ranks[p] = nodes.residuals[p] = teleport;
-        nodes.low[p] = {};
-        if (weighted) nodes.high[p] = {};
-        if (degree.x != 0 && degree.x != no_node)
-            sum.greatest = max(sum.greatest, size_a_link(start.x, degree.x));
-        if (degree.y != 0 && degree.y != no_node)
-            sum.greatest = max(sum.greatest, size_a_link(start.y, degree.y));
-    }
-    if (!add_totals(state, sum)) return;
-    const totals all = collect_totals(state);
-    state->now_shift = state->next_shift = weighted ? 0 : shift_for(all.greatest);
-}
-
-/// Takes `start`.
+/// Ranks and residuals as they begin; takes `start` for the first step. Sums of links become 0.
 template <sending Next>
 __global__ void __launch_bounds__(block_threads)
-    take_start_kernel(node_arrays nodes, constants question, step_state* state) {
-    const unsigned shift = state->next_shift;
+    begin_kernel(node_arrays nodes, constants question, step_state* state) {
+    cudaGridDependencySynchronize();
     totals sum{};
     const auto of_node = [&](std::int64_t start, std::uint64_t degree, auto& residual, auto& sent) {
         sent = 0;
         if (degree == no_node) return;
         std::int64_t taken_part;
-        sent = take<Next>(start, degree, shift, taken_part, sum);
+        sent = take<Next>(start, degree, 0, taken_part, sum);
         residual -= taken_part;
     };
     for (std::uint64_t p = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; p < nodes.pairs;
          p += std::uint64_t{gridDim.x} * block_threads) {
+        longlong2 residual = nodes.teleport != nullptr
+                                 ? nodes.teleport[p]
+                                 : make_longlong2(nodes.teleport_each, nodes.teleport_each);
         const longlong2 start =
             nodes.start != nullptr ? nodes.start[p] : make_longlong2(nodes.start_each, nodes.start_each);
         const ulonglong2 degree = nodes.degrees[p];
-        longlong2 residual = nodes.residuals[p];
-        std::conditional_t<Next == sending::narrow, int2, longlong2> sent;
+        nodes.ranks[p] = residual;
+        longlong2 sent;
         of_node(start.x, degree.x, residual.x, sent.x);
         of_node(start.y, degree.y, residual.y, sent.y);
         nodes.residuals[p] = residual;
-        if constexpr (Next == sending::narrow)
-            nodes.narrow[p] = sent;
-        else
-            nodes.wide[p] = sent;
+        nodes.wide[p] = sent;
+        nodes.low[p] = {};
+        if constexpr (sent_of<Next>::weighted) nodes.high[p] = {};
     }
     if (add_totals(state, sum)) share_lost(state, question, collect_totals(state).lost);
 }
@@ -237,6 +216,7 @@ __global__ void __launch_bounds__(block_threads)
 template <sending Next>
 __global__ void __launch_bounds__(block_threads, 4)
     step_kernel(node_arrays nodes, constants question, step_state* state) {
+    cudaGridDependencySynchronize();
     if (state->halted != going::on) return;
     const unsigned now_shift = state->now_shift, next_shift = state->next_shift;
     const std::int64_t each = state->each, preferred = state->preferred;
@@ -318,27 +298,29 @@ class iteration {
 
     fixed_answer run() {
         begin();
-        step_state seen = look();
-        for (bool wide = weighted_; seen.halted != going::ended; seen = look()) {
+        // Links are summed as the step was taken, and the next one is taken as the state says: wide twice at first, and
+        // from where narrow ones round too much.
+        bool summed_wide = true, take_wide = true, stays_wide = weighted_;
+        for (step_state seen;;) {
             place_.run().check_stop();
+            const std::uint32_t steps = tiles_ && tiles_->streams() ? 1 : steps_unseen;
+            for (std::uint32_t i = 0; i < steps; ++i) {
+                step(summed_wide, take_wide);
+                summed_wide = take_wide;
+                take_wide = stays_wide;
+            }
+            place_.copy_out(&seen, state_.data(), sizeof seen);
+            if (seen.halted == going::ended) return answer_of(seen);
             if (seen.halted == going::widens) {
                 place_.fill_bytes(&state_.data()->halted, 0, sizeof(going));
-                add_links(false);
-                launch_step<sending::wide>();
-                wide = true;
-                continue;
-            }
-            for (std::uint32_t i = 0, steps = tiles_ && tiles_->streams() ? 1 : steps_unseen; i < steps;
-                 ++i) {
-                add_links(wide);
-                if (weighted_)
-                    launch_step<sending::weighted>();
-                else if (wide)
-                    launch_step<sending::wide>();
-                else
-                    launch_step<sending::narrow>();
+                summed_wide = seen.now_wide;
+                take_wide = stays_wide = true;
             }
         }
+    }
+
+  private:
+    fixed_answer answer_of(const step_state& seen) {
         fixed_answer answer;
         answer.ranks = values_of_nodes(place_, slots_, ranks_, low_);
         answer.iterations = seen.iterations;
@@ -348,7 +330,6 @@ class iteration {
         return answer;
     }
 
-  private:
     /// Whether links to one node are more than 32 bits count.
     bool has_huge_node() const {
         if (graph_.sources.size() >> 32 == 0) return false;
@@ -395,26 +376,26 @@ class iteration {
                 question_.start_each};
     }
     constants asked() const {
-        return {question_.alpha, question_.tolerance, question_.max_iterations, graph_.nodes,
-                question_.dangling};
+        return {question_.alpha, question_.tolerance,           question_.max_iterations,
+                graph_.nodes,    question_.contribution_digits, question_.dangling};
     }
-    launch_shape over_nodes() const {
-        const unsigned blocks = cuda::blocks_for(pairs_, block_threads);
-        return {std::min(blocks, 4 * place_.multiprocessors()), block_threads};
-    }
-
     void begin() {
         const step_state first;
         place_.copy_in(state_.data(), &first, sizeof first);
-        QUERN_LAUNCH(place_, over_nodes(), begin_kernel, arrays(), weighted_, state_.data());
         if (weighted_)
-            QUERN_LAUNCH(place_, over_nodes(), take_start_kernel<sending::weighted>, arrays(), asked(),
-                         state_.data());
+            launch(begin_kernel<sending::weighted>);
         else
-            QUERN_LAUNCH(place_, over_nodes(), take_start_kernel<sending::narrow>, arrays(), asked(),
-                         state_.data());
+            launch(begin_kernel<sending::wide>);
     }
-
+    void step(bool summed_wide, bool take_wide) {
+        add_links(summed_wide);
+        if (weighted_)
+            launch(step_kernel<sending::weighted>);
+        else if (take_wide)
+            launch(step_kernel<sending::wide>);
+        else
+            launch(step_kernel<sending::narrow>);
+    }
     void add_links(bool wide) {
         const auto* halted = reinterpret_cast<const std::uint32_t*>(&state_.data()->halted);
         if (weighted_)
@@ -428,14 +409,12 @@ class iteration {
         else
             tiles_->add(place_, narrow_.data(), low_.data(), halted);
     }
-    template <sending Next>
-    void launch_step() {
-        QUERN_LAUNCH(place_, over_nodes(), step_kernel<Next>, arrays(), asked(), state_.data());
-    }
-    step_state look() {
-        step_state seen;
-        place_.copy_out(&seen, state_.data(), sizeof seen);
-        return seen;
+    void launch(void (*kernel)(node_arrays, constants, step_state*)) {
+        const unsigned blocks = cuda::blocks_for(pairs_, block_threads);
+        QUERN_LAUNCH(
+            place_,
+            (launch_shape{std::min(blocks, 4 * place_.multiprocessors()), block_threads, 0, false, true}),
+            kernel, arrays(), asked(), state_.data());
     }
 
     cuda_place& place_;

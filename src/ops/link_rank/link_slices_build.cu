@@ -175,7 +175,7 @@ void link_slices::number_nodes(cuda_place& place, const link_graph_view& graph, 
     const auto links_of = to_host(place, links.span());
     // A link of a hot group spares 32 bytes from the second-level cache; its table costs every multiprocessor 4 bytes a
     // slot from there, and its targets an addition each.
-    const std::uint64_t least = std::uint64_t{3} * place.multiprocessors() * table / 8;
+    const std::uint64_t least = std::uint64_t{place.multiprocessors()} * table / 8;
     std::uint32_t hot = 0, most = most_hot_groups;
     if (layout.hot_groups >= 0) most = static_cast<std::uint32_t>(layout.hot_groups);
     std::uint64_t all_hot = 0, before = 0;

@@ -159,6 +159,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     extern __shared__ __align__(128) std::int32_t hot[];
     __shared__ alignas(8) std::uint64_t barrier;
     __shared__ std::uint32_t next_hot, next_cold;
+    cudaGridDependencySynchronize();
     if (*halted != 0) return;
     const bool cold_first = threadIdx.x / 32 % 2 != 0;
     const std::uint32_t all_cold = slices_of_block(links.cold);
@@ -224,14 +225,14 @@ void link_slices::add(cuda_place& place, const std::int32_t* table, std::uint64_
     place.make_current();
     QUERN_CHECK(cudaFuncSetAttribute(sum_narrow_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(most_table_slots * 4)));
-    QUERN_LAUNCH(place, (launch_shape{place.multiprocessors(), block_threads, shared}), sum_narrow_kernel,
-                 view_, table, sums, halted);
+    QUERN_LAUNCH(place, (launch_shape{place.multiprocessors(), block_threads, shared, false, true}),
+                 sum_narrow_kernel, view_, table, sums, halted);
 }
 
 void link_slices::add(cuda_place& place, const std::int64_t* table, std::uint64_t* sums,
                       const std::uint32_t* halted) const {
-    QUERN_LAUNCH(place, (launch_shape{4 * place.multiprocessors(), 512}), sum_wide_kernel, view_, table, sums,
-                 halted);
+    QUERN_LAUNCH(place, (launch_shape{4 * place.multiprocessors(), 512, 0, false, true}), sum_wide_kernel,
+                 view_, table, sums, halted);
 }
 
 }  // namespace quern::link_rank_detail

@@ -9,7 +9,7 @@
 
 namespace quern::link_rank_detail {
 
-inline constexpr std::uint32_t most_hot_groups = 4;
+inline constexpr std::uint32_t most_hot_groups = 8;
 inline constexpr std::uint32_t most_table_slots =
     57344;  ///< 224 KiB: what a block's shared memory has room for
 

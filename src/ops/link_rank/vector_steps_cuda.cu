@@ -27,8 +27,9 @@ void take_rank_step(cuda_place& place, const rank_step& step, device_span<const 
                     device_span<const double> preference, device_span<const std::uint8_t> dangling,
                     device_span<double> ranks, device_span<double> changes, device_span<double> lost) {
     QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(ranks.size(), block_threads), block_threads}),
-                 take_rank_step_kernel, step, ranks.size(), products.data(), preference.data(),
-                 dangling.data(), ranks.data(), changes.data(), lost.data());
+                 take_rank_step_kernel, step, ranks.size(), products.data(),
+                 preference.empty() ? nullptr : preference.data(), dangling.data(), ranks.data(),
+                 changes.data(), lost.data());
 }
 
 }  // namespace quern::link_rank_detail
