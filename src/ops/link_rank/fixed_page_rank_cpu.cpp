@@ -14,24 +14,19 @@
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/link_pieces.hpp"
 #include "ops/link_rank/link_sums.hpp"
+#include "ops/link_rank/node_kernels.hpp"
 
 namespace quern::link_rank_detail {
 namespace {
 
-/// What a pass adds up over its nodes.
-struct totals {
-    std::uint64_t change = 0;    ///< L of the step that is spread
-    std::uint64_t greatest = 0;  ///< M
-    std::uint64_t stayed = 0;    ///< R of the take for the next step
-    std::int64_t lost = 0;       ///< E of the take for the next step
+using totals = pass_totals;
 
-    void add(const totals& other) {
-        change += other.change;
-        greatest = std::max(greatest, other.greatest);
-        stayed += other.stayed;
-        lost += other.lost;
-    }
-};
+void add(totals& sum, const totals& part) {
+    sum.change += part.change;
+    sum.greatest = std::max(sum.greatest, part.greatest);
+    sum.stayed += part.stayed;
+    sum.lost += part.lost;
+}
 
 /// How a step is taken.
 struct taking {
@@ -90,7 +85,7 @@ class iteration {
         for_each_piece(place_, parts.size(),
                        [&](std::size_t p) { parts[p] = work(bounds_[p], bounds_[p + 1]); });
         totals all;
-        for (const totals& part : parts) all.add(part);
+        for (const totals& part : parts) add(all, part);
         return all;
     }
 
@@ -157,7 +152,9 @@ class iteration {
             totals sum;
             for_each_block(graph_, question_.link_weights, sent, begin, end,
                            [&](std::uint32_t first, std::uint32_t behind, const std::int64_t* sums) {
-                               for (std::uint32_t v = first; v < behind; ++v)
+                               const std::uint32_t moved =
+                                   move_most(first, behind, sums, now, next, send, sum);
+                               for (std::uint32_t v = first + moved; v < behind; ++v)
                                    move_node(v, shifted(sums[v - first], now.shift), next, send, sum);
                            });
             return sum;
@@ -165,6 +162,24 @@ class iteration {
         turn_ ^= 1;
         if constexpr (!std::is_same_v<Sent, Next>) std::get<two_arrays<Sent>>(sent_) = {};
         return all;
+    }
+
+    /// As move_node, for as many nodes of a block as fill vectors; how many that was.
+    template <class Sent>
+    std::uint32_t move_most(std::uint32_t first, std::uint32_t behind, const std::int64_t* sums,
+                            const taking& now, const taking& next, Sent* send, totals& sum) {
+        if constexpr (std::is_same_v<Sent, std::int32_t>) {
+            const double divisor = static_cast<double>(std::uint64_t{1} << next.shift);
+            const node_step step{question_.alpha, now.shift, each_, preferred_, divisor, next.shift};
+            const node_arrays nodes{sums,
+                                    graph_.out_degrees.data() + first,
+                                    preferred_ == 0 ? nullptr : question_.preference.data() + first,
+                                    ranks_.data() + first,
+                                    residuals_.data() + first,
+                                    send + first};
+            return static_cast<std::uint32_t>(move_nodes(step, nodes, behind - first, sum));
+        }
+        return 0;
     }
 
     template <class Sent>

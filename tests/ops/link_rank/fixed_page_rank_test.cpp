@@ -3,6 +3,7 @@
 #include "ops/link_rank/fixed_page_rank.hpp"
 
 #include "on_each_place.hpp"
+#include "on_every_target.hpp"
 #include "ops/link_rank/graphs.hpp"
 #include "ops/link_rank/questions.hpp"
 #include "reference/page_rank_reference.hpp"
@@ -97,6 +98,23 @@ TYPED_TEST(fixed_page_rank_test, many_sizes_match_reference) {
             const link_graph graph = random_graph(random, static_cast<std::uint32_t>(nodes), 6 * nodes, skew);
             this->expect_reference(graph, {.tolerance = 1e-10}, std::to_string(nodes) + " nodes");
         }
+    }
+}
+
+// Vectors of every width, beside the scalar ends of blocks.
+TEST(fixed_page_rank, every_instruction_set_matches_reference) {
+    std::mt19937_64 random(9);
+    cpu_place place(context::cpu(1));
+    std::vector<double> seeds(1500);
+    for (std::size_t v = 0; v < seeds.size(); v += 7) seeds[v] = static_cast<double>(v + 1);
+    const link_graph graph = random_graph(random, 1500, 20'000);
+    for (const dangling_rule rule : {dangling_rule::uniform, dangling_rule::preference}) {
+        page_rank_options options{.tolerance = 1e-14, .dangling = rule};
+        if (rule == dangling_rule::preference) options.preference = seeds;
+        const integer_question asked(place, graph.view(), options);
+        const fixed_answer expected = reference::fixed_page_rank(graph.view(), asked.question());
+        on_every_target(
+            [&] { EXPECT_EQ(fixed_page_rank(place, graph.view(), asked.question()).ranks, expected.ranks); });
     }
 }
 
