@@ -172,6 +172,7 @@ class measurement {
                  CUSPARSE_INDEX_BASE_ZERO, type);
         measure_algorithm(handle, "cuSPARSE CSR ALG1", matrix, CUSPARSE_SPMV_CSR_ALG1, csr_bytes);
         measure_algorithm(handle, "cuSPARSE CSR ALG2", matrix, CUSPARSE_SPMV_CSR_ALG2, csr_bytes);
+        CUSPARSE(*peer_, cusparseDestroySpMat, matrix);
         {
             const auto coo = to_device(place_, primitives::to_coo(host_, rows_));
             CUSPARSE(*peer_, cusparseCreateCoo, &matrix, std::int64_t{rows_.rows},
@@ -182,6 +183,7 @@ class measurement {
                               primitives::bytes_of(coo));
             measure_algorithm(handle, "cuSPARSE COO ALG2", matrix, CUSPARSE_SPMV_COO_ALG2,
                               primitives::bytes_of(coo));
+            CUSPARSE(*peer_, cusparseDestroySpMat, matrix);
         }
         measure_sell(handle);
         CUSPARSE(*peer_, cusparseDestroy, handle);
@@ -219,6 +221,7 @@ class measurement {
                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type);
         measure_algorithm(handle, "cuSPARSE SELL", matrix, CUSPARSE_SPMV_SELL_ALG1,
                           slices.size() * 4 + slots * (4 + sizeof(Value)));
+        CUSPARSE(*peer_, cusparseDestroySpMat, matrix);
     }
 
     void measure_algorithm(cusparseHandle_t handle, const char* who, cusparseSpMatDescr_t matrix,
@@ -250,7 +253,6 @@ class measurement {
         });
         CUSPARSE(*peer_, cusparseDestroyDnVec, x);
         CUSPARSE(*peer_, cusparseDestroyDnVec, y);
-        CUSPARSE(*peer_, cusparseDestroySpMat, matrix);
     }
 
     cuda_place& place_;

@@ -22,14 +22,18 @@ namespace {
 using namespace sparse_cuda;
 
 constexpr unsigned batch = 4;
-constexpr unsigned levels = 24;       // 2^23 warps of a block at most
-constexpr unsigned inner_levels = 4;  // 1, 2, 4 and 8 warps of a block are in one thread block
+constexpr unsigned levels = 24;      // 2^23 warps of a block at most
+constexpr unsigned inner_level = 3;  // 8 warps of a block are in one thread block
 
-/// Who works on what: thread blocks from first_group[i] on take blocks from first_block[i] on, with 2^(levels − 1 − i)
-/// warps each.
+/// Blocks that follow each other and have 2^level warps each: from thread block `group` and block `block` on.
+struct stretch_of_blocks {
+    unsigned group;
+    std::uint32_t block;
+    unsigned level;
+};
+/// Who works on what, by rising number; behind the last stretch stand the ends.
 struct division {
-    unsigned first_group[levels + 1];
-    std::uint32_t first_block[levels + 1];
+    stretch_of_blocks stretches[levels + 1];
 };
 
 template <class Value>
@@ -51,12 +55,6 @@ struct brcp_product {
     division shares;
 };
 
-__device__ unsigned share_of(const division& shares, unsigned group) {
-    unsigned i = 0;
-    while (group >= shares.first_group[i + 1]) ++i;
-    return i;
-}
-
 /// Joins the sums of the warps of a block, in the first of them. All threads come here. Shared memory: a sum a thread.
 template <class Value>
 __device__ void join_warps(bounded_sum<Value>& mine, unsigned warps, bounded_sum<Value>* board) {
@@ -75,23 +73,25 @@ __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
     const __grid_constant__ brcp_product<Value> a) {
     __shared__ bounded_sum<Value> board[block_threads];
     cudaTriggerProgrammaticLaunchCompletion();
-    const unsigned i = share_of(a.shares, blockIdx.x), level = levels - 1 - i;
-    const unsigned group = blockIdx.x - a.shares.first_group[i], lane = threadIdx.x % 32;
-    const unsigned worker = group * block_warps + threadIdx.x / 32;  // among the warps of the level
-    const std::uint32_t block = a.shares.first_block[i] + (worker >> level);
-    const unsigned warps = min(1u << level, block_warps);
-    const bool idle = block >= a.shares.first_block[i + 1], leads = threadIdx.x / 32 % warps == 0;
+    unsigned i = 0;
+    while (blockIdx.x >= a.shares.stretches[i + 1].group) ++i;
+    const unsigned level = a.shares.stretches[i].level, lane = threadIdx.x % 32;
+    const unsigned worker = (blockIdx.x - a.shares.stretches[i].group) * block_warps + threadIdx.x / 32;
+    const std::uint32_t block = a.shares.stretches[i].block + (worker >> level);
+    const unsigned warps = 1u << min(level, inner_level);
+    const bool idle = block >= a.shares.stretches[i + 1].block, leads = threadIdx.x / 32 % warps == 0;
 
     bounded_sum<Value> mine;
     std::uint32_t row = no_index;
-    std::uint64_t width = 0;
+    std::uint32_t width = 0;
     if (!idle) {
         const std::uint64_t begin = a.block_ptr[block], part = worker & ((1u << level) - 1);
-        width = (a.block_ptr[block + 1] - begin) / 32;
+        width = static_cast<std::uint32_t>((a.block_ptr[block + 1] - begin) / 32);
         if (leads) row = a.row_perm[std::uint64_t{block} * 32 + lane];
-        const std::uint64_t from = width * part >> level, to = width * (part + 1) >> level;
-        const std::uint64_t at = begin + from * 32 + lane;
-        add_columns<batch>(mine, a.column + at, a.value + at, 32, to - from, a.x);
+        const auto from = static_cast<std::uint32_t>(width * part >> level);
+        const auto to = static_cast<std::uint32_t>(width * (part + 1) >> level);
+        const std::uint64_t at = begin + std::uint64_t{from} * 32 + lane;
+        add_columns<batch>(mine, a.column + at, a.value + at, constant<32>{}, to - from, a.x);
     }
     join_warps(mine, warps, board);
     if (idle || !leads) return;
@@ -118,7 +118,7 @@ __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
             a.carries[2 * std::uint64_t{block} + 1] = mine;
         } else {
             Value y;
-            open = !mine.close(static_cast<double>((end - lane) * width), y);
+            open = !mine.close(static_cast<double>(end - lane) * width, y);
             if (!open) a.y[row] = y;
         }
     }
@@ -184,9 +184,9 @@ __device__ void settle_in_blocks(const brcp_product<Value>& a, std::uint32_t row
 template <class Value>
 __device__ uint2 groups_of(const brcp_product<Value>& a, std::uint32_t block) {
     unsigned i = 0;
-    while (block >= a.shares.first_block[i + 1]) ++i;
-    const unsigned each = (1u << (levels - 1 - i)) / block_warps;
-    return {a.shares.first_group[i] + (block - a.shares.first_block[i]) * each, each};
+    while (block >= a.shares.stretches[i + 1].block) ++i;
+    const unsigned each = 1u << (a.shares.stretches[i].level - inner_level);
+    return {a.shares.stretches[i].group + (block - a.shares.stretches[i].block) * each, each};
 }
 
 /// A warp: the rows of a block that thread blocks shared out, but for split rows.
@@ -212,8 +212,9 @@ __device__ void finish_shared_out(const brcp_product<Value>& a, std::uint32_t bl
         open = !mine.close((end - lane) * width, y);
         if (!open) a.y[row] = y;
     }
-    for (unsigned left = __ballot_sync(all_lanes, open); left != 0; left &= left - 1)
-        settle_in_blocks(a, __shfl_sync(all_lanes, row, __ffs(static_cast<int>(left)) - 1), block, exact);
+    for_each_bit(__ballot_sync(all_lanes, open), [&](unsigned which) {
+        settle_in_blocks(a, __shfl_sync(all_lanes, row, which), block, exact);
+    });
 }
 
 /// A warp: a row that lies in several blocks.
@@ -245,6 +246,27 @@ __device__ void finish_split(const brcp_product<Value>& a, std::uint32_t split, 
     }
 }
 
+/// A warp: where many rows of a block are open, sums it again with care. Returns the heads of rows that are still open.
+template <class Value>
+__device__ unsigned settle_block(const brcp_product<Value>& a, std::uint32_t block, unsigned open) {
+    if (__popc(open) < few_rows) return open;
+    const unsigned lane = threadIdx.x % 32;
+    const std::uint64_t begin = a.block_ptr[block];
+    const auto width = static_cast<std::uint32_t>((a.block_ptr[block + 1] - begin) / 32);
+    const std::uint32_t row = a.row_perm[std::uint64_t{block} * 32 + lane];
+    careful_sum mine;
+    add_columns<batch>(mine, a.column + begin + lane, a.value + begin + lane, constant<32>{}, width, a.x);
+    const lane_runs runs(row);
+    join_runs(mine, runs);
+    bool is_open = (open >> lane & 1) != 0;
+    Value y;
+    if (is_open && mine.close(static_cast<double>(runs.end() - lane) * width, y)) {
+        a.y[row] = y;
+        is_open = false;
+    }
+    return __ballot_sync(all_lanes, is_open);
+}
+
 /// Warps take, in turn, blocks that were shared out, split rows, and 32 blocks each to look for open rows. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
@@ -255,10 +277,11 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
     const unsigned warp = blockIdx.x * block_warps + threadIdx.x / 32, warps = gridDim.x * block_warps;
     for (std::uint32_t b = warp; b < a.shared_out; b += warps) finish_shared_out(a, b, own);
     for (std::uint32_t s = warp; s < a.splits; s += warps) finish_split(a, s, own);
-    const auto settle = [&](std::uint64_t block, unsigned lane) {
-        settle_in_blocks(a, a.row_perm[block * 32 + lane], static_cast<std::uint32_t>(block), own);
-    };
-    for_each_mark(a.open, a.blocks, settle, a.shared_out);
+    for_each_marked_word(a.open, a.shared_out, a.blocks, [&](std::uint64_t word, unsigned bits) {
+        const auto block = static_cast<std::uint32_t>(word);
+        for_each_bit(settle_block(a, block, bits),
+                     [&](unsigned lane) { settle_in_blocks(a, a.row_perm[word * 32 + lane], block, own); });
+    });
 }
 
 /// The columns that a warp takes: few where there would be too few warps to fill the device, else enough to be worth
@@ -268,16 +291,30 @@ unsigned columns_of_warp(const cuda_place& place, std::uint64_t columns) {
     return static_cast<unsigned>(std::clamp(static_cast<int>(std::bit_width(wanted)), 3, 5));
 }
 
-division divide(const brcp_shape& shape, std::uint32_t blocks, unsigned columns_log2) {
-    division made{};
-    for (unsigned i = 0; i < levels; ++i) {
-        const unsigned level = levels - 1 - i;
-        // Level l > 0: wider than 2^(l − 1) times what a warp takes, and level 0 the rest.
+/// How the work is divided, and how much of it is shared out.
+struct plan {
+    division shares{};
+    unsigned groups = 0, sharing_groups = 0;
+    std::uint32_t shared_out = 0;
+};
+
+plan divide(const brcp_shape& shape, std::uint32_t blocks, unsigned columns_log2) {
+    plan made;
+    unsigned stretches = 0;
+    std::uint32_t done = 0;
+    for (unsigned level = levels; level-- != 0;) {
+        // Wider than 2^(level − 1) times what a warp takes; level 0: the rest.
         const std::uint32_t end = level == 0 ? blocks : shape.wider[std::min(31u, columns_log2 + level - 1)];
-        made.first_block[i + 1] = std::max(made.first_block[i], end);
-        const std::uint64_t warps = std::uint64_t{made.first_block[i + 1] - made.first_block[i]} << level;
-        made.first_group[i + 1] = made.first_group[i] + cuda::blocks_for(warps, block_warps);
+        if (end <= done) continue;
+        made.shares.stretches[stretches++] = {made.groups, done, level};
+        made.groups += cuda::blocks_for(std::uint64_t{end - done} << level, block_warps);
+        done = end;
+        if (level > inner_level) {
+            made.shared_out = done;
+            made.sharing_groups = made.groups;
+        }
     }
+    made.shares.stretches[stretches] = {made.groups, done, 0};
     return made;
 }
 
@@ -301,11 +338,11 @@ void multiply(cuda_place& place, const brcp_matrix<cuda_place, Value>& matrix, d
     a.split_first = matrix.split_first.data();
     a.split_last = matrix.split_last.data();
     a.splits = static_cast<std::uint32_t>(matrix.split_row.size());
-    a.shares = divide(matrix.shape, blocks, columns_of_warp(place, matrix.column.size() / 32));
-    a.shared_out = a.shares.first_block[levels - inner_levels];
-    const unsigned groups = a.shares.first_group[levels];
-    const auto shared_sums = make_array<bounded_sum<Value>>(
-        place, std::size_t{a.shares.first_group[levels - inner_levels]} * 32, "sums of blocks");
+    const plan work = divide(matrix.shape, blocks, columns_of_warp(place, matrix.column.size() / 32));
+    a.shares = work.shares;
+    a.shared_out = work.shared_out;
+    const auto shared_sums =
+        make_array<bounded_sum<Value>>(place, std::size_t{work.sharing_groups} * 32, "sums of blocks");
     const auto carries =
         make_array<bounded_sum<Value>>(place, std::size_t{a.whole_rows_from} * 2, "sums of split rows");
     const auto open = make_array<std::uint32_t>(place, blocks, "rows to settle");
@@ -321,11 +358,11 @@ void multiply(cuda_place& place, const brcp_matrix<cuda_place, Value>& matrix, d
             (cuda::launch_shape{std::min(most, cuda::blocks_for(y.size(), block_threads)), block_threads}),
             clear_kernel<Value>, y.data(), y.size());
     }
-    QUERN_LAUNCH(place, (cuda::launch_shape{groups, block_threads, 0, false, clear}),
+    QUERN_LAUNCH(place, (cuda::launch_shape{work.groups, block_threads, 0, false, clear}),
                  sum_blocks_kernel<Value>, a);
     const std::uint64_t tasks = std::uint64_t{a.shared_out} + a.splits + (blocks - a.shared_out) / 32 + 1;
     const unsigned finishing = std::min(place.multiprocessors() * 2, cuda::blocks_for(tasks, block_warps));
-    QUERN_LAUNCH(place, (cuda::launch_shape{groups == 0 ? 0 : finishing, block_threads, 0, false, true}),
+    QUERN_LAUNCH(place, (cuda::launch_shape{work.groups == 0 ? 0 : finishing, block_threads, 0, false, true}),
                  finish_rows_kernel<Value>, a);
 }
 

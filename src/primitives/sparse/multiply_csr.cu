@@ -35,13 +35,14 @@ struct csr_product {
     std::uint32_t* marks;          ///< a word for each 32 / group rows: the first lanes of those to finish
 };
 
-/// Entries first, first + step, … below `end`.
-template <class Value>
-__device__ bounded_sum<Value> sum_entries(const csr_product<Value>& a, std::uint64_t first, std::uint64_t end,
-                                          unsigned step) {
+/// Entries first, first + step, … below `end`, fewer than 2^32 steps.
+template <unsigned step, class Value>
+__device__ bounded_sum<Value> sum_entries(const csr_product<Value>& a, std::uint64_t first,
+                                          std::uint64_t end) {
     bounded_sum<Value> mine;
-    const std::uint64_t steps = first < end ? (end - first + step - 1) / step : 0;
-    add_columns<batch>(mine, a.column + first, a.value + first, step, steps, a.x);
+    const std::uint32_t left = first < end ? static_cast<std::uint32_t>(end - first) : 0;
+    add_columns<batch>(mine, a.column + first, a.value + first, constant<step>{}, (left + step - 1) / step,
+                       a.x);
     return mine;
 }
 
@@ -73,7 +74,7 @@ __device__ void sum_cut_row(const csr_product<Value>& a, std::uint64_t multiple)
     const std::uint64_t begin = a.offsets[row], end = a.offsets[row + 1];
     if (end - begin <= tile) return;
     const std::uint64_t from = multiple * tile - begin < tile ? begin : multiple * tile;
-    bounded_sum<Value> mine = sum_entries(a, from + threadIdx.x % 32, min(end, (multiple + 1) * tile), 32);
+    bounded_sum<Value> mine = sum_entries<32>(a, from + threadIdx.x % 32, min(end, (multiple + 1) * tile));
     join_group<32>(mine);
     if (threadIdx.x % 32 == 0) a.cut_sums[multiple] = mine;
 }
@@ -97,14 +98,14 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(csr_product<Val
     }
     const std::uint64_t length = end - begin;
     const bool cut = length > tile, shared = group < 32 && !cut && length > group * few_rounds;
-    bounded_sum<Value> mine = sum_entries(a, begin + lane % group, cut || shared ? begin : end, group);
+    bounded_sum<Value> mine = sum_entries<group>(a, begin + lane % group, cut || shared ? begin : end);
     join_group<group>(mine);
     if constexpr (group < 32) {
         for (unsigned left = __ballot_sync(all_lanes, shared && lane % group == 0); left != 0;
              left &= left - 1) {
             const unsigned which = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
             const std::uint64_t from = __shfl_sync(all_lanes, begin, which);
-            bounded_sum<Value> whole = sum_entries(a, from + lane, __shfl_sync(all_lanes, end, which), 32);
+            bounded_sum<Value> whole = sum_entries<32>(a, from + lane, __shfl_sync(all_lanes, end, which));
             join_group<32>(whole);
             whole = whole.moved([](auto part) { return __shfl_sync(all_lanes, part, 0); });
             if (lane == which) mine = whole;
@@ -127,7 +128,7 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<
     cudaGridDependencySynchronize();
     const unsigned lane = threadIdx.x % 32, rows_of_word = 32 / a.group;
     const std::uint64_t words = (std::uint64_t{a.rows} + rows_of_word - 1) / rows_of_word;
-    for_each_mark(a.marks, words, [&](std::uint64_t word, unsigned bit) {
+    const auto finish = [&](std::uint64_t word, unsigned bit) {
         const std::uint64_t row = word * rows_of_word + bit / a.group;
         const std::uint64_t begin = a.offsets[row], end = a.offsets[row + 1];
         const auto terms = static_cast<double>(end - begin);
@@ -144,6 +145,9 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<
         const stretch_of_entries<Value> entries{a.column, a.value, begin, end};
         const Value y = settle_row(entries, terms, a.x, exact[threadIdx.x / 32]);
         if (lane == 0) a.y[row] = y;
+    };
+    for_each_marked_word(a.marks, 0, words, [&](std::uint64_t word, unsigned bits) {
+        for_each_bit(bits, [&](unsigned bit) { finish(word, bit); });
     });
 }
 

@@ -35,10 +35,10 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(ell_product<Val
     const std::uint64_t row = slice * 32 + lane;
     bounded_sum<Value> mine;
     if (row < a.rows) {
-        const std::uint64_t from = std::uint64_t{a.width} * part / warps;
-        const std::uint64_t to = std::uint64_t{a.width} * (part + 1) / warps;
-        const std::uint64_t at = from * a.rows + row;
-        add_columns<batch>(mine, a.column + at, a.value + at, a.rows, to - from, a.x);
+        const auto from = static_cast<std::uint32_t>(std::uint64_t{a.width} * part / warps);
+        const auto to = static_cast<std::uint32_t>(std::uint64_t{a.width} * (part + 1) / warps);
+        const std::uint64_t at = std::uint64_t{from} * a.rows + row;
+        add_columns<batch>(mine, a.column + at, a.value + at, std::size_t{a.rows}, to - from, a.x);
     }
     if (warps != 1) {
         board[threadIdx.x] = mine;
@@ -76,16 +76,36 @@ struct row_in_slabs {
     }
 };
 
+/// Where many of 32 rows are open: a lane takes its row again, with care. Returns the rows that are still open.
+template <class Value>
+__device__ unsigned settle_slice(const ell_product<Value>& a, std::uint64_t slice, unsigned open) {
+    if (__popc(open) < few_rows || a.width > few_columns) return open;
+    const std::uint64_t row = slice * 32 + threadIdx.x % 32;
+    bool is_open = (open >> threadIdx.x % 32 & 1) != 0;
+    careful_sum mine;
+    if (is_open) add_columns<batch>(mine, a.column + row, a.value + row, std::size_t{a.rows}, a.width, a.x);
+    Value y;
+    if (is_open && mine.close(a.width, y)) {
+        a.y[row] = y;
+        is_open = false;
+    }
+    return __ballot_sync(all_lanes, is_open);
+}
+
 /// Warps look at 32 words of marks each, in turn. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(ell_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
     cudaGridDependencySynchronize();
-    for_each_mark(a.open, (std::uint64_t{a.rows} + 31) / 32, [&](std::uint64_t word, unsigned bit) {
-        const std::uint64_t row = word * 32 + bit;
-        const Value y = settle_row(row_in_slabs<Value>{a, row}, a.width, a.x, exact[threadIdx.x / 32]);
-        if (threadIdx.x % 32 == 0) a.y[row] = y;
-    });
+    for_each_marked_word(
+        a.open, 0, (std::uint64_t{a.rows} + 31) / 32, [&](std::uint64_t word, unsigned bits) {
+            for_each_bit(settle_slice(a, word, bits), [&](unsigned bit) {
+                const std::uint64_t row = word * 32 + bit;
+                const Value y =
+                    settle_row(row_in_slabs<Value>{a, row}, a.width, a.x, exact[threadIdx.x / 32]);
+                if (threadIdx.x % 32 == 0) a.y[row] = y;
+            });
+        });
 }
 
 /// As many warps for 32 rows as fill the device, each with 8 columns at least.

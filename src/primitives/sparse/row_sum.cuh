@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a row's sum is rounded once, on the device. The fast pass adds the products as they come, with a bound of the
 // error (bounded_sum); the bound nearly always leaves one Value possible (close). A row that it leaves open is settled by
-// a warp (settle_row): first with the errors of all additions kept, which ends rows whose sum is representable (zeros,
-// integers) or close to the middle of two Values; then in integers (exact_sum.hpp), which nothing leaves open.
+// a warp (settle_row): first with the errors of all additions added up beside, which ends nearly all of them (zeros, sums
+// in the middle of two doubles); then in integers (exact_sum.hpp), which nothing leaves open.
 // docs/primitives/sparse.md has the proof of the bounds.
 #pragma once
 
@@ -16,6 +16,10 @@ namespace quern::primitives::sparse_cuda {
 inline constexpr unsigned block_threads = 256;
 inline constexpr unsigned block_warps = block_threads / 32;
 inline constexpr unsigned all_lanes = ~0u;
+/// Open rows of 32 that are settled one after another, by a warp each, rather than all together, by a lane each; and
+/// entries of a row that a lane takes.
+inline constexpr int few_rows = 4;
+inline constexpr unsigned few_columns = 256;
 
 /// A load of what is read once: it does not push x out of the first cache.
 template <class T>
@@ -43,37 +47,42 @@ __device__ bool same_bits(Value a, Value b) {
 template <class Value>
 struct bounded_sum;
 
-/// Products are exact in double.
+/// Products are exact in double. What the additions lose is bounded by what each of them lost, which is nothing at all
+/// where the exact sum has no more than 53 binary digits on the way: so sums in the middle of two floats are closed too.
 template <>
 struct bounded_sum<float> {
     double sum = 0;
-    float size = 0;  ///< rounded up at each step: at least Σ |a·x|
+    double lost = 0;  ///< at least the sum of the errors' absolute values
 
     __device__ void add(float a, float x) {
-        sum = __fma_rn(static_cast<double>(a), static_cast<double>(x), sum);
-        size = __fmaf_ru(fabsf(a), fabsf(x), size);
+        add_value(__dmul_rn(static_cast<double>(a), static_cast<double>(x)));
     }
     __device__ void join(const bounded_sum& other) {
-        sum = __dadd_rn(sum, other.sum);
-        size = __fadd_ru(size, other.size);
+        add_value(other.sum);
+        lost = __dadd_ru(lost, other.lost);
     }
     template <class Move>
     __device__ bounded_sum moved(Move move) const {
         bounded_sum there;
         there.sum = move(sum);
-        there.size = move(size);
+        there.lost = move(lost);
         return there;
     }
-    /// Whether the sum of at most `terms` products is known: then it is in `y`. Overflow and what is not finite leave
-    /// `size` infinite or not a number, and the row open.
-    __device__ bool close(double terms, float& y) const {
-        if (size == 0) {
-            y = 0;
+    /// Whether the sum is known: then it is in `y`. What is not finite makes `lost` no number and leaves the row open.
+    __device__ bool close(double /*terms*/, float& y) const {
+        if (lost == 0) {
+            y = __double2float_rn(sum);
             return true;
         }
-        const double bound = __dmul_ru(__dmul_ru(terms + 1, 0x1.01p-53), static_cast<double>(size));
-        y = __double2float_rn(__dsub_rd(sum, bound));
-        return size <= 0x1.fffffep127f && same_bits(y, __double2float_rn(__dadd_ru(sum, bound)));
+        y = __double2float_rn(__dsub_rd(sum, lost));
+        return lost <= 0x1p1000 && same_bits(y, __double2float_rn(__dadd_ru(sum, lost)));
+    }
+
+  private:
+    __device__ void add_value(double value) {
+        const two_sum both(sum, value);
+        sum = both.sum;
+        lost = __dadd_ru(lost, fabs(both.low));
     }
 };
 
@@ -103,52 +112,63 @@ struct bounded_sum<double> {
         there.size = move(size);
         return there;
     }
+    /// As above, for at most `terms` products. Overflow makes `size` too large or no number.
     __device__ bool close(double terms, double& y) const {
         const double factor = __dmul_ru(__dmul_ru(3 * terms, 0x1p-53), __dmul_ru(terms + 2, 0x1p-53));
         const double bound = __dadd_ru(__dmul_ru(factor, size), __dmul_ru(terms, 0x1p-1074));
-        return close_within(bound, y);
-    }
-    /// As close(), with a bound of the error known from elsewhere.
-    __device__ bool close_within(double bound, double& y) const {
         const two_sum both(sum, low);
         y = __dadd_rn(both.sum, __dsub_rd(both.low, bound));
         return size <= 0x1p1020 && same_bits(y, __dadd_rn(both.sum, __dadd_ru(both.low, bound)));
     }
 };
 
-/// The same for rows that the fast pass left open: the errors of all additions are kept and bounded themselves.
+/// The same for rows that the fast pass left open: what the additions lose is added up without error itself, and only
+/// what that loses is bounded.
 struct careful_sum {
     double sum = 0, low = 0;
-    double size = 0;     ///< at least the sum of the errors' absolute values
+    double lost = 0;     ///< at least the sum of absolute values of what neither has
     double largest = 0;  ///< at least what any sum on the way can reach
     bool tiny = false;   ///< a product's error may be among what is below the subnormals
 
-    __device__ void add(float a, float x) { add_parts(static_cast<double>(a) * static_cast<double>(x), 0); }
+    __device__ void add(float a, float x) {
+        const double product = static_cast<double>(a) * static_cast<double>(x);
+        add_parts(product, 0);
+        largest = __dadd_ru(largest, fabs(product));
+    }
     __device__ void add(double a, double x) {
         const double product = __dmul_rn(a, x);
         add_parts(product, __fma_rn(a, x, -product));
+        largest = __dadd_ru(largest, fabs(product));
         tiny |= fabs(product) < 0x1p-960 && a != 0 && x != 0;
     }
-    __device__ void join_lane(unsigned distance) {
-        const auto from = [distance](double word) { return __shfl_xor_sync(all_lanes, word, distance); };
-        const double other_low = from(low), other_size = from(size), other_largest = from(largest);
-        const two_sum both(sum, from(sum));
-        sum = both.sum;
-        low = __dadd_rn(__dadd_rn(low, other_low), both.low);
-        size = __dadd_ru(__dadd_ru(size, other_size), fabs(both.low));
-        largest = __dadd_ru(largest, other_largest);
-        tiny |= __shfl_xor_sync(all_lanes, static_cast<int>(tiny), distance) != 0;
+    /// The same bits whichever of both is joined to the other.
+    __device__ void join(const careful_sum& other) {
+        const two_sum sums(sum, other.sum), lows(low, other.low), both(sums.low, lows.sum);
+        sum = sums.sum;
+        low = both.sum;
+        lost = __dadd_ru(__dadd_ru(lost, other.lost), __dadd_ru(fabs(lows.low), fabs(both.low)));
+        largest = __dadd_ru(largest, other.largest);
+        tiny |= other.tiny;
+    }
+    template <class Move>
+    __device__ careful_sum moved(Move move) const {
+        careful_sum there;
+        there.sum = move(sum);
+        there.low = move(low);
+        there.lost = move(lost);
+        there.largest = move(largest);
+        there.tiny = move(static_cast<int>(tiny)) != 0;
+        return there;
     }
     template <class Value>
     __device__ bool close(double terms, Value& y) const {
         if (!(largest <= 0x1p1020)) return false;
-        if (size == 0 && !tiny) {  // nothing was lost anywhere
-            y = static_cast<Value>(sum);
+        const two_sum both(sum, low);
+        const double bound = tiny ? __dadd_ru(lost, __dmul_ru(terms, 0x1p-1074)) : lost;
+        if (bound == 0 && (both.low == 0 || !exact_layout<Value>::is_float)) {
+            y = static_cast<Value>(both.sum);
             return true;
         }
-        const double bound = __dadd_ru(__dmul_ru(__dmul_ru(2 * terms + 64, 0x1.01p-53), size),
-                                       tiny ? __dmul_ru(terms, 0x1p-1074) : 0.0);
-        const two_sum both(sum, low);
         const double below = __dsub_rd(both.low, bound), above = __dadd_ru(both.low, bound);
         if constexpr (exact_layout<Value>::is_float) {
             y = __double2float_rn(__dadd_rd(both.sum, below));
@@ -161,11 +181,10 @@ struct careful_sum {
 
   private:
     __device__ void add_parts(double product, double product_low) {
-        const two_sum both(sum, product);
-        sum = both.sum;
-        low = __dadd_rn(low, __dadd_rn(both.low, product_low));
-        size = __dadd_ru(size, __dadd_ru(fabs(both.low), fabs(product_low)));
-        largest = __dadd_ru(largest, fabs(product));
+        const two_sum sums(sum, product), lows(sums.low, product_low), both(low, lows.sum);
+        sum = sums.sum;
+        low = both.sum;
+        lost = __dadd_ru(lost, __dadd_ru(fabs(lows.low), fabs(both.low)));
     }
 };
 
@@ -190,7 +209,8 @@ template <class Value, class Row>
 __device__ Value settle_row(const Row& row, double terms, const Value* x, exact_words<Value>& exact) {
     careful_sum careful;
     row([&](Value a, std::uint32_t column) { careful.add(a, __ldg(x + column)); }, [] {});
-    for (unsigned d = 1; d < 32; d *= 2) careful.join_lane(d);
+    for (unsigned d = 1; d < 32; d *= 2)
+        careful.join(careful.moved([d](auto word) { return __shfl_xor_sync(all_lanes, word, d); }));
     Value y;
     const bool closed = careful.close(terms, y);
     if (__shfl_sync(all_lanes, static_cast<int>(closed), 0) != 0) return __shfl_sync(all_lanes, y, 0);
@@ -236,11 +256,11 @@ struct stretch_of_entries {
     }
 };
 
-/// A warp: settle(word, bit) by all lanes for every bit that is set in `words` words of marks, shared out to all warps
-/// of the grid, 32 words at a time, from `from` on.
-template <class Settle>
-__device__ void for_each_mark(const std::uint32_t* marks, std::uint64_t words, const Settle& settle,
-                              std::uint64_t from = 0) {
+/// A warp: finish(word, its bits) by all lanes for every word of marks that is not zero, of [from, words), shared out to
+/// all warps of the grid, 32 words at a time.
+template <class Finish>
+__device__ void for_each_marked_word(const std::uint32_t* marks, std::uint64_t from, std::uint64_t words,
+                                     const Finish& finish) {
     const unsigned lane = threadIdx.x % 32;
     const std::uint64_t warp = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / 32;
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * 32;
@@ -248,10 +268,15 @@ __device__ void for_each_mark(const std::uint32_t* marks, std::uint64_t words, c
         const unsigned mark = w + lane < words ? marks[w + lane] : 0;
         for (unsigned left = __ballot_sync(all_lanes, mark != 0); left != 0; left &= left - 1) {
             const unsigned which = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
-            for (unsigned bits = __shfl_sync(all_lanes, mark, which); bits != 0; bits &= bits - 1)
-                settle(w + which, static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1);
+            finish(w + which, __shfl_sync(all_lanes, mark, which));
         }
     }
+}
+
+/// work(position) for each bit that is set.
+template <class Work>
+__device__ void for_each_bit(unsigned bits, const Work& work) {
+    for (; bits != 0; bits &= bits - 1) work(static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1);
 }
 
 /// y ← +0, for formats that leave rows without entries out. The kernel behind may start at once and waits before it

@@ -3,39 +3,60 @@
 // l, l + stride, l + 2 stride, ….
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "primitives/sparse/row_sum.cuh"
 
 namespace quern::primitives::sparse_cuda {
 
-/// Adds `steps` entries of this lane, `stride` apart. Entries are loaded a batch ahead, so that they come while x is
-/// gathered for those before.
-template <unsigned batch, class Value, class Sum>
-__device__ void add_columns(Sum& mine, const std::uint32_t* column, const Value* value, std::uint64_t stride,
-                            std::uint64_t steps, const Value* x) {
+template <unsigned value>
+using constant = std::integral_constant<unsigned, value>;
+
+/// Adds `steps` entries of this lane, `stride` (a number or a constant) apart. Entries are loaded a batch ahead, so that
+/// they come while x is gathered for those before.
+template <unsigned batch, class Value, class Sum, class Stride>
+__device__ void add_columns(Sum& mine, const std::uint32_t* column, const Value* value, Stride stride,
+                            std::uint32_t steps, const Value* x) {
     std::uint32_t columns[batch];
-    Value values[batch];
-    const auto load = [&](std::uint64_t from) {
+    Value values[batch], now[batch], gathered[batch];
+    const auto load = [&](std::uint32_t count) {
 #pragma unroll
         for (unsigned j = 0; j < batch; ++j) {
-            const bool there = from + j < steps;
-            columns[j] = there ? load_once(column + (from + j) * stride) : no_index;
-            values[j] = there ? load_once(value + (from + j) * stride) : Value(0);
+            columns[j] = j < count ? load_once(column + std::size_t{j} * stride) : no_index;
+            values[j] = j < count ? load_once(value + std::size_t{j} * stride) : Value(0);
         }
+        column += std::size_t{batch} * stride;
+        value += std::size_t{batch} * stride;
     };
-    load(0);
-    for (std::uint64_t k = 0; k < steps; k += batch) {
-        Value now[batch], gathered[batch];
+    const auto gather = [&] {
 #pragma unroll
         for (unsigned j = 0; j < batch; ++j) {
             gathered[j] = columns[j] != no_index ? __ldg(x + columns[j]) : Value(0);
             now[j] = values[j];
         }
-        load(k + batch);
+    };
+    const auto add = [&] {
 #pragma unroll
         for (unsigned j = 0; j < batch; ++j) mine.add(now[j], gathered[j]);
+    };
+    if (steps >= batch) {
+        load(batch);
+        for (steps -= batch; steps >= batch; steps -= batch) {
+            gather();
+            load(batch);
+            add();
+        }
+        gather();
+        if (steps == 0) return add();
+        load(steps);
+        add();
+    } else {
+        load(steps);
     }
+    gather();
+    add();
 }
 
 /// Where runs of equal words begin and end in a warp.
