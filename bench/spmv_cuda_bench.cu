@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse products on a GPU, in every format, beside cuSPARSE's on the same matrix and vector.
 // spmv_cuda_bench CUSPARSE MATRIX…: the peer's library (loaded when the program runs: "" for none), then names of the
-// paper's matrices and of those below. One line a measurement, tab-separated: matrix, type, rows, entries, who, seconds,
+// paper's matrices and of those below, with :ones behind for a vector of ones. One line a measurement, tab-separated: matrix, type, rows, entries, who, seconds,
 // bytes of the matrix as stored, seconds to prepare it (from rows in host memory: conversion and transfer; cuSPARSE: its
 // own preprocessing on the device), the relative error Σ|y − μ| / Σ|μ| against exact sums, and the share of results
 // that are not the exact sum rounded once. Seconds: the median of 20 times, each of so many products in a row that
@@ -264,6 +264,10 @@ class measurement {
     cuda_array<Value> x_there_, y_there_;
 };
 
+/// Behind a matrix's name: times a vector of ones, as the paper has it. Sums of numbers of 24 binary digits are often in
+/// the middle of two floats.
+constexpr std::string_view ones = ":ones";
+
 /// Second differences on a square: with a vector of ones, all sums but those at the border are exactly zero.
 generator::matrix differences(std::uint32_t side) {
     generator::matrix made{side * side, side * side, {0}, {}, {}};
@@ -306,8 +310,8 @@ void run(int count, char** arguments) {
     if (count > 1 && arguments[1][0] != '\0') peer.emplace(arguments[1]);
     for (int i = 2; i < count; ++i) {
         const std::string_view name = arguments[i];
-        const generator::matrix matrix = named(name);
-        const bool of_ones = name == "differences";
+        const bool of_ones = name.ends_with(ones);
+        const generator::matrix matrix = named(of_ones ? name.substr(0, name.size() - ones.size()) : name);
         measurement<float>(place, host, peer ? &*peer : nullptr, name, matrix, of_ones).run();
         measurement<double>(place, host, peer ? &*peer : nullptr, name, matrix, of_ones).run();
     }
