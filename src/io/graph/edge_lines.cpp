@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "io/graph/numbers.hpp"
+#include "io/graph/plain_lines.hpp"
 #include "io/graph/weights.hpp"
 
 namespace quern::io {
@@ -137,8 +138,9 @@ class edge_parser {
         const std::string_view text = block_.lines.text();
         const char* at = text.data();
         const char* const end = at + text.size();
+        plain_lines plain(end);
         while (at < end) {
-            if (kind_ == id_kind::narrow && !weighted_) at = take_plain_lines(at, end);
+            if (kind_ != id_kind::word) at = take_plain_lines(plain, at);
             if (at == end) break;
             const auto* const behind =
                 static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
@@ -153,36 +155,80 @@ class edge_parser {
     }
 
   private:
-    /// Lines of two integers of up to eight digits with one separator, up to the first that is anything else.
-    const char* take_plain_lines(const char* at, const char* end) {
-        link* out = block_.links.get() + block_.size;
-        const link* const begin = out;
-        std::uint32_t least = block_.least, largest = block_.largest;
-        while (at < end) {
-            const std::uint64_t first = load_eight(at);
-            const unsigned a_digits = leading_digits(first);
-            const char* const second_at = at + a_digits + 1;
-            const std::uint64_t second = load_eight(second_at);
-            const unsigned b_digits = leading_digits(second);
-            const bool zeros = (*at == '0' && a_digits > 1) || (*second_at == '0' && b_digits > 1);
-            if (a_digits == 0 || b_digits == 0 || zeros || !is_separator(second_at[-1]) ||
-                second_at[b_digits] != '\n') {
-                break;
+    const char* take_plain_lines(plain_lines& plain, const char* at) {
+        if (kind_ == id_kind::wide)
+            return weighted_ ? take_plain_lines<true, true>(plain, at)
+                             : take_plain_lines<true, false>(plain, at);
+        return weighted_ ? take_plain_lines<false, true>(plain, at)
+                         : take_plain_lines<false, false>(plain, at);
+    }
+
+    template <bool Wide, bool Weighted>
+    const char* take_plain_lines(plain_lines& plain, const char* at) {
+        link* const begin = block_.links.get() + block_.size;
+        link* out = begin;  // what the loop changes is its own: the compiler keeps it in registers
+        double* weight = block_.weights.get() + (Weighted ? block_.size : 0);
+        integer_table* const integers = block_.integers;
+        const auto take_line = [&](const plain_line& line) {
+            const std::size_t a_digits = line.first_digits(), b_digits = line.second_digits();
+            const bool zeros =
+                ((*line.first == '0') & (a_digits > 1)) | ((*line.second == '0') & (b_digits > 1));
+            if (zeros || std::max(a_digits, b_digits) > 16) return false;
+            if (Weighted ? !take_weight(line, *weight) : has_return(line)) return false;
+            const std::uint64_t a = number_before(line.first_end, a_digits),
+                                b = number_before(line.second_end, b_digits);
+            if constexpr (Wide) {
+                const std::uint32_t from = integers->number_of(a);
+                *out++ = {from, integers->number_of(b)};
+            } else {
+                if ((a | b) >> 32 != 0) return false;
+                *out++ = note_range({static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)});
             }
-            const auto a = static_cast<std::uint32_t>(digits_value(first, a_digits));
-            const auto b = static_cast<std::uint32_t>(digits_value(second, b_digits));
-            *out++ = {a, b};
-            least = std::min({least, a, b});
-            largest = std::max({largest, a, b});
-            at = second_at + b_digits + 1;
+            weight += Weighted;
+            return true;
+        };
+        for (const link* before = nullptr; before != out;) {
+            if constexpr (!Wide && !Weighted) out = take_short_lines(plain, at, out);
+            before = out;
+            at = plain.take(at, is_separator, 64, take_line);
         }
         const auto taken = static_cast<std::uint64_t>(out - begin);
-        if (taken != 0 && block_.first_line == 0) block_.first_line = block_.line_count + 1;
+        if (taken != 0 && block_.size == 0) block_.first_line = block_.line_count + 1;
         block_.size += taken;
         block_.line_count += taken;
-        block_.least = least;
-        block_.largest = largest;
         return at;
+    }
+
+    link* take_short_lines(plain_lines& plain, const char*& at, link* out) {
+        constexpr std::size_t at_once = 256;
+        std::uint64_t characters[2 * at_once];
+        while (const std::size_t lines = plain.take_short(at, is_separator, characters, at_once)) {
+            number_range range{block_.least, block_.largest};
+            convert_digits({characters, 2 * lines}, &out->from, range);
+            block_.least = range.least;
+            block_.largest = range.largest;
+            out += lines;
+        }
+        return out;
+    }
+
+    link note_range(link ids) {
+        block_.least = std::min({block_.least, ids.from, ids.to});
+        block_.largest = std::max({block_.largest, ids.from, ids.to});
+        return ids;
+    }
+
+    /// Whether a carriage return is among what is passed over.
+    static bool has_return(const plain_line& line) {
+        const char* const rest = line.second_end;
+        return rest != line.end &&
+               std::memchr(rest, '\r', static_cast<std::size_t>(line.end - rest)) != nullptr;
+    }
+    static bool take_weight(const plain_line& line, double& weight) {
+        if (line.second_end == line.end) return false;
+        const parsed_number number = take_number(line.second_end + 1, line.end);
+        weight = number.value;
+        return number.problem == number_problem::none && is_weight(weight);
     }
 
     /// False: this kind of ids cannot hold the line.
@@ -227,10 +273,7 @@ class edge_parser {
     link numbers_of(const cut& line) {
         switch (kind_) {
             case id_kind::narrow: {
-                const auto a = static_cast<std::uint32_t>(line.a), b = static_cast<std::uint32_t>(line.b);
-                block_.least = std::min({block_.least, a, b});
-                block_.largest = std::max({block_.largest, a, b});
-                return {a, b};
+                return note_range({static_cast<std::uint32_t>(line.a), static_cast<std::uint32_t>(line.b)});
             }
             case id_kind::wide: {
                 const std::uint32_t a = block_.integers->number_of(line.a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers below 2^32, which almost all lists have, are numbered without sorting: a bit for each integer that occurs,
-// and a count of bits before each word, make the number of an id from two reads. Where the ids lie too far apart for
+// beside a count of those before, makes the number of an id from one read. Where the ids lie too far apart for
 // that they are sorted; so are the names and long integers that the readers' tables hold. Nothing here depends on
 // which thread read what.
 #include "io/graph/numbering.hpp"
@@ -14,6 +14,7 @@
 
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
+#include "io/graph/line_kernels.hpp"
 #include "io/graph/sorted_items.hpp"
 #include "quern/base/error.hpp"
 
@@ -55,17 +56,14 @@ void renumber(std::span<link> links, const Number& number) {
 /// The distinct integers of narrow stretches, by bits.
 class bit_index {
   public:
-    static std::uint64_t bytes_for(std::uint64_t range) { return (range / 64 + 1) * 12; }
+    static std::uint64_t bytes_for(std::uint64_t range) { return (range / 32 + 1) * sizeof(id_cell); }
 
     bit_index(cpu_place& place, std::span<link> links, const ids_read& ids)
-        : least_(ids.least),
-          words_((std::uint64_t{ids.largest} - ids.least) / 64 + 1),
-          bits_(place, words_, for_what),
-          before_(place, words_, for_what) {
-        const std::size_t pieces = pieces_for(place, words_, least_piece);
+        : least_(ids.least), cells_(place, (std::uint64_t{ids.largest} - ids.least) / 32 + 1, for_what) {
+        const std::size_t pieces = pieces_for(place, cells_.size(), least_piece);
         for_each_piece(place, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(words_, pieces, p);
-            std::fill(bits_.data() + begin, bits_.data() + end, 0);
+            const auto [begin, end] = piece_of(cells_.size(), pieces, p);
+            std::fill(cells_.data() + begin, cells_.data() + end, id_cell{0, 0});
         });
         for_each_stretch(place, links, ids.stretches,
                          [&](const id_stretch& part, std::span<const link> mine) {
@@ -81,55 +79,55 @@ class bit_index {
     std::uint64_t size() const { return size_; }
     std::uint32_t number_of(std::uint32_t id) const {
         const std::uint32_t at = id - least_;
-        const std::uint64_t below = bits_.data()[at / 64] & ((std::uint64_t{1} << at % 64) - 1);
-        return before_.data()[at / 64] + static_cast<std::uint32_t>(std::popcount(below));
+        const id_cell cell = cells_.data()[at / 32];
+        const std::uint32_t below = cell.occurs & ((std::uint32_t{1} << at % 32) - 1);
+        return cell.before + static_cast<std::uint32_t>(std::popcount(below));
     }
+    void number_all(std::span<link> links) const { number_by_cells(links, least_, cells_.data()); }
     /// All of them, rising.
-    template <class Integer>
-    void list(cpu_place& place, Integer* into) const {
-        const std::size_t pieces = pieces_for(place, words_, least_piece);
+    void list(cpu_place& place, std::uint32_t* into) const {
+        const std::size_t pieces = pieces_for(place, cells_.size(), least_piece);
         for_each_piece(place, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(words_, pieces, p);
-            for (std::size_t w = begin; w < end; ++w) {
-                Integer* out = into + before_.data()[w];
-                for (std::uint64_t bits = bits_.data()[w]; bits != 0; bits &= bits - 1)
-                    *out++ =
-                        static_cast<Integer>(least_ + w * 64 + static_cast<unsigned>(std::countr_zero(bits)));
+            const auto [begin, end] = piece_of(cells_.size(), pieces, p);
+            for (std::size_t c = begin; c < end; ++c) {
+                std::uint32_t* out = into + cells_.data()[c].before;
+                for (std::uint32_t bits = cells_.data()[c].occurs; bits != 0; bits &= bits - 1)
+                    *out++ = least_ + static_cast<std::uint32_t>(
+                                          c * 32 + static_cast<unsigned>(std::countr_zero(bits)));
             }
         });
     }
 
   private:
     void set(std::uint32_t id) {
-        const std::uint32_t at = id - least_;
-        const std::uint64_t bit = std::uint64_t{1} << at % 64;
-        const std::atomic_ref word(bits_.data()[at / 64]);
+        const std::uint32_t at = id - least_, bit = std::uint32_t{1} << at % 32;
+        const std::atomic_ref occurs(cells_.data()[at / 32].occurs);
         // Most are set already: a look costs less than an atomic write.
-        if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+        if ((occurs.load(std::memory_order_relaxed) & bit) == 0)
+            occurs.fetch_or(bit, std::memory_order_relaxed);
     }
     void count(cpu_place& place) {
-        const std::size_t pieces = pieces_for(place, words_, least_piece);
+        const std::size_t pieces = pieces_for(place, cells_.size(), least_piece);
         std::vector<std::uint64_t> sums(pieces);
         for_each_piece(place, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(words_, pieces, p);
-            for (std::size_t w = begin; w < end; ++w)
-                sums[p] += static_cast<unsigned>(std::popcount(bits_.data()[w]));
+            const auto [begin, end] = piece_of(cells_.size(), pieces, p);
+            for (std::size_t c = begin; c < end; ++c)
+                sums[p] += static_cast<unsigned>(std::popcount(cells_.data()[c].occurs));
         });
         for (std::uint64_t& sum : sums) size_ += std::exchange(sum, size_);
         for_each_piece(place, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(words_, pieces, p);
+            const auto [begin, end] = piece_of(cells_.size(), pieces, p);
             std::uint64_t before = sums[p];
-            for (std::size_t w = begin; w < end; ++w) {
-                before_.data()[w] = static_cast<std::uint32_t>(before);
-                before += static_cast<unsigned>(std::popcount(bits_.data()[w]));
+            for (std::size_t c = begin; c < end; ++c) {
+                cells_.data()[c].before = static_cast<std::uint32_t>(before);
+                before += static_cast<unsigned>(std::popcount(cells_.data()[c].occurs));
             }
         });
     }
 
     std::uint32_t least_;
-    std::uint64_t words_, size_ = 0;
-    cpu_array<std::uint64_t> bits_;
-    cpu_array<std::uint32_t> before_;  ///< bits set in the words before
+    std::uint64_t size_ = 0;
+    cpu_array<id_cell> cells_;
 };
 
 /// The distinct integers of narrow stretches as a sorted list, for ids that lie far apart. A table by the leading bits
@@ -156,8 +154,10 @@ class list_index {
         const std::uint32_t* const values = values_.data();
         return static_cast<std::uint32_t>(std::lower_bound(values + cell[0], values + cell[1], id) - values);
     }
-    template <class Integer>
-    void list(cpu_place& place, Integer* into) const {
+    void number_all(std::span<link> links) const {
+        renumber(links, [&](std::uint32_t id) { return number_of(id); });
+    }
+    void list(cpu_place& place, std::uint32_t* into) const {
         const std::size_t pieces = pieces_for(place, values_.size(), least_piece);
         for_each_piece(place, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(values_.size(), pieces, p);
@@ -166,33 +166,72 @@ class list_index {
     }
 
   private:
-    void collect(cpu_place& place, std::span<link> links, const ids_read& ids) {
-        std::uint64_t narrow = 0;
+    /// Ids go to buckets by their leading bits; each bucket finds its distinct ones with bits that a cache holds.
+    void collect(cpu_place& place, std::span<const link> links, const ids_read& ids) {
+        constexpr unsigned bucket_bits = 11;
+        constexpr std::size_t buckets = std::size_t{1} << bucket_bits;
+        const auto range_bits = static_cast<unsigned>(std::bit_width(ids.largest - ids.least));
+        const unsigned shift = range_bits > bucket_bits ? range_bits - bucket_bits : 0;
+        std::vector<id_stretch> narrow;
         for (const id_stretch& each : ids.stretches)
-            if (each.kind == id_kind::narrow) narrow += each.end - each.begin;
-        cpu_array<std::uint32_t> all(place, 2 * narrow, for_what);
-        std::uint64_t at = 0;
-        for (const id_stretch& each : ids.stretches) {
-            if (each.kind != id_kind::narrow) continue;
-            for (const link one : links.subspan(each.begin, each.end - each.begin)) {
-                all.data()[at++] = one.from;
-                all.data()[at++] = one.to;
+            if (each.kind == id_kind::narrow) narrow.push_back(each);
+
+        // Pieces of all links, as long as there are stretches of other kinds without their share.
+        const std::size_t pieces = pieces_for(place, links.size(), least_piece);
+        const auto for_each_id = [&](std::size_t p, const auto& work) {
+            const auto [begin, end] = piece_of(links.size(), pieces, p);
+            for (const id_stretch& each : narrow) {
+                const std::uint64_t first = std::max<std::uint64_t>(begin, each.begin),
+                                    last = std::min<std::uint64_t>(end, each.end);
+                for (std::uint64_t i = first; i < last; ++i) {
+                    work(links[i].from - least_);
+                    work(links[i].to - least_);
+                }
             }
+        };
+        std::vector<std::uint64_t> next(pieces * buckets), bounds(buckets + 1);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            std::vector<std::uint64_t> counts(buckets);
+            for_each_id(p, [&](std::uint32_t distance) { ++counts[distance >> shift]; });
+            std::copy(counts.begin(), counts.end(), next.data() + p * buckets);
+        });
+        std::uint64_t sum = 0;
+        for (std::size_t b = 0; b < buckets; ++b) {
+            bounds[b] = sum;
+            for (std::size_t p = 0; p < pieces; ++p) sum += std::exchange(next[p * buckets + b], sum);
         }
-        const auto sorted = sort_items<std::uint32_t>(place, all.span(), std::less());
-        all = {};
-        std::vector<std::uint64_t> kept(sorted.buckets() + 1);
-        for_each_piece(place, sorted.buckets(), [&](std::size_t b) {
-            const auto bucket = sorted.bucket(b);
-            kept[b + 1] =
-                static_cast<std::uint64_t>(std::unique(bucket.begin(), bucket.end()) - bucket.begin());
+        bounds[buckets] = sum;
+        const cpu_array<std::uint32_t> all(place, sum, for_what);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            std::uint64_t* const at = next.data() + p * buckets;
+            for_each_id(p, [&](std::uint32_t distance) { all.data()[at[distance >> shift]++] = distance; });
+        });
+
+        std::vector<std::uint64_t> kept(buckets + 1);
+        for_each_piece(place, buckets, [&](std::size_t b) {
+            const std::span<std::uint32_t> bucket = all.span().subspan(bounds[b], bounds[b + 1] - bounds[b]);
+            kept[b + 1] = keep_distinct(bucket, static_cast<std::uint32_t>(b) << shift, shift);
         });
         for (std::size_t b = 1; b < kept.size(); ++b) kept[b] += kept[b - 1];
         values_ = cpu_array<std::uint32_t>(place, kept.back(), for_what);
-        for_each_piece(place, sorted.buckets(), [&](std::size_t b) {
-            const auto bucket = sorted.bucket(b);
-            std::copy_n(bucket.begin(), kept[b + 1] - kept[b], values_.data() + kept[b]);
+        for_each_piece(place, buckets, [&](std::size_t b) {
+            for (std::uint64_t i = kept[b]; i < kept[b + 1]; ++i)
+                values_.data()[i] = least_ + all.data()[bounds[b] + (i - kept[b])];
         });
+    }
+
+    /// Those of `bucket`, each from `first` up to 2^bits beyond, once each and rising, to its front. Their number.
+    static std::size_t keep_distinct(std::span<std::uint32_t> bucket, std::uint32_t first, unsigned bits) {
+        if (bucket.empty()) return 0;
+        std::vector<std::uint64_t> occurs((std::size_t{1} << bits) / 64 + 1);
+        for (const std::uint32_t value : bucket)
+            occurs[(value - first) / 64] |= std::uint64_t{1} << (value - first) % 64;
+        std::size_t size = 0;
+        for (std::size_t w = 0; w < occurs.size(); ++w)
+            for (std::uint64_t word = occurs[w]; word != 0; word &= word - 1)
+                bucket[size++] = first + static_cast<std::uint32_t>(
+                                             w * 64 + static_cast<unsigned>(std::countr_zero(word)));
+        return size;
     }
 
     std::uint32_t least_;
@@ -218,7 +257,7 @@ node_names number_narrow(cpu_place& place, std::span<link> links, const ids_read
         const bool all_occur = nodes == std::uint64_t{ids.largest} - ids.least + 1;
         for_each_stretch(place, links, ids.stretches, [&](const id_stretch&, std::span<link> mine) {
             if (!all_occur)
-                renumber(mine, [&](std::uint32_t id) { return index.number_of(id); });
+                index.number_all(mine);
             else if (ids.least != 0)
                 renumber(mine, [&](std::uint32_t id) { return id - ids.least; });
         });

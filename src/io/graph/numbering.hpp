@@ -34,8 +34,8 @@ inline constexpr std::uint64_t most_nodes = 0xfffffffd;
 
 /// Replaces ids in `links` by nodes. Throws invalid_input, about `input`, where there are more than most_nodes, and
 /// out_of_memory.
-/// Takes beside: a bit for each integer up to the largest id and half as much again, where these are no more than the
-/// links' own bytes; otherwise up to 24 bytes a link; for names and integers beyond 32 bits, 36 bytes for each that a
+/// Takes beside: two bits for each integer from the least id to the largest, where these are no more than the links' own
+/// bytes; otherwise up to 24 bytes a link; for names and integers beyond 32 bits, 36 bytes for each that a
 /// thread met.
 node_names number_nodes(cpu_place& place, std::span<link> links, const ids_read& ids, std::string_view input);
 

@@ -23,8 +23,10 @@ void text_block::clear() {
 
 void text_block::reserve(std::size_t bytes) {
     if (bytes <= capacity_) return;
-    auto larger = std::make_unique_for_overwrite<char[]>(bytes + 1 + padding);  // a line feed may be added
-    if (size_ != 0) std::memcpy(larger.get(), memory_.get(), size_);
+    auto larger =
+        std::make_unique_for_overwrite<char[]>(padding + bytes + 1 + padding);  // a line feed is added
+    std::memset(larger.get(), 0, padding);
+    if (size_ != 0) std::memcpy(larger.get() + padding, begin(), size_);
     memory_ = std::move(larger);
     capacity_ = bytes;
 }
@@ -90,11 +92,11 @@ bool text_blocks::next(text_block& block) {
     block.clear();
     block.reserve(std::max(block_bytes, carried_.size()));
     block.size_ = carried_.size();
-    std::memcpy(block.memory_.get(), carried_.data(), carried_.size());
+    std::memcpy(block.begin(), carried_.data(), carried_.size());
     carried_.clear();
     for (;;) {
-        fill(block.memory_.get(), block.capacity_, block.size_);
-        char* const text = block.memory_.get();
+        fill(block.begin(), block.capacity_, block.size_);
+        char* const text = block.begin();
         const void* const last = block.size_ == 0 ? nullptr : ::memrchr(text, '\n', block.size_);
         if (ended_ && !failure_ && block.size_ != 0 && text[block.size_ - 1] != '\n') {
             text[block.size_++] = '\n';
@@ -113,7 +115,7 @@ bool text_blocks::next(text_block& block) {
             block.reserve(std::min(2 * block.capacity_, longest_line + 1));
             continue;
         }
-        std::memset(block.memory_.get() + block.size_, 0, text_block::padding);
+        std::memset(text + block.size_, 0, text_block::padding);
         return block.size_ != 0 || block.too_long || block.failure;
     }
 }

@@ -15,13 +15,13 @@
 
 namespace quern::io {
 
-/// Lines, each with its end: the last byte of `text` is always a line feed, and `padding` zeros follow it, so that
-/// parsers need no bounds but that byte.
+/// Lines, each with its end: the last byte of `text` is always a line feed. `padding` bytes may be read in front of the
+/// text, and as many zeros stand behind it, so that parsers need no bounds but that line feed.
 class text_block {
   public:
     static constexpr std::size_t padding = 64;
 
-    std::string_view text() const { return {memory_.get(), size_}; }
+    std::string_view text() const { return {begin(), size_}; }
     bool too_long = false;       ///< no text: the next line is longer than `longest_line`
     std::exception_ptr failure;  ///< no text: reading ended here
 
@@ -29,6 +29,7 @@ class text_block {
     friend class text_blocks;
     void clear();
     void reserve(std::size_t bytes);
+    char* begin() const { return memory_.get() + padding; }
 
     std::unique_ptr<char[]> memory_;
     std::size_t capacity_ = 0, size_ = 0;

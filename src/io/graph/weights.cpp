@@ -5,7 +5,6 @@
 #include "io/graph/weights.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "io/graph/messages.hpp"
 
@@ -75,9 +74,7 @@ std::string problem_of_value(std::string_view field, const parsed_number& number
 }
 
 std::string problem_of_weight(std::string_view field, const parsed_number& number) {
-    const bool right = number.problem == number_problem::none && number.value > 0 &&
-                       number.value <= std::numeric_limits<double>::max();
-    if (right) return {};
+    if (number.problem == number_problem::none && is_weight(number.value)) return {};
     if (field.empty()) return "no weight: a weighted link is `from to weight`";
     const std::string which = "the weight " + quoted(field);
     if (number.problem == number_problem::too_large) return which + " is beyond the range of a double";

@@ -2,6 +2,7 @@
 // The numbers beside links and entries, and what can be wrong with them.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,10 @@ namespace quern::io {
 
 /// parse_double for a text with 16 readable bytes behind it: short decimals without a look at the rest of the rules.
 parsed_number take_number(const char* begin, const char* end);
+
+inline bool is_weight(double value) {
+    return value > 0 && value <= std::numeric_limits<double>::max();
+}
 
 /// Empty: there is none.
 std::string problem_of_value(std::string_view field, const parsed_number& number);
