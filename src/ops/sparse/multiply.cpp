@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The door of y = A·x: the format is chosen, made on the CPU, and taken to the place.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <type_traits>
@@ -19,15 +20,24 @@ double seconds_since(seconds_clock::time_point begin) {
     return std::chrono::duration<double>(seconds_clock::now() - begin).count();
 }
 
-/// What `automatic` comes to: docs/primitives/sparse.md has the measurements. On a CPU brcp's lanes are worth some padding
-/// where the arithmetic of doubles is the greater part of the work; floats are bound by what is read.
+std::uint64_t longest_row(std::span<const std::uint64_t> offsets) {
+    std::uint64_t longest = 0;
+    for (std::size_t i = 1; i < offsets.size(); ++i) longest = std::max(longest, offsets[i] - offsets[i - 1]);
+    return longest;
+}
+
+/// What `automatic` comes to: docs/primitives/sparse.md has the measurements. Lanes that hold a row each are soonest done
+/// where there is little padding to read. Doubles, bound by their arithmetic more than floats, bear more of it.
 template <class Value>
 sparse_storage best_storage(bool on_gpu, cpu_place& host, const primitives::csr_view<Value>& rows) {
     if (on_gpu) return sparse_storage::brcp;
-    const double most = std::is_same_v<Value, float> ? 1.1 : 1.3;
-    const double slots = static_cast<double>(primitives::brcp_slots(host, rows));
-    return slots <= most * static_cast<double>(rows.column.size()) ? sparse_storage::brcp
-                                                                   : sparse_storage::csr;
+    const auto entries = static_cast<double>(rows.column.size());
+    const auto slots = static_cast<double>(primitives::brcp_slots(host, rows));  // checks `rows`
+    if (slots <= 1.1 * entries) return sparse_storage::brcp;
+    if (std::is_same_v<Value, float>) return sparse_storage::csr;
+    if (static_cast<double>(longest_row(rows.offsets)) * rows.rows <= 1.5 * entries)
+        return sparse_storage::ell;
+    return slots <= 1.3 * entries ? sparse_storage::brcp : sparse_storage::csr;
 }
 
 template <class Value>
