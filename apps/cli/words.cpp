@@ -89,10 +89,11 @@ void declare_counting(command_line& line, words_request& request) {
                 });
     line.option("--top", "K|all",
                 "Neighbours of a word that are stored; all stores 20 and the scores of all pairs as well, "
-                "SPACE/similarities.npy, 8 bytes each.",
+                "SPACE/similarities.npy, 8 bytes each. 0 stores none, which saves most of the time: quern "
+                "similar computes what it is asked.",
                 std::to_string(q.top), [&](const std::string& text) {
                     q.full_matrix = text == "all";
-                    if (!q.full_matrix) q.top = parse_count(text, 1, unknown_word);
+                    if (!q.full_matrix) q.top = parse_count(text, 0, unknown_word);
                 });
     line.option("--method", "NAME",
                 "How words are compared: auto, or the thesis's compressed or column-reduced (needs "
@@ -201,6 +202,9 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     if (request.report == "-") throw usage_error("--report needs the name of a file");
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(request.text.stop_word_file());
+    if (!request.exported.empty() && options.question.top == 0) {
+        throw usage_error("--export writes the neighbours that are stored, and --top 0 stores none");
+    }
     run.check_destinations({options.space, request.exported, request.report}, std::move(files));
     const auto open = [&](const std::string& path) {
         return path.empty() ? std::optional<output>()

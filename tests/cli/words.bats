@@ -235,3 +235,17 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     quern similar village tea --quiet --stats s.json
     [ "$(json s.json 'd["counts"]["neighbours"] > 0')" = True ]
 }
+
+@test "--top 0 stores no neighbours, and every answer is the same" {
+    space
+    words village.txt -o bare --stop-words en --min-count 2 --top 0
+    quern similar village tea -k 5 --quiet >stored
+    quern similar bare tea -k 5 --quiet >computed
+    cmp stored computed
+    printf 'tea\tbread\nbread\tmill\n' >pairs
+    cmp <(quern similar village --pairs pairs --quiet) <(quern similar bare --pairs pairs --quiet)
+    [ ! -s bare/neighbours.section ] || [ "$(json bare/space.json 'd["neighbours"]')" = 0 ]
+    ends_with 2 quern words village.txt -o other --top 0 --export - --quiet
+    quern words village.txt -o vectors --stop-words en --min-count 2 --top 0 --measure lsa --vectors 3 --quiet
+    [ -n "$(quern similar vectors tea -k 3 --quiet)" ]
+}

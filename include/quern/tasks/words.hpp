@@ -51,7 +51,7 @@ struct space_question {
 
     word_measure measure = word_measure::lin;
     std::uint32_t columns = all_columns;  ///< similarity_options::columns
-    std::uint32_t top = 20;               ///< neighbours of a word, 1 and more
+    std::uint32_t top = 20;               ///< neighbours of a word that are stored; 0: none, nothing is compared
     bool full_matrix = false;             ///< the similarities of all pairs as well, 8 bytes each
     unsigned dimensions = 0;              ///< of vectors; 0: none, or with lsa 300
     reduced_matrix lsa_of = reduced_matrix::mi;

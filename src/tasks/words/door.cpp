@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/words/door.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -72,7 +73,7 @@ similarity_options similarity_of(const space_question& question, similarity_meth
     asked.method = method;
     asked.measure =
         question.measure == word_measure::cosine ? similarity_measure::cosine : similarity_measure::lin;
-    asked.top = question.top;
+    asked.top = std::max<std::uint32_t>(question.top, 1);  // 0: not asked at all, but checked
     asked.columns = question.columns;
     return asked;
 }

@@ -200,7 +200,9 @@ class words_run {
         const context run = with_memory_beside(held + 4 * vectors_.values.size());
         const similarity_options asked = similarity_of(question_, options_.method);
         neighbour_lists lists;
-        if (question_.measure == word_measure::lsa) {
+        if (question_.top == 0) {
+            lists.offsets.assign(std::size_t{words_} + 1, 0);
+        } else if (question_.measure == word_measure::lsa) {
             lists = similar_vectors(vectors_, question_.lsa_measure, question_.top, run);
         } else {
             lists = similar_words(matrix_.view(), asked, run);
