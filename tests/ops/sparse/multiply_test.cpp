@@ -106,6 +106,24 @@ TYPED_TEST(sparse_door_test, refusals) {
     EXPECT_THROW(product_of(view_of(padded), 5, {sparse_storage::ell, 1}), usage_error);
 }
 
+/// As docs/primitives/sparse.md has it for a CPU.
+TYPED_TEST(sparse_door_test, automatic_looks_at_padding) {
+    if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
+    const auto chosen = [&]<class Value>(const std::vector<std::uint64_t>& lengths, Value /*type*/) {
+        const auto made = sparse_case_of<Value>("chosen", 100, lengths, sparse_values::ordinary, 1);
+        return multiply<Value>(view_of(made), std::span<const Value>(made.x), {}, TypeParam::run()).storage;
+    };
+    const std::vector<std::uint64_t> alike(640, 12);
+    std::vector<std::uint64_t> mixed, few;
+    for (std::uint64_t i = 0; i < 1000; ++i) mixed.push_back(9 + i % 18);
+    for (std::uint64_t i = 0; i < 3; ++i) few.push_back(20 * i);
+    EXPECT_EQ(chosen(alike, 0.0F), sparse_storage::brcp);
+    EXPECT_EQ(chosen(alike, 0.0), sparse_storage::brcp);
+    EXPECT_EQ(chosen(mixed, 0.0F), sparse_storage::csr);
+    EXPECT_EQ(chosen(mixed, 0.0), sparse_storage::ell);
+    EXPECT_EQ(chosen(few, 0.0), sparse_storage::csr);
+}
+
 TYPED_TEST(sparse_door_test, a_run_that_is_stopped_stops) {
     const std::atomic<int> stop{2};
     context run = TypeParam::run();
