@@ -39,6 +39,14 @@ struct factor_rows {
     void add(const std::vector<Value>& a, Value sum) { add(a, std::vector<Value>(a.size(), 1), sum); }
 };
 
+/// The factors with zeros between them, so that one lane of a vector gets them all.
+template <class Value>
+std::vector<Value> spaced(const std::vector<Value>& factors) {
+    std::vector<Value> made(32 * factors.size());
+    for (std::size_t i = 0; i < factors.size(); ++i) made[32 * i] = factors[i];
+    return made;
+}
+
 template <class Tested>
 class sparse_hostile_test : public on_sparse_place<Tested> {};
 TYPED_TEST_SUITE(sparse_hostile_test, tested_places, tested_place_names);
@@ -73,6 +81,14 @@ factor_rows<Value> hostile_rows() {
     rows.add({1, step / 2, normal, -normal}, 1);
     rows.add({-1, -step / 2, -least}, -1 - step);
     rows.add({1, step / 2, 1}, {1, 1, least * least}, 1);
+    // More digits on the way than two doubles hold.
+    for (const Value nudge : {Value(0x1p-60), Value(-0x1p-60), Value(0)}) {
+        const Value tall = std::is_same_v<Value, float> ? Value(0x1p100) : Value(0x1p200);
+        const Value expected = nudge > 0 ? 1 + step : 1;
+        rows.add(spaced<Value>({tall, 1, step / 2, nudge * step, -tall}), expected);
+        rows.add({tall, 1, step / 2, nudge * step, -tall}, expected);
+        rows.add(spaced<Value>({-1, tall, -step / 2, -nudge * step, -tall}), -expected);
+    }
     // Subnormal sums, and sums of products below the least of them.
     rows.add({normal, -normal, least}, least);
     rows.add({normal, -least}, normal - least);
