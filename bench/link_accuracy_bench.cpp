@@ -11,7 +11,8 @@
 // the number of runs whose bits differ from the first's. rank: graph, storage, iterations to 1e-5, how many of the first
 // 100 and of the first 10,000 places hold the right node then; the same three for the longer run; seconds of an
 // iteration: of the longer run less the other, over the iterations between. check: graph, how many of the first 10,000
-// places hold the right node, how many of the others are exact ties, the L1 distance, and the bound promised for it.
+// places hold the right node, how many of the others are exact ties, the L1 distance, the bound promised for it, and a
+// fingerprint of the ranks' bits, the same on every place.
 //
 // μ is summed in pairs of doubles (Knuth's TwoSum): an error below n² 2^-106 times the sum of the magnitudes. The right
 // order is that of the exact integers at a tolerance of 1e-13, which `check` holds against a reference in long double.
@@ -29,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "generator/named_input.hpp"
 #include "quern/ops/link_rank.hpp"
 #include "quern/ops/sparse.hpp"
@@ -218,8 +220,10 @@ void check_ranks(const std::string& name, const link_graph& graph, const context
     for (std::size_t i = 0; i < std::min<std::size_t>(10'000, right.size()); ++i)
         ties +=
             found.order[i] != right[i] && std::fabs(ranks[found.order[i]] - ranks[right[i]]) < 1e-17L ? 1 : 0;
-    std::printf("%s\t%zu\t%zu\t%.3Lg\t%.3g\n", name.c_str(), same_places(right, found.order, 10'000), ties,
-                distance, found.error_bound);
+    const std::string_view bytes(reinterpret_cast<const char*>(found.ranks.data()),
+                                 found.ranks.size() * sizeof(double));
+    std::printf("%s\t%zu\t%zu\t%.3Lg\t%.3g\t%016llx\n", name.c_str(), same_places(right, found.order, 10'000),
+                ties, distance, found.error_bound, static_cast<unsigned long long>(hash64(bytes)));
     std::fflush(stdout);
 }
 
