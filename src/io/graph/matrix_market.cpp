@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "io/graph/numbers.hpp"
+#include "io/graph/plain_lines.hpp"
 #include "io/graph/weights.hpp"
 #include "quern/base/error.hpp"
 
@@ -138,7 +139,10 @@ class entry_parser {
         const std::string_view text = block_.lines.text();
         const char* at = text.data();
         const char* const end = at + text.size();
+        plain_lines plain(end);
         while (at < end && !block_.issue) {
+            at = take_plain_lines(plain, at);
+            if (at == end) break;
             ++block_.line_count;
             at = take_line(at);
         }
@@ -147,6 +151,36 @@ class entry_parser {
   private:
     static const char* behind_line(const char* at) {
         return static_cast<const char*>(::rawmemchr(at, '\n')) + 1;
+    }
+
+    /// Lines with one blank between fields and nothing behind, which are in order.
+    const char* take_plain_lines(plain_lines& plain, const char* at) {
+        const auto is_separator = [](char c) { return c == ' ' || c == '\t'; };
+        const std::uint64_t before = block_.entries;
+        const char* const behind = plain.take(at, is_separator, ~std::size_t{0}, [&](const plain_line& line) {
+            if (std::max(line.first_digits(), line.second_digits()) > 16) return false;
+            const std::uint64_t row = number_before(line.first_end, line.first_digits()) - 1,
+                                column = number_before(line.second_end, line.second_digits()) - 1;
+            if (row >= header_.rows || column >= header_.columns || (skew_ && row == column)) return false;
+            double value = 0;
+            if (!take_plain_value({line.second_end, line.end}, value)) return false;
+            ++block_.entries;
+            put(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column), value);
+            return true;
+        });
+        block_.line_count += block_.entries - before;
+        return behind;
+    }
+    /// `rest`: a blank and the value, or nothing.
+    bool take_plain_value(std::string_view rest, double& value) const {
+        if (values_ == entry_values::none || rest.size() < 2)
+            return values_ == entry_values::none && rest.empty();
+        if (values_ == entry_values::ignored)
+            return std::none_of(rest.begin() + 1, rest.end(), [](char c) { return is_blank(c); });
+        const parsed_number number = take_number(rest.data() + 1, rest.data() + rest.size());
+        value = number.value;
+        return number.problem == number_problem::none &&
+               (values_ == entry_values::numbers || is_weight(value));
     }
 
     /// The line behind, where this one is in order.

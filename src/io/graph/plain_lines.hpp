@@ -48,8 +48,9 @@ class plain_lines {
     template <class IsSeparator>
     std::size_t take_short(const char*& at, const IsSeparator& is_separator, std::uint64_t* characters,
                            std::size_t most) {
+        if (at == end_) return 0;
         seek(at);
-        if (next_ + 2 > count_ && at < end_) look(at);
+        if (next_ + 2 > count_) look(at);
         const char* const base = base_;
         const std::uint16_t* mark = marks_.data() + next_;
         const std::uint16_t* const stop = mark + 2 * std::min(most, (count_ - next_) / 2);
@@ -81,7 +82,7 @@ class plain_lines {
                      const Take& take_line) {
         seek(at);
         while (at < end_ && most != 0) {
-            plain_line line{at, mark(0), at, at, at};
+            plain_line line{at, at, at, at, at};
             const std::size_t last = next_ + 2 <= count_ ? find_end(line, is_separator) : 0;
             if (last == 0) {
                 if (base_ == at) return at;  // as much as is looked at in one go begins here already

@@ -90,7 +90,8 @@ std::optional<std::string> text_blocks::next_line() {
 
 bool text_blocks::next(text_block& block) {
     block.clear();
-    block.reserve(std::max(block_bytes, carried_.size()));
+    block.reserve(std::max(next_bytes_, carried_.size()));
+    next_bytes_ = std::min(2 * next_bytes_, block_bytes);
     block.size_ = carried_.size();
     std::memcpy(block.begin(), carried_.data(), carried_.size());
     carried_.clear();

@@ -64,6 +64,7 @@ class text_blocks {
     context run_;
     std::string carried_;  ///< bytes that no block had yet
     std::uint64_t lines_taken_ = 0;
+    std::size_t next_bytes_ = std::size_t{1} << 14;  ///< of a block; they grow: most files are small
     bool begun_ = false, ended_ = false;
     std::exception_ptr failure_;
 };
