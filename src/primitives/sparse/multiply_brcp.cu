@@ -88,6 +88,7 @@ __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
         const std::uint64_t begin = a.block_ptr[block], part = worker & ((1u << level) - 1);
         width = static_cast<std::uint32_t>((a.block_ptr[block + 1] - begin) / 32);
         if (leads) row = a.row_perm[std::uint64_t{block} * 32 + lane];
+        cudaGridDependencySynchronize();
         const auto from = static_cast<std::uint32_t>(width * part >> level);
         const auto to = static_cast<std::uint32_t>(width * (part + 1) >> level);
         const std::uint64_t at = begin + std::uint64_t{from} * 32 + lane;
@@ -98,7 +99,6 @@ __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
 
     const lane_runs runs(row);
     join_runs(mine, runs);
-    cudaGridDependencySynchronize();  // y is cleared
     if (block < a.shared_out) {
         a.shared_sums[blockIdx.x * 32 + lane] = mine;
         return;
@@ -273,6 +273,7 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
     const __grid_constant__ brcp_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
     exact_words<Value>& own = exact[threadIdx.x / 32];
+    cudaTriggerProgrammaticLaunchCompletion();
     cudaGridDependencySynchronize();
     const unsigned warp = blockIdx.x * block_warps + threadIdx.x / 32, warps = gridDim.x * block_warps;
     for (std::uint32_t b = warp; b < a.shared_out; b += warps) finish_shared_out(a, b, own);
@@ -350,20 +351,11 @@ void multiply(cuda_place& place, const brcp_matrix<cuda_place, Value>& matrix, d
     a.carries = carries.data();
     a.open = open.data();
 
-    const bool clear = matrix.shape.has_empty_rows;
-    if (clear) {
-        const unsigned most = place.multiprocessors() * 8;
-        QUERN_LAUNCH(
-            place,
-            (cuda::launch_shape{std::min(most, cuda::blocks_for(y.size(), block_threads)), block_threads}),
-            clear_kernel<Value>, y.data(), y.size());
-    }
-    QUERN_LAUNCH(place, (cuda::launch_shape{work.groups, block_threads, 0, false, clear}),
-                 sum_blocks_kernel<Value>, a);
+    if (matrix.shape.has_empty_rows) clear(place, y);
+    QUERN_LAUNCH(place, early(work.groups), sum_blocks_kernel<Value>, a);
     const std::uint64_t tasks = std::uint64_t{a.shared_out} + a.splits + (blocks - a.shared_out) / 32 + 1;
     const unsigned finishing = std::min(place.multiprocessors() * 2, cuda::blocks_for(tasks, block_warps));
-    QUERN_LAUNCH(place, (cuda::launch_shape{work.groups == 0 ? 0 : finishing, block_threads, 0, false, true}),
-                 finish_rows_kernel<Value>, a);
+    QUERN_LAUNCH(place, early(work.groups == 0 ? 0 : finishing), finish_rows_kernel<Value>, a);
 }
 
 template void multiply(cuda_place&, const brcp_matrix<cuda_place, float>&, device_span<const float>,

@@ -173,7 +173,7 @@ __global__ __launch_bounds__(block_threads) void sum_tiles_kernel(coo_product<Va
     const std::uint32_t first_row = a.row[begin];
     const tile_rows<Value> rows{a, tile, first_row, begin != 0 && a.row[begin - 1] == first_row,
                                 opened + warp};
-    cudaGridDependencySynchronize();  // y is cleared
+    cudaGridDependencySynchronize();
     counted_sum<Value> carried;
     std::uint32_t carried_row = first_row;
     for (std::uint64_t first = begin; first < end; first += round_size)
@@ -241,6 +241,7 @@ template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(coo_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
     exact_words<Value>& own = exact[threadIdx.x / 32];
+    cudaTriggerProgrammaticLaunchCompletion();
     cudaGridDependencySynchronize();
     const unsigned lane = threadIdx.x % 32;
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
@@ -285,10 +286,7 @@ template <floating_value Value>
 void multiply(cuda_place& place, const coo_matrix<cuda_place, Value>& matrix, device_span<const Value> x,
               device_span<Value> y) {
     check_vectors<Value>(matrix, x, y);
-    const unsigned most = place.multiprocessors() * 8;
-    QUERN_LAUNCH(
-        place, (cuda::launch_shape{std::min(most, cuda::blocks_for(y.size(), block_threads)), block_threads}),
-        clear_kernel<Value>, y.data(), y.size());
+    clear(place, y);
     coo_product<Value> a{};
     a.row = matrix.row.data();
     a.column = matrix.column.data();
@@ -306,13 +304,10 @@ void multiply(cuda_place& place, const coo_matrix<cuda_place, Value>& matrix, de
     a.after = sums.data() + a.tiles;
     a.open_counts = open_counts.data();
     a.open_rows = open_rows.data();
-    QUERN_LAUNCH(place,
-                 (cuda::launch_shape{cuda::blocks_for(a.tiles, block_warps), block_threads, 0, false, true}),
-                 sum_tiles_kernel<Value>, a);
+    QUERN_LAUNCH(place, early(cuda::blocks_for(a.tiles, block_warps)), sum_tiles_kernel<Value>, a);
     const unsigned finishing =
         std::min(place.multiprocessors() * 4, cuda::blocks_for(a.tiles, block_threads));
-    QUERN_LAUNCH(place, (cuda::launch_shape{finishing, block_threads, 0, false, true}),
-                 finish_rows_kernel<Value>, a);
+    QUERN_LAUNCH(place, early(finishing), finish_rows_kernel<Value>, a);
 }
 
 template void multiply(cuda_place&, const coo_matrix<cuda_place, float>&, device_span<const float>,

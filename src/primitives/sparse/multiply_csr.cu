@@ -73,6 +73,7 @@ __device__ void sum_cut_row(const csr_product<Value>& a, std::uint64_t multiple)
     const std::uint32_t row = row_of(a.offsets, a.rows, multiple * tile);
     const std::uint64_t begin = a.offsets[row], end = a.offsets[row + 1];
     if (end - begin <= tile) return;
+    cudaGridDependencySynchronize();
     const std::uint64_t from = multiple * tile - begin < tile ? begin : multiple * tile;
     bounded_sum<Value> mine = sum_entries<32>(a, from + threadIdx.x % 32, min(end, (multiple + 1) * tile));
     join_group<32>(mine);
@@ -96,6 +97,7 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(csr_product<Val
         begin = a.offsets[row];
         end = a.offsets[row + 1];
     }
+    cudaGridDependencySynchronize();
     const std::uint64_t length = end - begin;
     const bool cut = length > tile, shared = group < 32 && !cut && length > group * few_rounds;
     bounded_sum<Value> mine = sum_entries<group>(a, begin + lane % group, cut || shared ? begin : end);
@@ -125,6 +127,7 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(csr_product<Val
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
+    cudaTriggerProgrammaticLaunchCompletion();
     cudaGridDependencySynchronize();
     const unsigned lane = threadIdx.x % 32, rows_of_word = 32 / a.group;
     const std::uint64_t words = (std::uint64_t{a.rows} + rows_of_word - 1) / rows_of_word;
@@ -159,12 +162,11 @@ void enqueue(cuda_place& place, csr_product<Value>& a) {
     const auto cut_sums = make_array<bounded_sum<Value>>(place, a.tiles, "sums of long rows");
     a.marks = marks.data();
     a.cut_sums = cut_sums.data();
-    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(a.tiles + words, block_warps), block_threads}),
+    QUERN_LAUNCH(place, early(cuda::blocks_for(a.tiles + words, block_warps)),
                  (sum_rows_kernel<Value, group>), a);
     const unsigned finishing =
         std::min(place.multiprocessors() * 4, cuda::blocks_for(words, std::size_t{32} * block_warps));
-    QUERN_LAUNCH(place, (cuda::launch_shape{finishing, block_threads, 0, false, true}),
-                 finish_rows_kernel<Value>, a);
+    QUERN_LAUNCH(place, early(finishing), finish_rows_kernel<Value>, a);
 }
 
 }  // namespace

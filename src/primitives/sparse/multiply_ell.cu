@@ -33,6 +33,7 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(ell_product<Val
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = warp % warps;
     const std::uint64_t slice = std::uint64_t{blockIdx.x} * (block_warps / warps) + warp / warps;
     const std::uint64_t row = slice * 32 + lane;
+    cudaGridDependencySynchronize();
     bounded_sum<Value> mine;
     if (row < a.rows) {
         const auto from = static_cast<std::uint32_t>(std::uint64_t{a.width} * part / warps);
@@ -96,6 +97,7 @@ __device__ unsigned settle_slice(const ell_product<Value>& a, std::uint64_t slic
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(ell_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
+    cudaTriggerProgrammaticLaunchCompletion();
     cudaGridDependencySynchronize();
     for_each_marked_word(
         a.open, 0, (std::uint64_t{a.rows} + 31) / 32, [&](std::uint64_t word, unsigned bits) {
@@ -128,12 +130,11 @@ void multiply(cuda_place& place, const ell_matrix<cuda_place, Value>& matrix, de
     const ell_product<Value> a{matrix.column.data(), matrix.value.data(), x.data(),   y.data(),
                                matrix.rows,          matrix.width,        open.data()};
     const unsigned warps = warps_for(place, matrix.rows, matrix.width);
-    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(words, block_warps / warps), block_threads}),
-                 sum_rows_kernel<Value>, a, warps);
+    QUERN_LAUNCH(place, early(cuda::blocks_for(words, block_warps / warps)), sum_rows_kernel<Value>, a,
+                 warps);
     const unsigned finishing =
         std::min(place.multiprocessors() * 2, cuda::blocks_for(words, std::size_t{32} * block_warps));
-    QUERN_LAUNCH(place, (cuda::launch_shape{finishing, block_threads, 0, false, true}),
-                 finish_rows_kernel<Value>, a);
+    QUERN_LAUNCH(place, early(finishing), finish_rows_kernel<Value>, a);
 }
 
 template void multiply(cuda_place&, const ell_matrix<cuda_place, float>&, device_span<const float>,

@@ -6,8 +6,10 @@
 // docs/primitives/sparse.md has the proof of the bounds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "device/cuda/check.cuh"
 #include "primitives/sparse/exact_sum.hpp"
 #include "primitives/sparse/formats.hpp"
 
@@ -279,14 +281,29 @@ __device__ void for_each_bit(unsigned bits, const Work& work) {
     for (; bits != 0; bits &= bits - 1) work(static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1);
 }
 
-/// y ← +0, for formats that leave rows without entries out. The kernel behind may start at once and waits before it
-/// writes y. Any grid.
+// All kernels of a product are launched before those ahead of them end, products one behind another too: they begin
+// with what belongs to the matrix, which nobody writes, and wait before they read x or write anything.
+
+/// y ← +0, for formats that leave rows without entries out. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void clear_kernel(Value* y, std::uint64_t rows) {
     cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < rows;
          i += std::uint64_t{gridDim.x} * block_threads)
         y[i] = 0;
+}
+
+/// The shape of an early launch.
+inline cuda::launch_shape early(unsigned groups) {
+    return {groups, block_threads, 0, false, true};
+}
+
+template <class Value>
+void clear(cuda_place& place, device_span<Value> y) {
+    const unsigned most = place.multiprocessors() * 8;
+    QUERN_LAUNCH(place, early(std::min(most, cuda::blocks_for(y.size(), block_threads))), clear_kernel<Value>,
+                 y.data(), y.size());
 }
 
 }  // namespace quern::primitives::sparse_cuda
