@@ -12,6 +12,7 @@
 #include "device/cpu/parallel.hpp"
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
+#include "ops/link_rank/hot_first.hpp"
 #include "ops/link_rank/link_pieces.hpp"
 #include "ops/link_rank/link_sums.hpp"
 #include "ops/link_rank/node_kernels.hpp"
@@ -41,6 +42,8 @@ class iteration {
           graph_(graph),
           question_(question),
           weighted_(!question.link_weights.empty()),
+          order_(place, graph, question.max_iterations),
+          links_(order_.links(graph)),
           bounds_(link_pieces(place, graph.offsets)),
           ranks_(place, graph.nodes, "the ranks"),
           residuals_(place, graph.nodes, "the residuals") {}
@@ -114,23 +117,19 @@ class iteration {
     std::int64_t take(std::uint32_t v, std::int64_t amount, const taking& how, Sent* sent,
                       totals& sum) const {
         const std::uint64_t degree = graph_.out_degrees[v];
-        if (degree == 0) {
-            sum.lost += amount;
-            sent[v] = 0;
-            return amount;
-        }
-        if (weighted_) {
-            sent[v] = static_cast<Sent>(amount);
-            return amount;
-        }
+        Sent& of_node = sent[order_.slot(v)];
+        of_node = 0;
+        if (degree == 0) sum.lost += amount;
+        if (weighted_) of_node = static_cast<Sent>(amount);
+        if (degree == 0 || weighted_) return amount;
         const double divisor =
             static_cast<double>(degree) * static_cast<double>(std::uint64_t{1} << how.shift);
         if constexpr (std::is_same_v<Sent, std::int32_t>) {
-            sent[v] = narrow_contribution(amount, divisor);
+            of_node = narrow_contribution(amount, divisor);
         } else {
-            sent[v] = wide_contribution(amount, divisor);
+            of_node = wide_contribution(amount, divisor);
         }
-        return taken(sent[v], degree, how.shift);
+        return taken(of_node, degree, how.shift);
     }
 
     /// Spreads and measures a step taken as `now` has it, and takes for the next.
@@ -150,7 +149,7 @@ class iteration {
         Next* const send = array_for<Next>(turn_ ^ 1);
         const totals all = over_nodes([&](std::uint32_t begin, std::uint32_t end) {
             totals sum;
-            for_each_block(graph_, question_.link_weights, sent, begin, end,
+            for_each_block(links_, question_.link_weights, sent, begin, end,
                            [&](std::uint32_t first, std::uint32_t behind, const std::int64_t* sums) {
                                const std::uint32_t moved =
                                    move_most(first, behind, sums, now, next, send, sum);
@@ -171,13 +170,17 @@ class iteration {
         if constexpr (std::is_same_v<Sent, std::int32_t>) {
             const double divisor = static_cast<double>(std::uint64_t{1} << next.shift);
             const node_step step{question_.alpha, now.shift, each_, preferred_, divisor, next.shift};
+            std::array<std::int32_t, block_nodes> apart;  // where contributions are not in the order of nodes
             const node_arrays nodes{sums,
                                     graph_.out_degrees.data() + first,
                                     preferred_ == 0 ? nullptr : question_.preference.data() + first,
                                     ranks_.data() + first,
                                     residuals_.data() + first,
-                                    send + first};
-            return static_cast<std::uint32_t>(move_nodes(step, nodes, behind - first, sum));
+                                    order_.renumbered() ? apart.data() : send + first};
+            const auto moved = static_cast<std::uint32_t>(move_nodes(step, nodes, behind - first, sum));
+            if (order_.renumbered())
+                for (std::uint32_t i = 0; i < moved; ++i) send[order_.slot(first + i)] = apart[i];
+            return moved;
         }
         return 0;
     }
@@ -214,6 +217,8 @@ class iteration {
     const link_graph_view& graph_;
     const fixed_question& question_;
     bool weighted_, stays_wide_ = false;
+    hot_first order_;
+    link_graph_view links_;  ///< sources are where contributions are
     std::vector<std::uint32_t> bounds_;
     cpu_array<std::int64_t> ranks_, residuals_;
     std::tuple<two_arrays<std::int32_t>, two_arrays<std::int64_t>> sent_;

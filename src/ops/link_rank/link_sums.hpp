@@ -16,16 +16,25 @@
 namespace quern::link_rank_detail {
 
 inline constexpr std::uint32_t block_nodes = 256;
-inline constexpr std::uint64_t block_links =
+inline constexpr std::uint64_t run_links =
     2048;  ///< running sums: 16 KiB, in a cache beside what they are made of
 
-/// Behind the last of the nodes from `first` on that make a block: at most block_nodes, block_links but for one node.
-inline std::uint32_t block_end(const link_graph_view& graph, std::uint32_t first, std::uint32_t end) {
+/// As sum_links without weights, for neighbouring nodes of at most run_links links together: without a branch that depends on the links.
+template <class Sent>
+void sum_run(const link_graph_view& graph, const Sent* sent, std::uint32_t first, std::uint32_t behind,
+             std::int64_t* sums) {
     const std::uint64_t* const offsets = graph.offsets.data();
-    std::uint32_t behind = std::min(end - first, block_nodes) + first;
-    while (behind > first + 1 && offsets[behind] - offsets[first] > block_links)
-        behind = first + (behind - first) / 2;
-    return behind;
+    const std::uint64_t from = offsets[first], links = offsets[behind] - from;
+    const std::uint32_t* const sources = graph.sources.data() + from;
+    std::array<std::uint64_t, run_links + 1> running;  // modulo 2^64: differences are right all the same
+    std::uint64_t sum = running[0] = 0;
+    for (std::uint64_t e = 0; e < links; ++e) {
+        sum += static_cast<std::uint64_t>(std::int64_t{sent[sources[e]]});
+        running[e + 1] = sum;
+    }
+    for (std::uint32_t v = first; v < behind; ++v)
+        sums[v - first] =
+            static_cast<std::int64_t>(running[offsets[v + 1] - from] - running[offsets[v] - from]);
 }
 
 /// sums[v − first] = Σ sent[u] over links u→v, for the nodes of a block; with `weights` (as the links; 2^63: 1) each
@@ -44,22 +53,18 @@ void sum_links(const link_graph_view& graph, std::span<const std::uint64_t> weig
         }
         return;
     }
-    if (behind == first + 1) {
-        std::int64_t sum = 0;
-        for (std::uint64_t e = offsets[first]; e < offsets[behind]; ++e) sum += sent[sources[e]];
-        sums[0] = sum;
-        return;
+    for (std::uint32_t v = first; v < behind;) {
+        std::uint32_t end = v;
+        while (end < behind && offsets[end + 1] - offsets[v] <= run_links) ++end;
+        if (end > v) {
+            sum_run(graph, sent, v, end, sums + (v - first));
+            v = end;
+        } else {
+            std::int64_t sum = 0;
+            for (std::uint64_t e = offsets[v]; e < offsets[v + 1]; ++e) sum += sent[sources[e]];
+            sums[v++ - first] = sum;
+        }
     }
-    std::array<std::uint64_t, block_links + 1> running;  // modulo 2^64: differences are right all the same
-    const std::uint64_t from = offsets[first], links = offsets[behind] - from;
-    std::uint64_t sum = running[0] = 0;
-    for (std::uint64_t e = 0; e < links; ++e) {
-        sum += static_cast<std::uint64_t>(std::int64_t{sent[sources[from + e]]});
-        running[e + 1] = sum;
-    }
-    for (std::uint32_t v = first; v < behind; ++v)
-        sums[v - first] =
-            static_cast<std::int64_t>(running[offsets[v + 1] - from] - running[offsets[v] - from]);
 }
 
 /// work(first, behind, sums) for each block of the nodes from `begin` up to `end`.
@@ -68,7 +73,7 @@ void for_each_block(const link_graph_view& graph, std::span<const std::uint64_t>
                     std::uint32_t begin, std::uint32_t end, const Work& work) {
     std::array<std::int64_t, block_nodes> sums;
     for (std::uint32_t first = begin; first < end;) {
-        const std::uint32_t behind = block_end(graph, first, end);
+        const std::uint32_t behind = first + std::min(end - first, block_nodes);
         sum_links(graph, weights, sent, first, behind, sums.data());
         work(first, behind, sums.data());
         first = behind;

@@ -118,6 +118,16 @@ TEST(fixed_page_rank, every_instruction_set_matches_reference) {
     }
 }
 
+// Large enough that the CPU keeps what hot nodes send together (hot_first.hpp).
+TYPED_TEST(fixed_page_rank_test, many_nodes_without_order_match_reference) {
+    if (tested_with().small_sizes) GTEST_SKIP() << "large";
+    std::mt19937_64 random(10);
+    for (const bool weighted : {false, true}) {
+        const link_graph graph = random_graph(random, 420'000, 2'000'000, 3, 3, weighted);
+        this->expect_reference(graph, {.tolerance = 1e-12, .max_iterations = 8}, "large");
+    }
+}
+
 TYPED_TEST(fixed_page_rank_test, no_nodes) {
     const link_graph graph;
     const fixed_answer found = fixed_page_rank(this->place(), graph.view(), {});
