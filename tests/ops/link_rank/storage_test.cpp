@@ -22,8 +22,8 @@ TYPED_TEST_SUITE(page_rank_storage_test, tested_places, tested_place_names);
 
 TYPED_TEST(page_rank_storage_test, every_format_is_true_and_most_are_the_same) {
     std::mt19937_64 random(1);
-    const link_graph plain = random_graph(random, 3000, 20'000, 1.5),
-                     heavy = random_graph(random, 700, 6000, 1.5, 4, true);
+    const link_graph plain = random_graph(random, 3000, 20'000, 1),
+                     heavy = random_graph(random, 700, 6000, 1, 4, true);
     for (const link_graph* const graph : {&plain, &heavy}) {
         std::vector<double> seeds(graph->nodes);
         for (std::uint32_t v = 0; v < graph->nodes; v += 5) seeds[v] = v + 1;
