@@ -2,6 +2,7 @@
 // PageRank from its door: against the definition in long double, for every option, and the promises of its header.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <cmath>
 #include <numeric>
@@ -71,6 +72,31 @@ TEST(page_rank, known_values) {  // α = 1/2: 0 → 1 → 2, 2 has no links
     options.dangling = dangling_rule::uniform;  // as many parts, of a sum of 1
     const link_ranks shared = page_rank(graph.view(), options, one_thread);
     EXPECT_THAT(shared.ranks, testing::Pointwise(testing::DoubleNear(1e-14), {4 / 17.0, 6 / 17.0, 7 / 17.0}));
+}
+
+// networkx 3.6.1, _pagerank_python, tol=1e-16: its default gives what is lost to the preference.
+TEST(page_rank, as_networkx_has_it) {
+    const links all = {{0, 1}, {0, 2}, {1, 2}, {2, 0}, {2, 3}, {4, 2}, {4, 5}, {5, 5}, {5, 3}, {6, 4}};
+    const link_graph graph = graph_of(8, all);
+    const std::vector<double> seeds = {1, 0, 0, 0, 3, 0, 0, 0};
+    page_rank_options options{.tolerance = 1e-16, .dangling = dangling_rule::preference, .preference = seeds};
+    const auto ranks = [&](const link_graph& of) { return page_rank(of.view(), options, one_thread).ranks; };
+    EXPECT_THAT(ranks(graph), testing::Pointwise(
+                                  testing::DoubleNear(1e-14),
+                                  {0.16694355926111842, 0.0709510126859753, 0.22317789154567033,
+                                   0.16279037813745212, 0.21627886606262564, 0.15985829230715817, 0.0, 0.0}));
+    options.dangling = dangling_rule::uniform;
+    EXPECT_THAT(ranks(graph),
+                testing::Pointwise(
+                    testing::DoubleNear(1e-14),
+                    {0.15585778819359813, 0.08791305847226485, 0.22749244636144117, 0.18231236965105604,
+                     0.15259597220647353, 0.15048136813519486, 0.021673498489985687, 0.021673498489985687}));
+    options = {.damping = 0.6, .tolerance = 1e-16};
+    EXPECT_THAT(ranks(graph_of(8, all, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})),
+                testing::Pointwise(
+                    testing::DoubleNear(1e-14),
+                    {0.12364848268765663, 0.09367140133177781, 0.2051504171002881, 0.1836143591290403,
+                     0.11030672767079444, 0.14572520249194967, 0.06894170479424652, 0.06894170479424652}));
 }
 
 TEST(page_rank, the_sum_is_1_unless_what_is_lost_stays_lost) {
@@ -209,6 +235,34 @@ TEST(page_rank, the_same_bits_for_any_threads_and_order_of_links) {
             EXPECT_EQ(found.iterations, expected.iterations);
         }
     }
+}
+
+// Any graph, any options: within the bound that is told, and in the order of the ranks that are told.
+RC_GTEST_PROP(page_rank, the_bound_holds, (std::uint64_t seed)) {
+    std::mt19937_64 random(seed);
+    const auto nodes = static_cast<std::uint32_t>(*rc::gen::inRange(1, 300));
+    const auto count = static_cast<std::size_t>(*rc::gen::inRange(0, 3000));
+    const bool weighted = *rc::gen::arbitrary<bool>();
+    const link_graph graph = random_graph(random, nodes, count, *rc::gen::element(1.0, 2.0, 5.0),
+                                          *rc::gen::element(0u, 2u, 5u), weighted);
+    std::vector<double> preference(nodes), start(nodes);
+    preference[random() % nodes] = start[random() % nodes] = 1;
+    for (double& value : preference) value += random() % 3 == 0 ? static_cast<double>(random() % 1000) : 0;
+    page_rank_options options{.damping = *rc::gen::element(0.0, 0.3, 0.85, 0.97),
+                              .tolerance = *rc::gen::element(0.1, 1e-4, 1e-12),
+                              .max_iterations = *rc::gen::element(1u, 2u, 5u, 1000u),
+                              .dangling = *rc::gen::element(dangling_rule::uniform, dangling_rule::preference,
+                                                            dangling_rule::none)};
+    if (*rc::gen::arbitrary<bool>()) options.preference = preference;
+    if (*rc::gen::arbitrary<bool>()) options.start = start;
+    const link_ranks found = page_rank(graph.view(), options, one_thread);
+    page_rank_options exactly = options;
+    exactly.start = {};
+    const auto error =
+        reference::distance(as_reals(found.ranks), reference::page_rank(graph.view(), exactly));
+    RC_ASSERT(error <= found.error_bound + 1e-13L);  // the reference has an error too
+    RC_ASSERT(found.converged == (found.change < options.tolerance));
+    RC_ASSERT(found.order == reference::order_by_rank(found.ranks));
 }
 
 template <class Change>

@@ -12,7 +12,9 @@ namespace {
 using namespace link_rank_detail;
 using namespace test_graphs;
 
-class slice_layout_test : public on_place<on_cuda> {
+/// Every place, so that the same text compiles where there is no CUDA; there is something to see on CUDA only.
+template <class Tested>
+class slice_layout_test : public on_place<Tested> {
   protected:
     static void expect_same(const fixed_answer& found, const fixed_answer& expected,
                             const std::string& what) {
@@ -33,9 +35,11 @@ class slice_layout_test : public on_place<on_cuda> {
     }
 };
 
+TYPED_TEST_SUITE(slice_layout_test, tested_places, tested_place_names);
+
 /// Tables of a few nodes, so that small graphs need several; narrow and wide.
-TEST_F(slice_layout_test, every_layout_gives_the_same_ranks) {
-    if constexpr (has_cuda) {
+TYPED_TEST(slice_layout_test, every_layout_gives_the_same_ranks) {
+    if constexpr (std::is_same_v<TypeParam, on_cuda>) {
         std::mt19937_64 random(1);
         auto graphs = nasty_graphs();
         graphs.emplace("skewed", random_graph(random, 5000, 60'000, 3));
@@ -47,92 +51,108 @@ TEST_F(slice_layout_test, every_layout_gives_the_same_ranks) {
             for (const unsigned digits : {30u, 6u}) {
                 fixed_question question = asked.question();
                 question.contribution_digits = digits;
-                const fixed_answer expected = on_cpu(graph, question);
+                const fixed_answer expected = this->on_cpu(graph, question);
                 for (const std::uint32_t table : {64u, 1024u, most_table_slots}) {
                     for (const int hot : {-1, 0, 1, 4}) {
                         const fixed_answer found =
-                            fixed_page_rank(place(), graph.view(), question, {table, hot});
-                        expect_same(
+                            fixed_page_rank(this->place(), graph.view(), question, {table, hot});
+                        this->expect_same(
                             found, expected,
                             name + ", table " + std::to_string(table) + ", groups " + std::to_string(hot));
                     }
                 }
             }
         }
+    } else {
+        GTEST_SKIP() << "of CUDA only";
     }
 }
 
 /// Lengths around whole segments and slices: node v is linked from v nodes.
-TEST_F(slice_layout_test, rows_of_every_length) {
-    if constexpr (has_cuda) {
+TYPED_TEST(slice_layout_test, rows_of_every_length) {
+    if constexpr (std::is_same_v<TypeParam, on_cuda>) {
         links all;
         for (std::uint32_t v = 0; v < 300; ++v)
             for (std::uint32_t i = 0; i < v; ++i) all.push_back({(v * 7 + i) % 300, v});
         const link_graph graph = graph_of(300, all);
         cpu_place host(context::cpu(1));
         const integer_question asked(host, graph.view(), {.tolerance = 1e-10});
-        const fixed_answer expected = on_cpu(graph, asked.question());
+        const fixed_answer expected = this->on_cpu(graph, asked.question());
         for (const std::uint32_t table : {64u, 128u, 320u})
             for (int hot = 0; hot <= 4; ++hot)
-                expect_same(fixed_page_rank(place(), graph.view(), asked.question(), {table, hot}), expected,
-                            std::to_string(table) + " " + std::to_string(hot));
+                this->expect_same(
+                    fixed_page_rank(this->place(), graph.view(), asked.question(), {table, hot}), expected,
+                    std::to_string(table) + " " + std::to_string(hot));
+    } else {
+        GTEST_SKIP() << "of CUDA only";
     }
 }
 
 /// Large enough that the graph itself asks for several groups.
-TEST_F(slice_layout_test, large_graph) {
-    std::mt19937_64 random(2);
-    const bool small = tested_with().small_sizes;
-    const link_graph graph = random_graph(random, small ? 2000 : 200'000, small ? 10'000 : 12'000'000, 1.5);
-    cpu_place host(context::cpu());
-    const integer_question asked(host, graph.view(), {.tolerance = 1e-9});
-    expect_same(fixed_page_rank(place(), graph.view(), asked.question()), on_cpu(graph, asked.question()),
-                "large");
+TYPED_TEST(slice_layout_test, large_graph) {
+    if constexpr (std::is_same_v<TypeParam, on_cuda>) {
+        std::mt19937_64 random(2);
+        const bool small = tested_with().small_sizes;
+        const link_graph graph =
+            random_graph(random, small ? 2000 : 200'000, small ? 10'000 : 12'000'000, 1.5);
+        cpu_place host(context::cpu());
+        const integer_question asked(host, graph.view(), {.tolerance = 1e-9});
+        this->expect_same(fixed_page_rank(this->place(), graph.view(), asked.question()),
+                          this->on_cpu(graph, asked.question()), "large");
+    } else {
+        GTEST_SKIP() << "of CUDA only";
+    }
 }
 
 /// 800 KB of links, or 2.4 MB with weights; what nodes own takes 200 KB.
-TEST_F(slice_layout_test, links_beyond_memory_come_in_tiles) {
-    if constexpr (has_cuda) {
+TYPED_TEST(slice_layout_test, links_beyond_memory_come_in_tiles) {
+    if constexpr (std::is_same_v<TypeParam, on_cuda>) {
         std::mt19937_64 random(3);
         for (const bool weighted : {false, true}) {
             const link_graph graph = random_graph(random, 3000, 200'000, 2, 4, weighted);
             cpu_place host(context::cpu(1));
             const integer_question asked(host, graph.view(), {.tolerance = 1e-10});
-            const fixed_answer expected = on_cpu(graph, asked.question());
+            const fixed_answer expected = this->on_cpu(graph, asked.question());
             for (const std::uint64_t kilobytes : {300u, 310u, 400u, 700u, 1000u, 2000u, 4000u}) {
-                cuda_place tight(with_memory(kilobytes << 10), place().ordinal());
-                expect_same(fixed_page_rank(tight, graph.view(), asked.question()), expected,
-                            std::to_string(kilobytes) + " KiB");
+                cuda_place tight(this->with_memory(kilobytes << 10), this->place().ordinal());
+                this->expect_same(fixed_page_rank(tight, graph.view(), asked.question()), expected,
+                                  std::to_string(kilobytes) + " KiB");
                 EXPECT_LE(tight.memory().peak(), kilobytes << 10);
             }
-            cuda_place too_tight(with_memory(100 << 10), place().ordinal());
+            cuda_place too_tight(this->with_memory(100 << 10), this->place().ordinal());
             EXPECT_THROW(fixed_page_rank(too_tight, graph.view(), asked.question()), out_of_memory);
         }
+    } else {
+        GTEST_SKIP() << "of CUDA only";
     }
 }
 
-TEST_F(slice_layout_test, hits_beyond_memory) {
-    std::mt19937_64 random(4);
-    const link_graph graph = random_graph(random, 3000, 200'000);
-    links turned;
-    for (std::uint32_t v = 0; v < graph.nodes; ++v)
-        for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e)
-            turned.push_back({v, graph.sources[e]});
-    const link_graph back = graph_of(graph.nodes, turned);
-    fixed_hits_question question;
-    question.tolerance = std::uint64_t{1} << 30;
-    question.max_iterations = 100;
-    question.repeat_bits = 8;
-    const fixed_hits_answer expected = fixed_hits(place(), graph.view(), back.view(), question);
-    EXPECT_GT(expected.iterations, 1u);
-    for (const std::uint64_t kilobytes : {400u, 1000u, 3000u}) {
-        cuda_place tight(with_memory(kilobytes << 10), place().ordinal());
-        const fixed_hits_answer found = fixed_hits(tight, graph.view(), back.view(), question);
-        EXPECT_EQ(found.iterations, expected.iterations) << kilobytes;
-        EXPECT_EQ(found.authorities, expected.authorities) << kilobytes;
-        EXPECT_EQ(found.hubs, expected.hubs) << kilobytes;
-        EXPECT_EQ(found.authority_change, expected.authority_change) << kilobytes;
-        EXPECT_EQ(found.hub_change, expected.hub_change) << kilobytes;
+TYPED_TEST(slice_layout_test, hits_beyond_memory) {
+    if constexpr (std::is_same_v<TypeParam, on_cuda>) {
+        std::mt19937_64 random(4);
+        const link_graph graph = random_graph(random, 3000, 200'000);
+        links turned;
+        for (std::uint32_t v = 0; v < graph.nodes; ++v)
+            for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e)
+                turned.push_back({v, graph.sources[e]});
+        const link_graph back = graph_of(graph.nodes, turned);
+        fixed_hits_question question;
+        question.tolerance = std::uint64_t{1} << 30;
+        question.max_iterations = 100;
+        question.repeat_bits = 8;
+        const fixed_hits_answer expected = fixed_hits(this->place(), graph.view(), back.view(), question);
+        EXPECT_GT(expected.iterations, 1u);
+        for (const std::uint64_t kilobytes : {400u, 1000u, 3000u}) {
+            cuda_place tight(this->with_memory(kilobytes << 10), this->place().ordinal());
+            const fixed_hits_answer found = fixed_hits(tight, graph.view(), back.view(), question);
+            EXPECT_EQ(found.iterations, expected.iterations) << kilobytes;
+            EXPECT_EQ(found.authorities, expected.authorities) << kilobytes;
+            EXPECT_EQ(found.hubs, expected.hubs) << kilobytes;
+            EXPECT_EQ(found.authority_change, expected.authority_change) << kilobytes;
+            EXPECT_EQ(found.hub_change, expected.hub_change) << kilobytes;
+        }
+    } else {
+        GTEST_SKIP() << "of CUDA only";
     }
 }
 
