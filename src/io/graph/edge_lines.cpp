@@ -4,6 +4,7 @@
 #include "io/graph/edge_lines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "io/graph/numbers.hpp"
@@ -149,6 +150,7 @@ class edge_parser {
             if (block_.issue) break;
             at = behind + 1;
         }
+        if (waiting_ != 0) number_names();
         block_.entries = block_.size;
         block_.ids = kind_;
         return true;
@@ -279,21 +281,28 @@ class edge_parser {
                 const std::uint32_t a = block_.integers->number_of(line.a);
                 return {a, block_.integers->number_of(line.b)};
             }
-            default: {
-                if (line.from != last_from_ || block_.size == 0) {  // lists are often sorted by source
-                    last_from_ = line.from;
-                    last_number_ = block_.words->number_of(line.from);
-                }
-                return {last_number_, block_.words->number_of(line.to)};
-            }
+            default:
+                if (waiting_ == waiting_names_.size()) number_names();
+                waiting_names_[waiting_++] = line.from;
+                waiting_names_[waiting_++] = line.to;
+                return {};  // number_names() writes it
         }
+    }
+
+    /// Names wait until there are as many as the table looks up at once: those of the last links.
+    void number_names() {
+        std::uint32_t numbers[word_table::at_once];
+        block_.words->numbers_of({waiting_names_.data(), waiting_}, numbers);
+        link* const into = block_.links.get() + block_.size - waiting_ / 2;
+        for (std::size_t i = 0; i < waiting_; i += 2) into[i / 2] = {numbers[i], numbers[i + 1]};
+        waiting_ = 0;
     }
 
     link_block& block_;
     id_kind kind_;
     bool weighted_;
-    std::string_view last_from_;
-    std::uint32_t last_number_ = 0;
+    std::array<std::string_view, word_table::at_once> waiting_names_;
+    std::size_t waiting_ = 0;
 };
 
 }  // namespace

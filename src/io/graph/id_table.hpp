@@ -3,50 +3,76 @@
 // on the threads; the numbers of the graph's nodes, which numbering.cpp makes of them, do not.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/hash.hpp"
 
 namespace quern::io {
 
-/// Names. Open addressing; a slot keeps 32 bits of the hash, so that a name is compared only where it is likely equal.
+/// Names. Open addressing; a slot keeps 32 bits of the hash and where the name stands, so that a name is compared only
+/// where it is likely equal, and is found with two reads of memory. Many are looked up at once, each read being asked for
+/// before it is needed.
 class word_table {
   public:
-    /// Numbers from 0. At most 2^32 - 2 names.
-    std::uint32_t number_of(std::string_view name) {
-        const std::uint64_t hash = hash64(name);
-        if (size() * 2 >= slots_.size()) rehash();
-        for (std::uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
-            const slot here = slots_[at];
-            if (here.number == 0) {
-                slots_[at] = {tag_of(hash), add(name)};
-                return slots_[at].number - 1;
-            }
-            if (here.tag == tag_of(hash) && this->at(here.number - 1) == name) return here.number - 1;
+    static constexpr std::size_t at_once = 64;
+
+    /// Numbers from 0, in the order in which names are met. At most at_once names; at most 2^32 - 2 in all.
+    void numbers_of(std::span<const std::string_view> names, std::uint32_t* numbers) {
+        if ((size() + names.size()) * 2 >= slots_.size()) rehash();
+        std::uint64_t hashes[at_once];
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            hashes[i] = hash64(names[i]);
+            __builtin_prefetch(&slots_[hashes[i] & mask_]);
         }
+        for (std::size_t i = 0; i < names.size(); ++i)
+            __builtin_prefetch(bytes_.data() + slots_[hashes[i] & mask_].begin);
+        for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = number_of(names[i], hashes[i]);
     }
-    std::uint64_t size() const { return ends_.size(); }
-    std::string_view at(std::uint64_t i) const {
-        const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
-        return {bytes_.data() + begin, ends_[i] - begin};
-    }
+    std::uint64_t size() const { return begins_.size(); }
+    std::string_view at(std::uint64_t i) const { return name_at(begins_[i]); }
     std::uint64_t bytes_held() const {
-        return slots_.capacity() * sizeof(slot) + ends_.capacity() * sizeof(std::uint64_t) +
+        return slots_.capacity() * sizeof(slot) + begins_.capacity() * sizeof(std::uint64_t) +
                bytes_.capacity();
     }
 
   private:
     struct slot {
         std::uint32_t tag = 0, number = 0;  ///< number + 1; 0: free
+        std::uint64_t begin = 0;
     };
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
-    std::uint32_t add(std::string_view name) {
+
+    /// Its length, then its bytes.
+    std::string_view name_at(std::uint64_t begin) const {
+        std::uint32_t length;
+        std::memcpy(&length, bytes_.data() + begin, sizeof length);
+        return {bytes_.data() + begin + sizeof length, length};
+    }
+    std::uint32_t number_of(std::string_view name, std::uint64_t hash) {
+        for (std::uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+            const slot here = slots_[at];
+            if (here.number == 0) {
+                slots_[at] = add(name, tag_of(hash));
+                return slots_[at].number - 1;
+            }
+            if (here.tag == tag_of(hash) && name_at(here.begin) == name) return here.number - 1;
+        }
+    }
+    slot add(std::string_view name, std::uint32_t tag) {
+        const std::uint64_t begin = bytes_.size();
+        const auto length = static_cast<std::uint32_t>(name.size());
+        const auto* const bytes = reinterpret_cast<const char*>(&length);
+        bytes_.insert(bytes_.end(), bytes, bytes + sizeof length);
         bytes_.insert(bytes_.end(), name.begin(), name.end());
-        ends_.push_back(bytes_.size());
-        return static_cast<std::uint32_t>(ends_.size());
+        begins_.push_back(begin);
+        return {tag, static_cast<std::uint32_t>(begins_.size()), begin};
     }
     void rehash() {
         std::vector<slot> larger(slots_.empty() ? 1024 : 2 * slots_.size());
@@ -55,7 +81,7 @@ class word_table {
             const std::uint64_t hash = hash64(at(i));
             std::uint64_t free = hash & mask_;
             while (larger[free].number != 0) free = (free + 1) & mask_;
-            larger[free] = {tag_of(hash), static_cast<std::uint32_t>(i + 1)};
+            larger[free] = {tag_of(hash), static_cast<std::uint32_t>(i + 1), begins_[i]};
         }
         slots_ = std::move(larger);
     }
@@ -63,7 +89,7 @@ class word_table {
     std::vector<slot> slots_;
     std::uint64_t mask_ = 0;
     std::vector<char> bytes_;
-    std::vector<std::uint64_t> ends_;
+    std::vector<std::uint64_t> begins_;
 };
 
 /// Integers of 64 bits.
