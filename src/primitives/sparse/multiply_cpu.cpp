@@ -65,7 +65,7 @@ class long_rows {
                 parts[p] = sum_stretch(from, one.begin + begin, one.begin + end);
             });
             row_part whole;
-            for (const row_part& part : parts) whole.add(part.s, part.t, part.c, part.terms);
+            for (const row_part& part : parts) whole.add(part);
             if (!settle_row(whole, y[one.y])) y[one.y] = sum_open_stretch(from, one.begin, one.end);
         }
     }
@@ -229,54 +229,136 @@ void multiply(cpu_place& place, const ell_matrix<cpu_place, Value>& matrix, std:
     });
 }
 
+namespace {
+
+/// A product in brcp: blocks go to threads in groups that hold whole rows.
+template <floating_value Value>
+class block_product {
+  public:
+    block_product(cpu_place& place, const brcp_matrix<cpu_place, Value>& matrix, std::span<const Value> x,
+                  std::span<Value> y)
+        : place_(place),
+          from_(entries_of(matrix, x)),
+          begins_(matrix.block_ptr.span()),
+          row_(matrix.row_perm.span()),
+          run_(matrix.row_seg_len.data()),
+          blocks_(begins_.size() - 1),
+          vectors_(vectors_serve<Value>(matrix.columns)),
+          y_(y) {}
+
+    void run() {
+        const std::size_t work = begins_[blocks_] + blocks_;  // a step a slot and a block
+        const std::size_t pieces = pieces_for(place_, work, piece_work, 64);
+        wide_ =
+            place_.threads() > 1 && vectors_ ? std::max(4 * long_row, work / place_.threads() / 4) : work + 1;
+        for_each_piece(place_, pieces, [&](std::size_t p) {
+            const auto piece = piece_of(work, pieces, p);
+            sum_piece(group_begin(row_at(begins_, piece.begin)), group_begin(row_at(begins_, piece.end)));
+        });
+        for (const group& shared : shared_) sum_shared(shared);
+    }
+
+  private:
+    struct group {
+        std::size_t begin, end;
+    };
+
+    /// The first block from `b` on that begins with a new row.
+    std::size_t group_begin(std::size_t b) const {
+        while (b != 0 && b < blocks_ && row_[b * lanes] == row_[b * lanes - 1]) ++b;
+        return b;
+    }
+    bool is_wide(const group& some) const { return begins_[some.end] - begins_[some.begin] >= wide_; }
+
+    void sum_piece(std::size_t b, std::size_t end) {
+        std::vector<std::uint64_t> open;
+        while (b < end) {
+            place_.run().check_stop();
+            group some{b, group_begin(b + 1)};
+            if (is_wide(some)) {
+                const std::lock_guard lock(mutex_);
+                shared_.push_back(some);
+            } else {
+                for (group next{some.end, 0}; some.end < end && some.end - b < batch_blocks;
+                     next = {some.end, 0}) {
+                    next.end = group_begin(next.begin + 1);
+                    if (is_wide(next)) break;
+                    some.end = next.end;
+                }
+                open.clear();
+                if (vectors_)
+                    sum_blocks(from_, {begins_.data(), row_.data(), run_}, b, some.end, y_.data(), open);
+                else
+                    note_all(some, open);
+                for (const std::uint64_t at : open) sum_open_lanes(at);
+            }
+            b = some.end;
+        }
+    }
+    void note_all(const group& some, std::vector<std::uint64_t>& open) const {
+        for (std::size_t l = some.begin * lanes; l < some.end * lanes; ++l)
+            if (row_[l] != no_index && (l == 0 || row_[l] != row_[l - 1])) open.push_back(l);
+    }
+    /// Of the row that begins at lane `at` of all.
+    void sum_open_lanes(std::uint64_t at) {
+        const std::uint32_t here = row_[at];
+        y_[here] = sum_open_row<Value>([&](auto&& use) {
+            for (std::uint64_t l = at; l < row_.size() && row_[l] == here; ++l) {
+                for (std::uint64_t e = begins_[l / lanes] + l % lanes; e < begins_[l / lanes + 1];
+                     e += lanes) {
+                    if (from_.column[e] == no_index) break;
+                    use(from_.value[e], from_.x[from_.column[e]]);
+                }
+            }
+        });
+    }
+    /// A group that is a large part of the work: each of its blocks by all threads.
+    void sum_shared(const group& some) {
+        std::vector<row_part> all((some.end - some.begin) * lanes);
+        for (std::size_t b = some.begin; b < some.end; ++b) {
+            const std::size_t columns = (begins_[b + 1] - begins_[b]) / lanes;
+            const std::size_t pieces = pieces_for(place_, columns, piece_work / lanes, 4);
+            std::vector<row_part> parts(pieces * lanes);
+            for_each_piece(place_, pieces, [&](std::size_t p) {
+                place_.run().check_stop();
+                const auto [begin, end] = piece_of(columns, pieces, p);
+                sum_block_part(from_, begins_[b] + begin * lanes, begins_[b] + end * lanes,
+                               parts.data() + p * lanes);
+            });
+            for (std::size_t i = 0; i < parts.size(); ++i)
+                all[(b - some.begin) * lanes + i % lanes].add(parts[i]);
+        }
+        const std::uint64_t first = some.begin * lanes;
+        for (std::size_t l = 0; l < all.size() && row_[first + l] != no_index;) {
+            const std::size_t begin = l;
+            row_part whole;
+            for (; l < all.size() && row_[first + l] == row_[first + begin]; ++l) whole.add(all[l]);
+            if (!settle_row(whole, y_[row_[first + begin]])) sum_open_lanes(first + begin);
+        }
+    }
+
+    static constexpr std::size_t batch_blocks = 64;
+    cpu_place& place_;
+    entries<Value> from_;
+    std::span<const std::uint64_t> begins_;
+    std::span<const std::uint32_t> row_;
+    const std::uint32_t* run_;
+    std::size_t blocks_;
+    bool vectors_;
+    std::span<Value> y_;
+    std::size_t wide_ = 0;  ///< slots that make a group wide
+    std::mutex mutex_;
+    std::vector<group> shared_;
+};
+
+}  // namespace
+
 template <floating_value Value>
 void multiply(cpu_place& place, const brcp_matrix<cpu_place, Value>& matrix, std::span<const Value> x,
               std::span<Value> y) {
     check_vectors<Value>(matrix, x, y);
     fill_zero(place, y);
-    const entries<Value> from = entries_of(matrix, x);
-    const std::span<const std::uint64_t> block_ptr = matrix.block_ptr.span();
-    const std::span<const std::uint32_t> row = matrix.row_perm.span();
-    const std::size_t blocks = block_ptr.size() - 1;
-    const lane_blocks lanes_of{block_ptr.data(), row.data(), matrix.row_seg_len.data()};
-    const bool vectors = vectors_serve<Value>(matrix.columns);
-
-    const auto sum_open_lanes = [&](std::uint64_t at) {  // of the row that begins at lane `at`
-        const std::uint32_t here = row[at];
-        y[here] = sum_open_row<Value>([&](auto&& use) {
-            for (std::uint64_t l = at; l < row.size() && row[l] == here; ++l) {
-                for (std::uint64_t e = block_ptr[l / lanes] + l % lanes; e < block_ptr[l / lanes + 1];
-                     e += lanes) {
-                    if (from.column[e] == no_index) break;
-                    use(from.value[e], x[from.column[e]]);
-                }
-            }
-        });
-    };
-    const auto row_begin = [&](std::size_t b) {  // the first block from `b` on that begins with a new row
-        while (b != 0 && b < blocks && row[b * lanes] == row[b * lanes - 1]) ++b;
-        return b;
-    };
-    // A step of work a slot and a block.
-    const std::size_t work = block_ptr[blocks] + blocks, pieces = pieces_for(place, work, piece_work, 64);
-    for_each_piece(place, pieces, [&](std::size_t p) {
-        const auto piece = piece_of(work, pieces, p);
-        const std::size_t end = row_begin(row_at(block_ptr, piece.end));
-        std::vector<std::uint64_t> open;
-        for (std::size_t b = row_begin(row_at(block_ptr, piece.begin)); b < end;) {
-            place.run().check_stop();
-            const std::size_t stop = std::min(end, row_begin(b + 64));
-            open.clear();
-            if (vectors) {
-                sum_blocks(from, lanes_of, b, stop, y.data(), open);
-            } else {
-                for (std::size_t l = b * lanes; l < stop * lanes; ++l)
-                    if (row[l] != no_index && (l == 0 || row[l] != row[l - 1])) open.push_back(l);
-            }
-            for (const std::uint64_t at : open) sum_open_lanes(at);
-            b = stop;
-        }
-    });
+    block_product<Value>(place, matrix, x, y).run();
 }
 
 #define QUERN_MULTIPLY(VALUE)                                                                        \

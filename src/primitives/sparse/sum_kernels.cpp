@@ -551,7 +551,7 @@ bool settle_part_f64(const row_part& row, double& y) {
 }
 
 HWY_INLINE void add_lane(const stored_sums<block_lanes>& lanes, std::size_t l, double terms, row_part& row) {
-    row.add(lanes.s[l], lanes.t[l], lanes.c[l], terms);
+    row.add({lanes.s[l], lanes.t[l], lanes.c[l], terms});
 }
 
 template <class Value>
@@ -560,7 +560,7 @@ HWY_INLINE row_part stretch_of(const entries<Value>& from, std::size_t begin, st
     store(sum_row(from, begin, end), 0, lanes);
     row_part row;
     for (std::size_t l = 0; l < width; ++l)
-        row.add(lanes.s[l], lanes.t[l], lanes.c[l], l == 0 ? static_cast<double>(end - begin) : 0);
+        row.add({lanes.s[l], lanes.t[l], lanes.c[l], l == 0 ? static_cast<double>(end - begin) : 0});
     return row;
 }
 row_part stretch_f32(const entries<float>& from, std::size_t begin, std::size_t end) {
@@ -618,6 +618,21 @@ void blocks_f32(const entries<float>& from, const lane_blocks& blocks, std::size
 void blocks_f64(const entries<double>& from, const lane_blocks& blocks, std::size_t begin, std::size_t end,
                 double* y, std::vector<std::uint64_t>& open) {
     blocks_of(from, blocks, begin, end, y, open);
+}
+
+template <class Value>
+HWY_INLINE void block_part_of(const entries<Value>& from, std::size_t begin, std::size_t end,
+                              row_part* lanes) {
+    stored_sums<block_lanes> sums = {};
+    sum_lanes(from, begin, end, sums);
+    const auto terms = static_cast<double>((end - begin) / block_lanes);
+    for (std::size_t l = 0; l < block_lanes; ++l) add_lane(sums, l, terms, lanes[l]);
+}
+void block_part_f32(const entries<float>& from, std::size_t begin, std::size_t end, row_part* lanes) {
+    block_part_of(from, begin, end, lanes);
+}
+void block_part_f64(const entries<double>& from, std::size_t begin, std::size_t end, row_part* lanes) {
+    block_part_of(from, begin, end, lanes);
 }
 
 // ---- Pairs ----
@@ -702,6 +717,8 @@ HWY_EXPORT(settle_part_f32);
 HWY_EXPORT(settle_part_f64);
 HWY_EXPORT(stretch_f32);
 HWY_EXPORT(stretch_f64);
+HWY_EXPORT(block_part_f32);
+HWY_EXPORT(block_part_f64);
 HWY_EXPORT(pairs_f32);
 HWY_EXPORT(pairs_f64);
 
@@ -736,18 +753,24 @@ void sum_blocks(const entries<double>& from, const lane_blocks& blocks, std::siz
                 double* y, std::vector<std::uint64_t>& open) {
     HWY_DYNAMIC_DISPATCH(blocks_f64)(from, blocks, begin, end, y, open);
 }
-void row_part::add(double s_part, double t_part, double c_part, double terms_part) {
-    const double sum = s + s_part, part = sum - s;
-    c += c_part + ((s - (sum - part)) + (s_part - part));
+void row_part::add(const row_part& part) {
+    const double sum = s + part.s, added = sum - s;
+    c += part.c + ((s - (sum - added)) + (part.s - added));
     s = sum;
-    t += t_part;
-    terms += terms_part + 1;
+    t += part.t;
+    terms += part.terms + 1;
 }
 row_part sum_stretch(const entries<float>& from, std::size_t begin, std::size_t end) {
     return HWY_DYNAMIC_DISPATCH(stretch_f32)(from, begin, end);
 }
 row_part sum_stretch(const entries<double>& from, std::size_t begin, std::size_t end) {
     return HWY_DYNAMIC_DISPATCH(stretch_f64)(from, begin, end);
+}
+void sum_block_part(const entries<float>& from, std::size_t begin, std::size_t end, row_part* lanes) {
+    HWY_DYNAMIC_DISPATCH(block_part_f32)(from, begin, end, lanes);
+}
+void sum_block_part(const entries<double>& from, std::size_t begin, std::size_t end, row_part* lanes) {
+    HWY_DYNAMIC_DISPATCH(block_part_f64)(from, begin, end, lanes);
 }
 bool settle_row(const row_part& row, float& y) {
     return HWY_DYNAMIC_DISPATCH(settle_part_f32)(row, y);

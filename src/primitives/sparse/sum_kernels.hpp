@@ -56,7 +56,7 @@ struct row_part {
     double s = 0, t = 0, c = 0;
     double terms = 0;
 
-    void add(double s_part, double t_part, double c_part, double terms_part);
+    void add(const row_part& part);
 };
 row_part sum_stretch(const entries<float>& from, std::size_t begin, std::size_t end);
 row_part sum_stretch(const entries<double>& from, std::size_t begin, std::size_t end);
@@ -67,6 +67,10 @@ bool settle_row(const row_part& row, double& y);
 /// Whether every product of the entries [begin, end) has a zero for a factor: sums of doubles leave such rows open, for
 /// products that are too small look alike. Not for entries that are not finite.
 bool adds_nothing(const entries<double>& from, std::size_t begin, std::size_t end);
+
+/// What the slots [begin, end) of a block add to each of its 32 lanes; both are multiples of 32 from the block's begin.
+void sum_block_part(const entries<float>& from, std::size_t begin, std::size_t end, row_part* lanes);
+void sum_block_part(const entries<double>& from, std::size_t begin, std::size_t end, row_part* lanes);
 
 /// A sum of products as the sum of two doubles in each of eight lanes, without error as long as `exact`.
 struct pair_sums {
