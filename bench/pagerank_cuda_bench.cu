@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// pagerank_cuda_bench SCALE LINKS ROUNDS [CUSPARSE]: PageRank on a GPU, of a Kronecker graph with 2^SCALE nodes and
-// LINKS links; prints rows of a Markdown table: a sum over all links, by how they are arranged, and a whole iteration,
-// beside cuSPARSE's product of the same matrix in float (the library's file; it is loaded when the program runs). Times of sums are between CUDA events, medians; an iteration's is
-// the time of 66 less that of the first two, which send 64 bits, over 64.
+// pagerank_cuda_bench SCALE LINKS ROUNDS [layouts] [formats] [CUSPARSE]: PageRank on a GPU, of a Kronecker graph with
+// 2^SCALE nodes and LINKS links; prints rows of a Markdown table: a sum over all links, and a whole iteration, beside
+// cuSPARSE's product of the same matrix in float (CUSPARSE: the library's file; it is loaded when the program runs).
+// layouts: sums in several arrangements of the links. formats: iterations in doubles over matrices in the literature's
+// formats. Times of sums are between CUDA events, medians; an iteration's is the time of 66 less that of the first two,
+// which send 64 bits, over 64 (in doubles: of 34 less that of 2, over 32).
 #include <cusparse.h>
 #include <dlfcn.h>
 
@@ -12,6 +14,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -83,7 +86,7 @@ struct bench {
         std::fflush(stdout);
     }
 
-    void sums_by_slices(int hot_groups, std::uint32_t table_slots = most_table_slots) const {
+    void sums_by_slices(int hot_groups, std::uint32_t table_slots = 0) const {
         std::optional<link_slices> slices;
         const double prepared = seconds_of([&] {
             slices.emplace(place, graph.view(), slice_layout{table_slots, hot_groups});
@@ -100,7 +103,7 @@ struct bench {
         place.fill_bytes(halted.data(), 0, 4);
         const float ms = clock.median([&] { slices->add(place, table.data(), sums.data(), halted.data()); });
         const std::string groups =
-            std::to_string(slices->view().hot_groups) + " of " + std::to_string(table_slots);
+            std::to_string(slices->view().hot_groups) + " of " + std::to_string(slices->view().table_slots);
         row("sums, slices, " +
                 (hot_groups < 0 ? "as many hot groups as pay: " + groups : groups + " hot groups"),
             prepared, ms, static_cast<double>(slices->bytes()));
@@ -142,8 +145,7 @@ struct bench {
             std::vector<double> times;
             for (int i = 0; i < 3; ++i)
                 times.push_back(seconds_of([&] {
-                    const auto found =
-                        fixed_page_rank(place, graph.view(), question, {most_table_slots, hot_groups});
+                    const auto found = fixed_page_rank(place, graph.view(), question, {0, hot_groups});
                     if (found.iterations != steps || found.wide_steps != 2)
                         throw std::runtime_error("ended early");
                 }));
@@ -155,6 +157,22 @@ struct bench {
                 (hot_groups < 0 ? std::string() : ", " + std::to_string(hot_groups) + " hot groups"),
             once, (often - once) / 64 * 1e3,
             4.0 * static_cast<double>(links()) + 60.0 * static_cast<double>(graph.nodes));
+    }
+
+    /// The power iteration in doubles, through the door; `prepared` is a whole call of two steps, on the host too.
+    void format(rank_storage storage) const {
+        const auto timed = [&](std::uint32_t steps) {
+            return seconds_of([&] {
+                page_rank_options options{.tolerance = 1e-300, .max_iterations = steps, .storage = storage};
+                static_cast<void>(page_rank(graph.view(), options, context::cuda()));
+            });
+        };
+        timed(1);
+        const double few = timed(2), many = timed(34);
+        row("PageRank in doubles, " + std::string(rank_storage_names[static_cast<std::size_t>(storage)]) +
+                ", an iteration",
+            few, (many - few) / 32 * 1e3,
+            12.0 * static_cast<double>(links()) + 49.0 * static_cast<double>(graph.nodes));
     }
 
     void cusparse(const char* path) const {
@@ -211,9 +229,11 @@ struct bench {
 
 int run(int count, char** arguments) {
     if (count < 4) {
-        std::fputs("usage: pagerank_cuda_bench SCALE LINKS ROUNDS [CUSPARSE]\n", stderr);
+        std::fputs("usage: pagerank_cuda_bench SCALE LINKS ROUNDS [layouts] [formats] [CUSPARSE]\n", stderr);
         return 2;
     }
+    std::set<std::string> also(arguments + 4, arguments + count);
+    const bool layouts = also.erase("layouts") != 0, formats = also.erase("formats") != 0;
     generator::kronecker_options wanted;
     wanted.scale = static_cast<unsigned>(std::atoi(arguments[1]));
     wanted.links = std::strtoull(arguments[2], nullptr, 10);
@@ -233,12 +253,18 @@ int run(int count, char** arguments) {
     cuda_place place(context::cuda(), choose_device(context::cuda(), "a benchmark").ordinal);
     stopwatch clock(place, std::atoi(arguments[3]));
     const bench all{place, clock, graph};
-    if (count > 4) all.cusparse(arguments[4]);
+    for (const std::string& library : also) all.cusparse(library.c_str());
     all.sums_as_they_stand();
-    for (const int hot : {0, 1, 2, 3, 4, 6, 8, -1}) all.sums_by_slices(hot);
-    for (const std::uint32_t table : {32768u, 40960u, 49152u})
-        for (const int hot : {1, 3, 5, 8}) all.sums_by_slices(hot, table);
-    for (const int hot : {1, -1}) all.iterations(hot);
+    all.sums_by_slices(-1);
+    if (layouts) {
+        for (const std::uint32_t table : {32768u, 49152u, most_table_slots})
+            for (const int hot : {0, 1, 2, 3, 4, 6, 8}) all.sums_by_slices(hot, table);
+    }
+    all.iterations(-1);
+    if (formats)
+        for (const rank_storage storage :
+             {rank_storage::csr, rank_storage::brc, rank_storage::brcp, rank_storage::brcp_paper})
+            all.format(storage);
     return 0;
 }
 

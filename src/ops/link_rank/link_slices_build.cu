@@ -18,6 +18,9 @@ using cuda::blocks_for;
 using cuda::launch_shape;
 
 constexpr unsigned block_threads = 256, links_a_block = 2048;
+// Nodes of a hot group. What its table leaves of a multiprocessor's memory is the first-level cache, through which cold
+// links gather: a gather that is under way has a line there, and one that goes to device memory has it for longer.
+constexpr std::uint32_t table_slots_in_cache = 49152, table_slots_beyond = 32768;
 
 launch_shape thread_each(std::size_t items) {
     return {blocks_for(items, block_threads), block_threads};
@@ -166,7 +169,9 @@ void link_slices::number_nodes(cuda_place& place, const link_graph_view& graph, 
     primitives::sort_pairs<std::uint32_t, std::uint32_t>(place, keys.span(), order.span());
 
     const auto all_in_one = static_cast<std::uint32_t>((std::uint64_t{n} + 64) / 64 * 64);
-    const std::uint32_t table = std::min(layout.table_slots, all_in_one);
+    const bool in_cache = std::uint64_t{n} * sizeof(std::int32_t) <= place.l2_bytes();
+    const std::uint32_t suits = in_cache ? table_slots_in_cache : table_slots_beyond;
+    const std::uint32_t table = std::min(layout.table_slots != 0 ? layout.table_slots : suits, all_in_one);
     const cuda_array<std::uint64_t> links(place, most_hot_groups);
     place.fill_bytes(links.data(), 0, links.size() * sizeof(std::uint64_t));
     QUERN_LAUNCH(place, (launch_shape{dim3(16, most_hot_groups), block_threads}), sum_degrees_kernel,

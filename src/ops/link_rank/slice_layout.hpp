@@ -14,8 +14,9 @@ inline constexpr std::uint32_t most_table_slots =
     57344;  ///< 224 KiB: what a block's shared memory has room for
 
 struct slice_layout {
-    std::uint32_t table_slots = most_table_slots;  ///< a multiple of 64, not 0
-    int hot_groups = -1;                           ///< at most most_hot_groups; −1: as many as pay
+    std::uint32_t table_slots =
+        0;                ///< of a hot group: a multiple of 64, at most most_table_slots; 0: as suits
+    int hot_groups = -1;  ///< at most most_hot_groups; −1: as many as pay
 };
 
 fixed_answer fixed_page_rank(cuda_place& place, const link_graph_view& graph, const fixed_question& question,

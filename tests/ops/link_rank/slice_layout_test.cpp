@@ -52,7 +52,7 @@ TYPED_TEST(slice_layout_test, every_layout_gives_the_same_ranks) {
                 fixed_question question = asked.question();
                 question.contribution_digits = digits;
                 const fixed_answer expected = this->on_cpu(graph, question);
-                for (const std::uint32_t table : {64u, 1024u, most_table_slots}) {
+                for (const std::uint32_t table : {64u, 1024u, 0u}) {
                     for (const int hot : {-1, 0, 1, 4}) {
                         const fixed_answer found =
                             fixed_page_rank(this->place(), graph.view(), question, {table, hot});
