@@ -11,7 +11,7 @@ def bars(path, title, groups, names, values):
     if not groups:
         return
     most = max(values[group, name] for group in groups for name in names if (group, name) in values) or 1
-    wide, high, left, top = 22, 220, 40, 56
+    wide, high, left, top = 28, 220, 40, 56
     step = wide * len(names) + 24
     width, floor = left + step * len(groups) + 20, top + high
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{floor + 40}" font-family="sans-serif" font-size="11">',
