@@ -23,6 +23,7 @@ using namespace sparse_cuda;
 
 constexpr unsigned batch = 4;
 constexpr unsigned levels = 24;      // 2^23 warps of a block at most
+constexpr unsigned narrow = 32;      // columns
 constexpr unsigned inner_level = 3;  // 8 warps of a block are in one thread block
 
 /// Blocks that follow each other and have 2^level warps each: from thread block `group` and block `block` on.
@@ -246,13 +247,13 @@ __device__ void finish_split(const brcp_product<Value>& a, std::uint32_t split, 
     }
 }
 
-/// A warp: where many rows of a block are open, sums it again with care. Returns the heads of rows that are still open.
+/// A warp: where many rows of a block are open, or it is narrow, sums it again with care. Returns the heads of rows that are still open.
 template <class Value>
 __device__ unsigned settle_block(const brcp_product<Value>& a, std::uint32_t block, unsigned open) {
-    if (__popc(open) < few_rows) return open;
     const unsigned lane = threadIdx.x % 32;
     const std::uint64_t begin = a.block_ptr[block];
     const auto width = static_cast<std::uint32_t>((a.block_ptr[block + 1] - begin) / 32);
+    if (__popc(open) < few_rows && width > narrow) return open;
     const std::uint32_t row = a.row_perm[std::uint64_t{block} * 32 + lane];
     careful_sum mine;
     add_columns<batch>(mine, a.column + begin + lane, a.value + begin + lane, constant<32>{}, width, a.x);
@@ -285,11 +286,11 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
     });
 }
 
-/// The columns that a warp takes: few where there would be too few warps to fill the device, else enough to be worth
-/// starting one for; a power of two, as its logarithm.
+/// The columns that a warp takes: few where there would be too few warps to fill the device, else enough to make up for
+/// its beginning and end; a power of two, as its logarithm.
 unsigned columns_of_warp(const cuda_place& place, std::uint64_t columns) {
-    const std::uint64_t wanted = columns / (std::uint64_t{place.multiprocessors()} * 64);
-    return static_cast<unsigned>(std::clamp(static_cast<int>(std::bit_width(wanted)), 3, 5));
+    const std::uint64_t wanted = columns / (std::uint64_t{place.multiprocessors()} * 16);
+    return static_cast<unsigned>(std::clamp(static_cast<int>(std::bit_width(wanted)), 3, 6));
 }
 
 /// How the work is divided, and how much of it is shared out.

@@ -213,6 +213,30 @@ __device__ void settle_by_search(const coo_product<Value>& a, std::uint32_t row,
     if (threadIdx.x % 32 == 0) a.y[row] = y;
 }
 
+/// A lane: a row that lies in one tile, again with care. False: it is long or still open.
+template <class Value>
+__device__ bool settle_in_tile(const coo_product<Value>& a, std::uint64_t tile, std::uint32_t row) {
+    std::uint64_t begin = tile * a.tile, end = min(a.entries, begin + a.tile);
+    const std::uint64_t stop = end;
+    while (begin < end) {
+        const std::uint64_t middle = begin + (end - begin) / 2;
+        if (a.row[middle] < row)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    careful_sum mine;
+    std::uint64_t e = begin;
+    for (; e < stop && a.row[e] == row; ++e) {
+        if (e - begin == few_columns) return false;
+        mine.add(a.value[e], __ldg(a.x + a.column[e]));
+    }
+    Value y;
+    const bool closed = mine.close(static_cast<double>(e - begin), y);
+    if (closed) a.y[row] = y;
+    return closed;
+}
+
 /// A warp: the row that begins in a tile and goes on through more than the next one.
 template <class Value>
 __device__ void finish_long_row(const coo_product<Value>& a, std::uint64_t tile, std::uint32_t row,
@@ -275,7 +299,11 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(coo_product<
         for_each_lane(opened != 0, [&](unsigned which) {
             const std::uint32_t count = __shfl_sync(all_lanes, opened, which);
             const std::uint32_t* const list = a.open_rows + a.row[(first + which) * a.tile];
-            for (std::uint32_t i = 0; i < count; ++i) settle_by_search(a, list[i], own);
+            for (std::uint32_t i = 0; i < count; i += 32) {
+                const std::uint32_t mine = i + lane < count ? list[i + lane] : no_index;
+                for_each_lane(mine != no_index && !settle_in_tile(a, first + which, mine),
+                              [&](unsigned l) { settle_by_search(a, __shfl_sync(all_lanes, mine, l), own); });
+            }
         });
     }
 }
@@ -294,7 +322,7 @@ void multiply(cuda_place& place, const coo_matrix<cuda_place, Value>& matrix, de
     a.x = x.data();
     a.y = y.data();
     a.entries = matrix.value.size();
-    const std::uint64_t rounds = a.entries / (std::uint64_t{place.multiprocessors()} * 64 * round_size);
+    const std::uint64_t rounds = a.entries / (std::uint64_t{place.multiprocessors()} * 32 * round_size);
     a.tile = std::clamp<std::uint64_t>(rounds, 1, 8) * round_size;
     a.tiles = (a.entries + a.tile - 1) / a.tile;
     const auto sums = make_array<counted_sum<Value>>(place, a.tiles * 2, "sums of split rows");

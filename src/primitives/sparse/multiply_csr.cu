@@ -41,8 +41,8 @@ __device__ bounded_sum<Value> sum_entries(const csr_product<Value>& a, std::uint
                                           std::uint64_t end) {
     bounded_sum<Value> mine;
     const std::uint32_t left = first < end ? static_cast<std::uint32_t>(end - first) : 0;
-    add_columns<batch>(mine, a.column + first, a.value + first, constant<step>{}, (left + step - 1) / step,
-                       a.x);
+    add_columns<batch, (step < 32)>(mine, a.column + first, a.value + first, constant<step>{},
+                                    (left + step - 1) / step, a.x);
     return mine;
 }
 
@@ -123,6 +123,27 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(csr_product<Val
     if (lane == 0) a.marks[word] = marks;
 }
 
+/// Where many rows of a word are open: a lane takes its row again, with care. Returns the marks that are left.
+template <class Value>
+__device__ unsigned settle_word(const csr_product<Value>& a, std::uint64_t word, unsigned marks) {
+    if (__popc(marks) < few_rows) return marks;
+    const unsigned lane = threadIdx.x % 32;
+    bool open = (marks >> lane & 1) != 0;
+    if (open) {
+        const std::uint64_t row = word * (32 / a.group) + lane / a.group;
+        const std::uint64_t begin = a.offsets[row], length = a.offsets[row + 1] - begin;
+        if (length <= few_columns) {
+            careful_sum mine;
+            add_columns<batch, true>(mine, a.column + begin, a.value + begin, constant<1>{},
+                                     static_cast<std::uint32_t>(length), a.x);
+            Value y;
+            open = !mine.close(static_cast<double>(length), y);
+            if (!open) a.y[row] = y;
+        }
+    }
+    return __ballot_sync(all_lanes, open);
+}
+
 /// Warps finish the rows that are marked, in turn. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<Value> a) {
@@ -150,7 +171,7 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<
         if (lane == 0) a.y[row] = y;
     };
     for_each_marked_word(a.marks, 0, words, [&](std::uint64_t word, unsigned bits) {
-        for_each_bit(bits, [&](unsigned bit) { finish(word, bit); });
+        for_each_bit(settle_word(a, word, bits), [&](unsigned bit) { finish(word, bit); });
     });
 }
 
@@ -185,14 +206,14 @@ void multiply(cuda_place& place, const csr_matrix<cuda_place, Value>& matrix, de
     a.y = y.data();
     a.rows = matrix.rows;
     a.tiles = (entries + tile - 1) / tile;
-    const std::uint64_t mean = entries / matrix.rows;
-    if (mean < 3)
+    const std::uint64_t mean = entries / matrix.rows;  // a lane takes two to five entries, as a rule
+    if (mean < 6)
         enqueue<Value, 2>(place, a);
-    else if (mean < 6)
+    else if (mean < 12)
         enqueue<Value, 4>(place, a);
-    else if (mean < 16)
+    else if (mean < 40)
         enqueue<Value, 8>(place, a);
-    else if (mean < 48)
+    else if (mean < 120)
         enqueue<Value, 16>(place, a);
     else
         enqueue<Value, 32>(place, a);

@@ -23,10 +23,18 @@ inline constexpr unsigned all_lanes = ~0u;
 inline constexpr int few_rows = 4;
 inline constexpr unsigned few_columns = 256;
 
-/// A load of what is read once: it does not push x out of the first cache.
+/// A load of what is read once: the first cache is left to x. The second keeps it, for the next product.
 template <class T>
 __device__ inline T load_once(const T* from) {
-    return __ldcs(from);
+    if constexpr (sizeof(T) == 4) {
+        unsigned word;
+        asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(word) : "l"(from));
+        return std::bit_cast<T>(word);
+    } else {
+        unsigned long long word;
+        asm("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(word) : "l"(from));
+        return std::bit_cast<T>(word);
+    }
 }
 
 /// a + b = sum + low, without error (Knuth).

@@ -15,17 +15,18 @@ template <unsigned value>
 using constant = std::integral_constant<unsigned, value>;
 
 /// Adds `steps` entries of this lane, `stride` (a number or a constant) apart. Entries are loaded a batch ahead, so that
-/// they come while x is gathered for those before.
-template <unsigned batch, class Value, class Sum, class Stride>
+/// they come while x is gathered for those before. `cached`: neighbouring steps share a sector, which is kept.
+template <unsigned batch, bool cached = false, class Value, class Sum, class Stride>
 __device__ void add_columns(Sum& mine, const std::uint32_t* column, const Value* value, Stride stride,
                             std::uint32_t steps, const Value* x) {
     std::uint32_t columns[batch];
     Value values[batch], now[batch], gathered[batch];
+    const auto load_one = [](const auto* from) { return cached ? __ldg(from) : load_once(from); };
     const auto load = [&](std::uint32_t count) {
 #pragma unroll
         for (unsigned j = 0; j < batch; ++j) {
-            columns[j] = j < count ? load_once(column + std::size_t{j} * stride) : no_index;
-            values[j] = j < count ? load_once(value + std::size_t{j} * stride) : Value(0);
+            columns[j] = j < count ? load_one(column + std::size_t{j} * stride) : no_index;
+            values[j] = j < count ? load_one(value + std::size_t{j} * stride) : Value(0);
         }
         column += std::size_t{batch} * stride;
         value += std::size_t{batch} * stride;
