@@ -143,9 +143,12 @@ int run_pagerank(const command& self, const std::vector<std::string>& arguments)
                                          counted(found.unknown_starts, "id")));
     }
     if (!found.converged) {
-        run.messages.warning(
-            fmt::format("not converged after {}: the last changed {:.3g}, --tolerance is {:g}",
-                        counted(found.iterations, "iteration"), found.change, asked.rank.tolerance));
+        // Ended before the last one allowed: the ranks have all the digits they can have.
+        const bool stuck = found.iterations < asked.rank.max_iterations;
+        run.messages.warning(fmt::format("not converged after {}: {} {:.3g}, --tolerance is {:g}",
+                                         counted(found.iterations, "iteration"),
+                                         stuck ? "rounding alone changes the ranks by" : "the last changed",
+                                         found.change, asked.rank.tolerance));
     }
     run.write_statistics();
     return 0;

@@ -203,6 +203,8 @@ void session::choose_device(std::string_view operation, offered_places offered) 
 
 void session::check_destinations(const std::vector<std::filesystem::path>& destinations,
                                  std::vector<std::filesystem::path> inputs) {
+    if (std::ranges::count(inputs, "-") > 1)
+        throw usage_error("- is given twice; standard input can be read once");
     inputs.emplace_back(common_.config);
     const auto to_file = [](const std::filesystem::path& path) { return !path.empty() && path != "-"; };
     for (auto at = destinations.begin(); at != destinations.end(); ++at) {

@@ -92,7 +92,8 @@ class session {
     run_statistics statistics;
 
     /// Refuses, before the work, a destination or a record (--stats) that would harm what the run reads or
-    /// one another; makes sure that the record can be written. Throws usage_error, io_error.
+    /// one another, and standard input as two inputs; makes sure that the record can be written. Throws usage_error,
+    /// io_error.
     void check_destinations(const std::vector<std::filesystem::path>& destinations,
                             std::vector<std::filesystem::path> inputs);
     /// The same, and opens the destination of the results.

@@ -82,7 +82,12 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     ends_with 3 quern pagerank edges --personalize <(printf '2\t1\n2\t1\n')
     ends_with 3 quern pagerank edges --personalize <(printf '2\t-1\n')
     ends_with 3 quern pagerank edges --personalize <(printf '2\t0\n')
+    ends_with 3 quern pagerank edges --personalize <(printf '2\t1e400\n')
+    says "is not a finite number"
     ends_with 2 quern pagerank edges --personalize missing
+    ends_with 2 quern pagerank - --personalize - <edges
+    says "standard input can be read once"
+    [ "$(quern pagerank edges --personalize <(printf '2\t+3\n3\t1e-400\n') --quiet)" = "$(quern pagerank edges --personalize <(echo 2) --quiet)" ]
     run --separate-stderr quern pagerank edges --warm <(printf '0\t1\ngone\t1\n')
     [ "$status" -eq 0 ] && [[ $stderr == *"1 id that the graph does not have"* ]]
 }
@@ -91,10 +96,15 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     printf '0 1\n1 2\n2 0\n3 0\n' >edges
     run --separate-stderr quern pagerank edges --max-iterations 2 --tolerance 1e-9 --stats stats
     [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 4 ]
-    [[ $stderr == *"not converged after 2 iterations"* ]]
+    [[ $stderr == *"not converged after 2 iterations: the last changed"* ]]
     [ "$(json stats 'd["converged"], d["counts"]["iterations"]')" = "(False, 2)" ]
     quern pagerank edges --stats stats --quiet >rows
     [ "$(json stats 'd["converged"], d["measures"]["error_bound"] > 0')" = "(True, True)" ]
+    # A tolerance below what the arithmetic has digits for: it ends, and says why.
+    run --separate-stderr quern pagerank edges --tolerance 1e-300 --stats stats
+    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 4 ]
+    [[ $stderr == *"rounding alone changes the ranks by"* ]]
+    [ "$(json stats 'd["converged"], d["counts"]["iterations"] < 1000')" = "(False, True)" ]
 }
 
 @test "hits: authorities and hubs" {
@@ -130,6 +140,19 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     ends_with 2 quern pagerank store --input-format edges
     printf 'x' | dd of=store/links.section bs=1 seek=3 conv=notrunc status=none
     ends_with 5 quern pagerank store
+}
+
+@test "sizes that would not fit are refused, and what one stage holds is not another's to take" {
+    printf '%%%%MatrixMarket matrix coordinate pattern general\n4294967290 4294967290 1\n1 2\n' >large.mtx
+    ends_with 4 quern pagerank large.mtx --memory 1G
+    printf '%%%%MatrixMarket matrix coordinate pattern general\n4000000000 4000000000 9000000000000\n1 2\n' >lie.mtx
+    ends_with 3 quern pagerank lie.mtx --memory 1G
+    says ":3: "
+    # 2.4 MB of links as they were read, 1.2 MB sorted, and 2.4 MB to sort them.
+    awk 'BEGIN { for (i = 0; i < 300000; i++) print i % 1000, (i * 7919) % 1009 }' >edges
+    ends_with 4 quern pagerank edges --memory 5M
+    quern pagerank edges --memory 30M --quiet >rows
+    cmp rows <(quern pagerank edges --quiet)
 }
 
 @test "empty graphs" {

@@ -31,6 +31,23 @@ own_setup() {
     done
 }
 
+@test "symmetric halves, arrays, and both ends of the range" {
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 1 5\n3 2 7\n' >m.mtx
+    [ "$(quern spmv m.mtx --quiet | tr '\n' ' ')" = "6 12 7 " ]
+    printf '%%%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 5\n3 2 7\n' >m.mtx
+    [ "$(quern spmv m.mtx --quiet | tr '\n' ' ')" = "-5 -2 7 " ]
+    printf '%%%%MatrixMarket matrix array real general\r\n2 2\r\n1\r\n2\r\n3\r\n4\r\n' >m.mtx
+    [ "$(quern spmv m.mtx --quiet | tr '\n' ' ')" = "4 6 " ]
+    # Sums beyond the range on the way, among the subnormals, below them, and half of the least one: ties go to even.
+    printf '%%%%MatrixMarket matrix coordinate real general\n4 3 9\n1 1 1.7e308\n1 2 1.7e308\n1 3 -1.7e308\n2 1 1e-320\n2 2 5e-324\n3 1 1.7e308\n3 2 1.7e308\n4 3 5e-324\n4 2 -5e-324\n' >m.mtx
+    for storage in auto coo csr ell brcp; do
+        [ "$(quern spmv m.mtx --quiet --storage $storage | tr '\n' ' ')" = "1.7e+308 1.0005e-320 inf 0 " ]
+    done
+    printf '%%%%MatrixMarket matrix coordinate real general\n3 1 3\n1 1 1e-200\n2 1 5e-324\n3 1 1.5e-323\n' >m.mtx
+    [ "$(quern spmv m.mtx --quiet --vector <(echo 1e-200) | tr '\n' ' ')" = "0 0 0 " ]
+    [ "$(quern spmv m.mtx --quiet --vector <(echo 0.5) | tr '\n' ' ')" = "5e-201 0 1e-323 " ]
+}
+
 @test "the error is that of the exact sum, rounded" {
     # 1e16 + 1 - 1e16: added in doubles from the left, 0.
     printf '%%%%MatrixMarket matrix coordinate real general\n1 3 3\n1 1 1e16\n1 2 1\n1 3 -1e16\n' >cancel.mtx
@@ -63,6 +80,12 @@ own_setup() {
     ends_with 2 quern spmv paper.mtx --repeat 0
     ends_with 2 quern spmv missing.mtx
     ends_with 2 quern spmv
+    ends_with 2 quern spmv - --vector - <paper.mtx
+    # Billions of columns in three lines: x would not fit.
+    printf '%%%%MatrixMarket matrix coordinate real general\n1 4294967290 1\n1 2 1\n' >wide.mtx
+    ends_with 4 quern spmv wide.mtx --memory 1G
+    says "needs 34359738"
+    ends_with 4 quern spmv wide.mtx --memory 1G --vector <(echo 1)
     # ell would be nearly all padding.
     awk 'BEGIN { print "%%MatrixMarket matrix coordinate pattern general"; print 3000, 3000, 3000
         for (i = 1; i <= 3000; i++) print 1, i }' >row.mtx

@@ -2,7 +2,6 @@
 #include "tasks/links/linked_nodes.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <span>
@@ -10,9 +9,11 @@
 #include <utility>
 
 #include "io/byte_source.hpp"
+#include "io/graph/numbers.hpp"
 #include "io/graph/read_graph.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/memory_left.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/opened_store.hpp"
 
@@ -33,6 +34,11 @@ std::string text_of(const std::filesystem::path& path, const context& run) {
     }
 }
 
+std::uint64_t bytes_in(const link_graph& graph) {
+    const auto bytes = [](const auto& values) { return std::span(values).size_bytes(); };
+    return bytes(graph.offsets) + bytes(graph.sources) + bytes(graph.weights) + bytes(graph.out_degrees);
+}
+
 linked_nodes from_file(const std::filesystem::path& path, std::string_view input_format, bool weighted,
                        const context& run, stage_clock& clock) {
     io::graph_options options;
@@ -44,10 +50,14 @@ linked_nodes from_file(const std::filesystem::path& path, std::string_view input
     linked_nodes made;
     made.input_bytes = source->consumed();
     clock.end_stage("read", made.input_bytes);
-    made.graph = make_link_graph(read->nodes(), read->links(), read->weights(), run);
+    const std::uint64_t names = read->names.bytes_held();
+    const std::uint64_t held = names + read->links().size_bytes() + read->weights().size_bytes();
+    made.graph = make_link_graph(read->nodes(), read->links(), read->weights(),
+                                 with_memory_left(run, held, "the links of a graph"));
     clock.end_stage("graph", 0);
     read->link_list = {};
     read->weight_list = {};
+    made.bytes_held = names + bytes_in(made.graph);
     made.name_of = [read](std::uint32_t node) { return read->name_of(node); };
     made.node_of = [read](std::string_view name) { return read->node_of(name); };
     return made;
@@ -79,8 +89,10 @@ linked_nodes from_store(const std::filesystem::path& path, const context& run, s
     made.input_bytes = links.size() * sizeof(std::uint32_t);
     clock.end_stage("read", made.input_bytes);
     const auto documents = static_cast<std::uint32_t>(store->info().documents);
-    made.graph = make_link_graph(documents, links, {}, run);
+    made.graph = make_link_graph(documents, links, {},
+                                 with_memory_left(run, links.size() * sizeof(link), "the links of a store"));
     clock.end_stage("graph", 0);
+    made.bytes_held = bytes_in(made.graph);
     made.name_of = [store](std::uint32_t node) { return std::string(store->id(node)); };
     using id_map = std::unordered_map<std::string_view, std::uint32_t>;
     made.node_of = [store, documents,
@@ -130,12 +142,14 @@ std::vector<double> read_node_numbers(
         double value = 1;
         if (tab != std::string_view::npos) {
             const std::string_view field = line.substr(tab + 1);
-            const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), value);
-            if (failed != std::errc{} || end != field.data() + field.size()) {
+            const io::parsed_number number = io::parse_double(field);
+            value = number.value;
+            if (number.problem == io::number_problem::not_a_number) {
                 refuse("'" + std::string(field) + "' is not a number");
             }
-            if (!std::isfinite(value) || value < 0)
+            if (number.problem != io::number_problem::none || !std::isfinite(value) || value < 0) {
                 refuse("'" + std::string(field) + "' is not a finite number of 0 or more");
+            }
         }
         const auto node = nodes.node_of(id);
         if (!node) {

@@ -22,6 +22,7 @@ struct linked_nodes {
     std::function<std::string(std::uint32_t)> name_of;
     std::function<std::optional<std::uint32_t>(std::string_view)> node_of;
     std::uint64_t input_bytes = 0;
+    std::uint64_t bytes_held = 0;  ///< of memory
 };
 
 /// Throws as rank_links does. Stages "read" and "graph" are noted.

@@ -2,6 +2,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/link_rank.hpp"
 #include "tasks/links/linked_nodes.hpp"
+#include "tasks/memory_left.hpp"
 #include "tasks/pinned_to_device.hpp"
 #include "tasks/stage_clock.hpp"
 
@@ -69,14 +70,16 @@ link_rank_result rank_links(const link_rank_options& options, const context& ask
     }
 
     stage_clock clock(result.statistics);
+    const std::uint64_t held = nodes.bytes_held + (preference.size() + start.size()) * sizeof(double);
+    const context beside = with_memory_left(run, held, "the links of a graph");
     link_ranks ranks;
     std::vector<double> hubs;
     if (options.method == rank_method::hits) {
-        hits_scores scores = hits(nodes.graph.view(), {rank.tolerance, rank.max_iterations}, run);
+        hits_scores scores = hits(nodes.graph.view(), {rank.tolerance, rank.max_iterations}, beside);
         ranks = std::move(scores.authorities);
         hubs = std::move(scores.hubs.ranks);
     } else {
-        ranks = page_rank(nodes.graph.view(), rank, run);
+        ranks = page_rank(nodes.graph.view(), rank, beside);
     }
     note_ranks(ranks, result);
     clock.end_stage("rank", 0);

@@ -8,16 +8,29 @@
 
 #include "io/graph/read_matrix.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/memory_left.hpp"
 #include "tasks/pinned_to_device.hpp"
 #include "tasks/stage_clock.hpp"
 
 namespace quern {
 namespace {
 
-/// Values as the precision has them: rounded where it is the narrower one.
+constexpr std::string_view for_what = "a matrix and its vector";
+
+std::uint64_t bytes_in(const io::matrix_rows& matrix) {
+    return matrix.offsets.span().size_bytes() + matrix.column.span().size_bytes() +
+           matrix.value.span().size_bytes();
+}
+
+/// Values as the precision has them: rounded, to `narrowed`, where it is the narrower one.
 template <class Value>
-std::vector<Value> in_precision(std::span<const double> values) {
-    return {values.begin(), values.end()};
+std::span<const Value> in_precision(std::span<const double> values, std::vector<Value>& narrowed) {
+    if constexpr (std::is_same_v<Value, double>) {
+        return values;
+    } else {
+        narrowed.assign(values.begin(), values.end());
+        return narrowed;
+    }
 }
 
 /// The exact sums of what `matrix` and `x` hold, rounded to double.
@@ -60,25 +73,23 @@ spmv_error error_of(std::span<const Value> y, std::span<const double> exact) {
 template <class Value>
 void multiply_as(const io::matrix_rows& matrix, std::span<const double> x, const spmv_options& options,
                  const context& run, stage_clock& clock, spmv_result& result, std::vector<Value>& y) {
-    std::vector<Value> narrowed;
-    std::span<const Value> values;
-    if constexpr (std::is_same_v<Value, double>) {
-        values = matrix.value.span();
-    } else {
-        narrowed = in_precision<Value>(matrix.value.span());
-        values = narrowed;
-    }
-    const std::vector<Value> vector = in_precision<Value>(x);
+    const std::uint64_t read = bytes_in(matrix) + x.size_bytes();
+    const std::uint64_t copies =
+        std::is_same_v<Value, double> ? 0 : (matrix.value.size() + x.size()) * sizeof(Value);
+    const context beside = with_memory_left(run, read + copies, for_what);
+    std::vector<Value> narrow_values, narrow_x;
+    const std::span<const Value> values = in_precision<Value>(matrix.value.span(), narrow_values);
+    const std::span<const Value> vector = in_precision<Value>(x, narrow_x);
     const sparse_matrix_view<Value> view{matrix.rows, matrix.columns, matrix.offsets.span(),
                                          matrix.column.span(), values};
-    product<Value> made = multiply<Value>(view, vector, options.multiply, run);
+    product<Value> made = multiply<Value>(view, vector, options.multiply, beside);
     clock.end_stage("multiply", made.bytes * options.multiply.repeat);
     result.statistics.stages.push_back({"multiply/conversion", 0, made.conversion_seconds, made.bytes});
     result.storage = made.storage;
     result.bytes = made.bytes;
     result.seconds = std::move(made.seconds);
     if (options.compare) {
-        result.error = error_of<Value>(made.y, exact_sums<Value>(view, vector, run));
+        result.error = error_of<Value>(made.y, exact_sums<Value>(view, vector, beside));
         clock.end_stage("compare", 0);
     }
     y = std::move(made.y);
@@ -112,9 +123,14 @@ spmv_result spmv(const spmv_options& options, const context& asked) {
     stage_clock clock(result.statistics);
     const auto source = io::open_bytes(options.matrix, run);
     const io::matrix_rows matrix = io::read_matrix(*source, run);
-    std::vector<double> x(matrix.columns, 1.0);
-    if (!options.vector.empty()) {
-        x = io::read_vector(options.vector, run);
+    // A file of a line can have billions of columns.
+    const context beside =
+        with_memory_left(run, bytes_in(matrix) + matrix.columns * sizeof(double), for_what);
+    std::vector<double> x;
+    if (options.vector.empty()) {
+        x.assign(matrix.columns, 1.0);
+    } else {
+        x = io::read_vector(options.vector, beside);
         if (x.size() != matrix.columns) {
             throw invalid_input(options.vector.string(), 0,
                                 "holds " + std::to_string(x.size()) + " values, and the matrix has " +
