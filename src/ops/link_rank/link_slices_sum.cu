@@ -211,6 +211,7 @@ __device__ void sum_wide_slices(const slice_group& group, const std::int64_t* ta
 
 __global__ void __launch_bounds__(512) sum_wide_kernel(slices_view links, const std::int64_t* table,
                                                        std::uint64_t* sums, const std::uint32_t* halted) {
+    cudaGridDependencySynchronize();
     if (*halted != 0) return;
     for (std::uint32_t g = 0; g < links.hot_groups; ++g)
         sum_wide_slices<std::uint16_t>(links.hot[g], table + std::uint64_t{g} * links.table_slots, sums);

@@ -27,6 +27,8 @@ std::string text_of(const std::filesystem::path& path, const context& run) {
         text.resize(filled + (std::size_t{1} << 20));
         const std::size_t got = source->read(std::span(text).subspan(filled));
         filled += got;
+        if (filled > run.memory_limit() / 4)
+            throw out_of_memory(path.string(), filled, run.memory_limit() / 4);
         if (got == 0) {
             text.resize(filled);
             return text;
