@@ -26,7 +26,7 @@ class word_table {
     /// Numbers from 0, in the order in which names are met. At most at_once names; at most 2^32 - 2 in all.
     void numbers_of(std::span<const std::string_view> names, std::uint32_t* numbers) {
         if ((size() + names.size()) * 2 >= slots_.size()) rehash();
-        std::uint64_t hashes[at_once];
+        std::uint64_t hashes[at_once] = {};
         for (std::size_t i = 0; i < names.size(); ++i) {
             hashes[i] = hash64(names[i]);
             __builtin_prefetch(&slots_[hashes[i] & mask_]);

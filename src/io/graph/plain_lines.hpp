@@ -27,7 +27,7 @@ struct plain_line {
 
 /// The last `count` (1 to 8) characters before `end`, as convert_digits() takes them; 8 bytes in front may be read.
 inline std::uint64_t characters_before(const char* end, std::size_t count) {
-    return load_eight(end - 8) & ~std::uint64_t{0} << (64 - 8 * count);
+    return load_eight(end - 8) & ~std::uint64_t{0} << ((64 - 8 * count) & 63);
 }
 
 /// The number of 1 to 16 digits that ends at `end`; 16 bytes in front may be read.
@@ -38,9 +38,10 @@ inline std::uint64_t number_before(const char* end, std::size_t digits) {
 }
 
 /// Goes over the lines of one block, which text_block pads at both sides.
+// Its marks are written before they are read.
 class plain_lines {
   public:
-    explicit plain_lines(const char* end) : end_(end) {}
+    explicit plain_lines(const char* end) : end_(end) {}  // NOLINT(cppcoreguidelines-pro-type-member-init)
 
     /// Lines from `at` on that are two integers of up to eight digits, without zeros in front, and one byte between of
     /// which is_separator() is true. Their characters, for convert_digits(), go to `characters`, of which there are two
@@ -136,7 +137,7 @@ class plain_lines {
     const char* end_;
     const char* base_ = nullptr;  ///< the marks count from here
     std::size_t next_ = 0, count_ = 0;
-    std::array<std::uint16_t, marks_room> marks_;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<std::uint16_t, marks_room> marks_;
 };
 
 }  // namespace quern::io
