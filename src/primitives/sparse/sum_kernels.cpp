@@ -409,7 +409,7 @@ bool stretch_adds_nothing(const entries<double>& from, std::size_t begin, std::s
 std::size_t row_begins(const std::uint32_t* row, std::size_t begin, std::size_t end, std::uint64_t* found) {
     const hn::CappedTag<std::uint32_t, 16> d;
     const std::size_t lanes = hn::Lanes(d);
-    std::uint32_t relative[most_scanned + 16];
+    std::uint32_t relative[most_scanned + 16] = {};
     std::size_t count = 0, i = begin;
     for (; i + lanes <= end; i += lanes) {
         const auto differs = hn::Ne(hn::LoadU(d, row + i), hn::LoadU(d, row + i - 1));
@@ -457,9 +457,8 @@ template <class Value>
 HWY_INLINE std::size_t tile_of(const entries<Value>& from, std::size_t first, std::size_t count,
                                std::size_t rows, std::size_t slabs, Value* y, std::uint32_t* open) {
     const doubles d;
-    stored_sums<most_tile_rows> sums;
+    stored_sums<most_tile_rows> sums = {};
     const std::size_t whole = count / width * width, rest = count - whole;
-    for (std::size_t l = 0; l < count; l += width) store(no_sums<Value>(), l, sums);
     for (std::size_t k = 0; k < slabs; ++k) {
         const std::size_t slab = k * rows + first;
         lane_sums<Value> lane;
@@ -581,7 +580,8 @@ HWY_INLINE void blocks_of(const entries<Value>& from, const lane_blocks& blocks,
         const std::uint32_t* const runs = blocks.run + b * block_lanes;
         stored_sums<block_lanes> sums = {};
         sum_lanes(from, blocks.begin[b], blocks.begin[b + 1], sums);
-        const double terms = static_cast<double>((blocks.begin[b + 1] - blocks.begin[b]) / block_lanes);
+        const std::uint64_t columns = (blocks.begin[b + 1] - blocks.begin[b]) / block_lanes;
+        const auto terms = static_cast<double>(columns);
         Value found[block_lanes];
         std::uint64_t settled = 0;
         for (std::size_t l = 0; l < block_lanes; l += width) {
@@ -625,7 +625,8 @@ HWY_INLINE void block_part_of(const entries<Value>& from, std::size_t begin, std
                               row_part* lanes) {
     stored_sums<block_lanes> sums = {};
     sum_lanes(from, begin, end, sums);
-    const auto terms = static_cast<double>((end - begin) / block_lanes);
+    const std::size_t columns = (end - begin) / block_lanes;
+    const auto terms = static_cast<double>(columns);
     for (std::size_t l = 0; l < block_lanes; ++l) add_lane(sums, l, terms, lanes[l]);
 }
 void block_part_f32(const entries<float>& from, std::size_t begin, std::size_t end, row_part* lanes) {
@@ -649,9 +650,9 @@ template <class Value>
 HWY_INLINE void pairs_of(const Value* a, const Value* x, std::size_t count, pair_sums& sums) {
     const doubles d;
     const hn::Rebind<Value, doubles> v;
-    const auto wide = [d](auto part) HWY_ATTR {
+    const auto wide = [](auto part) HWY_ATTR {
         if constexpr (std::is_same_v<Value, float>)
-            return hn::PromoteTo(d, part);
+            return hn::PromoteTo(doubles(), part);
         else
             return part;
     };
