@@ -170,13 +170,13 @@ class iteration {
         if constexpr (std::is_same_v<Sent, std::int32_t>) {
             const double divisor = static_cast<double>(std::uint64_t{1} << next.shift);
             const node_step step{question_.alpha, now.shift, each_, preferred_, divisor, next.shift};
-            std::array<std::int32_t, block_nodes> apart;  // where contributions are not in the order of nodes
+            std::int32_t apart[block_nodes];  // where contributions are not in the order of nodes
             const node_arrays nodes{sums,
                                     graph_.out_degrees.data() + first,
                                     preferred_ == 0 ? nullptr : question_.preference.data() + first,
                                     ranks_.data() + first,
                                     residuals_.data() + first,
-                                    order_.renumbered() ? apart.data() : send + first};
+                                    order_.renumbered() ? apart : send + first};
             const auto moved = static_cast<std::uint32_t>(move_nodes(step, nodes, behind - first, sum));
             if (order_.renumbered())
                 for (std::uint32_t i = 0; i < moved; ++i) send[order_.slot(first + i)] = apart[i];

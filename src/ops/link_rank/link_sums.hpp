@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
 
@@ -26,7 +25,7 @@ void sum_run(const link_graph_view& graph, const Sent* sent, std::uint32_t first
     const std::uint64_t* const offsets = graph.offsets.data();
     const std::uint64_t from = offsets[first], links = offsets[behind] - from;
     const std::uint32_t* const sources = graph.sources.data() + from;
-    std::array<std::uint64_t, run_links + 1> running;  // modulo 2^64: differences are right all the same
+    std::uint64_t running[run_links + 1];  // modulo 2^64: differences are right all the same
     std::uint64_t sum = running[0] = 0;
     for (std::uint64_t e = 0; e < links; ++e) {
         sum += static_cast<std::uint64_t>(std::int64_t{sent[sources[e]]});
@@ -71,11 +70,11 @@ void sum_links(const link_graph_view& graph, std::span<const std::uint64_t> weig
 template <class Sent, class Work>
 void for_each_block(const link_graph_view& graph, std::span<const std::uint64_t> weights, const Sent* sent,
                     std::uint32_t begin, std::uint32_t end, const Work& work) {
-    std::array<std::int64_t, block_nodes> sums;
+    std::int64_t sums[block_nodes];
     for (std::uint32_t first = begin; first < end;) {
         const std::uint32_t behind = first + std::min(end - first, block_nodes);
-        sum_links(graph, weights, sent, first, behind, sums.data());
-        work(first, behind, sums.data());
+        sum_links(graph, weights, sent, first, behind, sums);
+        work(first, behind, sums);
         first = behind;
     }
 }
