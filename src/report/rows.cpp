@@ -42,12 +42,13 @@ std::string visible(std::string_view text) {
     return out;
 }
 
-/// For a table: four decimals serve the scores and measures shown there, where they say enough.
+/// For a table: four decimals serve the scores and measures shown there; below 0.1 four digits, for ranks of nodes.
 std::string rounded(double value) {
     const double size = std::abs(value);
     if (!std::isfinite(value)) return shortest(value);
-    return size == 0 || (size >= 1e-3 && size < 1e9) ? fmt::format("{:.4f}", value)
-                                                     : fmt::format("{:.4e}", value);
+    if (size != 0 && (size < 1e-3 || size >= 1e9)) return fmt::format("{:.4e}", value);
+    const int decimals = size == 0 || size >= 0.1 ? 4 : size >= 0.01 ? 5 : 6;
+    return fmt::format("{:.{}f}", value, decimals);
 }
 
 template <typename Value>

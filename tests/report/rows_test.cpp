@@ -145,6 +145,20 @@ TEST(Table, AlignsByDisplayWidth) {
               " 100  summer   0.0000\n");
 }
 
+TEST(Table, ShowsFourDigitsOfSmallNumbers) {
+    written out;
+    row_writer rows(row_format::table, {"rank"}, out.sink());
+    for (const double rank : {0.33012, 0.0214286, -0.00460717, 0.00032148, 0.0999999}) rows.row({rank});
+    rows.finish();
+    EXPECT_EQ(out.text,
+              "      rank\n"
+              "    0.3301\n"
+              "   0.02143\n"
+              " -0.004607\n"
+              "3.2148e-04\n"
+              "   0.10000\n");
+}
+
 TEST(Table, IsEmptyWithoutRows) {
     written out;
     row_writer rows(row_format::table, {"a"}, out.sink());
