@@ -289,7 +289,7 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
 /// The columns that a warp takes: few where there would be too few warps to fill the device, else enough to make up for
 /// its beginning and end; a power of two, as its logarithm.
 unsigned columns_of_warp(const cuda_place& place, std::uint64_t columns) {
-    const std::uint64_t wanted = columns / (std::uint64_t{place.multiprocessors()} * 16);
+    const std::uint64_t wanted = columns / (std::uint64_t{place.multiprocessors()} * 64);
     return static_cast<unsigned>(std::clamp(static_cast<int>(std::bit_width(wanted)), 3, 6));
 }
 
@@ -355,7 +355,7 @@ void multiply(cuda_place& place, const brcp_matrix<cuda_place, Value>& matrix, d
     if (matrix.shape.has_empty_rows) clear(place, y);
     QUERN_LAUNCH(place, early(work.groups), sum_blocks_kernel<Value>, a);
     const std::uint64_t tasks = std::uint64_t{a.shared_out} + a.splits + (blocks - a.shared_out) / 32 + 1;
-    const unsigned finishing = std::min(place.multiprocessors() * 2, cuda::blocks_for(tasks, block_warps));
+    const unsigned finishing = std::min(place.multiprocessors() * 4, cuda::blocks_for(tasks, block_warps));
     QUERN_LAUNCH(place, early(work.groups == 0 ? 0 : finishing), finish_rows_kernel<Value>, a);
 }
 

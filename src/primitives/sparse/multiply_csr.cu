@@ -206,14 +206,16 @@ void multiply(cuda_place& place, const csr_matrix<cuda_place, Value>& matrix, de
     a.y = y.data();
     a.rows = matrix.rows;
     a.tiles = (entries + tile - 1) / tile;
-    const std::uint64_t mean = entries / matrix.rows;  // a lane takes two to five entries, as a rule
+    const std::uint64_t mean = entries / matrix.rows;  // a lane takes three to ten entries, as a rule
     if (mean < 6)
-        enqueue<Value, 2>(place, a);
+        enqueue<Value, 1>(place, a);
     else if (mean < 12)
-        enqueue<Value, 4>(place, a);
+        enqueue<Value, 2>(place, a);
     else if (mean < 40)
-        enqueue<Value, 8>(place, a);
+        enqueue<Value, 4>(place, a);
     else if (mean < 120)
+        enqueue<Value, 8>(place, a);
+    else if (mean < 400)
         enqueue<Value, 16>(place, a);
     else
         enqueue<Value, 32>(place, a);

@@ -133,7 +133,7 @@ void multiply(cuda_place& place, const ell_matrix<cuda_place, Value>& matrix, de
     QUERN_LAUNCH(place, early(cuda::blocks_for(words, block_warps / warps)), sum_rows_kernel<Value>, a,
                  warps);
     const unsigned finishing =
-        std::min(place.multiprocessors() * 2, cuda::blocks_for(words, std::size_t{32} * block_warps));
+        std::min(place.multiprocessors() * 4, cuda::blocks_for(words, std::size_t{32} * block_warps));
     QUERN_LAUNCH(place, early(finishing), finish_rows_kernel<Value>, a);
 }
 
