@@ -55,7 +55,7 @@ void check(const io::named_graph& graph, bool weighted) {
 }
 
 std::string written(const io::named_graph& graph) {
-    std::string text;
+    std::string text = "# so that a name is not the first, whose byte order mark would be none of it\n";
     for (std::size_t i = 0; i < graph.links().size(); ++i) {
         text += graph.name_of(graph.links()[i].from) + "\t" + graph.name_of(graph.links()[i].to);
         if (!graph.weights().empty()) {
