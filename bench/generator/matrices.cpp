@@ -19,7 +19,8 @@ using row_range = tbb::blocked_range<std::uint32_t>;
 double value_of(value_kind kind, std::size_t length, random_numbers& chance) {
     switch (kind) {
         case value_kind::signs: {
-            const double size = (1 + chance.uniform()) * static_cast<double>(1 << chance.below(20)) * 0x1p-10;
+            const double digits = 1 + chance.uniform();  // one draw a statement: operands have no order
+            const double size = digits * static_cast<double>(1 << chance.below(20)) * 0x1p-10;
             return chance.below(2) == 0 ? size : -size;
         }
         case value_kind::share:
@@ -105,7 +106,8 @@ class row_filler {
     std::uint32_t far(std::uint32_t row, random_numbers& chance) const {
         const auto octaves = static_cast<std::uint64_t>(std::bit_width(columns_));
         const std::uint64_t octave = std::uint64_t{1} << chance.below(octaves);
-        return moved(row, octave - 1 + chance.below(octave), chance.below(2) == 0);
+        const bool back = chance.below(2) == 0;
+        return moved(row, octave - 1 + chance.below(octave), back);
     }
     std::uint32_t popular(random_numbers& chance) const {
         const double u = chance.uniform(), skewed = u * u * u * u;

@@ -254,6 +254,8 @@ TEST(generators, make_what_they_made_before) {
     };
     EXPECT_EQ(fingerprint(make_kronecker({.scale = 12, .links = 60'000}).links), 2075498591211169977U);
     EXPECT_EQ(fingerprint(make_web({.nodes = 20'000}).links), 15374899997442899924U);
+    EXPECT_EQ(fingerprint(make_paper_matrix("webbase-1M").column), 9344435552276454749U);
+    EXPECT_EQ(fingerprint(make_paper_matrix("cage13").value), 13171773431428943668U);
     const matrix made = make_paper_matrix("rma10");
     EXPECT_EQ(fingerprint(made.column), 5686264700149271808U);
     EXPECT_EQ(fingerprint(made.value), 15767882957054954408U);
