@@ -44,6 +44,31 @@ __device__ Sum over_lanes(Sum sum) {
     return sum;
 }
 
+/// What comes along the links from `begin` to `end`, at most links_a_thread of them: read 16 bytes at a time where there
+/// are as many (`begin` is a multiple of them), and all gathered before the first is used.
+template <class Value>
+__device__ void gather(const link_stretch& links, std::uint64_t begin, std::uint64_t end, const Value* table,
+                       Value (&sent)[links_a_thread]) {
+    std::uint32_t sources[links_a_thread];
+    if (end - begin == links_a_thread) {
+        const auto* four = reinterpret_cast<const uint4*>(links.sources + begin);
+#pragma unroll
+        for (unsigned i = 0; i < links_a_thread / 4; ++i) {
+            const uint4 read = __ldcs(four + i);
+            sources[4 * i] = read.x;
+            sources[4 * i + 1] = read.y;
+            sources[4 * i + 2] = read.z;
+            sources[4 * i + 3] = read.w;
+        }
+#pragma unroll
+        for (unsigned i = 0; i < links_a_thread; ++i) sent[i] = __ldg(table + sources[i]);
+    } else {
+#pragma unroll
+        for (unsigned i = 0; i < links_a_thread; ++i)
+            sent[i] = i < end - begin ? __ldg(table + links.sources[begin + i]) : Value{0};
+    }
+}
+
 /// A thread links_a_thread links that follow each other. Sum: 64 bits, or 128 for links with weights.
 template <class Sum, class Value>
 __global__ void __launch_bounds__(block_threads)
@@ -55,22 +80,25 @@ __global__ void __launch_bounds__(block_threads)
     find_targets(links, block, min(block + links_a_block, links.count), ends);
     const std::uint64_t begin = min(block + threadIdx.x * links_a_thread, links.count);
     const std::uint64_t end = min(begin + links_a_thread, links.count);
+    Value sent[links_a_thread];
+    gather(links, begin, end, table, sent);
     std::uint32_t target = ends[1];
     Sum sum = 0;
     if (begin < end) target = target_of(links.offsets, ends[0], ends[1], links.first + begin);
     std::uint64_t target_end = links.offsets[target + 1] - links.first;
-    for (std::uint64_t i = begin; i < end; ++i) {
-        if (i >= target_end) {
+#pragma unroll
+    for (unsigned i = 0; i < links_a_thread; ++i) {
+        if (begin + i >= end) break;
+        if (begin + i >= target_end) {
             add_to(low, high, target, sum);
             sum = 0;
-            target = target_of(links.offsets, target + 1, ends[1], links.first + i);
+            target = target_of(links.offsets, target + 1, ends[1], links.first + begin + i);
             target_end = links.offsets[target + 1] - links.first;
         }
-        const Value sent = __ldg(table + __ldcs(links.sources + i));
         if constexpr (sizeof(Sum) == 16)
-            sum += static_cast<wide_integer>(sent) * __ldcs(weights + i);
+            sum += static_cast<wide_integer>(sent[i]) * __ldg(weights + begin + i);
         else
-            sum += sent;
+            sum += sent[i];
     }
     // A node of thousands of links is added to once a warp.
     if (__all_sync(~0u, target == __shfl_sync(~0u, target, 0))) {
