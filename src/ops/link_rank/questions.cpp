@@ -86,6 +86,15 @@ class weight_scales {
     std::vector<int> greatest_;  ///< binary exponent, of each node's weights; empty: none is needed
 };
 
+/// What an integer_question holds: shares and fractions of links, sums of nodes' weights; the preference as it is scaled
+/// and in two grids; the start.
+std::uint64_t bytes_asked(const link_graph_view& graph, const page_rank_options& options) {
+    const std::uint64_t weights =
+        graph.weights.empty() ? 0 : 2 * graph.weights.size_bytes() + graph.nodes * 2 * sizeof(double);
+    const std::uint64_t start = options.start.empty() ? options.preference.size() : options.start.size();
+    return weights + (3 * options.preference.size() + start) * sizeof(double);
+}
+
 }  // namespace
 
 void check(const page_rank_options& options, std::uint32_t nodes) {
@@ -146,7 +155,9 @@ std::vector<double> from_units(std::span<const std::int64_t> ranks) {
 
 integer_question::integer_question(cpu_place& place, const link_graph_view& graph,
                                    const page_rank_options& options)
-    : nodes_(graph.nodes), damping_(options.damping) {
+    : memory_(place.memory(), bytes_asked(graph, options), "what is asked of a graph"),
+      nodes_(graph.nodes),
+      damping_(options.damping) {
     constexpr std::uint64_t one = std::uint64_t{1} << 62;
     if (nodes_ == 0) return;
     question_.alpha = static_cast<std::uint64_t>(std::ldexp(damping_, 64));  // exact from 2^-11 on
@@ -213,7 +224,11 @@ double integer_question::error_bound(const fixed_answer& answer) const {
 }
 
 integer_hits_question::integer_hits_question(cpu_place& place, const link_graph_view& graph,
-                                             const hits_options& options) {
+                                             const hits_options& options)
+    : memory_(
+          place.memory(),
+          graph.sources.size_bytes() + 2 * graph.weights.size_bytes() + 3 * graph.out_degrees.size_bytes(),
+          "the links back") {
     question_.tolerance = in_units(options.tolerance);
     question_.max_iterations = options.max_iterations;
     const std::size_t links = graph.sources.size();

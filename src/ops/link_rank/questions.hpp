@@ -9,6 +9,7 @@
 
 #include "device/cpu/place.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
+#include "primitives/external_sort/run_sorter.hpp"
 #include "quern/ops/link_rank.hpp"
 
 namespace quern::link_rank_detail {
@@ -44,6 +45,7 @@ class integer_question {
     void set_start(std::span<const double> start);
     void set_weights(cpu_place& place, const link_graph_view& graph);
 
+    primitives::budget_share memory_;  ///< counts the arrays
     std::uint32_t nodes_;
     double damping_;
     std::uint64_t most_links_ = 0;  ///< out of a node
@@ -70,6 +72,7 @@ class integer_hits_question {
     }
 
   private:
+    primitives::budget_share memory_;  ///< counts the arrays
     std::vector<std::uint64_t> offsets_, in_degrees_, link_weights_, back_weights_;
     std::vector<std::uint32_t> targets_;
     fixed_hits_question question_;

@@ -115,6 +115,7 @@ template <class Place>
 link_ranks stored_page_rank(Place& place, cpu_place& host, const link_graph_view& graph,
                             const page_rank_options& options) {
     using namespace primitives;
+    const budget_share memory(host.memory(), graph.sources.size() * sizeof(double), "the shares of links");
     const std::vector<double> shares = link_shares(host, graph);
     const csr_view<double> rows{graph.nodes, graph.nodes, graph.offsets, graph.sources, shares};
     power_iteration<Place> iteration(place, graph, options);
