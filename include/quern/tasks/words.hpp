@@ -51,9 +51,9 @@ struct space_question {
 
     word_measure measure = word_measure::lin;
     std::uint32_t columns = all_columns;  ///< similarity_options::columns
-    std::uint32_t top = 20;               ///< neighbours of a word that are stored; 0: none, nothing is compared
-    bool full_matrix = false;             ///< the similarities of all pairs as well, 8 bytes each
-    unsigned dimensions = 0;              ///< of vectors; 0: none, or with lsa 300
+    std::uint32_t top = 20;    ///< neighbours of a word that are stored; 0: none, nothing is compared
+    bool full_matrix = false;  ///< the similarities of all pairs as well, 8 bytes each
+    unsigned dimensions = 0;   ///< of vectors; 0: none, or with lsa 300
     reduced_matrix lsa_of = reduced_matrix::mi;
     vector_measure lsa_measure = vector_measure::cosine;
     std::uint64_t seed = 0;  ///< of the vectors

@@ -8,6 +8,7 @@
 
 #include "device/cpu/pipeline.hpp"
 #include "io/graph/link_block.hpp"
+#include "io/graph/object_pool.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
