@@ -643,9 +643,9 @@ TEST_F(Words, RefuseOptionsBeforeTheWork) {
              [](space_question& q) {
                  q.weighing.discount = {1, 1};
              },
-             [](space_question& q) { q.weighing.min_weight = -1; }, [](space_question& q) { q.top = 0; },
-             [](space_question& q) { q.columns = 0; }, [](space_question& q) { q.min_count = 0; },
-             [](space_question& q) { q.vocabulary = 1; }, [](space_question& q) { q.dimensions = 4097; }}) {
+             [](space_question& q) { q.weighing.min_weight = -1; }, [](space_question& q) { q.columns = 0; },
+             [](space_question& q) { q.min_count = 0; }, [](space_question& q) { q.vocabulary = 1; },
+             [](space_question& q) { q.dimensions = 4097; }}) {
         EXPECT_NE(refused([&](words_options& o) { change(o.question); }), "not refused");
     }
     EXPECT_NE(refused([](words_options& o) { o.method = similarity_method::column_reduced; }), "not refused");

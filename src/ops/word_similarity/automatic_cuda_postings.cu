@@ -115,9 +115,10 @@ std::optional<weight_codes> choose_codes(cpu_place& host, const fixed_rows& rows
         std::ldexp(static_cast<double>(*std::max_element(rows.squares.begin(), rows.squares.end())) + longest,
                    2 * codes.bits - rows.product_bits);
     codes.product_bits = rows.product_bits - 2 * codes.bits;
-    for (codes.product_bits = std::min(codes.product_bits, 16);
-         std::ldexp(squares + longest / 128, codes.product_bits) + longest >= most; --codes.product_bits)
-        if (codes.product_bits < -60) return {};
+    codes.product_bits = std::min(codes.product_bits, 16);
+    while (std::ldexp(squares + longest / 128, codes.product_bits) + longest >= most) --codes.product_bits;
+    // Where the unit of the exact terms is heavier than all products, codes of these would vanish beside it.
+    if (codes.product_bits < -60) return {};
     const int exponent = 2 * codes.bits + codes.product_bits - rows.product_bits;  // of two norms
     for (std::size_t w = 0; w < rows.words; ++w)
         codes.norms[w] =
