@@ -13,7 +13,7 @@ namespace quern::link_rank_detail {
 namespace {
 
 constexpr unsigned block_threads = 256, links_a_thread = 16, links_a_block = block_threads * links_a_thread;
-constexpr std::uint64_t most_tile_links = std::uint64_t{1} << 24;
+constexpr std::uint64_t least_tile_links = 256, most_tile_links = std::uint64_t{1} << 24;
 
 __device__ void add_to(std::uint64_t* low, std::uint64_t*, std::uint32_t target, std::int64_t sum) {
     atomicAdd(reinterpret_cast<unsigned long long*>(low + target), static_cast<unsigned long long>(sum));
@@ -119,7 +119,8 @@ link_tiles::link_tiles(cuda_place& place, const link_graph_view& graph,
     std::uint64_t tile = 0;
     kept_ = links;
     if (room < links) {
-        tile = std::clamp<std::uint64_t>(room / 4, 1, most_tile_links);
+        // Below the least tile a step would be nothing but launches: out_of_memory then, from the arrays.
+        tile = std::clamp<std::uint64_t>(room / 4, std::min(links, least_tile_links), most_tile_links);
         kept_ = room - std::min(room, tile);
     }
     sources_ = array_from(place, graph.sources.first(kept_), "links");
