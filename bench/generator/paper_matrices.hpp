@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Twins of the matrices and graphs that BRCP was measured on (Yang et al. 2019, tables 2 and 4), which may not be handed
 // on with this project: the same number of rows, entries, the same shortest and longest row, nearly the same variance,
-// columns of the fitting kind. Figures are those of the public collections (SuiteSparse, SNAP, LAW). Where they differ
-// from the paper's: its cant and consph count the stored half of a symmetric matrix (and cant's mean and deviation
-// stand in each other's place), its human_gene1 and mouse_gene count the diagonal twice.
+// columns of the fitting kind. Figures are those of the public collections (SuiteSparse, SNAP, LAW) as far as they were at
+// hand; the variances of consph, rma10, mouse_gene, fl2010, il2010 and cage13, some greatest degrees and the graphs'
+// shares of nodes without links out are estimates. Where they differ from the paper's: its cant and consph count the
+// stored half of a symmetric matrix (and cant's mean and deviation stand in each other's place), its human_gene1 and
+// mouse_gene count the diagonal twice.
 #pragma once
 
 #include <span>
