@@ -11,22 +11,13 @@
 #include <vector>
 
 #include "on_each_place.hpp"
+#include "primitives/sparse/by_format.hpp"
 #include "primitives/sparse/exact_sum.hpp"
-#include "primitives/sparse/multiply.hpp"
 #include "primitives/sparse_cases.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
 namespace {
-
-template <class Matrix>
-Matrix moved_to(cpu_place& /*place*/, Matrix matrix) {
-    return matrix;
-}
-template <class Matrix>
-auto moved_to(cuda_place& place, const Matrix& matrix) {
-    return primitives::to_device(place, matrix);
-}
 
 template <class Value>
 std::vector<Value> summed_exactly(const sparse_case<Value>& tested) {
@@ -67,7 +58,8 @@ class sparse_large_test : public on_place<Tested> {
     std::vector<Value> product(Matrix matrix, const sparse_case<Value>& tested) {
         const auto x = this->array(tested.x);
         const auto y = this->template output<Value>(tested.rows());
-        primitives::multiply(this->place(), moved_to(this->place(), std::move(matrix)), x.view(), y.span());
+        primitives::multiply(this->place(), primitives::to_place(this->place(), std::move(matrix)), x.view(),
+                             y.span());
         return y.host();
     }
     template <class Value>
@@ -121,7 +113,8 @@ TYPED_TEST(sparse_large_test, formats_as_printed_are_close) {
     const auto x = this->array(tested.x);
     const auto y = this->template output<double>(tested.rows());
     primitives::multiply_as_printed(
-        this->place(), moved_to(this->place(), primitives::to_brcp(host, tested.view())), x.view(), y.span());
+        this->place(), primitives::to_place(this->place(), primitives::to_brcp(host, tested.view())),
+        x.view(), y.span());
     const auto brcp = y.host();
     for (std::size_t i = 0; i < exact.size(); ++i) {
         EXPECT_NEAR(brc[i], exact[i], 1e-12 * exact[i]) << i;
@@ -133,7 +126,7 @@ TYPED_TEST(sparse_large_test, refuses_vectors_that_do_not_fit) {
     cpu_place host(context::cpu(1));
     const sparse_case<float> tested =
         sparse_case_of<float>("square", 50, std::vector<std::uint64_t>(50, 2), sparse_values::ordinary, 1);
-    const auto matrix = moved_to(this->place(), primitives::to_csr(host, tested.view()));
+    const auto matrix = primitives::to_place(this->place(), primitives::to_csr(host, tested.view()));
     const auto x = this->array(tested.x);
     const auto y = this->template output<float>(49);
     EXPECT_THROW(primitives::multiply(this->place(), matrix, x.view(), y.span()), usage_error);

@@ -12,21 +12,11 @@
 #include <vector>
 
 #include "on_each_place.hpp"
-#include "primitives/sparse/multiply.hpp"
+#include "primitives/sparse/by_format.hpp"
 #include "primitives/sparse_cases.hpp"
 #include "reference/sparse_reference.hpp"
 
 namespace quern {
-
-/// The matrix where the place can read it.
-template <class Matrix>
-Matrix moved_to(cpu_place& /*place*/, Matrix matrix) {
-    return matrix;
-}
-template <class Matrix>
-auto moved_to(cuda_place& place, const Matrix& matrix) {
-    return primitives::to_device(place, matrix);
-}
 
 /// Values as text that tells every two of them apart.
 template <class Value>
@@ -61,16 +51,16 @@ class on_sparse_place : public on_place<Tested> {
         cpu_place host(context::cpu(2));
         switch (format) {
             case sparse_format::coo:
-                return use(moved_to(this->place(), primitives::to_coo(host, rows)));
+                return use(primitives::to_place(this->place(), primitives::to_coo(host, rows)));
             case sparse_format::csr:
-                return use(moved_to(this->place(), primitives::to_csr(host, rows)));
+                return use(primitives::to_place(this->place(), primitives::to_csr(host, rows)));
             case sparse_format::ell:
-                return use(moved_to(this->place(), primitives::to_ell(host, rows, 1e9)));
+                return use(primitives::to_place(this->place(), primitives::to_ell(host, rows, 1e9)));
             case sparse_format::brc:
-                return use(moved_to(this->place(), primitives::to_brc(host, rows)));
+                return use(primitives::to_place(this->place(), primitives::to_brc(host, rows)));
             case sparse_format::brcp:
             case sparse_format::brcp_paper:
-                return use(moved_to(this->place(), primitives::to_brcp(host, rows)));
+                return use(primitives::to_place(this->place(), primitives::to_brcp(host, rows)));
         }
     }
     template <class Value>

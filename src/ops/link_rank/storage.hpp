@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,21 +15,10 @@
 #include "ops/link_rank/questions.hpp"
 #include "ops/link_rank/vector_steps.hpp"
 #include "primitives/reduce/reduce.hpp"
-#include "primitives/sparse/formats.hpp"
-#include "primitives/sparse/multiply.hpp"
+#include "primitives/sparse/by_format.hpp"
 #include "quern/ops/link_rank.hpp"
 
 namespace quern::link_rank_detail {
-
-template <class Place, template <class, class> class Matrix>
-Matrix<Place, double> to_place(Place& place, Matrix<cpu_place, double> matrix) {
-    if constexpr (std::is_same_v<Place, cpu_place>) {
-        (void)place;
-        return matrix;
-    } else {
-        return primitives::to_device(place, matrix);
-    }
-}
 
 template <class Place>
 class power_iteration {
@@ -119,35 +107,12 @@ link_ranks stored_page_rank(Place& place, cpu_place& host, const link_graph_view
     const std::vector<double> shares = link_shares(host, graph);
     const csr_view<double> rows{graph.nodes, graph.nodes, graph.offsets, graph.sources, shares};
     power_iteration<Place> iteration(place, graph, options);
-    const auto over = [&](auto stored) {
+    link_ranks found = with_format(host, options.storage, rows, [&](auto stored) {
         const auto matrix = to_place(place, std::move(stored));
         return iteration.run([&](span_on<Place, const double> x, span_on<Place, double> y) {
-            primitives::multiply<double>(place, matrix, x, y);
+            multiply_in(place, options.storage, matrix, x, y);
         });
-    };
-    const auto answer = [&] {
-        switch (options.storage) {
-            case rank_storage::coo:
-                return over(to_coo(host, rows));
-            case rank_storage::ell:
-                return over(to_ell(host, rows));
-            case rank_storage::brc:
-                return over(to_brc(host, rows));
-            case rank_storage::brcp:
-                return over(to_brcp(host, rows));
-            case rank_storage::brcp_paper: {
-                const auto matrix = to_place(place, to_brcp(host, rows));
-                return iteration.run([&](span_on<Place, const double> x, span_on<Place, double> y) {
-                    multiply_as_printed<double>(place, matrix, x, y);
-                });
-            }
-            case rank_storage::automatic:
-            case rank_storage::csr:
-                break;
-        }
-        return over(to_csr(host, rows));
-    };
-    link_ranks found = answer();
+    });
     const double arithmetic = 2 * rounding_of_step(graph, options.storage);
     found.error_bound = (options.damping * found.change + arithmetic) / (1 - options.damping) * (1 + 0x1p-30);
     return found;

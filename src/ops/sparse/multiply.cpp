@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "device/place.hpp"
-#include "primitives/sparse/multiply.hpp"
+#include "primitives/sparse/by_format.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/sparse.hpp"
 
@@ -50,16 +50,6 @@ void check(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
     }
 }
 
-/// The matrix where the place reads it.
-template <class Matrix>
-Matrix moved_to(cpu_place& /*place*/, Matrix&& matrix) {
-    return std::forward<Matrix>(matrix);
-}
-template <class Matrix>
-auto moved_to(cuda_place& place, const Matrix& matrix) {
-    return primitives::to_device(place, matrix);
-}
-
 /// One call at one place.
 template <class Place, class Value>
 class multiplication {
@@ -77,48 +67,27 @@ class multiplication {
         const auto begin = seconds_clock::now();
         if (result_.storage == sparse_storage::automatic)
             result_.storage = best_storage(std::is_same_v<Place, cuda_place>, host_, rows_);
-        switch (result_.storage) {
-            case sparse_storage::coo:
-                return run(primitives::to_coo(host_, rows_), begin);
-            case sparse_storage::ell:
-                return run(primitives::to_ell(host_, rows_), begin);
-            case sparse_storage::brc:
-                return run(primitives::to_brc(host_, rows_), begin);
-            case sparse_storage::brcp:
-            case sparse_storage::brcp_paper:
-                return run(primitives::to_brcp(host_, rows_), begin);
-            case sparse_storage::automatic:
-            case sparse_storage::csr:
-                return run(primitives::to_csr(host_, rows_), begin);
-        }
+        primitives::with_format(host_, result_.storage, rows_,
+                                [&](auto made) { run(std::move(made), begin); });
     }
 
   private:
     template <class Matrix>
-    void run(Matrix&& made, seconds_clock::time_point begin) {
+    void run(Matrix made, seconds_clock::time_point begin) {
         result_.conversion_seconds = seconds_since(begin);
         result_.bytes = primitives::bytes_of(made);
-        const auto matrix = moved_to(place_, std::forward<Matrix>(made));
+        const auto matrix = primitives::to_place(place_, std::move(made));
         const auto x = array_from(place_, x_, "the vector of a sparse product");
         const auto y = make_array<Value>(place_, rows_.rows, "a sparse product");
         place_.synchronise();
         for (std::uint32_t i = 0; i < options_.repeat; ++i) {
             place_.run().check_stop();
             const auto started = seconds_clock::now();
-            multiply_once(matrix, span_on<Place, const Value>(x.span()), y.span());
+            primitives::multiply_in(place_, result_.storage, matrix, x.span(), y.span());
             place_.synchronise();
             result_.seconds.push_back(seconds_since(started));
         }
         result_.y = to_host(place_, y.span());
-    }
-
-    template <class Matrix, class In, class Out>
-    void multiply_once(const Matrix& matrix, In x, Out y) {
-        if constexpr (std::is_same_v<Matrix, primitives::brcp_matrix<Place, Value>>) {
-            if (result_.storage == sparse_storage::brcp_paper)
-                return primitives::multiply_as_printed(place_, matrix, x, y);
-        }
-        primitives::multiply(place_, matrix, x, y);
     }
 
     Place& place_;
