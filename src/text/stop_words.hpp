@@ -15,8 +15,6 @@ namespace quern::text {
 /// and for a file that cannot be read.
 std::vector<std::string> read_stop_words(const std::string& name);
 
-using quern::is_builtin_stop_list;
-
 /// The bytes of a user's file of stop words. Throws usage_error where it is none or cannot be read.
 std::string read_stop_word_file(const std::string& path);
 

@@ -23,7 +23,7 @@ bool is_recorded_name(std::string_view name) {
 }
 
 bool is_file(const std::string& stop_words) {
-    return !text::is_builtin_stop_list(stop_words) && !is_recorded_name(stop_words);
+    return !is_builtin_stop_list(stop_words) && !is_recorded_name(stop_words);
 }
 
 }  // namespace
@@ -38,9 +38,7 @@ text_options as_recorded(const text_options& text) {
 text_options keep_stop_words(const text_options& text, const fs::path& store) {
     if (!is_file(text.stop_words)) return text;
     const std::string words = text::read_stop_word_file(text.stop_words);
-    file_writer copy(store / stop_words_file_name);
-    copy.append(words);
-    copy.close();
+    write_file(store / stop_words_file_name, words);
     text_options recorded = text;
     recorded.stop_words = recorded_name(words);
     return recorded;
