@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
@@ -68,12 +66,10 @@ int run_spmv(const command& self, const std::vector<std::string>& arguments) {
     run.messages.finish();
     to.commit();
 
-    std::vector<double> seconds = found.seconds;
-    std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
     run.messages.info(fmt::format(
         "{} by {}, {}, as {} in {}: {:.3g} ms", counted(found.rows, "row"), counted(found.columns, "column"),
         counted(found.entries, "stored value"), sparse_storage_names[static_cast<std::size_t>(found.storage)],
-        in_bytes(static_cast<double>(found.bytes)), seconds[seconds.size() / 2] * 1e3));
+        in_bytes(static_cast<double>(found.bytes)), found.statistics.measures.at("median_seconds") * 1e3));
     if (options.compare) {
         const spmv_error& e = found.error;
         run.messages.info(fmt::format(
