@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_section(const fs::path& name) {
-    return name.extension() == store_layout::section_extension;
+    return name.extension() == manifests::section_extension;
 }
 
 bool is_written(const fs::path& name, const folder_kind& kind) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tasks/store/manifest.hpp"
-
 namespace quern::store_layout {
 namespace {
 
@@ -39,10 +37,6 @@ text_options text_options_of(const nlohmann::json& json) {
 
 }  // namespace
 
-std::filesystem::path file_of(const std::filesystem::path& store, std::string_view section) {
-    return store / (std::string(section) + std::string(section_extension));
-}
-
 std::string manifest_text(const store_info& info) {
     return manifests::text_of(of_a_store, {{"unicode", info.unicode_version},
                                            {"text", to_json(info.text)},
@@ -74,8 +68,7 @@ store_info read_manifest(const std::filesystem::path& store) {
 
 io::section_view open_section(const std::filesystem::path& store, const store_info& info,
                               std::string_view name) {
-    return io::section_view(file_of(store, name), std::string(name),
-                            manifests::listed(store, of_a_store, info.sections, name).checksum);
+    return manifests::open_section(store, of_a_store, info.sections, name);
 }
 
 }  // namespace quern::store_layout

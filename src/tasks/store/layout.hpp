@@ -10,6 +10,7 @@
 
 #include "io/store/section.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/store/manifest.hpp"
 
 namespace quern::store_layout {
 
@@ -49,9 +50,7 @@ struct text_block {
     std::uint64_t first_document;  ///< of the block
 };
 
-inline constexpr std::string_view section_extension = ".section";
-
-std::filesystem::path file_of(const std::filesystem::path& store, std::string_view section);
+using manifests::file_of;
 
 /// The manifest's bytes (tasks/store/manifest.hpp).
 std::string manifest_text(const store_info& info);

@@ -82,6 +82,16 @@ const store_section& listed(const std::filesystem::path& folder, const kind& of,
     return *at;
 }
 
+std::filesystem::path file_of(const std::filesystem::path& folder, std::string_view section) {
+    return folder / std::string(section).append(section_extension);
+}
+
+io::section_view open_section(const std::filesystem::path& folder, const kind& of,
+                              const std::vector<store_section>& sections, std::string_view name) {
+    return io::section_view(file_of(folder, name), std::string(name),
+                            listed(folder, of, sections, name).checksum);
+}
+
 void check_all(const io::section_view& section, const context& run) {
     constexpr std::uint64_t piece = 8 << 20;
     for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {

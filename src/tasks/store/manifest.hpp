@@ -44,6 +44,13 @@ std::vector<store_section> sections_of(const nlohmann::json& member);
 const store_section& listed(const std::filesystem::path& folder, const kind& of,
                             const std::vector<store_section>& sections, std::string_view name);
 
+/// Where a section of a folder stands.
+inline constexpr std::string_view section_extension = ".section";
+std::filesystem::path file_of(const std::filesystem::path& folder, std::string_view section);
+/// Opens it as the manifest describes it. Throws damaged_store.
+io::section_view open_section(const std::filesystem::path& folder, const kind& of,
+                              const std::vector<store_section>& sections, std::string_view name);
+
 /// Touches every byte of a section, with all threads. Throws damaged_store.
 void check_all(const io::section_view& section, const context& run);
 

@@ -11,7 +11,6 @@
 
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
-#include "tasks/store/manifest.hpp"
 
 namespace quern::space_layout {
 namespace {
@@ -52,10 +51,6 @@ std::string yes_or_no(bool value, const char* yes, const char* no) {
 }
 
 }  // namespace
-
-std::filesystem::path file_of(const std::filesystem::path& space, std::string_view section) {
-    return space / (std::string(section) + ".section");
-}
 
 answers asked_of(const text_options& text, const space_question& q) {
     return {
@@ -169,8 +164,7 @@ parsed_manifest read_manifest(const std::filesystem::path& space) {
 
 io::section_view open_section(const std::filesystem::path& space, const word_space_info& info,
                               std::string_view name) {
-    return io::section_view(file_of(space, name), std::string(name),
-                            manifests::listed(space, of_a_space, info.sections, name).checksum);
+    return manifests::open_section(space, of_a_space, info.sections, name);
 }
 
 }  // namespace quern::space_layout

@@ -11,6 +11,7 @@
 #include "io/store/section.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/tasks/words.hpp"
+#include "tasks/store/manifest.hpp"
 
 namespace quern::space_layout {
 
@@ -33,7 +34,7 @@ inline constexpr std::string_view neighbour_scores = "neighbour_scores";  // f64
 inline constexpr std::string_view vectors = "vectors";                    // f32[N · D], by words
 inline constexpr std::string_view singular_values = "singular_values";    // f64[D]
 
-std::filesystem::path file_of(const std::filesystem::path& space, std::string_view section);
+using manifests::file_of;
 
 /// Text options and question by the names of the command line's options; and back. The latter throw std::runtime_error
 /// where a value is missing or none.
