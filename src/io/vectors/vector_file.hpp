@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors from files, as views of the mapped file wherever its bytes can be used as they are. docs/vectors.md has the
+// formats: .npy, .fvecs .bvecs .ivecs, .fbin .u8bin .i8bin .ibin, idx (MNIST), word2vec and GloVe (text), word2vec
+// (binary), safetensors; sparse: Matrix Market, .csr. Any of them compressed (then in memory).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/base/vectors.hpp"
+
+namespace quern::io {
+
+struct vector_file_options {
+    std::string tensor = {};  ///< of safetensors: which; may be empty where there is one that fits
+    bool as_bits = false;     ///< bytes are eight components each; booleans are packed in any case
+};
+
+/// An open file of vectors. Move-only; views live as long as it.
+class vector_file {
+  public:
+    vector_file();
+    ~vector_file();
+    vector_file(vector_file&&) noexcept;
+    vector_file& operator=(vector_file&&) noexcept;
+
+    bool sparse() const;
+    const vectors_view& dense() const;               ///< where not sparse()
+    const sparse_vectors_view& sparse_rows() const;  ///< where sparse()
+    std::uint64_t rows() const;
+    std::uint32_t dimensions() const;
+    /// word2vec and GloVe: the words, one a row; else empty.
+    std::span<const std::string_view> names() const;
+    std::string_view format() const;  ///< "npy", "fvecs", …
+    /// What was changed on the way, one sentence each, for the user: "float64 values were rounded to float32".
+    std::span<const std::string> notes() const;
+    std::uint64_t file_bytes() const;
+
+    struct state;
+
+  private:
+    friend vector_file open_vectors(const std::filesystem::path&, const vector_file_options&, const context&);
+    std::unique_ptr<state> state_;
+};
+
+/// Throws usage_error (no such file, a tensor that is not there), invalid_input with line or, for binary formats, with
+/// the offset in the reason: a header whose numbers do not fit the file ("says 1,000,000 rows of 128 at offset 0, but
+/// the file ends after row 999,999"), rows of different lengths, an order by columns, big-endian numbers, numbers that
+/// do not fit the type; io_error, out_of_memory, interrupted.
+vector_file open_vectors(const std::filesystem::path& path, const vector_file_options& options,
+                         const context& run);
+
+// ---- Neighbours ----
+
+/// The nearest ids of each query, from .ivecs, .ibin (with or without distances behind), .npy of integers, or text (ids
+/// separated by white space, commas too, a query a line).
+struct neighbour_truth {
+    std::uint64_t queries = 0, k = 0;
+    std::vector<std::uint32_t> ids;  ///< queries · k
+    std::vector<float> distances;    ///< as ids, or empty
+};
+neighbour_truth read_truth(const std::filesystem::path& path, std::uint64_t rows, const context& run);
+
+/// The ids in a file, as a bitmap of `rows` bits: one number a line, or .npy of integers, or .npy of `rows` booleans.
+/// Throws invalid_input for a number of `rows` or more.
+std::vector<std::uint64_t> read_allowed(const std::filesystem::path& path, std::uint64_t rows,
+                                        const context& run);
+
+/// A matrix written row by row as .ibin, .fbin: u32 rows, u32 columns, then the values; the file appears whole or not
+/// at all (commit). Throws usage_error where a row has another number of columns.
+class bin_writer {
+  public:
+    bin_writer(std::filesystem::path path, std::uint64_t rows, std::uint64_t columns);
+    ~bin_writer();
+    bin_writer(bin_writer&&) noexcept;
+    void row(std::span<const std::uint32_t> values);
+    void row(std::span<const float> values);
+    void commit();
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace quern::io

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a distance is, to the bit, and its rank key: an unsigned number of 32 or 64 bits, the smaller the better, so that
+// sorting, selecting and merging know nothing of metrics. A plain header: every place reads it.
+//
+// Floats (f32, f16, bf16; the latter two are exact as f32). All in single precision, each operation rounded, nothing
+// contracted: component i goes to the partial sum i % 16, i rising; a component's part is rounded, then added; the
+// partial sums are added as a tree, p[i] += p[i + 8], then 4, 2, 1. A missing component adds +0, which changes no bit: so
+// sparse vectors have the sums of their dense twins. Parts: (a − b)·(a − b); a·b; |a − b|. linf takes the greatest part.
+//
+// Integers (i16, i8, u8, bits): exact.
+//
+// Cosine: c = s / √(x·y) in double, s the sum of products, x and y the sums of squares (floats as above, in f32, then
+// exact as doubles; integers exact, then rounded to double); the distance is 1 − c, held within [0, 2], rounded to f32;
+// 1 where x or y is 0. A vector's distance to itself is 0.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "primitives/keys.hpp"
+#include "quern/ops/ranked_retrieval.hpp"
+
+namespace quern::ranked_retrieval_detail {
+
+/// No rank key of a distance; what is not to be ranked may have it.
+template <class Key>
+inline constexpr Key no_key = std::numeric_limits<Key>::max();
+
+inline constexpr unsigned partial_sums = 16;
+
+constexpr bool is_float(vector_type type) {
+    return type == vector_type::f32 || type == vector_type::f16 || type == vector_type::bf16;
+}
+
+// ---- Keys of float sums: 32 bits ----
+
+/// sql2, l2, l1, linf, and cosine's distance: never below 0.
+constexpr std::uint32_t key_of_distance(float distance) {
+    return std::bit_cast<std::uint32_t>(distance);
+}
+/// ip: the greatest is best; −0 is 0.
+constexpr std::uint32_t key_of_product(float product) {
+    return ~primitives::ordered_bits(product + 0.0f);
+}
+
+constexpr float distance_of_key(std::uint32_t key) {
+    return std::bit_cast<float>(key);
+}
+constexpr float product_of_key(std::uint32_t key) {
+    const std::uint32_t on_line = ~key ^ 0x80000000u;  // primitives::place_on_line, undone
+    return std::bit_cast<float>((on_line & 0x80000000u) == 0 ? on_line : (0u - on_line) | 0x80000000u);
+}
+
+/// `product` = Σ a·b, `x` = Σ a², `y` = Σ b², `root` = √(x·y), each operation rounded once in double.
+constexpr float cosine_distance(double product, double x, double y, double root) {
+    if (x == 0 || y == 0) return 1;
+    const double distance = 1 - product / root;
+    return static_cast<float>(distance < 0 ? 0 : distance > 2 ? 2 : distance);
+}
+
+// ---- Keys of integers: 32 bits where the set and its queries allow, else 64 ----
+
+/// sql2, l2, l1, linf, hamming: the number itself. ip: what is missing to the greatest number.
+template <class Key>
+constexpr Key key_of_product(std::int64_t product) {
+    return static_cast<Key>(static_cast<Key>(no_key<Key> >> 1) - static_cast<Key>(product));
+}
+template <class Key>
+constexpr std::int64_t integer_product_of_key(Key key) {
+    return static_cast<std::int64_t>(no_key<Key> >> 1) - static_cast<std::int64_t>(key);
+}
+
+/// The least and the greatest component of the set and the queries.
+struct integer_range {
+    std::int32_t least = 0, greatest = 0;
+};
+
+/// Whether every key of integers in the range is below no_key<uint32>.
+constexpr bool fits_32_bits(vector_metric metric, integer_range range, std::uint32_t dimensions) {
+    const auto difference = static_cast<std::uint64_t>(std::int64_t{range.greatest} - range.least);
+    const auto size =
+        static_cast<std::uint64_t>(std::max(std::int64_t{range.greatest}, -std::int64_t{range.least}));
+    constexpr std::uint64_t most = no_key<std::uint32_t> - 1;
+    switch (metric) {
+        case vector_metric::l2:
+        case vector_metric::sql2:
+            return difference == 0 || difference * difference <= most / dimensions;
+        case vector_metric::ip:
+            return size == 0 || size * size <= (most / 2) / dimensions;
+        case vector_metric::l1:
+            return difference <= most / dimensions;
+        default:
+            return true;  // cosine: a float; linf, hamming: small
+    }
+}
+
+/// What is reported for a key; type and metric say what the key is.
+template <class Key>
+double reported_of_key(vector_type type, vector_metric metric, Key key) {
+    if (metric == vector_metric::cosine || is_float(type)) {
+        const auto bits = static_cast<std::uint32_t>(key);
+        if (metric == vector_metric::ip) return double{product_of_key(bits)};
+        const double distance = double{distance_of_key(bits)};
+        return metric == vector_metric::l2 ? std::sqrt(distance) : distance;
+    }
+    if (metric == vector_metric::ip) return static_cast<double>(integer_product_of_key(key));
+    const auto number = static_cast<double>(key);
+    return metric == vector_metric::l2 ? std::sqrt(number) : number;
+}
+
+}  // namespace quern::ranked_retrieval_detail
