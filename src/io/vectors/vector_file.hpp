@@ -76,7 +76,8 @@ std::vector<std::uint64_t> read_allowed(const std::filesystem::path& path, std::
 /// at all (commit). Throws usage_error where a row has another number of columns.
 class bin_writer {
   public:
-    bin_writer(std::filesystem::path path, std::uint64_t rows, std::uint64_t columns);
+    /// Throws usage_error where the file exists and may not be replaced.
+    bin_writer(std::filesystem::path path, std::uint64_t rows, std::uint64_t columns, bool replace = false);
     ~bin_writer();
     bin_writer(bin_writer&&) noexcept;
     void row(std::span<const std::uint32_t> values);
