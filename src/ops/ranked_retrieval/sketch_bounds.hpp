@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bounds of the filter (sketch.hpp), with every rounding: how the terms of a row and of a query are made of sums over
+// their components, how a query's limit is made of the k-th best key, and the number that the two are compared by. The
+// proofs are in docs/ranked_retrieval_filter.md; each step here says what it pays for. A plain header: every place reads
+// it. Roots are taken by the caller, for their functions are not constexpr.
+//
+// What the caller does for every row and every query, v being what is coded (sql2, l2: v = x − µ, with µ of whole numbers
+// where the type is of integers; ip, cosine: v = x):
+//     s   = scale_of(max |v|, whether all v are whole)
+//     c_j = v_j / s, rounded in any way to one of −127 … 127; 0 where s is 0
+//     Σ v_j², Σ (v_j − s·c_j)² in double, in any order, and Σ c_j². Each v_j and each v_j − s·c_j may be rounded to f32
+//     (the latter once: s·c_j itself must be exact, by an fma or in double).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "ops/ranked_retrieval/distance.hpp"
+
+namespace quern::ranked_retrieval_detail {
+
+/// What the bounds depend on but the vectors.
+struct sketch_kind {
+    vector_type type = vector_type::f32;
+    vector_metric metric = vector_metric::l2;
+    std::uint32_t dimensions = 0;
+
+    constexpr bool by_difference() const {
+        return metric == vector_metric::sql2 || metric == vector_metric::l2;
+    }
+};
+
+/// Of one vector, rounded as above.
+struct coded_sums {
+    double squares = 0;    ///< Σ v_j²
+    double norm = 0;       ///< its root
+    double rest = 0;       ///< √ Σ (v_j − s·c_j)²
+    double code_norm = 0;  ///< √ Σ c_j²
+    float scale = 0;       ///< s
+};
+
+/// U = a + scale · (t · (c·e)) + rest · |y'| + size · σ. 16 bytes a row.
+struct row_terms {
+    float a = 0;
+    float scale = 0;
+    float rest = 0;
+    float size = 0;
+};
+struct query_terms {
+    float scale = 0;       ///< t
+    float rest = 0;        ///< σ
+    float size = 0;        ///< |y'|
+    bool bounded = false;  ///< else there is no bound: its limit is −∞
+    double squares = 0;    ///< at most |y'|²
+};
+
+inline constexpr float no_limit = -std::numeric_limits<float>::infinity();
+
+// ---- Roundings ----
+
+/// A float that is v or more, as near as matters: a rounding takes 2^-24 of it at most, or 2^-150.
+constexpr float rounded_up(double v) {
+    return static_cast<float>(v + (v < 0 ? -v : v) * 0x1p-22 + 0x1p-148);
+}
+constexpr float rounded_down(double v) {
+    return -rounded_up(-v);
+}
+
+/// What a coder that rounds to f32 leaves open of norms, their squares and rests, relative to the norm: 2^-24 of each
+/// component and 2^-37 of a sum of 2^16 doubles, twice that in squares.
+inline constexpr double coding_error = 0x1p-22;
+/// What computing U in f32 may lose: six roundings of 2^-24 at most on each of its terms. Twice that, and more.
+inline constexpr double evaluation_error = 0x1p-20;
+
+/// What the canonical sum of a row's parts (distance.hpp) may be off, relative to the sum of the parts' sizes: three
+/// roundings a part, ⌈d/16⌉ − 1 in its partial sum, four in the tree; γ_m = m·u / (1 − m·u), m = d/16 + 8.
+constexpr double canonical_error(std::uint32_t dimensions) {
+    const double roundings = static_cast<double>(dimensions / 16 + 8) * 0x1p-24;
+    return roundings / (1 - roundings);
+}
+/// What underflow may take from such a sum: 2^-150 a part.
+constexpr double canonical_underflow(std::uint32_t dimensions) {
+    return static_cast<double>(dimensions) * 0x1p-149;
+}
+/// What the canonical cosine may be off: the sum of products, and the root of both sums of squares, by canonical_error;
+/// their products and double arithmetic.
+constexpr double cosine_error(const sketch_kind& kind) {
+    if (!is_float(kind.type)) return 0x1p-40;
+    return 2 * canonical_error(kind.dimensions) * (1 + 0x1p-8) + 0x1p-30;
+}
+
+// ---- Coding ----
+
+/// Beyond these nothing is bounded, so that neither a product overflows nor a factor is lost by underflow.
+inline constexpr double most_norm = 0x1p62;
+inline constexpr double least_cosine_norm = 0x1p-49;  ///< below it canonical sums of squares may underflow
+inline constexpr float least_scale = 0x1p-100f;
+
+/// s, or 0 where all codes are to be 0. Whole numbers up to 127 are their own codes, and nothing is left out.
+constexpr float scale_of(float greatest, bool whole) {
+    const float scale = greatest / 127.0f;
+    if (!(scale >= least_scale) || greatest > static_cast<float>(most_norm)) return 0;
+    return whole && scale < 1 ? 1.0f : scale;
+}
+
+/// Whether a vector of this length can be bounded.
+constexpr bool is_bounded(const sketch_kind& kind, double norm) {
+    if (!(norm <= most_norm)) return false;
+    return kind.metric != vector_metric::cosine || norm == 0 || norm >= least_cosine_norm;
+}
+
+/// What v is multiplied by to have x': the cosine takes vectors of length 1 (and of length 0).
+constexpr double factor_of(const sketch_kind& kind, double norm) {
+    if (kind.metric != vector_metric::cosine) return 1;
+    return norm == 0 ? 0 : 1 / norm;
+}
+
+/// |x' − scale·c|, at most, where `scale` is s · factor rounded to f32.
+constexpr double rest_of(const coded_sums& sums, double factor, float scale) {
+    const double rest = sums.rest * (1 + coding_error) + coding_error * sums.norm + 0x1p-140;
+    return rest * factor + 0x1p-23 * static_cast<double>(scale) * sums.code_norm;
+}
+
+constexpr row_terms row_terms_of(const sketch_kind& kind, const coded_sums& sums) {
+    if (!is_bounded(kind, sums.norm)) return {0, 0, std::numeric_limits<float>::infinity(), 0};
+    const double factor = factor_of(kind, sums.norm);
+    row_terms row;
+    row.scale = static_cast<float>(static_cast<double>(sums.scale) * factor);
+    double rest = rest_of(sums, factor, row.scale);
+    // The canonical product of floats is within canonical_error·|x|·|y| of the true one: that, too, is a rest times |y|.
+    if (kind.metric == vector_metric::ip && is_float(kind.type))
+        rest += canonical_error(kind.dimensions) * (1 + coding_error) * sums.norm;
+    row.rest = rounded_up(rest * (1 + evaluation_error));
+    row.size = rounded_up(static_cast<double>(row.scale) * sums.code_norm);
+    if (kind.by_difference())
+        row.a = rounded_up(-0.5 * sums.squares * (1 - coding_error) * (1 - evaluation_error));
+    return row;
+}
+
+constexpr query_terms query_terms_of(const sketch_kind& kind, const coded_sums& sums) {
+    query_terms query;
+    query.bounded = is_bounded(kind, sums.norm);
+    if (!query.bounded) return query;
+    const double factor = factor_of(kind, sums.norm);
+    query.scale = static_cast<float>(static_cast<double>(sums.scale) * factor);
+    // The last part: what scale · (t · (c·e)), at most size · t·|e|, may lose when U is computed.
+    query.rest = rounded_up(rest_of(sums, factor, query.scale) * (1 + evaluation_error) +
+                            evaluation_error * static_cast<double>(query.scale) * sums.code_norm);
+    query.size = rounded_up(sums.norm * (1 + coding_error) * factor);
+    query.squares = sums.squares * (1 - coding_error);
+    return query;
+}
+
+// ---- The comparison ----
+
+/// U; the sums in any order, fused or not. `product` = c·e.
+constexpr float upper_bound(const row_terms& row, const query_terms& query, std::int32_t product) {
+    return row.a + row.scale * (query.scale * static_cast<float>(product)) + row.rest * query.size +
+           row.size * query.rest;
+}
+/// Not `U >= limit`: a row without a bound has U = ∞, or a NaN where |y'| is 0.
+constexpr bool is_candidate(float bound, float limit) {
+    return !(bound < limit);
+}
+
+/// A row whose U is below it has a key that is greater than `key`, the query's k-th best so far; no_key where there are
+/// fewer.
+template <class Key>
+constexpr float limit_of_key(const sketch_kind& kind, const query_terms& query, Key key) {
+    constexpr double lost = 0x1p-130;  // by underflow in U: four products, 2^-150 each
+    if (!query.bounded || key == no_key<Key>) return no_limit;
+    const bool floats = is_float(kind.type);
+    if (kind.metric == vector_metric::cosine) {
+        const double distance = static_cast<double>(distance_of_key(static_cast<std::uint32_t>(key)));
+        if (distance >= 2) return no_limit;  // greater ones are held there
+        return rounded_down(1 - distance * (1 + 0x1p-22) - cosine_error(kind));
+    }
+    if (kind.metric == vector_metric::ip) {
+        if (!floats) return rounded_down(static_cast<double>(integer_product_of_key(key)) - lost);
+        const auto product = static_cast<double>(product_of_key(static_cast<std::uint32_t>(key)));
+        return rounded_down(product - canonical_underflow(kind.dimensions) - lost);
+    }
+    double most = static_cast<double>(key);  // |x' − y'|² of a row that is as good
+    if (floats) {
+        const auto distance = static_cast<double>(distance_of_key(static_cast<std::uint32_t>(key)));
+        most = (distance + canonical_underflow(kind.dimensions)) / (1 - canonical_error(kind.dimensions));
+    }
+    return rounded_down((query.squares - most * (1 + 0x1p-50)) / 2 - lost);
+}
+
+}  // namespace quern::ranked_retrieval_detail
