@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/ranked_retrieval/chains_cuda.cuh"
+
+#include <algorithm>
+
+namespace quern::ranked_retrieval_detail {
+namespace {
+
+constexpr unsigned block_threads = 256;
+constexpr unsigned most_blocks = 1u << 20, most_queries = 65'535;
+
+/// Sixteen lanes a pair, two pairs a warp; the grid goes over a query's pairs in x and over queries in y. A row is read
+/// once for each of its pairs, 16 components at a time; queries come from the cache. No shared memory.
+template <class Traits, class Key>
+__global__ void __launch_bounds__(block_threads)
+    sum_chains_kernel(rows_there rows, rows_there queries, std::uint32_t count, wanted_pairs wanted,
+                      key_maker<Key> key_of, Key* keys) {
+    using sum_type = typename Traits::sum;
+    constexpr unsigned warp_pairs = 32 / partial_sums;
+    const unsigned chain = threadIdx.x % partial_sums, half = threadIdx.x % 32 / partial_sums;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (block_threads / 32);
+    const std::uint64_t warp = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) / 32;
+    for (std::uint32_t q = blockIdx.y; q < wanted.queries; q += gridDim.y) {
+        for (std::uint64_t first = warp * warp_pairs; first < wanted.size; first += warps * warp_pairs) {
+            const std::uint64_t i = first + half;
+            const wanted_pairs::pair pair = wanted(q, i < wanted.size ? i : first);
+            const sum_type sum =
+                tree_of_lanes<Traits::kind>(partial_sum<Traits::type, Traits::kind, sum_type>(
+                    rows.row<Traits::type>(pair.row), queries.row<Traits::type>(pair.query), count, chain));
+            if (chain == 0 && i < wanted.size) keys[q * wanted.size + i] = key_of(sum, pair.query, pair.row);
+        }
+    }
+}
+
+}  // namespace
+
+template <class Key>
+void chain_keys(cuda_place& place, const row_tile<cuda_place>& tile, const row_tile<cuda_place>& queries,
+                vector_metric metric, const wanted_pairs& wanted, Key* keys) {
+    with_pair_traits<Key>(tile.type, metric, tile.dimensions, [&]<class Traits>(Traits) {
+        const dim3 grid(std::min(cuda::blocks_for(wanted.size, block_threads / partial_sums), most_blocks),
+                        std::min(wanted.queries, most_queries));
+        QUERN_LAUNCH(place, (cuda::launch_shape{grid, block_threads}), (sum_chains_kernel<Traits, Key>),
+                     there(tile), there(queries), summed_items(tile, metric), wanted,
+                     (key_maker<Key>{metric, tile.squares.data(), queries.squares.data()}), keys);
+    });
+}
+template void chain_keys(cuda_place&, const row_tile<cuda_place>&, const row_tile<cuda_place>&, vector_metric,
+                         const wanted_pairs&, std::uint32_t*);
+template void chain_keys(cuda_place&, const row_tile<cuda_place>&, const row_tile<cuda_place>&, vector_metric,
+                         const wanted_pairs&, std::uint64_t*);
+
+}  // namespace quern::ranked_retrieval_detail

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Components and sums as kernels read and form them: the same values as components.hpp, with the device's own
+// conversions; and the rank key of a finished sum.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "ops/ranked_retrieval/components.hpp"
+#include "ops/ranked_retrieval/tile.hpp"
+
+namespace quern::ranked_retrieval_detail {
+
+/// The value of what lies in memory, exactly; of bits and for Hamming distances, a byte.
+template <vector_type Type>
+__device__ inline component_t<Type> loaded_value(stored_t<Type> stored) {
+    if constexpr (Type == vector_type::f16)
+        return __half2float(__ushort_as_half(stored));
+    else
+        return value_of<Type>(stored);
+}
+
+// ---- Sums ----
+
+/// What a pair's sum is held in. Integers: modulo 2^32 or 2^64, which is exact where the true sum fits: products count as
+/// two's complement.
+template <class Sum>
+concept pair_sum =
+    std::same_as<Sum, float> || std::same_as<Sum, std::uint32_t> || std::same_as<Sum, std::uint64_t>;
+
+/// Two sums of one pair as one.
+template <part_kind Kind, pair_sum Sum>
+__device__ inline Sum joined(Sum a, Sum b) {
+    if constexpr (Kind != part_kind::greatest)
+        return a + b;
+    else if constexpr (std::same_as<Sum, float>)
+        return fmaxf(a, b);
+    else
+        return a > b ? a : b;
+}
+
+/// The sum with one pair of components more.
+template <part_kind Kind>
+__device__ inline float with_part(float sum, float a, float b) {
+    return joined<Kind>(sum, part<Kind>(a, b));
+}
+template <part_kind Kind, std::unsigned_integral Sum>
+__device__ inline Sum with_part(Sum sum, std::int32_t a, std::int32_t b) {
+    if constexpr (Kind == part_kind::products) {
+        return sum + static_cast<Sum>(static_cast<std::make_signed_t<Sum>>(a * b));  // 2^30 and less
+    } else if constexpr (Kind == part_kind::different_bits) {
+        return sum + static_cast<Sum>(__popc(static_cast<unsigned>(a ^ b)));
+    } else {
+        const auto difference = static_cast<std::uint32_t>(a > b ? a - b : b - a);
+        return joined<Kind>(
+            sum, static_cast<Sum>(Kind == part_kind::squares ? difference * difference : difference));
+    }
+}
+
+/// The sum of partial sum `chain` alone: components chain, chain + 16, … of `count`.
+template <vector_type Type, part_kind Kind, pair_sum Sum>
+__device__ inline Sum partial_sum(const stored_t<Type>* a, const stored_t<Type>* b, std::uint32_t count,
+                                  std::uint32_t chain) {
+    Sum sum = 0;
+#pragma unroll 4
+    for (std::uint32_t i = chain; i < count; i += partial_sums)
+        sum = with_part<Kind>(sum, loaded_value<Type>(a[i]), loaded_value<Type>(b[i]));
+    return sum;
+}
+
+/// Of sixteen neighbouring lanes, each with its partial sum: the tree. Lane 0 of the sixteen has the result. All lanes of
+/// the warp take part.
+template <part_kind Kind, pair_sum Sum>
+__device__ inline Sum tree_of_lanes(Sum sum) {
+    for (unsigned half = partial_sums / 2; half != 0; half /= 2)
+        sum = joined<Kind>(sum, __shfl_down_sync(0xffffffffu, sum, half, partial_sums));
+    return sum;
+}
+
+// ---- Rank keys ----
+
+/// Makes a pair's key of its sum. Squares: of the tile and of the queries, for cosine.
+template <class Key>
+struct key_maker {
+    vector_metric metric;
+    const double *row_squares, *query_squares;
+
+    template <pair_sum Sum>
+    __device__ Key operator()(Sum sum, std::uint32_t query, std::uint32_t row) const {
+        if constexpr (std::same_as<Sum, float>) {
+            if (metric == vector_metric::cosine) return cosine_key(double{sum}, query, row);
+            return metric == vector_metric::ip ? key_of_product(sum) : key_of_distance(sum);
+        } else {
+            const std::int64_t product = static_cast<std::make_signed_t<Sum>>(sum);
+            if (metric == vector_metric::cosine) return cosine_key(static_cast<double>(product), query, row);
+            return metric == vector_metric::ip ? key_of_product<Key>(product) : static_cast<Key>(sum);
+        }
+    }
+
+  private:
+    __device__ Key cosine_key(double product, std::uint32_t query, std::uint32_t row) const {
+        const double x = row_squares[row], y = query_squares[query];
+        return key_of_distance(cosine_distance(product, x, y, __dsqrt_rn(x * y)));
+    }
+};
+
+// ---- One text for all types and metrics ----
+
+/// Whether sums of integers need 64 bits: where keys do, and for cosine, whose key says nothing of the product's size.
+constexpr bool needs_wide_sums(vector_type type, vector_metric metric, std::uint32_t dimensions,
+                               bool wide_keys) {
+    if (metric == vector_metric::cosine) {
+        const std::uint64_t most = type == vector_type::i16 ? 32768u : type == vector_type::i8 ? 128u : 255u;
+        return most * most * dimensions > 0x7fffffffu;
+    }
+    return wide_keys && metric != vector_metric::linf && metric != vector_metric::hamming;
+}
+
+template <vector_type Type, part_kind Kind, class Sum>
+struct pair_traits {
+    static constexpr vector_type type = Type;
+    static constexpr part_kind kind = Kind;
+    using sum = Sum;
+};
+
+template <class Key, vector_type Type, part_kind Kind, class Work>
+void with_sum(vector_metric metric, std::uint32_t dimensions, Work&& work) {
+    if constexpr (is_float(Type)) {
+        work(pair_traits<Type, Kind, float>());
+    } else if constexpr (Kind == part_kind::greatest || Kind == part_kind::different_bits) {
+        work(pair_traits<Type, Kind, std::uint32_t>());
+    } else {
+        constexpr bool wide_keys = sizeof(Key) == 8;
+        if constexpr (wide_keys || Kind == part_kind::products) {
+            if (needs_wide_sums(Type, metric, dimensions, wide_keys))
+                return work(pair_traits<Type, Kind, std::uint64_t>());
+        }
+        if constexpr (!wide_keys) work(pair_traits<Type, Kind, std::uint32_t>());
+    }
+}
+
+/// work(pair_traits<…>()) for what pairs of such vectors need; bytes for Hamming distances. Throws usage_error where the
+/// type does not have the metric or the keys cannot be as wide.
+template <class Key, class Work>
+void with_pair_traits(vector_type type, vector_metric metric, std::uint32_t dimensions, Work&& work) {
+    using enum part_kind;
+    const part_kind kind = part_of(metric);
+    const bool bytes = type == vector_type::bits || type == vector_type::u8;
+    const bool narrow = is_float(type) || metric == vector_metric::cosine;
+    if ((kind == different_bits ? !bytes : type == vector_type::bits) || (narrow && sizeof(Key) != 4))
+        throw usage_error("distances of vectors by a metric that their type does not have");
+    if (kind == different_bits)
+        return with_sum<Key, vector_type::u8, different_bits>(metric, dimensions, work);
+    with_type(type, [&]<vector_type Type>(std::integral_constant<vector_type, Type>) {
+        if constexpr (Type != vector_type::bits && !(is_float(Type) && sizeof(Key) == 8)) {
+            switch (kind) {
+                case products:
+                    return with_sum<Key, Type, products>(metric, dimensions, work);
+                case differences:
+                    return with_sum<Key, Type, differences>(metric, dimensions, work);
+                case greatest:
+                    return with_sum<Key, Type, greatest>(metric, dimensions, work);
+                default:
+                    return with_sum<Key, Type, squares>(metric, dimensions, work);
+            }
+        }
+    });
+}
+
+// ---- What kernels are given ----
+
+/// Rows as kernels see them.
+struct rows_there {
+    const std::byte* values;
+    std::uint64_t stride;
+
+    template <vector_type Type>
+    __device__ const stored_t<Type>* row(std::uint64_t i) const {
+        return row_at<Type>(values, stride, i);
+    }
+};
+inline rows_there there(const row_tile<cuda_place>& tile) {
+    return {tile.values.data(), tile.stride};
+}
+
+/// What a pair's sum runs over: components, or bytes for Hamming distances.
+constexpr std::uint32_t summed_items(const row_tile<cuda_place>& tile, vector_metric metric) {
+    return metric == vector_metric::hamming
+               ? static_cast<std::uint32_t>(bytes_of_row(tile.type, tile.dimensions))
+               : tile.dimensions;
+}
+
+/// Pairs whose keys are wanted: of every query and every listed row (rows null: all rows in turn), or as they are given,
+/// query above row.
+struct wanted_pairs {
+    const std::uint32_t* rows;
+    const std::uint64_t* pairs;
+    std::uint64_t size;  ///< rows for each query, or pairs
+    std::uint32_t queries;
+
+    struct pair {
+        std::uint32_t query, row;
+    };
+    __device__ pair operator()(std::uint32_t query, std::uint64_t i) const {
+        if (pairs != nullptr)
+            return {static_cast<std::uint32_t>(pairs[i] >> 32), static_cast<std::uint32_t>(pairs[i])};
+        return {query, rows != nullptr ? rows[i] : static_cast<std::uint32_t>(i)};
+    }
+};
+inline wanted_pairs pairs_of(const row_tile<cuda_place>& tile, const row_tile<cuda_place>& queries,
+                             device_span<const std::uint32_t> rows) {
+    return {rows.data(), nullptr, rows.empty() ? tile.rows : rows.size(), queries.rows};
+}
+
+}  // namespace quern::ranked_retrieval_detail

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// One look at every component: what is not finite, the greatest float, the range of integers, sums of squares. The first
+// row of several is had by taking the least or greatest of numbers that hold the row, so no order of threads matters.
+#include <algorithm>
+#include <limits>
+
+#include "device/cuda/check.cuh"
+#include "ops/ranked_retrieval/components.cuh"
+
+namespace quern::ranked_retrieval_detail {
+namespace {
+
+constexpr unsigned block_threads = 256;
+
+/// What all threads have found so far.
+struct found_facts {
+    std::uint32_t bad_row = no_row;
+    std::int32_t least = std::numeric_limits<std::int32_t>::max();
+    std::int32_t greatest = std::numeric_limits<std::int32_t>::min();
+    unsigned long long greatest_float = 0;  ///< |a| above the complement of its row; 0: none
+};
+
+__device__ void note_facts(const found_facts& mine, found_facts* all) {
+    constexpr unsigned everyone = 0xffffffffu;
+    const std::uint32_t bad_row = __reduce_min_sync(everyone, mine.bad_row);
+    const std::int32_t least = __reduce_min_sync(everyone, mine.least);
+    const std::int32_t greatest = __reduce_max_sync(everyone, mine.greatest);
+    unsigned long long greatest_float = mine.greatest_float;
+    for (unsigned lanes = 16; lanes != 0; lanes /= 2) {
+        const unsigned long long other = __shfl_down_sync(everyone, greatest_float, lanes);
+        if (other > greatest_float) greatest_float = other;
+    }
+    if (threadIdx.x % 32 != 0) return;
+    atomicMin(&all->bad_row, bad_row);
+    atomicMin(&all->least, least);
+    atomicMax(&all->greatest, greatest);
+    atomicMax(&all->greatest_float, greatest_float);
+}
+
+/// Sixteen lanes a row, two rows a warp at a time, the grid over all of them. squares null: not wanted.
+template <vector_type Type>
+__global__ void __launch_bounds__(block_threads)
+    look_at_rows_kernel(rows_there tile, std::uint32_t rows, std::uint32_t dimensions, double* squares,
+                        found_facts* all) {
+    using sum_type = std::conditional_t<is_float(Type), float, std::uint64_t>;
+    constexpr unsigned warp_rows = 32 / partial_sums;
+    const unsigned chain = threadIdx.x % partial_sums, half = threadIdx.x % 32 / partial_sums;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (block_threads / 32);
+    const std::uint64_t warp = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) / 32;
+    found_facts mine;
+    for (std::uint64_t first = warp * warp_rows; first < rows; first += warps * warp_rows) {
+        const auto row = static_cast<std::uint32_t>(first + half);
+        const std::uint32_t count = row < rows ? dimensions : 0;  // beyond the end: lanes that find nothing
+        const stored_t<Type>* const values = tile.row<Type>(row);
+        sum_type sum = 0;
+        float greatest = 0;
+        bool finite = true;
+#pragma unroll 4
+        for (std::uint32_t i = chain; i < count; i += partial_sums) {
+            const component_t<Type> a = loaded_value<Type>(values[i]);
+            sum = with_part<part_kind::products>(sum, a, a);
+            if constexpr (is_float(Type)) {
+                finite &= is_finite(a);
+                if (is_finite(a)) greatest = fmaxf(greatest, fabsf(a));
+            } else {
+                mine.least = min(mine.least, a);
+                mine.greatest = max(mine.greatest, a);
+            }
+        }
+        if (is_float(Type) && row < rows) {
+            if (!finite) mine.bad_row = min(mine.bad_row, row);
+            mine.greatest_float = max(
+                mine.greatest_float, static_cast<unsigned long long>(__float_as_uint(greatest)) << 32 | ~row);
+        }
+        if (squares == nullptr) continue;
+        sum = tree_of_lanes<part_kind::products>(sum);
+        if (chain == 0 && row < rows) squares[row] = static_cast<double>(sum);
+    }
+    note_facts(mine, all);
+}
+
+/// One thread a row: whether its last byte has bits beyond the last dimension.
+__global__ void __launch_bounds__(block_threads)
+    look_at_last_bits_kernel(rows_there tile, std::uint32_t rows, std::uint32_t dimensions,
+                             found_facts* all) {
+    const std::uint64_t row = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+    if (row >= rows || dimensions % 8 == 0) return;
+    const unsigned last = tile.row<vector_type::u8>(row)[dimensions / 8];
+    if (last >> (dimensions % 8) != 0) atomicMin(&all->bad_row, static_cast<std::uint32_t>(row));
+}
+
+}  // namespace
+
+row_facts facts_of(cuda_place& place, const row_tile<cuda_place>& tile, device_span<double> squares) {
+    if (tile.rows == 0) return {};
+    const found_facts nothing;
+    const auto there_found = array_from(place, std::span<const found_facts>(&nothing, 1), "facts of vectors");
+    with_type(tile.type, [&]<vector_type Type>(std::integral_constant<vector_type, Type>) {
+        const rows_there rows = there(tile);
+        if constexpr (Type == vector_type::bits) {
+            QUERN_LAUNCH(place,
+                         (cuda::launch_shape{cuda::blocks_for(tile.rows, block_threads), block_threads}),
+                         look_at_last_bits_kernel, rows, tile.rows, tile.dimensions, there_found.data());
+        } else {
+            const unsigned blocks = std::min(cuda::blocks_for(tile.rows, block_threads / partial_sums),
+                                             place.multiprocessors() * (2048 / block_threads));
+            QUERN_LAUNCH(place, (cuda::launch_shape{blocks, block_threads}), look_at_rows_kernel<Type>, rows,
+                         tile.rows, tile.dimensions, squares.data(), there_found.data());
+        }
+    });
+    found_facts found;
+    copy_out<found_facts>(place, there_found.span(), std::span<found_facts>(&found, 1));
+    row_facts facts;
+    facts.bad_row = found.bad_row;
+    if (is_float(tile.type)) {
+        facts.greatest = std::bit_cast<float>(static_cast<std::uint32_t>(found.greatest_float >> 32));
+        facts.greatest_row = ~static_cast<std::uint32_t>(found.greatest_float);
+    } else if (tile.type != vector_type::bits) {
+        facts.range = {found.least, found.greatest};
+    }
+    return facts;
+}
+
+}  // namespace quern::ranked_retrieval_detail
