@@ -121,6 +121,30 @@ constexpr part_kind part_of(vector_metric metric) {
     }
 }
 
+/// work(std::integral_constant<part_kind, …>) for the metric, of those that the type has.
+template <vector_type Type, class Work>
+decltype(auto) with_part(vector_metric metric, Work&& work) {
+    using enum part_kind;
+    if constexpr (Type == vector_type::bits) {
+        return work(std::integral_constant<part_kind, different_bits>());
+    } else {
+        switch (part_of(metric)) {
+            case products:
+                return work(std::integral_constant<part_kind, products>());
+            case differences:
+                return work(std::integral_constant<part_kind, differences>());
+            case greatest:
+                return work(std::integral_constant<part_kind, greatest>());
+            case different_bits:
+                if constexpr (Type == vector_type::u8)
+                    return work(std::integral_constant<part_kind, different_bits>());
+                [[fallthrough]];
+            default:
+                return work(std::integral_constant<part_kind, squares>());
+        }
+    }
+}
+
 /// Rounded once or twice, never contracted.
 template <part_kind Kind>
 constexpr float part(float a, float b) {

@@ -39,10 +39,11 @@ inline constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max(
 
 struct row_facts {
     std::uint32_t bad_row =
-        no_row;          ///< the first with a component that is not finite, or bits beyond the last
-    float greatest = 0;  ///< of floats, the greatest |a|
-    std::uint32_t greatest_row = no_row;  ///< the first that holds it
-    integer_range range;                  ///< of integers
+        no_row;  ///< the first with a component that is not finite, or bits beyond the last
+    // These say nothing where there is a bad row.
+    float greatest = 0;                   ///< of floats, the greatest |a|
+    std::uint32_t greatest_row = no_row;  ///< the first that holds it, where it is not 0
+    integer_range range;                  ///< of i16, i8 and u8
 };
 
 /// Looks at every component once. `squares`: empty, or one a row, set to the sums of squares. CUDA: synchronises.

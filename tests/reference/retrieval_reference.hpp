@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact retrieval as its contract's words say it (ops/ranked_retrieval/distance.hpp): a vector is a list of doubles, a
+// distance a loop, a ranking a stable sort of everything. The same distances in long double show that the canonical
+// ones are near the truth.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "ops/ranked_retrieval/distance.hpp"
+#include "quern/base/vectors.hpp"
+#include "quern/ops/ranked_retrieval.hpp"
+
+namespace quern::reference {
+
+using numbers = std::vector<double>;  // a vector's components, exact
+
+// ---- Components ----
+
+template <class T>
+T read_as(const std::byte* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+/// sign, exponent of 5 bits with bias 15, fraction of 10 bits; as IEEE 754 defines binary16.
+inline double half_as_double(std::uint16_t half) {
+    const int exponent = half >> 10 & 31, fraction = half & 1023;
+    double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    if (exponent == 31) magnitude = fraction == 0 ? HUGE_VAL : std::nan("");
+    return half >> 15 != 0 ? -magnitude : magnitude;
+}
+
+inline double component(const vectors_view& view, std::uint64_t row, std::uint32_t j) {
+    const std::byte* const at = view.values.data() + row * view.stride;
+    switch (view.type) {
+        case vector_type::f32:
+            return double{read_as<float>(at + 4 * std::size_t{j})};
+        case vector_type::f16:
+            return half_as_double(read_as<std::uint16_t>(at + 2 * std::size_t{j}));
+        case vector_type::bf16:
+            return double{
+                std::bit_cast<float>(std::uint32_t{read_as<std::uint16_t>(at + 2 * std::size_t{j})} << 16)};
+        case vector_type::i16:
+            return static_cast<double>(read_as<std::int16_t>(at + 2 * std::size_t{j}));
+        case vector_type::i8:
+            return static_cast<double>(read_as<std::int8_t>(at + j));
+        case vector_type::u8:
+            return static_cast<double>(read_as<std::uint8_t>(at + j));
+        default:
+            return (read_as<std::uint8_t>(at + j / 8) >> (j % 8) & 1) != 0 ? 1.0 : 0.0;
+    }
+}
+
+inline std::vector<numbers> components_of(const vectors_view& view) {
+    std::vector<numbers> rows(view.rows, numbers(view.dimensions));
+    for (std::uint64_t i = 0; i < view.rows; ++i)
+        for (std::uint32_t j = 0; j < view.dimensions; ++j) rows[i][j] = component(view, i, j);
+    return rows;
+}
+inline std::vector<numbers> components_of(const sparse_vectors_view& view) {
+    std::vector<numbers> rows(view.rows, numbers(view.dimensions));
+    for (std::uint64_t i = 0; i < view.rows; ++i)
+        for (std::uint64_t e = view.offsets[i]; e < view.offsets[i + 1]; ++e)
+            rows[i][view.columns[e - view.offsets[0]]] = double{view.values[e - view.offsets[0]]};
+    return rows;
+}
+
+// ---- Sums ----
+
+enum class summand { squared_difference, product, difference, bit_difference };
+
+/// Single precision, rounded after each operation (this is compiled without contraction), in sixteen partial sums and
+/// a tree.
+inline float canonical_sum(summand kind, bool greatest, const numbers& a, const numbers& b) {
+    float sums[16] = {};
+    for (std::size_t j = 0; j < a.size(); ++j) {
+        const auto x = static_cast<float>(a[j]), y = static_cast<float>(b[j]);
+        float part = kind == summand::product ? x * y : x - y;
+        if (kind == summand::squared_difference) part = part * part;
+        if (kind == summand::difference) part = std::fabs(part);
+        sums[j % 16] = greatest ? std::max(sums[j % 16], part) : sums[j % 16] + part;
+    }
+    for (std::size_t half = 8; half > 0; half /= 2)
+        for (std::size_t i = 0; i < half; ++i)
+            sums[i] = greatest ? std::max(sums[i], sums[i + half]) : sums[i] + sums[i + half];
+    return sums[0];
+}
+
+/// Number is std::int64_t or long double.
+template <class Number>
+Number direct_sum(summand kind, bool greatest, const numbers& a, const numbers& b) {
+    Number sum = 0;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+        const auto x = static_cast<Number>(a[j]), y = static_cast<Number>(b[j]), difference = x - y;
+        Number part = difference < 0 ? -difference : difference;
+        if (kind == summand::squared_difference) part = difference * difference;
+        if (kind == summand::product) part = x * y;
+        if (kind == summand::bit_difference)
+            part = static_cast<Number>(
+                std::popcount(static_cast<std::uint8_t>(a[j]) ^ unsigned{static_cast<std::uint8_t>(b[j])}));
+        sum = greatest ? std::max(sum, part) : sum + part;
+    }
+    return sum;
+}
+
+inline summand summand_of(vector_metric metric) {
+    switch (metric) {
+        case vector_metric::l1:
+        case vector_metric::linf:
+            return summand::difference;
+        case vector_metric::ip:
+        case vector_metric::cosine:
+            return summand::product;
+        case vector_metric::hamming:
+            return summand::bit_difference;
+        default:
+            return summand::squared_difference;
+    }
+}
+
+// ---- Distances ----
+
+/// Σ a² as cosine uses it.
+inline double canonical_squares(vector_type type, const numbers& a) {
+    if (ranked_retrieval_detail::is_float(type)) return double{canonical_sum(summand::product, false, a, a)};
+    return static_cast<double>(direct_sum<std::int64_t>(summand::product, false, a, a));
+}
+
+struct distance {
+    long double order;  ///< the less, the better; holds every sum exactly
+    double reported;
+};
+
+inline distance canonical_distance(vector_type type, vector_metric metric, const numbers& a,
+                                   const numbers& b) {
+    const bool is_float = ranked_retrieval_detail::is_float(type), greatest = metric == vector_metric::linf;
+    const summand kind = summand_of(metric);
+    const long double sum = is_float
+                                ? static_cast<long double>(canonical_sum(kind, greatest, a, b))
+                                : static_cast<long double>(direct_sum<std::int64_t>(kind, greatest, a, b));
+    const auto as_double = static_cast<double>(sum);
+    if (metric == vector_metric::cosine) {
+        const double x = canonical_squares(type, a), y = canonical_squares(type, b);
+        const double cosine = as_double / std::sqrt(x * y);
+        const auto found = x == 0 || y == 0 ? 1.0F : static_cast<float>(std::clamp(1 - cosine, 0.0, 2.0));
+        return {static_cast<long double>(found), double{found}};
+    }
+    if (metric == vector_metric::ip) return {-sum, as_double + 0.0};
+    return {sum, metric == vector_metric::l2 ? std::sqrt(as_double) : as_double};
+}
+
+/// What would be reported without any rounding but that of long double.
+inline long double true_distance(vector_metric metric, const numbers& a, const numbers& b) {
+    const summand kind = summand_of(metric);
+    const auto sum = direct_sum<long double>(kind, metric == vector_metric::linf, a, b);
+    if (metric == vector_metric::cosine) {
+        const auto x = direct_sum<long double>(kind, false, a, a),
+                   y = direct_sum<long double>(kind, false, b, b);
+        return x == 0 || y == 0 ? 1 : std::clamp<long double>(1 - sum / std::sqrt(x * y), 0, 2);
+    }
+    return metric == vector_metric::l2 ? std::sqrt(sum) : sum;
+}
+
+/// The rank key by the words of distance.hpp. Key: uint32 for floats and cosine.
+template <class Key>
+Key canonical_key(vector_type type, vector_metric metric, const numbers& a, const numbers& b) {
+    namespace detail = ranked_retrieval_detail;
+    const distance found = canonical_distance(type, metric, a, b);
+    const bool product = metric == vector_metric::ip;
+    if (metric == vector_metric::cosine || detail::is_float(type)) {
+        const auto number = static_cast<float>(product ? -found.order : found.order);
+        return product ? detail::key_of_product(number) : detail::key_of_distance(number);
+    }
+    if (product) return detail::key_of_product<Key>(static_cast<std::int64_t>(-found.order));
+    return static_cast<Key>(found.order);
+}
+
+// ---- Rankings ----
+
+struct ranking {
+    std::vector<std::uint32_t> ids;
+    std::vector<double> distances;
+};
+
+/// Everything that is allowed and within the radius, best first, equal ones by rising id; the first k of it.
+inline ranking rank_all(vector_type type, vector_metric metric, const std::vector<numbers>& rows,
+                        const numbers& query, const retrieval_options& options) {
+    std::vector<distance> distances(rows.size());
+    std::vector<std::uint32_t> ids;
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+        distances[i] = canonical_distance(type, metric, rows[i], query);
+        const double reported = distances[i].reported;
+        if (!options.allowed.empty() && (options.allowed[i / 64] >> (i % 64) & 1) == 0) continue;
+        if (options.radius &&
+            (metric == vector_metric::ip ? reported < *options.radius : reported > *options.radius))
+            continue;
+        ids.push_back(i);
+    }
+    std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t left, std::uint32_t right) {
+        return distances[left].order < distances[right].order;
+    });
+    if (options.k < ids.size()) ids.resize(options.k);
+    ranking found{.ids = ids, .distances = {}};
+    for (const std::uint32_t id : ids) found.distances.push_back(distances[id].reported);
+    return found;
+}
+
+/// For every query.
+inline rankings rank_all(vector_type type, vector_metric metric, const std::vector<numbers>& rows,
+                         const std::vector<numbers>& queries, const retrieval_options& options) {
+    rankings all{.offsets = {0}, .ids = {}, .distances = {}};
+    for (const numbers& query : queries) {
+        const ranking one = rank_all(type, metric, rows, query, options);
+        all.ids.insert(all.ids.end(), one.ids.begin(), one.ids.end());
+        all.distances.insert(all.distances.end(), one.distances.begin(), one.distances.end());
+        all.offsets.push_back(all.ids.size());
+    }
+    return all;
+}
+inline rankings rank_all(vector_metric metric, const vectors_view& rows, const vectors_view& queries,
+                         const retrieval_options& options) {
+    return rank_all(rows.type, metric, components_of(rows), components_of(queries), options);
+}
+inline rankings rank_all(vector_metric metric, const sparse_vectors_view& rows,
+                         const sparse_vectors_view& queries, const retrieval_options& options) {
+    return rank_all(vector_type::f32, metric, components_of(rows), components_of(queries), options);
+}
+
+}  // namespace quern::reference
