@@ -79,14 +79,20 @@ __global__ void __launch_bounds__(block_threads)
     note_facts(mine, all);
 }
 
-/// One thread a row: whether its last byte has bits beyond the last dimension.
+/// One thread a row of bits: whether its last byte has bits beyond the last dimension; the sum of squares is how many are
+/// set.
 __global__ void __launch_bounds__(block_threads)
-    look_at_last_bits_kernel(rows_there tile, std::uint32_t rows, std::uint32_t dimensions,
-                             found_facts* all) {
+    look_at_bits_kernel(rows_there tile, std::uint32_t rows, std::uint32_t dimensions, double* squares,
+                        found_facts* all) {
     const std::uint64_t row = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-    if (row >= rows || dimensions % 8 == 0) return;
-    const unsigned last = tile.row<vector_type::u8>(row)[dimensions / 8];
-    if (last >> (dimensions % 8) != 0) atomicMin(&all->bad_row, static_cast<std::uint32_t>(row));
+    if (row >= rows) return;
+    const std::uint8_t* const bytes = tile.row<vector_type::u8>(row);
+    if (dimensions % 8 != 0 && bytes[dimensions / 8] >> (dimensions % 8) != 0)
+        atomicMin(&all->bad_row, static_cast<std::uint32_t>(row));
+    if (squares == nullptr) return;
+    std::uint32_t set = 0;
+    for (std::uint64_t i = 0; i < (std::uint64_t{dimensions} + 7) / 8; ++i) set += __popc(bytes[i]);
+    squares[row] = double{set};
 }
 
 }  // namespace
@@ -98,9 +104,9 @@ row_facts facts_of(cuda_place& place, const row_tile<cuda_place>& tile, device_s
     with_type(tile.type, [&]<vector_type Type>(std::integral_constant<vector_type, Type>) {
         const rows_there rows = there(tile);
         if constexpr (Type == vector_type::bits) {
-            QUERN_LAUNCH(place,
-                         (cuda::launch_shape{cuda::blocks_for(tile.rows, block_threads), block_threads}),
-                         look_at_last_bits_kernel, rows, tile.rows, tile.dimensions, there_found.data());
+            QUERN_LAUNCH(
+                place, (cuda::launch_shape{cuda::blocks_for(tile.rows, block_threads), block_threads}),
+                look_at_bits_kernel, rows, tile.rows, tile.dimensions, squares.data(), there_found.data());
         } else {
             const unsigned blocks = std::min(cuda::blocks_for(tile.rows, block_threads / partial_sums),
                                              place.multiprocessors() * (2048 / block_threads));
@@ -114,7 +120,7 @@ row_facts facts_of(cuda_place& place, const row_tile<cuda_place>& tile, device_s
     facts.bad_row = found.bad_row;
     if (is_float(tile.type)) {
         facts.greatest = std::bit_cast<float>(static_cast<std::uint32_t>(found.greatest_float >> 32));
-        facts.greatest_row = ~static_cast<std::uint32_t>(found.greatest_float);
+        if (facts.greatest > 0) facts.greatest_row = ~static_cast<std::uint32_t>(found.greatest_float);
     } else if (tile.type != vector_type::bits) {
         facts.range = {found.least, found.greatest};
     }
