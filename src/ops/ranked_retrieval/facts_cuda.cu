@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(block_threads)
     if (squares == nullptr) return;
     std::uint32_t set = 0;
     for (std::uint64_t i = 0; i < (std::uint64_t{dimensions} + 7) / 8; ++i) set += __popc(bytes[i]);
-    squares[row] = double{set};
+    squares[row] = static_cast<double>(set);
 }
 
 }  // namespace
