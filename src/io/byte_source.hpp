@@ -38,4 +38,7 @@ std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const
 /// The same over bytes in hand, which must outlive the source. `name` is for messages.
 std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& run);
 
+/// Whether bytes that begin so are decompressed by these.
+bool is_compressed(std::string_view first_bytes);
+
 }  // namespace quern::io

@@ -72,4 +72,8 @@ std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::stri
     return std::make_unique<decoded_source>(std::make_unique<raw_input>(bytes, std::move(name), run));
 }
 
+bool is_compressed(std::string_view first_bytes) {
+    return maker_for(first_bytes) != make_plain_decoder;
+}
+
 }  // namespace quern::io

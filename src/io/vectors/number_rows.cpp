@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of numbers as files have them → vectors of a type that distances are computed of. What is such a type already
+// stays where it lies; the rest is converted by all threads, and the first number that does not fit is the first of the
+// file, however many they are.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "device/cpu/parallel.hpp"
+#include "io/vectors/vector_file_state.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t most_rows = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::uint64_t most_columns = std::numeric_limits<std::uint32_t>::max();
+
+std::string plain(std::uint64_t number) {
+    return std::to_string(number);
+}
+
+// ---- Numbers ----
+
+template <class T>
+struct is_a {
+    using type = T;
+};
+
+/// work(is_a<T>()) for the type of a number that C++ has.
+template <class Work>
+decltype(auto) with_number(number_type type, const Work& work) {
+    using enum number_type;
+    switch (type) {
+        case f64:
+            return work(is_a<double>());
+        case i8:
+            return work(is_a<std::int8_t>());
+        case i16:
+            return work(is_a<std::int16_t>());
+        case u16:
+        case f16:
+        case bf16:
+            return work(is_a<std::uint16_t>());
+        case i32:
+            return work(is_a<std::int32_t>());
+        case u32:
+            return work(is_a<std::uint32_t>());
+        case i64:
+            return work(is_a<std::int64_t>());
+        case u64:
+            return work(is_a<std::uint64_t>());
+        case f32:
+            return work(is_a<float>());
+        default:
+            return work(is_a<std::uint8_t>());
+    }
+}
+
+template <class T>
+T number_at(const std::byte* at, bool big_endian) {
+    std::byte bytes[sizeof(T)];
+    std::memcpy(bytes, at, sizeof(T));
+    if (big_endian) std::reverse(std::begin(bytes), std::end(bytes));
+    return std::bit_cast<T>(bytes);
+}
+
+enum class fit { exact, rounded, none };
+
+template <class To, class From>
+fit put(From value, To& out) {
+    out = static_cast<To>(value);
+    if constexpr (std::same_as<To, From>) {
+        return fit::exact;
+    } else if constexpr (std::integral<From>) {
+        return std::in_range<To>(value) ? fit::exact : fit::none;
+    } else {
+        if (std::isinf(out) && !std::isinf(value)) return fit::none;
+        return static_cast<From>(out) == value || std::isnan(value) ? fit::exact : fit::rounded;
+    }
+}
+
+/// Whether vectors have components of this type, too.
+constexpr bool is_of_vectors(number_type type) {
+    using enum number_type;
+    return type == f32 || type == f16 || type == bf16 || type == i16 || type == i8 || type == u8;
+}
+
+// ---- Loops ----
+
+/// work(begin, end) for stretches of the rows.
+template <class Work>
+void over_rows(cpu_place& place, std::uint64_t rows, std::uint64_t row_bytes, const Work& work) {
+    constexpr std::uint64_t stretch_bytes = std::uint64_t{1} << 21;
+    const std::uint64_t each = std::max<std::uint64_t>(1, stretch_bytes / row_bytes);
+    for_each_piece(place, (rows + each - 1) / each, [&](std::size_t p) {
+        place.run().check_stop();
+        work(p * each, std::min(rows, (p + 1) * each));
+    });
+}
+
+void lower_to(std::atomic<std::uint64_t>& least, std::uint64_t value) {
+    std::uint64_t now = least.load(std::memory_order_relaxed);
+    while (value < now && !least.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
+    }
+}
+
+class rows_reader {
+  public:
+    rows_reader(vector_reading& reading, const number_rows& rows) : reading_(reading), rows_(rows) {}
+
+    void take() {
+        using enum number_type;
+        if (rows_.rows > most_rows)
+            reading_.refuse(plain(rows_.rows) + " rows; at most " + plain(most_rows) + " are read");
+        if (rows_.columns == 0 || rows_.columns > most_columns)
+            reading_.refuse("rows of " + plain(rows_.columns) + " numbers; a vector has 1 to " +
+                            plain(most_columns));
+        if (reading_.options.as_bits && rows_.type != u8 && rows_.type != boolean) {
+            throw usage_error(reading_.made.file.name() + ": numbers of type " +
+                              std::string(name_of(rows_.type)) + " are not bits; bytes are (uint8)");
+        }
+        switch (rows_.type) {
+            case boolean:
+                return take_booleans();
+            case u8:
+                return reading_.options.as_bits ? take_bits() : take_as<std::uint8_t>(vector_type::u8);
+            case f64:
+                return take_as<float>(vector_type::f32);
+            case u16:
+            case i32:
+            case u32:
+            case i64:
+            case u64:
+                return take_integers();
+            case f16:
+                return take_as<std::uint16_t>(vector_type::f16);
+            case bf16:
+                return take_as<std::uint16_t>(vector_type::bf16);
+            case i16:
+                return take_as<std::int16_t>(vector_type::i16);
+            case i8:
+                return take_as<std::int8_t>(vector_type::i8);
+            case f32:
+                return take_as<float>(vector_type::f32);
+        }
+    }
+
+  private:
+    const std::byte* row(std::uint64_t i) const {
+        return reading_.bytes().data() + rows_.begin + i * rows_.stride;
+    }
+    std::uint64_t bytes_of_a_row() const { return rows_.columns * size_of(rows_.type); }
+
+    /// Those of the file.
+    void set_view(vector_type type, std::uint64_t dimensions) {
+        const std::uint64_t bytes = rows_.rows == 0 ? 0 : (rows_.rows - 1) * rows_.stride + bytes_of_a_row();
+        reading_.made.dense = {type, rows_.rows, static_cast<std::uint32_t>(dimensions), rows_.stride,
+                               reading_.bytes().subspan(rows_.begin, bytes)};
+    }
+    /// Memory for rows that are made, side by side.
+    std::byte* make_rows(vector_type type) {
+        const auto dimensions = static_cast<std::uint32_t>(rows_.columns);
+        const std::uint64_t stride = bytes_of_row(type, dimensions);
+        auto& values = reading_.made.values;
+        values = large_array<std::byte>(reading_.place.memory(), "vectors", rows_.rows * stride);
+        values.settle();
+        reading_.made.dense = {type, rows_.rows, dimensions, stride, values.span()};
+        return values.data();
+    }
+
+    template <class To>
+    void take_as(vector_type type) {
+        const bool same = is_of_vectors(rows_.type) && !rows_.big_endian;
+        const bool aligned =
+            (reinterpret_cast<std::uintptr_t>(row(0)) | (rows_.rows > 1 ? rows_.stride : 0)) % sizeof(To) ==
+            0;
+        if (same && aligned) return set_view(type, rows_.columns);
+        To* const out = reinterpret_cast<To*>(make_rows(type));
+        with_number(rows_.type, [&](auto stored) {
+            using from = typename decltype(stored)::type;
+            if constexpr (std::same_as<from, To> || (std::integral<from> && std::integral<To>) ||
+                          (std::same_as<from, double> && std::same_as<To, float>)) {
+                convert<from>(out);
+            }
+        });
+    }
+
+    template <class From, class To>
+    void convert(To* out) {
+        std::atomic<std::uint64_t> first_bad{nowhere};
+        std::atomic<bool> rounded{false};
+        const std::uint64_t columns = rows_.columns;
+        over_rows(reading_.place, rows_.rows, bytes_of_a_row(), [&](std::uint64_t begin, std::uint64_t end) {
+            bool some_rounded = false;
+            for (std::uint64_t i = begin; i < end; ++i) {
+                const std::byte* const from = row(i);
+                for (std::uint64_t j = 0; j < columns; ++j) {
+                    const fit now =
+                        put(number_at<From>(from + j * sizeof(From), rows_.big_endian), out[i * columns + j]);
+                    some_rounded = some_rounded || now == fit::rounded;
+                    if (now == fit::none) return lower_to(first_bad, i * columns + j);
+                }
+            }
+            if (some_rounded) rounded.store(true, std::memory_order_relaxed);
+        });
+        if (const std::uint64_t bad = first_bad.load(); bad != nowhere) refuse_number<From>(bad);
+        if (rounded.load())
+            reading_.made.notes.push_back(std::string(name_of(rows_.type)) +
+                                          " values were rounded to float32");
+    }
+
+    template <class From>
+    [[noreturn]] void refuse_number(std::uint64_t number) const {
+        const std::uint64_t i = number / rows_.columns, j = number % rows_.columns;
+        const std::byte* const at = row(i) + j * sizeof(From);
+        std::string value = std::to_string(number_at<From>(at, rows_.big_endian));
+        if (std::floating_point<From>) {
+            char text[40];
+            std::snprintf(text, sizeof text, "%g",
+                          static_cast<double>(number_at<From>(at, rows_.big_endian)));
+            value = text;
+        }
+        reading_.refuse("row " + plain(i) + " holds " + value + " at offset " +
+                        plain(static_cast<std::uint64_t>(at - reading_.bytes().data())) +
+                        (std::floating_point<From>
+                             ? ", which is beyond float32"
+                             : "; integers become int8, uint8 or int16, and it fits none of them"));
+    }
+
+    /// The narrowest type that all of them fit.
+    void take_integers() {
+        with_number(rows_.type, [&](auto stored) {
+            using from = typename decltype(stored)::type;
+            if constexpr (std::integral<from>) {
+                const auto [least, greatest] = bounds<from>();
+                const auto all_fit = [&]<class To>(is_a<To> /*type*/) {
+                    return std::in_range<To>(least) && std::in_range<To>(greatest);
+                };
+                if (all_fit(is_a<std::int8_t>()))
+                    take_as<std::int8_t>(vector_type::i8);
+                else if (all_fit(is_a<std::uint8_t>()))
+                    take_as<std::uint8_t>(vector_type::u8);
+                else
+                    take_as<std::int16_t>(vector_type::i16);
+                reading_.made.notes.push_back(
+                    std::string(name_of(rows_.type)) + " values became " +
+                    std::string(vector_type_names[static_cast<std::size_t>(reading_.made.dense.type)]) +
+                    ", which holds all of them");
+            }
+        });
+    }
+
+    template <class From>
+    std::pair<From, From> bounds() const {
+        std::atomic<From> least{0}, greatest{0};
+        over_rows(reading_.place, rows_.rows, bytes_of_a_row(), [&](std::uint64_t begin, std::uint64_t end) {
+            From low = 0, high = 0;
+            for (std::uint64_t i = begin; i < end; ++i) {
+                const std::byte* const from = row(i);
+                for (std::uint64_t j = 0; j < rows_.columns; ++j) {
+                    const From value = number_at<From>(from + j * sizeof(From), rows_.big_endian);
+                    low = std::min(low, value);
+                    high = std::max(high, value);
+                }
+            }
+            From now = least.load();
+            while (low < now && !least.compare_exchange_weak(now, low)) {
+            }
+            now = greatest.load();
+            while (high > now && !greatest.compare_exchange_weak(now, high)) {
+            }
+        });
+        return {least.load(), greatest.load()};
+    }
+
+    void take_bits() {
+        if (rows_.columns > most_columns / 8) {
+            reading_.refuse("rows of " + plain(rows_.columns) + " bytes; as bits a vector has at most " +
+                            plain(most_columns / 8));
+        }
+        set_view(vector_type::bits, 8 * rows_.columns);
+    }
+
+    /// A byte each, 0 or 1 → a bit each.
+    void take_booleans() {
+        std::byte* const out = make_rows(vector_type::bits);
+        const std::uint64_t stride = reading_.made.dense.stride, columns = rows_.columns;
+        std::atomic<std::uint64_t> first_bad{nowhere};
+        over_rows(reading_.place, rows_.rows, columns, [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t i = begin; i < end; ++i) {
+                for (std::uint64_t j = 0; j < columns; ++j) {
+                    const std::byte value = row(i)[j];
+                    if (value > std::byte{1}) return lower_to(first_bad, i * columns + j);
+                    out[i * stride + j / 8] |= value << (j % 8);
+                }
+            }
+        });
+        if (const std::uint64_t bad = first_bad.load(); bad != nowhere) {
+            const std::byte* const at = row(bad / columns) + bad % columns;
+            reading_.refuse("row " + plain(bad / columns) + " holds the byte " +
+                            plain(std::to_integer<unsigned>(*at)) + " at offset " +
+                            plain(static_cast<std::uint64_t>(at - reading_.bytes().data())) +
+                            "; a boolean is 0 or 1");
+        }
+    }
+
+    vector_reading& reading_;
+    const number_rows& rows_;
+};
+
+}  // namespace
+
+std::string_view name_of(number_type type) {
+    constexpr std::string_view names[] = {"float16", "bfloat16", "float32", "float64", "int8",
+                                          "uint8",   "int16",    "uint16",  "int32",   "uint32",
+                                          "int64",   "uint64",   "boolean"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+void vector_reading::refuse(const std::string& reason) const {
+    throw invalid_input(made.file.name(), 0, reason);
+}
+void vector_reading::refuse_line(std::uint64_t line, const std::string& reason) const {
+    throw invalid_input(made.file.name(), line, reason);
+}
+
+std::optional<std::uint64_t> product_of(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(a, b, &product) || __builtin_mul_overflow(product, c, &product) ||
+        product >> 63 != 0) {
+        return std::nullopt;
+    }
+    return product;
+}
+
+number_rows rows_to_the_end(const vector_reading& reading, number_type type, std::uint64_t rows,
+                            std::uint64_t columns, std::uint64_t begin) {
+    const std::string says = "says " + plain(rows) + " rows of " + plain(columns) + " " +
+                             std::string(name_of(type)) + " from offset " + plain(begin);
+    if (columns == 0) reading.refuse(says + "; a vector has 1 number and more");
+    const std::uint64_t there = reading.bytes().size() - begin;
+    const auto row_bytes = product_of(columns, size_of(type));
+    const auto wanted = product_of(rows, columns, size_of(type));
+    if (!row_bytes || !wanted || *wanted > there) {
+        const std::uint64_t whole = row_bytes ? there / *row_bytes : 0;
+        reading.refuse(says + ", but the file ends at offset " + plain(reading.bytes().size()) +
+                       (whole == 0 ? ", within row 0" : ", after row " + plain(whole - 1)));
+    }
+    if (*wanted < there)
+        reading.refuse(says + ", but " + plain(there - *wanted) + " bytes follow them at offset " +
+                       plain(begin + *wanted));
+    return {type, false, rows, columns, begin, *row_bytes};
+}
+
+void take_rows(vector_reading& reading, const number_rows& rows) {
+    rows_reader(reading, rows).take();
+}
+
+}  // namespace quern::io

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which format a file has: its first bytes, where they say so for certain, else its name.
+#include "io/vectors/vector_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "io/vectors/vector_file_state.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+struct vector_format {
+    std::string_view extension, name;
+    void (*read)(vector_reading&);
+};
+
+template <number_type Type>
+void read_vecs_of(vector_reading& reading) {
+    read_vecs(reading, Type);
+}
+template <number_type Type>
+void read_bin_of(vector_reading& reading) {
+    read_bin(reading, Type);
+}
+
+constexpr vector_format npy{".npy", "npy", read_npy};
+constexpr vector_format idx{".idx", "idx", read_idx};
+constexpr vector_format others[] = {
+    {".fvecs", "fvecs", read_vecs_of<number_type::f32>},  {".bvecs", "bvecs", read_vecs_of<number_type::u8>},
+    {".ivecs", "ivecs", read_vecs_of<number_type::i32>},  {".fbin", "fbin", read_bin_of<number_type::f32>},
+    {".f16bin", "f16bin", read_bin_of<number_type::f16>}, {".u8bin", "u8bin", read_bin_of<number_type::u8>},
+    {".i8bin", "i8bin", read_bin_of<number_type::i8>},    {".ibin", "ibin", read_bin_of<number_type::i32>},
+};
+
+/// The name in small letters, without what says how it is compressed, and without big-ann-benchmarks' ".crop_nb_1000".
+std::string plain_name(std::string_view path, bool& says_compressed) {
+    std::string name = lower(file_name(path));
+    says_compressed = false;
+    for (const std::string_view ending : {".gz", ".bz2", ".zst", ".zstd", ".xz"}) {
+        if (!name.ends_with(ending)) continue;
+        name.resize(name.size() - ending.size());
+        says_compressed = true;
+        break;
+    }
+    const std::size_t crop = name.find(".crop_nb_");
+    if (crop != std::string::npos) name.resize(crop);
+    return name;
+}
+
+/// MNIST's files end with "idx3-ubyte", with a point or a hyphen before it.
+bool is_name_of_idx(std::string_view name) {
+    const std::size_t at = name.rfind("idx");
+    if (at == std::string_view::npos || at == 0 || (name[at - 1] != '.' && name[at - 1] != '-')) return false;
+    const std::string_view rest = name.substr(at + 3);
+    return rest.empty() || (rest.size() > 2 && rest[0] >= '1' && rest[0] <= '9' && rest[1] == '-');
+}
+
+const vector_format* format_by_content(std::string_view text) {
+    return text.starts_with(npy_magic) ? &npy : nullptr;
+}
+
+const vector_format* format_by_name(std::string_view name) {
+    if (name.ends_with(npy.extension)) return &npy;
+    if (is_name_of_idx(name)) return &idx;
+    const auto* const found = std::find_if(std::begin(others), std::end(others),
+                                           [&](const auto& each) { return name.ends_with(each.extension); });
+    return found == std::end(others) ? nullptr : found;
+}
+
+void read_as(const vector_format* by_name, vector_reading& reading) {
+    const vector_format* const by_content = format_by_content(reading.text());
+    const vector_format* const format = by_content != nullptr ? by_content : by_name;
+    if (format == nullptr) {
+        throw usage_error(
+            reading.made.file.name() +
+            ": neither its name nor its first bytes say what format it has; vectors are .npy, .fvecs, "
+            ".bvecs, .ivecs, .fbin, .f16bin, .u8bin, .i8bin, .ibin, .idx");
+    }
+    reading.made.format = format->name;
+    format->read(reading);
+}
+
+void read_any(vector_reading& reading) {
+    bool says_compressed = false;
+    const vector_format* const by_name =
+        format_by_name(plain_name(reading.made.file.name(), says_compressed));
+    if (reading.made.file.look_compressed()) {
+        // Numbers may begin as compressed data do: 35,615 rows, in an .fbin, as gzip.
+        if (by_name != nullptr && !says_compressed) {
+            try {
+                return read_as(by_name, reading);
+            } catch (const invalid_input&) {
+                reading.made.notes.clear();
+            }
+        }
+        reading.made.file.decompress(reading.place.run(), reading.place.memory());
+    }
+    read_as(by_name, reading);
+}
+
+}  // namespace
+
+vector_file::vector_file() : state_(std::make_unique<state>()) {}
+vector_file::~vector_file() = default;
+vector_file::vector_file(vector_file&&) noexcept = default;
+vector_file& vector_file::operator=(vector_file&&) noexcept = default;
+
+bool vector_file::sparse() const {
+    return state_->is_sparse;
+}
+const vectors_view& vector_file::dense() const {
+    return state_->dense;
+}
+const sparse_vectors_view& vector_file::sparse_rows() const {
+    return state_->sparse;
+}
+std::uint64_t vector_file::rows() const {
+    return sparse() ? state_->sparse.rows : state_->dense.rows;
+}
+std::uint32_t vector_file::dimensions() const {
+    return sparse() ? state_->sparse.dimensions : state_->dense.dimensions;
+}
+std::span<const std::string_view> vector_file::names() const {
+    return state_->names;
+}
+std::string_view vector_file::format() const {
+    return state_->format;
+}
+std::span<const std::string> vector_file::notes() const {
+    return state_->notes;
+}
+std::uint64_t vector_file::file_bytes() const {
+    return state_->file.size_on_disk();
+}
+
+vector_file open_vectors(const std::filesystem::path& path, const vector_file_options& options,
+                         const context& run) {
+    vector_file opened;
+    cpu_place place(run);
+    opened.state_->file = whole_file(path, run, place.memory());
+    vector_reading reading{*opened.state_, options, place};
+    read_any(reading);
+    return opened;
+}
+
+}  // namespace quern::io

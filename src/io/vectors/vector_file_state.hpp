@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an open file of vectors holds, and what the readers of its formats share.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/cpu/place.hpp"
+#include "io/graph/large_array.hpp"
+#include "io/vectors/vector_file.hpp"
+#include "io/vectors/whole_file.hpp"
+
+namespace quern::io {
+
+struct vector_file::state {
+    whole_file file;
+    std::string_view format;
+    vectors_view dense;
+    sparse_vectors_view sparse;
+    bool is_sparse = false;
+    std::vector<std::string> notes;
+    std::vector<std::string_view> names;
+
+    // What the views point to where it is not the file.
+    large_array<std::byte> values;
+    large_array<char> name_bytes;
+    large_array<std::uint64_t> offsets;
+    large_array<std::uint32_t> columns;
+    large_array<float> entries;
+};
+
+/// One file being read: what readers are given. `bytes` are plain.
+struct vector_reading {
+    vector_file::state& made;
+    const vector_file_options& options;
+    cpu_place& place;
+
+    std::span<const std::byte> bytes() const { return made.file.bytes(); }
+    std::string_view text() const { return made.file.text(); }
+    [[noreturn]] void refuse(const std::string& reason) const;
+    [[noreturn]] void refuse_line(std::uint64_t line, const std::string& reason) const;
+};
+
+// ---- Numbers as files hold them ----
+
+enum class number_type { f16, bf16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean };
+
+std::string_view name_of(number_type type);
+constexpr unsigned size_of(number_type type) {
+    using enum number_type;
+    switch (type) {
+        case i8:
+        case u8:
+        case boolean:
+            return 1;
+        case f16:
+        case bf16:
+        case i16:
+        case u16:
+            return 2;
+        case f32:
+        case i32:
+        case u32:
+            return 4;
+        default:
+            return 8;
+    }
+}
+
+/// Row i begins at bytes()[begin + i · stride].
+struct number_rows {
+    number_type type = number_type::f32;
+    bool big_endian = false;
+    std::uint64_t rows = 0, columns = 0;
+    std::uint64_t begin = 0, stride = 0;
+};
+
+/// n·d·bytes, where it is below 2^63.
+std::optional<std::uint64_t> product_of(std::uint64_t a, std::uint64_t b, std::uint64_t c = 1);
+
+/// Refuses a file that does not end where its last row does, sizes that cannot be, and 0 columns. Rows lie side by side
+/// (stride = columns · size).
+number_rows rows_to_the_end(const vector_reading& reading, number_type type, std::uint64_t rows,
+                            std::uint64_t columns, std::uint64_t begin);
+
+/// Makes them the file's vectors: as they lie there, or converted.
+void take_rows(vector_reading& reading, const number_rows& rows);
+
+// ---- The formats ----
+
+inline constexpr std::string_view npy_magic = "\x93NUMPY";
+
+void read_npy(vector_reading& reading);
+void read_vecs(vector_reading& reading, number_type type);
+void read_bin(vector_reading& reading, number_type type);
+void read_idx(vector_reading& reading);
+
+/// Where the numbers of an .npy lie.
+number_rows npy_rows(const vector_reading& reading);
+
+}  // namespace quern::io

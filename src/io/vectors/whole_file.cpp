@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/vectors/whole_file.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "io/byte_source.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+/// Everything there is to read: how much that is, is known when it has come.
+void whole_file::read_all(byte_source& source, memory_budget& memory) {
+    constexpr std::uint64_t least = std::uint64_t{1} << 16, most = std::uint64_t{1} << 24;
+    large_array<char> all(memory, "the bytes of a file");
+    std::uint64_t size = 0;
+    for (std::uint64_t step = least; size == all.size(); step = std::min(2 * step, most)) {
+        all.grow(size + std::max<std::uint64_t>(1, std::min(step, memory.left())));
+        size += source.read(all.span().subspan(size));
+    }
+    all.settle();
+    memory_ = std::move(all);
+    memory_size_ = size;
+    in_memory_ = true;
+}
+
+whole_file::whole_file(const fs::path& path, const context& run, memory_budget& memory)
+    : name_(path.string()) {
+    std::error_code failure;
+    const fs::file_status status = fs::status(path, failure);
+    if (name_ != "-" && status.type() == fs::file_type::not_found)
+        throw usage_error(name_ + ": no such file");
+    if (name_ != "-" && (fs::is_regular_file(status) || fs::is_directory(status))) {
+        mapped_ = mapped_file(path);
+        size_on_disk_ = mapped_.size();
+        return;
+    }
+    const auto source = open_bytes(path, run);
+    read_all(*source, memory);
+    size_on_disk_ = source->consumed();
+}
+
+bool whole_file::look_compressed() const {
+    return !in_memory_ && is_compressed(text());
+}
+
+void whole_file::decompress(const context& run, memory_budget& memory) {
+    read_all(*open_bytes_memory(mapped_.text(), name_, run), memory);
+    mapped_ = mapped_file();
+}
+
+std::string_view whole_file::text() const noexcept {
+    return in_memory_ ? std::string_view(memory_.data(), memory_size_) : mapped_.text();
+}
+
+std::span<const std::byte> whole_file::bytes() const noexcept {
+    return std::as_bytes(std::span(text()));
+}
+
+}  // namespace quern::io
