@@ -29,7 +29,7 @@ std::uint32_t big_endian_at(const vector_reading& reading, std::uint64_t offset)
 
 }  // namespace
 
-void read_vecs(vector_reading& reading, number_type type) {
+number_rows vecs_rows(const vector_reading& reading, number_type type) {
     constexpr std::uint64_t length_bytes = 4;
     const std::uint64_t size = reading.bytes().size();
     if (size < length_bytes) refuse_header(reading);
@@ -65,7 +65,11 @@ void read_vecs(vector_reading& reading, number_type type) {
                        " numbers begins at offset " + std::to_string(offset) + ", but the file ends at " +
                        std::to_string(size));
     }
-    take_rows(reading, {type, false, rows, columns, length_bytes, stride});
+    return {type, false, rows, columns, length_bytes, stride};
+}
+
+void read_vecs(vector_reading& reading, number_type type) {
+    take_rows(reading, vecs_rows(reading, type));
 }
 
 void read_bin(vector_reading& reading, number_type type) {

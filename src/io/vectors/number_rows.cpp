@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "device/cpu/parallel.hpp"
 #include "io/vectors/vector_file_state.hpp"
 #include "quern/base/error.hpp"
 
@@ -90,19 +89,6 @@ fit put(From value, To& out) {
 constexpr bool is_of_vectors(number_type type) {
     using enum number_type;
     return type == f32 || type == f16 || type == bf16 || type == i16 || type == i8 || type == u8;
-}
-
-// ---- Loops ----
-
-/// work(begin, end) for stretches of the rows.
-template <class Work>
-void over_rows(cpu_place& place, std::uint64_t rows, std::uint64_t row_bytes, const Work& work) {
-    constexpr std::uint64_t stretch_bytes = std::uint64_t{1} << 21;
-    const std::uint64_t each = std::max<std::uint64_t>(1, stretch_bytes / row_bytes);
-    for_each_piece(place, (rows + each - 1) / each, [&](std::size_t p) {
-        place.run().check_stop();
-        work(p * each, std::min(rows, (p + 1) * each));
-    });
 }
 
 void lower_to(std::atomic<std::uint64_t>& least, std::uint64_t value) {
@@ -344,7 +330,6 @@ number_rows rows_to_the_end(const vector_reading& reading, number_type type, std
                             std::uint64_t columns, std::uint64_t begin) {
     const std::string says = "says " + plain(rows) + " rows of " + plain(columns) + " " +
                              std::string(name_of(type)) + " from offset " + plain(begin);
-    if (columns == 0) reading.refuse(says + "; a vector has 1 number and more");
     const std::uint64_t there = reading.bytes().size() - begin;
     const auto row_bytes = product_of(columns, size_of(type));
     const auto wanted = product_of(rows, columns, size_of(type));

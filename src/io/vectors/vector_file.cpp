@@ -36,21 +36,6 @@ constexpr vector_format others[] = {
     {".i8bin", "i8bin", read_bin_of<number_type::i8>},    {".ibin", "ibin", read_bin_of<number_type::i32>},
 };
 
-/// The name in small letters, without what says how it is compressed, and without big-ann-benchmarks' ".crop_nb_1000".
-std::string plain_name(std::string_view path, bool& says_compressed) {
-    std::string name = lower(file_name(path));
-    says_compressed = false;
-    for (const std::string_view ending : {".gz", ".bz2", ".zst", ".zstd", ".xz"}) {
-        if (!name.ends_with(ending)) continue;
-        name.resize(name.size() - ending.size());
-        says_compressed = true;
-        break;
-    }
-    const std::size_t crop = name.find(".crop_nb_");
-    if (crop != std::string::npos) name.resize(crop);
-    return name;
-}
-
 /// MNIST's files end with "idx3-ubyte", with a point or a hyphen before it.
 bool is_name_of_idx(std::string_view name) {
     const std::size_t at = name.rfind("idx");
@@ -85,24 +70,22 @@ void read_as(const vector_format* by_name, vector_reading& reading) {
 }
 
 void read_any(vector_reading& reading) {
-    bool says_compressed = false;
-    const vector_format* const by_name =
-        format_by_name(plain_name(reading.made.file.name(), says_compressed));
-    if (reading.made.file.look_compressed()) {
-        // Numbers may begin as compressed data do: 35,615 rows, in an .fbin, as gzip.
-        if (by_name != nullptr && !says_compressed) {
-            try {
-                return read_as(by_name, reading);
-            } catch (const invalid_input&) {
-                reading.made.notes.clear();
-            }
-        }
-        reading.made.file.decompress(reading.place.run(), reading.place.memory());
-    }
-    read_as(by_name, reading);
+    const plain_name name(reading.made.file.name());
+    const vector_format* const by_name = format_by_name(name.text);
+    read_plain(reading, by_name != nullptr && !name.says_compressed, [&] { read_as(by_name, reading); });
 }
 
 }  // namespace
+
+plain_name::plain_name(std::string_view path) : text(lower(file_name(path))) {
+    for (const std::string_view ending : {".gz", ".bz2", ".zst", ".zstd", ".xz"}) {
+        if (says_compressed || !text.ends_with(ending)) continue;
+        text.resize(text.size() - ending.size());
+        says_compressed = true;
+    }
+    const std::size_t crop = text.find(".crop_nb_");
+    if (crop != std::string::npos) text.resize(crop);
+}
 
 vector_file::vector_file() : state_(std::make_unique<state>()) {}
 vector_file::~vector_file() = default;

@@ -2,6 +2,7 @@
 // What an open file of vectors holds, and what the readers of its formats share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,10 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cpu/parallel.hpp"
 #include "device/cpu/place.hpp"
 #include "io/graph/large_array.hpp"
 #include "io/vectors/vector_file.hpp"
 #include "io/vectors/whole_file.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::io {
 
@@ -83,8 +86,7 @@ struct number_rows {
 /// n·d·bytes, where it is below 2^63.
 std::optional<std::uint64_t> product_of(std::uint64_t a, std::uint64_t b, std::uint64_t c = 1);
 
-/// Refuses a file that does not end where its last row does, sizes that cannot be, and 0 columns. Rows lie side by side
-/// (stride = columns · size).
+/// Rows that lie side by side (stride = columns · size). Refuses a file that does not end where the last one does.
 number_rows rows_to_the_end(const vector_reading& reading, number_type type, std::uint64_t rows,
                             std::uint64_t columns, std::uint64_t begin);
 
@@ -100,7 +102,44 @@ void read_vecs(vector_reading& reading, number_type type);
 void read_bin(vector_reading& reading, number_type type);
 void read_idx(vector_reading& reading);
 
-/// Where the numbers of an .npy lie.
+// Where the numbers lie.
 number_rows npy_rows(const vector_reading& reading);
+number_rows vecs_rows(const vector_reading& reading, number_type type);
+
+/// A name in small letters without what says how the file is compressed, and whether it says so; without
+/// big-ann-benchmarks' ".crop_nb_1000" too.
+struct plain_name {
+    explicit plain_name(std::string_view path);
+    std::string text;
+    bool says_compressed = false;
+};
+
+/// Calls read() with the plain bytes of reading.made.file. `as_they_are`: tried first with what looks compressed, for
+/// numbers may begin as compressed data do: 35,615 rows, in an .fbin, as gzip.
+template <class Read>
+void read_plain(vector_reading& reading, bool as_they_are, const Read& read) {
+    if (reading.made.file.look_compressed()) {
+        if (as_they_are) {
+            try {
+                return read();
+            } catch (const invalid_input&) {
+                reading.made.notes.clear();
+            }
+        }
+        reading.made.file.decompress(reading.place.run(), reading.place.memory());
+    }
+    read();
+}
+
+/// work(begin, end) for stretches of the rows, by all threads.
+template <class Work>
+void over_rows(cpu_place& place, std::uint64_t rows, std::uint64_t row_bytes, const Work& work) {
+    constexpr std::uint64_t stretch_bytes = std::uint64_t{1} << 21;
+    const std::uint64_t each = std::max<std::uint64_t>(1, stretch_bytes / row_bytes);
+    for_each_piece(place, (rows + each - 1) / each, [&](std::size_t p) {
+        place.run().check_stop();
+        work(p * each, std::min(rows, (p + 1) * each));
+    });
+}
 
 }  // namespace quern::io

@@ -185,7 +185,8 @@ TEST_F(vector_files, sizes_that_lie_are_refused_with_the_offset) {
     EXPECT_EQ(said_of("a.npy", npy_of("<f4", "(1, 18446744073709551615)", flat(rows))),
               "says 1 rows of 18446744073709551615 float32 from offset 128, but the file ends at offset 152, "
               "within row 0");
-    EXPECT_THAT(said_of("a.npy", npy_of("<f4", "(3, 0)", "")), HasSubstr("a vector has 1 number and more"));
+    EXPECT_THAT(said_of("a.npy", npy_of("<f4", "(3, 0)", "")),
+                HasSubstr("rows of 0 numbers; a vector has 1 to 4294967295"));
     EXPECT_THAT(said_of("a.npy", npy_of("<f4", "(0, 4294967296)", "")),
                 HasSubstr("a vector has 1 to 4294967295"));
     EXPECT_EQ(said_of("a.fbin", bin.substr(0, 12)),
@@ -207,8 +208,7 @@ TEST_F(vector_files, sizes_that_lie_are_refused_with_the_offset) {
     const std::string magic("\0\0\x08", 3);
     EXPECT_EQ(said_of("a.idx", magic + "\x02" + big(2) + big(3) + "12345"),
               "says 2 rows of 3 uint8 from offset 12, but the file ends at offset 17, after row 0");
-    EXPECT_THAT(said_of("a.idx", magic + "\x03" + big(2) + big(0) + big(5)),
-                HasSubstr("says 2 rows of 0 uint8"));
+    EXPECT_THAT(said_of("a.idx", magic + "\x03" + big(2) + big(0) + big(5)), HasSubstr("rows of 0 numbers"));
     EXPECT_THAT(said_of("a.idx", magic + "\x05" + big(2) + big(-1) + big(-1) + big(-1) + big(-1)),
                 HasSubstr("2^63"));
     EXPECT_THAT(said_of("a.idx", magic + "\x02" + big(2)),
