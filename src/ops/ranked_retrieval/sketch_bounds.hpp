@@ -8,10 +8,11 @@
 // where the type is of integers; ip, cosine: v = x):
 //     s   = scale_of(max |v|, whether all v are whole)
 //     c_j = v_j / s, rounded in any way to one of −127 … 127; 0 where s is 0
-//     Σ v_j², Σ (v_j − s·c_j)² in double, in any order, and Σ c_j². Each v_j and each v_j − s·c_j may be rounded to f32
-//     (the latter once: s·c_j itself must be exact, by an fma or in double).
+//     Σ v_j², Σ (v_j − s·c_j)² in double, in any order, and Σ c_j². Each v_j and each v_j − s·c_j may be rounded to f32;
+//     s·c_j is exact in f32, for s has 16 significant bits.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -100,7 +101,9 @@ inline constexpr float least_scale = 0x1p-100f;
 constexpr float scale_of(float greatest, bool whole) {
     const float scale = greatest / 127.0f;
     if (!(scale >= least_scale) || greatest > static_cast<float>(most_norm)) return 0;
-    return whole && scale < 1 ? 1.0f : scale;
+    if (whole && scale <= 1) return 1;
+    constexpr std::uint32_t beyond_16_bits = 0xff;
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(scale) + beyond_16_bits) & ~beyond_16_bits);
 }
 
 /// Whether a vector of this length can be bounded.

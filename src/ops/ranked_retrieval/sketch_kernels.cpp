@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for each instruction set; Highway chooses at run time. Sums of products are of integers, and bounds hold
+// however they are rounded (sketch_bounds.hpp), so every instruction set gives filters of the same worth.
+//
+// With vpdpbusd a tile is 64 rows × six queries: 24 vectors of sums, four of rows, one of a query. Every vector of rows
+// is used six times, every four components of a query four times: the multipliers, two a cycle, are what it waits for.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/ranked_retrieval/sketch_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "ops/ranked_retrieval/sketch_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::ranked_retrieval_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using floats = hn::CappedTag<float, 16>;
+using integers = hn::RebindToSigned<floats>;
+using float_vector = hn::Vec<floats>;
+using integer_vector = hn::Vec<integers>;
+
+// ---- Bounds of products ----
+
+/// U of the rows from `row` on of a block, and of query q.
+HWY_INLINE float_vector bounds_of(integer_vector products, const float* terms, std::size_t row,
+                                  const coded_queries& queries, std::size_t q) {
+    const floats d;
+    const auto term = [&](std::size_t which)
+                          HWY_ATTR { return hn::LoadU(d, terms + which * block_rows + row); };
+    const float_vector scaled = hn::Mul(hn::ConvertTo(d, products), hn::Set(d, queries.scales[q]));
+    const float_vector product = hn::MulAdd(scaled, term(1), term(0));
+    const float_vector with_rest = hn::MulAdd(term(2), hn::Set(d, queries.sizes[q]), product);
+    return hn::MulAdd(term(3), hn::Set(d, queries.rests[q]), with_rest);
+}
+
+/// Makes masks of bounds.
+struct masks_out {
+    const float* limits;
+    std::uint64_t* masks;
+    std::size_t pitch;
+
+    HWY_INLINE void clear(std::size_t q) const { masks[q * pitch] = 0; }
+    HWY_INLINE void take(float_vector bounds, std::size_t q, std::size_t row) const {
+        const floats d;
+        std::uint8_t bytes[8] = {};
+        hn::StoreMaskBits(d, hn::Not(hn::Lt(bounds, hn::Set(d, limits[q]))), bytes);
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, bytes, sizeof bits);
+        masks[q * pitch] |= bits << row;
+    }
+};
+struct bounds_out {
+    float* bounds;
+
+    HWY_INLINE void clear(std::size_t /*q*/) const {}
+    HWY_INLINE void take(float_vector values, std::size_t q, std::size_t row) const {
+        hn::StoreU(values, floats(), bounds + q * block_rows + row);
+    }
+};
+
+// ---- Products: in pairs ----
+
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+/// products[r]: of 64 rows with one query, 32 rows at a time.
+HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const std::int16_t* query,
+                         std::int32_t* products) {
+    using numbers = hn::RepartitionToNarrow<integers>;  // of 16 bits, as wide as `integers`
+    using bytes = hn::Rebind<std::int8_t, numbers>;
+    using stored_bytes = hn::RebindToUnsigned<bytes>;
+    const integers d;
+    const numbers n;
+    const hn::Repartition<std::int64_t, numbers> n4;
+    const std::size_t at_once = hn::Lanes(n) / 4;  // rows of a vector
+    HWY_ALIGN std::int32_t sums[2 * block_rows];   // two of each row
+    for (std::size_t row = 0; row < block_rows; row += 4 * at_once) {
+        integer_vector a = hn::Zero(d), b = a, c = a, e = a, unused = a;
+        for (std::size_t j = 0; j < padded; j += 4) {
+            std::int64_t four = 0;
+            std::memcpy(&four, query + j, sizeof four);
+            const auto factors = hn::BitCast(n, hn::Set(n4, four));
+            const std::uint8_t* const at = codes + j * block_rows + 4 * row;
+            const auto load = [&](std::size_t which) HWY_ATTR {
+                const auto stored = hn::LoadU(stored_bytes(), at + which * 4 * at_once);
+                return hn::PromoteTo(
+                    n, hn::BitCast(bytes(), hn::Xor(stored, hn::Set(stored_bytes(), std::uint8_t{0x80}))));
+            };
+            a = hn::ReorderWidenMulAccumulate(d, load(0), factors, a, unused);  // x86: neighbours
+            b = hn::ReorderWidenMulAccumulate(d, load(1), factors, b, unused);
+            c = hn::ReorderWidenMulAccumulate(d, load(2), factors, c, unused);
+            e = hn::ReorderWidenMulAccumulate(d, load(3), factors, e, unused);
+        }
+        std::int32_t* const to = sums + 2 * row;
+        hn::StoreU(a, d, to);
+        hn::StoreU(b, d, to + 2 * at_once);
+        hn::StoreU(c, d, to + 4 * at_once);
+        hn::StoreU(e, d, to + 6 * at_once);
+    }
+    for (std::size_t r = 0; r < block_rows; ++r) products[r] = sums[2 * r] + sums[2 * r + 1];
+}
+#else
+HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const std::int16_t* query,
+                         std::int32_t* products) {
+    std::fill_n(products, block_rows, 0);
+    for (std::size_t j = 0; j < padded; ++j) {
+        const std::uint8_t* const at = codes + j / 4 * 4 * block_rows + j % 4;
+        for (std::size_t r = 0; r < block_rows; ++r)
+            products[r] += (static_cast<std::int32_t>(at[4 * r]) - 128) * query[j];
+    }
+}
+#endif
+
+template <class Out>
+void take_block_in_pairs(const std::uint8_t* codes, const float* terms, std::size_t padded,
+                         const coded_queries& queries, const Out& out) {
+    const integers d;
+    HWY_ALIGN std::int32_t products[block_rows];
+    for (std::size_t q = 0; q < queries.count; ++q) {
+        multiply(codes, padded, queries.wide_codes + q * padded, products);
+        out.clear(q);
+        for (std::size_t row = 0; row < block_rows; row += hn::Lanes(d))
+            out.take(bounds_of(hn::LoadU(d, products + row), terms, row, queries, q), q, row);
+    }
+}
+
+// ---- Products: in fours ----
+
+#if HWY_TARGET == HWY_AVX3
+/// sums + four products a lane. In assembly, for Highway's target does not have the instruction, and a function of
+/// another target could not take its functions in.
+HWY_INLINE integer_vector add_fours(integer_vector sums, hn::Vec512<std::uint8_t> rows,
+                                    integer_vector query) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sums.raw) : "v"(rows.raw), "v"(query.raw));
+    return sums;
+}
+
+/// 64 rows × Count queries from q on.
+template <int Count, class Out>
+HWY_INLINE void take_tile(const std::uint8_t* codes, const float* terms, std::size_t padded,
+                          const coded_queries& queries, std::size_t q, const Out& out) {
+    const integers d;
+    const hn::Full512<std::uint8_t> bytes;
+    integer_vector sums[Count][4];
+    for (int i = 0; i < Count; ++i)
+        for (int g = 0; g < 4; ++g) sums[i][g] = hn::Set(d, queries.starts[q + i]);
+    const std::int8_t* const query = queries.codes + q * padded;
+    for (std::size_t j = 0; j < padded; j += 4) {
+        const std::uint8_t* const at = codes + j * block_rows;
+        const auto r0 = hn::LoadU(bytes, at), r1 = hn::LoadU(bytes, at + 64);
+        const auto r2 = hn::LoadU(bytes, at + 128), r3 = hn::LoadU(bytes, at + 192);
+        for (int i = 0; i < Count; ++i) {
+            std::int32_t four = 0;
+            std::memcpy(&four, query + static_cast<std::size_t>(i) * padded + j, sizeof four);
+            const integer_vector factors = hn::Set(d, four);
+            sums[i][0] = add_fours(sums[i][0], r0, factors);
+            sums[i][1] = add_fours(sums[i][1], r1, factors);
+            sums[i][2] = add_fours(sums[i][2], r2, factors);
+            sums[i][3] = add_fours(sums[i][3], r3, factors);
+        }
+    }
+    for (int i = 0; i < Count; ++i) {
+        out.clear(q + i);
+        for (std::size_t g = 0; g < 4; ++g)
+            out.take(bounds_of(sums[i][g], terms, 16 * g, queries, q + i), q + i, 16 * g);
+    }
+}
+
+template <class Out>
+void take_block_in_fours(const std::uint8_t* codes, const float* terms, std::size_t padded,
+                         const coded_queries& queries, const Out& out) {
+    std::size_t q = 0;
+    for (; q + 6 <= queries.count; q += 6) take_tile<6>(codes, terms, padded, queries, q, out);
+    switch (queries.count - q) {
+        case 5:
+            return take_tile<5>(codes, terms, padded, queries, q, out);
+        case 4:
+            return take_tile<4>(codes, terms, padded, queries, q, out);
+        case 3:
+            return take_tile<3>(codes, terms, padded, queries, q, out);
+        case 2:
+            return take_tile<2>(codes, terms, padded, queries, q, out);
+        case 1:
+            return take_tile<1>(codes, terms, padded, queries, q, out);
+        default:
+            return;
+    }
+}
+#endif
+
+template <class Out>
+HWY_INLINE void take_block(const coded_rows& rows, std::size_t block, const coded_queries& queries,
+                           const Out& out, product_method method) {
+    const std::uint8_t* const codes = rows.codes + block * block_rows * rows.padded;
+    const float* const terms = rows.terms + block * block_terms;
+#if HWY_TARGET == HWY_AVX3
+    if (method == product_method::fours) return take_block_in_fours(codes, terms, rows.padded, queries, out);
+#endif
+    (void)method;
+    take_block_in_pairs(codes, terms, rows.padded, queries, out);
+}
+
+void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t blocks,
+                     const coded_queries& queries, const float* limits, std::uint64_t* masks,
+                     product_method method) {
+    for (std::size_t b = 0; b < blocks; ++b)
+        take_block(rows, first + b, queries, masks_out{limits, masks + b, blocks}, method);
+}
+
+void bound_block(const coded_rows& rows, std::size_t block, const coded_queries& queries, float* bounds,
+                 product_method method) {
+    take_block(rows, block, queries, bounds_out{bounds}, method);
+}
+
+bool has_fours() {
+    return HWY_TARGET == HWY_AVX3;
+}
+
+// ---- Coding ----
+
+vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
+    using doubles = hn::CappedTag<double, 8>;
+    const doubles wide;
+    const hn::Rebind<float, doubles> d;
+    const hn::RebindToSigned<hn::Rebind<float, doubles>> n;
+    const hn::Rebind<std::int8_t, doubles> bytes;
+    const std::size_t lanes = hn::Lanes(d);
+    auto most = hn::Zero(d);
+    bool whole = true;
+    for (std::size_t i = 0; i < size; i += lanes) {
+        const auto value = hn::LoadU(d, v + i);
+        most = hn::Max(most, hn::Abs(value));
+        whole = whole && hn::AllTrue(d, hn::Eq(hn::Round(value), value));
+    }
+    vector_code made;
+    made.scale = scale_of(hn::GetLane(hn::MaxOfLanes(d, most)), whole);
+    if (made.scale == 0) {
+        std::fill_n(codes, size, std::int8_t{0});
+        for (std::size_t i = 0; i < size; ++i) made.squares += static_cast<double>(v[i]) * v[i];
+        made.rest_squares = made.squares;
+        return made;
+    }
+    const auto scale = hn::Set(d, made.scale), inverse = hn::Set(d, 1 / made.scale);
+    const auto highest = hn::Set(d, 127.0f), lowest = hn::Set(d, -127.0f);
+    auto code_squares = hn::Zero(n);
+    auto squares = hn::Zero(wide), rest_squares = squares;
+    for (std::size_t i = 0; i < size; i += lanes) {
+        const auto value = hn::LoadU(d, v + i);
+        const auto code = hn::Max(hn::Min(hn::Round(hn::Mul(value, inverse)), highest), lowest);
+        hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(n, code)), bytes, codes + i);
+        code_squares = hn::Add(code_squares, hn::ConvertTo(n, hn::Mul(code, code)));
+        const auto whole_value = hn::PromoteTo(wide, value);
+        const auto rest = hn::PromoteTo(wide, hn::Sub(value, hn::Mul(scale, code)));
+        squares = hn::Add(squares, hn::Mul(whole_value, whole_value));
+        rest_squares = hn::Add(rest_squares, hn::Mul(rest, rest));
+    }
+    double parts[2][8] = {};
+    std::int32_t code_parts[8] = {};
+    hn::StoreU(squares, wide, parts[0]);
+    hn::StoreU(rest_squares, wide, parts[1]);
+    hn::StoreU(code_squares, n, code_parts);
+    for (std::size_t i = 0; i < 8; ++i) {
+        made.squares += parts[0][i];
+        made.rest_squares += parts[1][i];
+        made.codes += static_cast<std::uint64_t>(code_parts[i]);
+    }
+    return made;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::ranked_retrieval_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::ranked_retrieval_detail {
+
+HWY_EXPORT(has_fours);
+HWY_EXPORT(mark_candidates);
+HWY_EXPORT(bound_block);
+HWY_EXPORT(code_vector);
+
+product_method best_product_method() {
+#if HWY_ARCH_X86
+    if (HWY_DYNAMIC_DISPATCH(has_fours)() && __builtin_cpu_supports("avx512vnni") != 0)
+        return product_method::fours;
+#endif
+    return product_method::pairs;
+}
+
+void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t blocks,
+                     const coded_queries& queries, const float* limits, std::uint64_t* masks,
+                     product_method method) {
+    HWY_DYNAMIC_DISPATCH(mark_candidates)(rows, first, blocks, queries, limits, masks, method);
+}
+void bound_block(const coded_rows& rows, std::size_t block, const coded_queries& queries, float* bounds,
+                 product_method method) {
+    HWY_DYNAMIC_DISPATCH(bound_block)(rows, block, queries, bounds, method);
+}
+vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
+    return HWY_DYNAMIC_DISPATCH(code_vector)(v, size, codes);
+}
+
+}  // namespace quern::ranked_retrieval_detail
+#endif
