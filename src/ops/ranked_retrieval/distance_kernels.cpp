@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for each instruction set; Highway chooses at run time. A tile is four rows by some queries, or some rows
+// by one query: as many pairs as a register has lanes of 32 bits. Each pair has a register of partial sums (AVX-512: the
+// sixteen of distance.hpp; narrower registers: two or four of them), and the trees of all pairs of a tile are added
+// together, by transposing: that costs three instructions a pair. Nothing is contracted: products are rounded, then
+// added, and tests compare the bits of every instruction set with the reference.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/ranked_retrieval/distance_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "ops/ranked_retrieval/distance_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::ranked_retrieval_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using floats = hn::ScalableTag<float>;
+using doubles = hn::ScalableTag<double>;
+using shorts = hn::ScalableTag<std::int16_t>;
+using integers = hn::ScalableTag<std::int32_t>;
+using words = hn::ScalableTag<std::uint32_t>;
+using longs = hn::ScalableTag<std::int64_t>;
+using long_words = hn::ScalableTag<std::uint64_t>;
+
+constexpr std::size_t lanes = hn::MaxLanes(floats());
+constexpr std::size_t tile_rows = std::min<std::size_t>(4, lanes), tile_queries = lanes / tile_rows;
+
+// ---- Loads ----
+
+/// The first `count` values, zeros behind them; nothing beyond is read.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_first(D d, const T* from, std::size_t count) {
+    if constexpr (HWY_MEM_OPS_MIGHT_FAULT) {
+        HWY_ALIGN T values[hn::MaxLanes(d)] = {};
+        for (std::size_t i = 0; i < count; ++i) values[i] = from[i];
+        return hn::Load(d, values);
+    } else {
+        return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+    }
+}
+
+template <vector_type Type>
+HWY_INLINE hn::Vec<floats> as_floats(hn::Vec<hn::Rebind<std::uint16_t, floats>> stored) {
+    const floats d;
+    if constexpr (Type == vector_type::f16)
+        return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, floats>(), stored));
+    else
+        return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words(), stored)));
+}
+
+// ---- What a tile does with components ----
+
+template <part_kind Kind, class V>
+HWY_INLINE V join(V a, V b) {
+    if constexpr (Kind == part_kind::greatest)
+        return hn::Max(a, b);
+    else
+        return hn::Add(a, b);
+}
+
+template <vector_type Type, part_kind Kind>
+struct float_step {
+    using stored = stored_t<Type>;
+    using asked = float;
+    using components = hn::Vec<floats>;
+    using sums = hn::Vec<floats>;
+    static constexpr part_kind kind = Kind;
+    static constexpr std::size_t step = lanes, sets = partial_sums / lanes;
+
+    static HWY_INLINE components load(const stored* from) {
+        if constexpr (Type == vector_type::f32)
+            return hn::LoadU(floats(), from);
+        else
+            return as_floats<Type>(hn::LoadU(hn::Rebind<std::uint16_t, floats>(), from));
+    }
+    static HWY_INLINE components load(const stored* from, std::size_t count) {
+        if constexpr (Type == vector_type::f32)
+            return load_first(floats(), from, count);
+        else
+            return as_floats<Type>(load_first(hn::Rebind<std::uint16_t, floats>(), from, count));
+    }
+    static HWY_INLINE components load_asked(const asked* from) { return hn::LoadU(floats(), from); }
+    static HWY_INLINE sums zero() { return hn::Zero(floats()); }
+    static HWY_INLINE sums add(sums to, components a, components b) {
+        if constexpr (Kind == part_kind::products) {
+            return hn::Add(to, hn::Mul(a, b));
+        } else {
+            const components difference = hn::Sub(a, b);
+            if constexpr (Kind == part_kind::squares) return hn::Add(to, hn::Mul(difference, difference));
+            return join<Kind>(to, hn::Abs(difference));
+        }
+    }
+};
+
+template <class Stored, part_kind Kind>
+struct short_step {
+    using stored = Stored;
+    using asked = std::int16_t;
+    using components = hn::Vec<shorts>;
+    using sums = hn::Vec<integers>;
+    static constexpr part_kind kind = Kind;
+    static constexpr std::size_t step = hn::MaxLanes(shorts()), sets = 1;
+
+    static HWY_INLINE components load(const stored* from) {
+        if constexpr (sizeof(Stored) == 2)
+            return hn::LoadU(shorts(), from);
+        else
+            return hn::PromoteTo(shorts(), hn::LoadU(hn::Rebind<Stored, shorts>(), from));
+    }
+    static HWY_INLINE components load(const stored* from, std::size_t count) {
+        if constexpr (sizeof(Stored) == 2)
+            return load_first(shorts(), from, count);
+        else
+            return hn::PromoteTo(shorts(), load_first(hn::Rebind<Stored, shorts>(), from, count));
+    }
+    static HWY_INLINE components load_asked(const asked* from) { return hn::LoadU(shorts(), from); }
+    static HWY_INLINE sums zero() { return hn::Zero(integers()); }
+    static HWY_INLINE sums add(sums to, components a, components b) {
+        const integers d;
+        if constexpr (Kind != part_kind::products) {
+            a = hn::Sub(a, b);
+            b = Kind == part_kind::squares ? a : hn::Set(shorts(), 1);
+            if constexpr (Kind == part_kind::differences) a = hn::Abs(a);
+        }
+        if constexpr (lanes == 1) {  // plain C++, where signed sums must not overflow
+            const auto product = static_cast<std::uint32_t>(std::int32_t{hn::GetLane(a)} * hn::GetLane(b));
+            return hn::Set(d,
+                           static_cast<std::int32_t>(static_cast<std::uint32_t>(hn::GetLane(to)) + product));
+        } else {
+            sums unused = hn::Zero(d);
+            return hn::ReorderWidenMulAccumulate(d, a, b, to, unused);
+        }
+    }
+};
+
+template <class Stored, part_kind Kind>
+struct integer_step {
+    using stored = Stored;
+    using asked = std::int32_t;
+    using components = hn::Vec<integers>;
+    using sums = hn::Vec<words>;
+    static constexpr part_kind kind = Kind;
+    static constexpr std::size_t step = lanes, sets = 1;
+
+    static HWY_INLINE components load(const stored* from) {
+        return hn::PromoteTo(integers(), hn::LoadU(hn::Rebind<Stored, integers>(), from));
+    }
+    static HWY_INLINE components load(const stored* from, std::size_t count) {
+        return hn::PromoteTo(integers(), load_first(hn::Rebind<Stored, integers>(), from, count));
+    }
+    static HWY_INLINE components load_asked(const asked* from) { return hn::LoadU(integers(), from); }
+    static HWY_INLINE sums zero() { return hn::Zero(words()); }
+    static HWY_INLINE sums add(sums to, components a, components b) {
+        return join<Kind>(to, hn::BitCast(words(), hn::Abs(hn::Sub(a, b))));
+    }
+};
+
+// ---- Trees ----
+
+/// items[j] holds the sums of pair j: the tree of each, in lane j. Where lanes are blocks of four (128 bits), first
+/// those eight apart are added, then four (both across blocks), then two and one within.
+template <part_kind Kind, class V>
+HWY_INLINE V add_trees(const V (&items)[lanes]) {
+#if HWY_TARGET == HWY_SCALAR
+    return items[0];
+#else
+    const hn::DFromV<V> d;
+    const hn::RepartitionToWide<decltype(d)> wide;
+    V blocks[4];
+#pragma GCC unroll 4
+    for (std::size_t m = 0; m < 4; ++m) {
+        if constexpr (lanes == 4) {
+            blocks[m] = items[m];
+        } else {
+            V x = items[m], y = items[4 + m];
+            if constexpr (lanes == 16) {
+                const V over_x = items[8 + m], over_y = items[12 + m];
+                x = join<Kind>(hn::ConcatLowerLower(d, over_x, x), hn::ConcatUpperUpper(d, over_x, x));
+                y = join<Kind>(hn::ConcatLowerLower(d, over_y, y), hn::ConcatUpperUpper(d, over_y, y));
+            }
+            blocks[m] = join<Kind>(hn::OddEvenBlocks(y, x), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y)));
+        }
+    }
+    const auto pair = [&](V a, V b) HWY_ATTR {
+        return hn::BitCast(wide, join<Kind>(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+    };
+    const auto first = pair(blocks[0], blocks[1]), second = pair(blocks[2], blocks[3]);
+    return join<Kind>(hn::BitCast(d, hn::InterleaveLower(wide, first, second)),
+                      hn::BitCast(d, hn::InterleaveUpper(wide, first, second)));
+#endif
+}
+
+// ---- Tiles ----
+
+/// The sums of Rows rows and Queries queries, in items[q · across + r].
+template <class Step, std::size_t Rows, std::size_t Queries>
+HWY_INLINE void sum_block(const std::byte* const* rows, const typename Step::asked* queries,
+                          std::size_t query_stride, std::size_t dimensions, typename Step::sums* items,
+                          std::size_t across) {
+    using stored = typename Step::stored;
+    constexpr std::size_t chunk = Step::step * Step::sets;
+    const stored* row[Rows];
+    typename Step::sums sums[Queries][Rows][Step::sets];
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < Rows; ++r) {
+        row[r] = static_cast<const stored*>(static_cast<const void*>(rows[r]));
+#pragma GCC unroll 4
+        for (std::size_t q = 0; q < Queries; ++q)
+#pragma GCC unroll 4
+            for (std::size_t s = 0; s < Step::sets; ++s) sums[q][r][s] = Step::zero();
+    }
+    std::size_t j = 0;
+    for (; j + chunk <= dimensions; j += chunk) {
+#pragma GCC unroll 4
+        for (std::size_t s = 0; s < Step::sets; ++s) {
+            const std::size_t at = j + s * Step::step;
+            typename Step::components asked[Queries];
+#pragma GCC unroll 4
+            for (std::size_t q = 0; q < Queries; ++q)
+                asked[q] = Step::load_asked(queries + q * query_stride + at);
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < Rows; ++r) {
+                const auto components = Step::load(row[r] + at);
+#pragma GCC unroll 4
+                for (std::size_t q = 0; q < Queries; ++q)
+                    sums[q][r][s] = Step::add(sums[q][r][s], components, asked[q]);
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (std::size_t s = 0; s < Step::sets; ++s) {
+        const std::size_t at = j + s * Step::step;
+        if (at >= dimensions) break;
+        const std::size_t left = std::min(dimensions - at, Step::step);
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < Rows; ++r) {
+            const auto components = Step::load(row[r] + at, left);
+#pragma GCC unroll 4
+            for (std::size_t q = 0; q < Queries; ++q)
+                sums[q][r][s] =
+                    Step::add(sums[q][r][s], components, Step::load_asked(queries + q * query_stride + at));
+        }
+    }
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+        for (std::size_t q = 0; q < Queries; ++q) {
+            auto& sets = sums[q][r];
+            // The tree's first steps, where partial sums fill several registers.
+#pragma GCC unroll 4
+            for (std::size_t half = Step::sets / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+                for (std::size_t i = 0; i < half; ++i) sets[i] = join<Step::kind>(sets[i], sets[i + half]);
+            items[q * across + r] = sets[0];
+        }
+}
+
+/// How many rows a block has, so that its sums stay in registers: AVX-512 has 32 of them, AVX2 and SSE 16.
+template <class Step, std::size_t Queries>
+constexpr std::size_t rows_of_block() {
+    constexpr std::size_t registers = lanes == 16 ? 16 : 8;
+    return std::max<std::size_t>(1, std::min<std::size_t>(tile_rows, registers / (Queries * Step::sets)));
+}
+
+template <class Step, std::size_t Rows, std::size_t Queries>
+HWY_INLINE void sum_tile(const std::byte* const* rows, const typename Step::asked* queries,
+                         std::size_t query_stride, std::size_t dimensions, std::uint32_t* out) {
+    constexpr std::size_t each = rows_of_block<Step, Queries>();
+    static_assert(Rows * Queries == lanes && Rows % each == 0);
+    typename Step::sums items[lanes];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < Rows; r += each)
+        sum_block<Step, each, Queries>(rows + r, queries, query_stride, dimensions, items + r, Rows);
+    hn::Store(hn::BitCast(words(), add_trees<Step::kind>(items)), words(), out);
+}
+
+/// One query: as many rows at a time as there are lanes.
+template <class Step>
+void sum_one_query(const sums_wanted& wanted, const typename Step::asked* query, std::uint32_t* sums) {
+    HWY_ALIGN std::uint32_t found[lanes];
+    const std::byte* last[lanes];
+    for (std::size_t i = 0; i < wanted.row_count; i += lanes) {
+        const std::size_t count = std::min(lanes, wanted.row_count - i);
+        const std::byte* const* rows = wanted.rows + i;
+        if (count < lanes) {  // the last row again and again
+            for (std::size_t r = 0; r < lanes; ++r) last[r] = rows[std::min(r, count - 1)];
+            rows = last;
+        }
+        sum_tile<Step, lanes, 1>(rows, query, 0, wanted.dimensions, found);
+        std::memcpy(sums + i, found, count * sizeof *sums);
+    }
+}
+
+/// tile_queries queries, four rows at a time.
+template <class Step>
+void sum_some_queries(const sums_wanted& wanted, const typename Step::asked* queries, std::uint32_t* sums,
+                      std::size_t stride) {
+    HWY_ALIGN std::uint32_t found[lanes];
+    const std::byte* last[tile_rows];
+    for (std::size_t i = 0; i < wanted.row_count; i += tile_rows) {
+        const std::size_t count = std::min(tile_rows, wanted.row_count - i);
+        const std::byte* const* rows = wanted.rows + i;
+        if (count < tile_rows) {
+            for (std::size_t r = 0; r < tile_rows; ++r) last[r] = rows[std::min(r, count - 1)];
+            rows = last;
+        }
+        sum_tile<Step, tile_rows, tile_queries>(rows, queries, wanted.query_stride, wanted.dimensions, found);
+        for (std::size_t q = 0; q < tile_queries; ++q)
+            std::memcpy(sums + q * stride + i, found + q * tile_rows, count * sizeof *sums);
+    }
+}
+
+template <class Step>
+void sum_all(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
+    const auto* const queries = static_cast<const typename Step::asked*>(wanted.queries);
+    std::size_t q = 0;
+    if constexpr (tile_queries > 1)
+        for (; q + tile_queries <= wanted.query_count; q += tile_queries)
+            sum_some_queries<Step>(wanted, queries + q * wanted.query_stride, sums + q * stride, stride);
+    for (; q < wanted.query_count; ++q)
+        sum_one_query<Step>(wanted, queries + q * wanted.query_stride, sums + q * stride);
+}
+
+// ---- Bits ----
+
+HWY_INLINE std::uint32_t different_bits(const std::byte* a, const std::byte* b, std::size_t bytes) {
+    std::size_t j = 0;
+    std::uint64_t count = 0;
+#if HWY_TARGET != HWY_SCALAR
+    const long_words d;
+    const hn::Repartition<std::uint8_t, long_words> as_bytes;
+    constexpr std::size_t width = hn::MaxLanes(as_bytes);
+    const auto* const x = reinterpret_cast<const std::uint8_t*>(a);
+    const auto* const y = reinterpret_cast<const std::uint8_t*>(b);
+    if (bytes >= 2 * width) {
+        auto sum = hn::Zero(d);
+        for (; j + width <= bytes; j += width) {
+            const auto different = hn::Xor(hn::LoadU(as_bytes, x + j), hn::LoadU(as_bytes, y + j));
+            sum = hn::Add(sum, hn::PopulationCount(hn::BitCast(d, different)));
+        }
+        count = hn::GetLane(hn::SumOfLanes(d, sum));
+    }
+#endif
+    for (; j + 8 <= bytes; j += 8) {
+        std::uint64_t eight[2];
+        std::memcpy(&eight[0], a + j, 8);
+        std::memcpy(&eight[1], b + j, 8);
+        count += static_cast<std::uint64_t>(std::popcount(eight[0] ^ eight[1]));
+    }
+    for (; j < bytes; ++j)
+        count += static_cast<std::uint64_t>(std::popcount(std::to_integer<unsigned>(a[j] ^ b[j])));
+    return static_cast<std::uint32_t>(count);
+}
+
+void sum_bits(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
+    const auto* const queries = static_cast<const std::byte*>(wanted.queries);
+    for (std::size_t q = 0; q < wanted.query_count; ++q)
+        for (std::size_t i = 0; i < wanted.row_count; ++i)
+            sums[q * stride + i] =
+                different_bits(wanted.rows[i], queries + q * wanted.query_stride, wanted.dimensions);
+}
+
+// ---- Which step ----
+
+template <vector_type Type>
+void sum_floats(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
+    switch (wanted.kind) {
+        case part_kind::products:
+            return sum_all<float_step<Type, part_kind::products>>(wanted, sums, stride);
+        case part_kind::differences:
+            return sum_all<float_step<Type, part_kind::differences>>(wanted, sums, stride);
+        case part_kind::greatest:
+            return sum_all<float_step<Type, part_kind::greatest>>(wanted, sums, stride);
+        default:
+            return sum_all<float_step<Type, part_kind::squares>>(wanted, sums, stride);
+    }
+}
+
+template <class Stored>
+void sum_integers(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
+    switch (wanted.kind) {
+        case part_kind::products:
+            return sum_all<short_step<Stored, part_kind::products>>(wanted, sums, stride);
+        case part_kind::differences:
+            if constexpr (sizeof(Stored) == 2)
+                return sum_all<integer_step<Stored, part_kind::differences>>(wanted, sums, stride);
+            else
+                return sum_all<short_step<Stored, part_kind::differences>>(wanted, sums, stride);
+        case part_kind::greatest:
+            return sum_all<integer_step<Stored, part_kind::greatest>>(wanted, sums, stride);
+        default:
+            return sum_all<short_step<Stored, part_kind::squares>>(wanted, sums, stride);
+    }
+}
+
+void sum_parts(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
+    if (wanted.kind == part_kind::different_bits) return sum_bits(wanted, sums, stride);
+    switch (wanted.type) {
+        case vector_type::f16:
+            return sum_floats<vector_type::f16>(wanted, sums, stride);
+        case vector_type::bf16:
+            return sum_floats<vector_type::bf16>(wanted, sums, stride);
+        case vector_type::i16:
+            return sum_integers<std::int16_t>(wanted, sums, stride);
+        case vector_type::i8:
+            return sum_integers<std::int8_t>(wanted, sums, stride);
+        case vector_type::u8:
+            return sum_integers<std::uint8_t>(wanted, sums, stride);
+        default:
+            return sum_floats<vector_type::f32>(wanted, sums, stride);
+    }
+}
+
+// ---- Sums in 64 bits ----
+
+/// Parts of i16 have 32 bits: squares as they are, products with 2^31 added, so that both are unsigned. The even and the
+/// odd lanes are added as 64-bit numbers.
+template <part_kind Kind>
+HWY_INLINE std::int64_t sum_long(const std::int16_t* row, const std::int32_t* query, std::size_t dimensions) {
+    const integers d;
+    const long_words wide;
+    const hn::Rebind<std::int16_t, integers> stored;
+    [[maybe_unused]] const auto lower = hn::Set(wide, 0xffffffffu);
+    const auto bias = hn::Set(words(), 0x80000000u);
+    auto even = hn::Zero(wide), odd = even;
+    std::size_t j = 0;
+    for (; j < dimensions; j += lanes) {
+        const std::size_t left = dimensions - j;
+        const auto a =
+            hn::PromoteTo(d, left >= lanes ? hn::LoadU(stored, row + j) : load_first(stored, row + j, left));
+        const auto b = hn::LoadU(d, query + j);
+        auto part = hn::BitCast(words(), hn::Mul(a, b));
+        if constexpr (Kind == part_kind::products) {
+            part = hn::Xor(part, bias);
+        } else {
+            const auto difference = hn::Sub(a, b);
+            part = hn::BitCast(words(), hn::Mul(difference, difference));
+        }
+#if HWY_TARGET == HWY_SCALAR
+        even = hn::Add(even, hn::Set(wide, hn::GetLane(part)));
+#else
+        even = hn::Add(even, hn::And(hn::BitCast(wide, part), lower));
+        odd = hn::Add(odd, hn::ShiftRight<32>(hn::BitCast(wide, part)));
+#endif
+    }
+    auto sum = static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(wide, hn::Add(even, odd))));
+    if constexpr (Kind == part_kind::products) sum -= static_cast<std::int64_t>(j) << 31;
+    return sum;
+}
+
+void sum_long_parts(const sums_wanted& wanted, std::int64_t* sums, std::size_t stride) {
+    const auto* const queries = static_cast<const std::int32_t*>(wanted.queries);
+    for (std::size_t q = 0; q < wanted.query_count; ++q) {
+        const std::int32_t* const query = queries + q * wanted.query_stride;
+        for (std::size_t i = 0; i < wanted.row_count; ++i) {
+            const auto* const row =
+                static_cast<const std::int16_t*>(static_cast<const void*>(wanted.rows[i]));
+            sums[q * stride + i] = wanted.kind == part_kind::products
+                                       ? sum_long<part_kind::products>(row, query, wanted.dimensions)
+                                       : sum_long<part_kind::squares>(row, query, wanted.dimensions);
+        }
+    }
+}
+
+// ---- Keys ----
+
+/// key_of_product of distance.hpp, lane by lane.
+void rank_products(std::uint32_t* sums, std::size_t size) {
+    const floats d;
+    const integers i;
+    const auto top = hn::Set(i, std::numeric_limits<std::int32_t>::min());
+    std::size_t j = 0;
+    for (; j + lanes <= size; j += lanes) {
+        const auto product = hn::Add(hn::BitCast(d, hn::LoadU(words(), sums + j)), hn::Zero(d));
+        const auto stored = hn::BitCast(i, product), negative = hn::ShiftRight<31>(stored);
+        const auto on_line = hn::Sub(
+            hn::Xor(stored, hn::BitCast(i, hn::ShiftRight<1>(hn::BitCast(words(), negative)))), negative);
+        hn::StoreU(hn::BitCast(words(), hn::Not(hn::Xor(on_line, top))), words(), sums + j);
+    }
+    for (; j < size; ++j) sums[j] = key_of_product(std::bit_cast<float>(sums[j]));
+}
+
+/// cosine_distance of distance.hpp, lane by lane.
+void rank_cosines(const double* products, const double* squares, double query_square, std::size_t size,
+                  std::uint32_t* keys) {
+    const doubles d;
+    const hn::Rebind<float, doubles> narrow;
+    const hn::Rebind<std::uint32_t, doubles> key;
+    const auto zero = hn::Zero(d), one = hn::Set(d, 1.0), two = hn::Set(d, 2.0), y = hn::Set(d, query_square);
+    std::size_t j = 0;
+    for (; j + hn::Lanes(d) <= size; j += hn::Lanes(d)) {
+        const auto x = hn::LoadU(d, squares + j);
+        const auto root = hn::Sqrt(hn::Mul(x, y));
+        const auto distance = hn::Sub(one, hn::Div(hn::LoadU(d, products + j), root));
+        const auto held = hn::Min(hn::Max(distance, zero), two);
+        const auto none = hn::Or(hn::Eq(x, zero), hn::Eq(y, zero));
+        hn::StoreU(hn::BitCast(key, hn::DemoteTo(narrow, hn::IfThenElse(none, one, held))), key, keys + j);
+    }
+    for (; j < size; ++j)
+        keys[j] = key_of_distance(
+            cosine_distance(products[j], squares[j], query_square, std::sqrt(squares[j] * query_square)));
+}
+
+template <vector_type Type>
+void widen(const std::uint16_t* from, std::size_t size, float* to) {
+    std::size_t j = 0;
+    for (; j + lanes <= size; j += lanes)
+        hn::StoreU(as_floats<Type>(hn::LoadU(hn::Rebind<std::uint16_t, floats>(), from + j)), floats(),
+                   to + j);
+    for (; j < size; ++j) to[j] = value_of<Type>(from[j]);
+}
+void widen_floats(vector_type type, const std::byte* from, std::size_t size, float* to) {
+    const auto* const stored = static_cast<const std::uint16_t*>(static_cast<const void*>(from));
+    if (type == vector_type::f16)
+        widen<vector_type::f16>(stored, size, to);
+    else
+        widen<vector_type::bf16>(stored, size, to);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::ranked_retrieval_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::ranked_retrieval_detail {
+
+HWY_EXPORT(sum_parts);
+HWY_EXPORT(sum_long_parts);
+HWY_EXPORT(rank_products);
+HWY_EXPORT(rank_cosines);
+HWY_EXPORT(widen_floats);
+
+void sum_parts(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
+    HWY_DYNAMIC_DISPATCH(sum_parts)(wanted, sums, stride);
+}
+void sum_long_parts(const sums_wanted& wanted, std::int64_t* sums, std::size_t stride) {
+    HWY_DYNAMIC_DISPATCH(sum_long_parts)(wanted, sums, stride);
+}
+void rank_products(std::uint32_t* sums, std::size_t size) {
+    HWY_DYNAMIC_DISPATCH(rank_products)(sums, size);
+}
+void rank_cosines(const double* products, const double* squares, double query_square, std::size_t size,
+                  std::uint32_t* keys) {
+    HWY_DYNAMIC_DISPATCH(rank_cosines)(products, squares, query_square, size, keys);
+}
+void widen_floats(vector_type type, const std::byte* from, std::size_t size, float* to) {
+    HWY_DYNAMIC_DISPATCH(widen_floats)(type, from, size, to);
+}
+
+}  // namespace quern::ranked_retrieval_detail
+#endif

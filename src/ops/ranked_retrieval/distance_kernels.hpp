@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of parts over rows and queries, in vector registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/ranked_retrieval/components.hpp"
+
+namespace quern::ranked_retrieval_detail {
+
+/// How components lie in registers, and what queries must therefore be stored as.
+enum class lanes_of {
+    floats,    ///< f32, queries in f32. Sums as distance.hpp has them
+    shorts,    ///< i16 from i8, u8, i16; sums of pairs in i32: squares, products, and of 8 bits differences
+    integers,  ///< i32 from i8, u8, i16; sums in i32: differences and greatest
+    longs,     ///< i32 from i16, sums in i64: squares and products
+    words,     ///< bytes as they are, 64 bits at a time: different_bits
+};
+
+/// Queries are filled up with zeros to a multiple of so many components, so that whole registers can be loaded.
+inline constexpr std::size_t query_unit = 64;
+
+/// Some rows against some queries. Rows are found through pointers: they may lie anywhere.
+struct sums_wanted {
+    vector_type type;
+    part_kind kind;
+    lanes_of lanes;
+    const std::byte* const* rows;  ///< at the first component that counts
+    std::size_t row_count;
+    std::size_t dimensions;  ///< that count; of words, bytes
+    const void* queries;     ///< float, std::int16_t, std::int32_t or bytes by `lanes`
+    std::size_t query_stride, query_count;
+};
+
+/// sums[q · stride + i] of query q and row i, as 32 bits: a float, or an integer that may be signed. The caller sees to it
+/// that sums of integers fit.
+void sum_parts(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride);
+/// The same of `longs`.
+void sum_long_parts(const sums_wanted& wanted, std::int64_t* sums, std::size_t stride);
+
+/// Products of floats, as their bits, become their rank keys.
+void rank_products(std::uint32_t* sums, std::size_t size);
+/// Keys of cosines of products, squares of rows, and the query's.
+void rank_cosines(const double* products, const double* squares, double query_square, std::size_t size,
+                  std::uint32_t* keys);
+
+/// Floats of 16 bits as f32, exactly.
+void widen_floats(vector_type type, const std::byte* from, std::size_t size, float* to);
+
+}  // namespace quern::ranked_retrieval_detail
