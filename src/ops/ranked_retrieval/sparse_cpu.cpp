@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse rows on the CPU: what is known of them, and exact distances.
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
@@ -80,7 +81,7 @@ void distance_keys(cpu_place& place, const sparse_tile<cpu_place>& tile,
                    std::span<const std::uint32_t> rows, std::span<Key> keys) {
     const std::size_t n = rows.empty() ? tile.rows : rows.size();
     const std::size_t pieces = pieces_for(place, n, rows_at_least);
-    with_part(metric, [&](auto kind) {
+    with_part_kind(metric, [&](auto kind) {
         for_each_piece(place, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(n, pieces, p);
             for (std::size_t at = begin; at < end; ++at) {
@@ -94,7 +95,8 @@ void distance_keys(cpu_place& place, const sparse_tile<cpu_place>& tile,
                     });
                     const double x = tile.squares.empty() ? 0 : tile.squares[i];
                     const double y = queries.squares.empty() ? 0 : queries.squares[q];
-                    keys[q * n + at] = key_of_sum(metric, joined_sums<kind>(sums.data()), x, y);
+                    keys[q * n + at] =
+                        key_of_parts(metric, joined_sums<kind>(sums.data()), {x, y, std::sqrt(x * y)});
                 }
             }
         });

@@ -3,8 +3,8 @@
 // that both lack adds +0 to a sum that is never −0. A plain header: every place reads it.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "ops/ranked_retrieval/components.hpp"
 #include "ops/ranked_retrieval/distance.hpp"
@@ -55,9 +55,10 @@ constexpr void for_each_part(sparse_row a, sparse_row b, Add&& add) {
         i += take_a;
         j += take_b;
     }
-    if constexpr (Kind == part_kind::products) return;
-    for (; i < a.size; ++i) add(a.columns[i], part<Kind>(a.values[i], 0.0f));
-    for (; j < b.size; ++j) add(b.columns[j], part<Kind>(0.0f, b.values[j]));
+    if constexpr (Kind != part_kind::products) {
+        for (; i < a.size; ++i) add(a.columns[i], part<Kind>(a.values[i], 0.0f));
+        for (; j < b.size; ++j) add(b.columns[j], part<Kind>(0.0f, b.values[j]));
+    }
 }
 
 /// The sixteen partial sums as one, by the tree. `sums` lie `step` apart and are overwritten.
@@ -68,17 +69,21 @@ constexpr float joined_sums(float* sums, unsigned step = 1) {
     return sums[0];
 }
 
-/// The rank key of a sum of parts; `x`, `y`: sums of squares, for cosine.
-inline std::uint32_t key_of_sum(vector_metric metric, float sum, double x, double y) {
+/// What cosine wants of two rows: their sums of squares, and √(x·y).
+struct two_lengths {
+    double x = 0, y = 0, root = 0;
+};
+
+/// The rank key of a sum of parts; `lengths` for cosine only.
+constexpr std::uint32_t key_of_parts(vector_metric metric, float sum, two_lengths lengths) {
     if (metric == vector_metric::ip) return key_of_product(sum);
-    if (metric == vector_metric::cosine)
-        return key_of_distance(cosine_distance(double{sum}, x, y, std::sqrt(x * y)));
-    return key_of_distance(sum);
+    if (metric != vector_metric::cosine) return key_of_distance(sum);
+    return key_of_distance(cosine_distance(double{sum}, lengths.x, lengths.y, lengths.root));
 }
 
 /// work(std::integral_constant<part_kind, …>) for a metric of sparse rows.
 template <class Work>
-decltype(auto) with_part(vector_metric metric, Work&& work) {
+decltype(auto) with_part_kind(vector_metric metric, Work&& work) {
     switch (part_of(metric)) {
         case part_kind::products:
             return work(std::integral_constant<part_kind, part_kind::products>());
