@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "io/graph/matrix_market.hpp"
 #include "io/vectors/vector_file_state.hpp"
 #include "quern/base/error.hpp"
 
@@ -29,11 +30,23 @@ void read_bin_of(vector_reading& reading) {
 
 constexpr vector_format npy{".npy", "npy", read_npy};
 constexpr vector_format idx{".idx", "idx", read_idx};
+constexpr vector_format matrix_market{".mtx", "Matrix Market", read_matrix_market};
 constexpr vector_format others[] = {
-    {".fvecs", "fvecs", read_vecs_of<number_type::f32>},  {".bvecs", "bvecs", read_vecs_of<number_type::u8>},
-    {".ivecs", "ivecs", read_vecs_of<number_type::i32>},  {".fbin", "fbin", read_bin_of<number_type::f32>},
-    {".f16bin", "f16bin", read_bin_of<number_type::f16>}, {".u8bin", "u8bin", read_bin_of<number_type::u8>},
-    {".i8bin", "i8bin", read_bin_of<number_type::i8>},    {".ibin", "ibin", read_bin_of<number_type::i32>},
+    {".safetensors", "safetensors", read_safetensors},
+    {".csr", "csr", read_csr},
+    {".bin", "word2vec", read_word2vec},
+    {".txt", "text", read_text},
+    {".vec", "text", read_text},
+    {".csv", "text", read_text},
+    {".tsv", "text", read_text},
+    {".fvecs", "fvecs", read_vecs_of<number_type::f32>},
+    {".bvecs", "bvecs", read_vecs_of<number_type::u8>},
+    {".ivecs", "ivecs", read_vecs_of<number_type::i32>},
+    {".fbin", "fbin", read_bin_of<number_type::f32>},
+    {".f16bin", "f16bin", read_bin_of<number_type::f16>},
+    {".u8bin", "u8bin", read_bin_of<number_type::u8>},
+    {".i8bin", "i8bin", read_bin_of<number_type::i8>},
+    {".ibin", "ibin", read_bin_of<number_type::i32>},
 };
 
 /// MNIST's files end with "idx3-ubyte", with a point or a hyphen before it.
@@ -45,11 +58,15 @@ bool is_name_of_idx(std::string_view name) {
 }
 
 const vector_format* format_by_content(std::string_view text) {
-    return text.starts_with(npy_magic) ? &npy : nullptr;
+    if (text.starts_with(npy_magic)) return &npy;
+    if (lower(text.substr(0, matrix_market_banner.size())) == lower(matrix_market_banner))
+        return &matrix_market;
+    return nullptr;
 }
 
 const vector_format* format_by_name(std::string_view name) {
     if (name.ends_with(npy.extension)) return &npy;
+    if (name.ends_with(matrix_market.extension)) return &matrix_market;
     if (is_name_of_idx(name)) return &idx;
     const auto* const found = std::find_if(std::begin(others), std::end(others),
                                            [&](const auto& each) { return name.ends_with(each.extension); });
@@ -63,7 +80,13 @@ void read_as(const vector_format* by_name, vector_reading& reading) {
         throw usage_error(
             reading.made.file.name() +
             ": neither its name nor its first bytes say what format it has; vectors are .npy, .fvecs, "
-            ".bvecs, .ivecs, .fbin, .f16bin, .u8bin, .i8bin, .ibin, .idx");
+            ".bvecs, .ivecs, .fbin, .f16bin, .u8bin, .i8bin, .ibin, .idx, .safetensors, .txt, .vec, .csv, "
+            ".tsv, .bin "
+            "(word2vec's), .mtx and .csr");
+    }
+    if (!reading.options.tensor.empty() && format->read != read_safetensors) {
+        throw usage_error(reading.made.file.name() + ": a file of format " + std::string(format->name) +
+                          " has no tensors with names");
     }
     reading.made.format = format->name;
     format->read(reading);

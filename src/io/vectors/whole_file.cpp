@@ -20,9 +20,11 @@ void whole_file::read_all(byte_source& source, memory_budget& memory) {
     constexpr std::uint64_t least = std::uint64_t{1} << 16, most = std::uint64_t{1} << 24;
     large_array<char> all(memory, "the bytes of a file");
     std::uint64_t size = 0;
-    for (std::uint64_t step = least; size == all.size(); step = std::min(2 * step, most)) {
-        all.grow(size + std::max<std::uint64_t>(1, std::min(step, memory.left())));
-        size += source.read(all.span().subspan(size));
+    for (std::uint64_t step = least;; step = std::min(2 * step, most)) {
+        if (size == all.size()) all.grow(size + std::max<std::uint64_t>(1, std::min(step, memory.left())));
+        const std::size_t got = source.read(all.span().subspan(size));
+        if (got == 0) break;  // fewer than asked for may be those before a damage
+        size += got;
     }
     all.settle();
     memory_ = std::move(all);
@@ -52,6 +54,12 @@ bool whole_file::look_compressed() const {
 
 void whole_file::decompress(const context& run, memory_budget& memory) {
     read_all(*open_bytes_memory(mapped_.text(), name_, run), memory);
+    mapped_ = mapped_file();
+}
+
+void whole_file::let_go() {
+    memory_ = {};
+    memory_size_ = 0;
     mapped_ = mapped_file();
 }
 

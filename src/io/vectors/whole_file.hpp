@@ -28,6 +28,8 @@ class whole_file {
     /// Puts what compressed bytes hold in their place. Throws invalid_input where they are damaged, out_of_memory.
     void decompress(const context& run, memory_budget& memory);
     bool look_compressed() const;
+    /// Keeps the name and the sizes alone.
+    void let_go();
 
     std::span<const std::byte> bytes() const noexcept;
     std::string_view text() const noexcept;

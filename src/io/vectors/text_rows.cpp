@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors as text: word2vec's (a line with the number of words and of dimensions, then a word and its numbers a line),
+// GloVe's (without that first line), and numbers alone. The text is in memory, so that threads can count the rows of
+// their stretches first and then put the numbers where they stay. A number is the float nearest to what is written:
+// digits that a double holds exactly, over or times a power of ten that it does too, are rounded once to a double
+// (Clinger, PLDI 1990), which rounds to the nearest float as well unless it lies halfway between two; those, and all
+// that is longer, go to the standard library.
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "io/graph/messages.hpp"
+#include "io/graph/numbers.hpp"
+#include "io/vectors/vector_file_state.hpp"
+
+namespace quern::io {
+namespace {
+
+// ---- Numbers ----
+
+constexpr std::size_t readable_behind = 16;  ///< bytes that take_digits may look at
+
+number_problem parse_float(std::string_view text, float& value) {
+    const bool negative = text.starts_with('-');
+    std::string_view digits = text;
+    if (negative || text.starts_with('+')) digits.remove_prefix(1);
+    if (digits.starts_with('-') || digits.starts_with('+')) return number_problem::not_a_number;
+    const char* const end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, value);
+    if (read.ptr != end || (read.ec != std::errc{} && read.ec != std::errc::result_out_of_range))
+        return number_problem::not_a_number;
+    const bool spelled_out = digits[0] == 'i' || digits[0] == 'I' || digits[0] == 'n' || digits[0] == 'N';
+    if (read.ec == std::errc::result_out_of_range || (std::isinf(value) && !spelled_out)) {
+        const parsed_number wide = parse_double(digits);
+        if (wide.problem != number_problem::none || wide.value > 1) return number_problem::too_large;
+        value = static_cast<float>(wide.value);
+    }
+    if (negative) value = -value;
+    return number_problem::none;
+}
+
+/// What a double rounds to, where that is also what the number which it was rounded from does. 0, or 1e-22 to 1e38.
+bool float_of(double value, float& nearest) {
+    constexpr std::uint64_t below = (std::uint64_t{1} << 29) - 1, halfway = std::uint64_t{1} << 28;
+    nearest = static_cast<float>(value);
+    return (std::bit_cast<std::uint64_t>(value) & below) != halfway;
+}
+
+/// The short decimal that begins at `at`; returns what follows it, or null where it is none. Rounded as parse_float.
+const char* take_short(const char* at, float& value) {
+    constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    constexpr std::uint64_t integer_powers[] = {1,
+                                                10,
+                                                100,
+                                                1000,
+                                                10000,
+                                                100000,
+                                                1000000,
+                                                10000000,
+                                                100000000,
+                                                1000000000,
+                                                10000000000,
+                                                100000000000,
+                                                1000000000000,
+                                                10000000000000,
+                                                100000000000000,
+                                                1000000000000000,
+                                                10000000000000000,
+                                                100000000000000000,
+                                                1000000000000000000};
+    const bool negative = *at == '-';
+    at += negative ? 1 : 0;
+    const digit_run whole = take_digits(at);
+    std::uint64_t digits = whole.value;
+    unsigned count = whole.digits;
+    std::int64_t exponent = 0;
+    if (*at == '.') {
+        ++at;
+        const digit_run fraction = take_digits(at);
+        count += fraction.digits;
+        if (count > 19 || fraction.digits > 18) return nullptr;
+        digits = digits * integer_powers[fraction.digits] + fraction.value;
+        exponent = -static_cast<std::int64_t>(fraction.digits);
+    }
+    if (count == 0 || count > 19) return nullptr;
+    if (*at == 'e' || *at == 'E') {
+        ++at;
+        const bool down = *at == '-';
+        at += down || *at == '+' ? 1 : 0;
+        const digit_run power = take_digits(at);
+        if (power.digits == 0 || power.digits > 4) return nullptr;
+        exponent += down ? -static_cast<std::int64_t>(power.value) : static_cast<std::int64_t>(power.value);
+    }
+    if (digits >> 53 != 0 || exponent < -22 || exponent > 22) return nullptr;
+    double nearest = static_cast<double>(digits);
+    nearest = exponent < 0 ? nearest / powers[-exponent] : nearest * powers[exponent];
+    if (!float_of(nearest, value)) return nullptr;
+    if (negative) value = -value;
+    return at;
+}
+
+// ---- Lines ----
+
+/// What a line of the file is made of.
+struct line_form {
+    std::uint64_t dimensions = 0;
+    bool named = false;   ///< a word stands before the numbers
+    bool commas = false;  ///< separate too
+
+    bool separates(char c) const { return c == ' ' || c == '\t' || (commas && c == ','); }
+    std::string_view without_ends(std::string_view line) const {
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+        return line;
+    }
+    /// Nothing, or of numbers alone a remark.
+    bool is_empty(std::string_view line) const {
+        const std::size_t first = line.find_first_not_of(ascii_space);
+        return first == std::string_view::npos || (!named && (line[first] == '#' || line[first] == '%'));
+    }
+    /// The last field, taken off the line with what separates it; "" where there is none.
+    std::string_view take_last(std::string_view& line) const {
+        std::size_t end = line.size();
+        while (end > 0 && separates(line[end - 1])) --end;
+        std::size_t begin = end;
+        while (begin > 0 && !separates(line[begin - 1])) --begin;
+        const std::string_view field = line.substr(begin, end - begin);
+        line = line.substr(0, begin);
+        return field;
+    }
+    std::string_view first_field(std::string_view line) const {
+        std::size_t begin = 0;
+        while (begin < line.size() && separates(line[begin])) ++begin;
+        std::size_t end = begin;
+        while (end < line.size() && !separates(line[end])) ++end;
+        return line.substr(begin, end - begin);
+    }
+    std::uint64_t fields(std::string_view line) const {
+        std::uint64_t count = 0;
+        while (!take_last(line).empty()) ++count;
+        return count;
+    }
+};
+
+bool is_number(std::string_view field) {
+    float value = 0;
+    return parse_float(field, value) != number_problem::not_a_number;
+}
+
+/// A line → its word, and its numbers at `out`. What is wrong, or "".
+class line_parser {
+  public:
+    explicit line_parser(const line_form& form) : form_(form) {}
+
+    /// The bytes behind the line can be read.
+    bool take_plain(std::string_view line, std::string_view& word, float* out) const {
+        const char* at = line.data();
+        const char* const end = at + line.size();
+        if (form_.named) {
+            while (at < end && !form_.separates(*at)) ++at;
+            word = {line.data(), at};
+        }
+        for (std::uint64_t j = 0; j < form_.dimensions; ++j) {
+            while (at < end && form_.separates(*at)) ++at;
+            if (at >= end) return false;
+            at = take_short(at, out[j]);
+            if (at == nullptr || at > end || (at < end && !form_.separates(*at))) return false;
+        }
+        return at == end;
+    }
+
+    /// From the end: the numbers are the last fields, and a word may hold blanks.
+    std::string take(std::string_view line, std::string_view& word, float* out) const {
+        std::string_view rest = line;
+        std::string problem;
+        std::uint64_t count = 0;
+        for (; count < form_.dimensions; ++count) {
+            const std::string_view field = form_.take_last(rest);
+            if (field.empty()) break;
+            const number_problem now = parse_float(field, out[form_.dimensions - 1 - count]);
+            if (now == number_problem::not_a_number)
+                problem = "the value " + io::quoted(field) + " is not a number";
+            if (now == number_problem::too_large)
+                problem = "the value " + io::quoted(field) + " is beyond float32";
+        }
+        std::string_view before = rest;
+        const std::string_view last_of_word = form_.take_last(before);
+        const bool has_word = !last_of_word.empty();
+        const bool may_have_none = form_.named && !line.empty() && form_.separates(line[0]);
+        const bool surplus = form_.named ? form_.fields(before) != 0 && is_number(last_of_word) : has_word;
+        if (count < form_.dimensions || surplus || (form_.named && !has_word && !may_have_none))
+            return count_problem(form_.fields(line));
+        if (has_word) word = {form_.first_field(rest).data(), last_of_word.data() + last_of_word.size()};
+        return problem;
+    }
+
+  private:
+    std::string count_problem(std::uint64_t fields) const {
+        const std::string wanted = std::to_string(form_.dimensions);
+        if (!form_.named) return std::to_string(fields) + " numbers; the rows have " + wanted;
+        return std::to_string(fields) + " fields; the rows have a word and " + wanted + " numbers";
+    }
+
+    const line_form& form_;
+};
+
+// ---- The file ----
+
+class text_reader {
+  public:
+    explicit text_reader(vector_reading& reading) : reading_(reading), text_(reading.text()) {
+        if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+        form_.commas = plain_name(reading.made.file.name()).text.ends_with(".csv");
+    }
+
+    void read() {
+        find_form();
+        cut();
+        for_each_stretch([&](stretch_of_text& now) { count(now); });
+        std::uint64_t rows = 0, lines = header_lines_;
+        for (stretch_of_text& each : stretches_) {
+            each.first_row = rows;
+            each.first_line = lines;
+            rows += each.rows;
+            lines += each.lines;
+        }
+        if (header_ && header_->rows != rows) {
+            reading_.refuse_line(header_lines_, "says " + std::to_string(header_->rows) +
+                                                    " rows; the file has " + std::to_string(rows));
+        }
+        const auto bytes = product_of(rows, form_.dimensions, sizeof(float));
+        auto& values = reading_.made.values;
+        values = large_array<std::byte>(reading_.place.memory(), "vectors",
+                                        bytes.value_or(~std::uint64_t{0} >> 1));
+        for_each_stretch([&](stretch_of_text& now) { parse(now); });
+        for (const stretch_of_text& each : stretches_)
+            if (each.issue) reading_.refuse_line(each.first_line + each.issue.line, each.issue.reason);
+        values.settle();
+        const auto columns = static_cast<std::uint32_t>(form_.dimensions);
+        reading_.made.dense = {vector_type::f32, rows, columns, columns * sizeof(float), values.span()};
+        if (form_.named) keep_names(rows);
+    }
+
+  private:
+    struct stretch_of_text {
+        std::string_view text;
+        std::uint64_t lines = 0, rows = 0, first_line = 0, first_row = 0;
+        line_issue issue;
+        std::string words;  ///< one after the other
+        std::vector<std::uint64_t> word_sizes;
+    };
+    struct sizes {
+        std::uint64_t rows = 0, dimensions = 0;
+    };
+
+    /// The line at the front of `text`, taken off it.
+    static std::string_view take_line(std::string_view& text) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        return line;
+    }
+    /// The next line that holds something.
+    std::string_view take_full_line(std::string_view& text) const {
+        while (!text.empty()) {
+            const std::string_view line = form_.without_ends(take_line(text));
+            if (!form_.is_empty(line)) return line;
+        }
+        return {};
+    }
+
+    static std::optional<sizes> sizes_of(std::string_view line) {
+        line = trimmed(line);
+        const std::size_t blank = std::min(line.find_first_of(" \t"), line.size());
+        const auto rows = integer_of(line.substr(0, blank)),
+                   dimensions = integer_of(trimmed(line.substr(blank)));
+        if (!rows || !dimensions) return std::nullopt;
+        return sizes{*rows, *dimensions};
+    }
+
+    /// Whether the first line is a header, whether there are words, and how many numbers a row has.
+    void find_form() {
+        std::string_view rest = text_;
+        const std::string_view first = take_full_line(rest);
+        if (first.empty()) reading_.refuse("the file holds no vectors");
+        const std::string_view behind = rest;
+        std::string_view line = take_full_line(rest);
+        const auto header = sizes_of(first);
+        // Two whole numbers alone are also a vector, where the lines that follow have two fields as well.
+        if (header && !line.empty() && (form_.fields(line) != 2 || is_right(*header, behind))) {
+            header_ = header;
+            const std::string_view before = text_.substr(0, text_.size() - behind.size());
+            header_lines_ = static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+            text_ = behind;
+            form_.dimensions = header->dimensions;
+            const std::uint64_t fields = form_.fields(line);
+            form_.named = fields != header->dimensions;
+            if (header->dimensions == 0 || fields < header->dimensions) {
+                reading_.refuse_line(header_lines_, "says " + std::to_string(header->dimensions) +
+                                                        " numbers a row; the first row has " +
+                                                        std::to_string(fields) + " fields");
+            }
+            return;
+        }
+        form_.named = !begin_with_numbers();
+        const std::uint64_t fields = form_.fields(first);
+        form_.dimensions = fields - (form_.named ? 1 : 0);
+        if (form_.dimensions == 0) reading_.refuse("the first line is a word without numbers");
+    }
+    /// Where the lines have two fields each: a word and one number, or two numbers.
+    bool is_right(const sizes& header, std::string_view behind) const {
+        std::uint64_t lines = 0;
+        while (!take_full_line(behind).empty()) ++lines;
+        return lines == header.rows && (header.dimensions == 1 || header.dimensions == 2);
+    }
+    bool begin_with_numbers() const {
+        constexpr int looked_at = 100;
+        std::string_view rest = text_;
+        for (int i = 0; i < looked_at; ++i) {
+            const std::string_view line = take_full_line(rest);
+            if (line.empty()) break;
+            if (!is_number(form_.first_field(line))) return false;
+        }
+        return true;
+    }
+
+    void cut() {
+        constexpr std::size_t least = std::size_t{1} << 20;
+        for (std::string_view rest = text_; !rest.empty();) {
+            std::size_t size = std::min(rest.find('\n', std::min(least, rest.size())), rest.size());
+            size = std::min(size + 1, rest.size());
+            stretches_.emplace_back().text = rest.substr(0, size);
+            rest.remove_prefix(size);
+        }
+    }
+    template <class Work>
+    void for_each_stretch(const Work& work) {
+        for_each_piece(reading_.place, stretches_.size(), [&](std::size_t i) {
+            reading_.place.run().check_stop();
+            work(stretches_[i]);
+        });
+    }
+
+    void count(stretch_of_text& now) const {
+        for (std::string_view rest = now.text; !rest.empty(); ++now.lines)
+            if (!form_.is_empty(take_line(rest))) ++now.rows;
+    }
+
+    void parse(stretch_of_text& now) const {
+        const line_parser parser(form_);
+        const char* const last = reading_.text().data() + reading_.text().size() -
+                                 std::min(readable_behind, reading_.text().size());
+        float* out = reinterpret_cast<float*>(reading_.made.values.data()) + now.first_row * form_.dimensions;
+        std::uint64_t number = 0;
+        for (std::string_view rest = now.text; !rest.empty();) {
+            ++number;
+            const std::string_view line = form_.without_ends(take_line(rest));
+            if (form_.is_empty(line)) continue;
+            std::string_view word;
+            const bool plain = line.data() + line.size() <= last && parser.take_plain(line, word, out);
+            if (!plain) {
+                now.issue.reason = parser.take(line, word, out);
+                if (!now.issue.reason.empty()) {
+                    now.issue.line = number;
+                    return;
+                }
+            }
+            if (form_.named) {
+                now.words += word;
+                now.word_sizes.push_back(word.size());
+            }
+            out += form_.dimensions;
+        }
+    }
+
+    void keep_names(std::uint64_t rows) {
+        vector_file::state& made = reading_.made;
+        std::uint64_t bytes = 0;
+        for (const stretch_of_text& each : stretches_) bytes += each.words.size();
+        made.name_bytes = large_array<char>(reading_.place.memory(), "the words of vectors", bytes);
+        made.name_bytes.settle();
+        made.names.reserve(rows);
+        char* at = made.name_bytes.data();
+        for (const stretch_of_text& each : stretches_) {
+            if (!each.words.empty()) std::memcpy(at, each.words.data(), each.words.size());
+            for (const std::uint64_t size : each.word_sizes) {
+                made.names.emplace_back(at, size);
+                at += size;
+            }
+        }
+    }
+
+    vector_reading& reading_;
+    std::string_view text_;
+    line_form form_;
+    std::optional<sizes> header_;
+    std::uint64_t header_lines_ = 0;
+    std::vector<stretch_of_text> stretches_;
+};
+
+}  // namespace
+
+void read_text(vector_reading& reading) {
+    text_reader(reading).read();
+    reading.made.file.let_go();
+}
+
+}  // namespace quern::io
