@@ -14,17 +14,4 @@ template void distance_keys(cuda_place&, const row_tile<cuda_place>&, const row_
 template void distance_keys(cuda_place&, const row_tile<cuda_place>&, const row_tile<cuda_place>&,
                             vector_metric, device_span<const std::uint32_t>, device_span<std::uint64_t>);
 
-template <class Key>
-void distance_keys_of_pairs(cuda_place& place, const row_tile<cuda_place>& tile,
-                            const row_tile<cuda_place>& queries, vector_metric metric,
-                            device_span<const std::uint64_t> pairs, device_span<Key> keys) {
-    chain_keys(place, tile, queries, metric, {nullptr, pairs.data(), pairs.size(), 1}, keys.data());
-}
-template void distance_keys_of_pairs(cuda_place&, const row_tile<cuda_place>&, const row_tile<cuda_place>&,
-                                     vector_metric, device_span<const std::uint64_t>,
-                                     device_span<std::uint32_t>);
-template void distance_keys_of_pairs(cuda_place&, const row_tile<cuda_place>&, const row_tile<cuda_place>&,
-                                     vector_metric, device_span<const std::uint64_t>,
-                                     device_span<std::uint64_t>);
-
 }  // namespace quern::ranked_retrieval_detail

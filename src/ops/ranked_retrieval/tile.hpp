@@ -83,7 +83,8 @@ template <class Key>
 void reduction_keys(cuda_place& place, const row_tile<cuda_place>& tile, const row_tile<cuda_place>& queries,
                     vector_metric metric, device_span<const std::uint32_t> rows, device_span<Key> keys);
 
-/// keys[j]: of query pairs[j] >> 32 and row pairs[j] & 0xffffffff. For the survivors of the filter.
+/// keys[j]: of query pairs[j] >> 32 and row pairs[j] & 0xffffffff, no_key where that is no_row. For the survivors of the
+/// filter.
 template <class Key>
 void distance_keys_of_pairs(cuda_place& place, const row_tile<cuda_place>& tile,
                             const row_tile<cuda_place>& queries, vector_metric metric,
