@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the sketch lies in a GPU's memory, and the steps of the filter there.
+//
+// Codes lie as the tensor cores take them (mma.m16n8k32): a block of sixteen rows by 32 components is 512 bytes, sixteen
+// for each thread of a warp: of rows g and g + 8, g = thread / 4, the components 4(thread % 4) … + 3 and these + 16. So
+// one load of sixteen bytes, without bank conflicts, gives a thread what it multiplies, whether the sixteen are queries
+// (its matrix A) or rows (two of its matrices B). Rows are kept in tiles, 32 components of a whole tile after the other:
+// what a block wants next is one stretch of memory, which the copy engine brings in one command.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/array.hpp"
+#include "ops/ranked_retrieval/sketch.hpp"
+#include "ops/ranked_retrieval/sketch_bounds.hpp"
+
+namespace quern::ranked_retrieval_detail {
+
+inline constexpr unsigned block_rows = 16;       // of codes that lie together
+inline constexpr unsigned step_components = 32;  // that tensor cores take at once
+inline constexpr unsigned sketch_tile_rows = 128;
+inline constexpr unsigned block_vectors = block_rows * step_components / sizeof(uint4);
+
+constexpr std::uint32_t steps_of(std::uint32_t dimensions) {
+    return (dimensions + step_components - 1) / step_components;
+}
+constexpr std::uint64_t tiles_of(std::uint32_t rows, unsigned tile_rows) {
+    return (std::uint64_t{rows} + tile_rows - 1) / tile_rows;
+}
+/// In units of sixteen bytes.
+constexpr std::uint64_t code_size(std::uint32_t rows, std::uint32_t steps, unsigned tile_rows) {
+    return tiles_of(rows, tile_rows) * steps * (tile_rows / block_rows) * block_vectors;
+}
+
+/// Terms of rows beyond the last are 0.
+struct row_sketch<cuda_place>::state {
+    sketch_kind kind;
+    std::uint32_t rows = 0, steps = 0;
+    cuda_array<float> centre;  ///< µ, 0 beyond the last component; no array but for sql2 and l2
+    cuda_array<uint4> codes;
+    cuda_array<row_terms> terms;
+};
+
+/// Codes rows into tiles of `tile_rows`; one of `rows` and `queries` has as many terms as there are rows in whole tiles.
+void code_rows(cuda_place& place, const row_tile<cuda_place>& tile, const sketch_kind& kind,
+               device_span<const float> centre, unsigned tile_rows, device_span<uint4> codes,
+               device_span<row_terms> rows, device_span<query_terms> queries);
+
+// ---- The filter ----
+
+/// The tiles of one round: every stride-th, but for those that rounds before it had: every (growth · stride)-th.
+struct tile_round {
+    static constexpr std::uint32_t growth = 8;
+    std::uint32_t stride = 1;
+    bool first = true;
+    std::uint32_t tiles = 0;  ///< of this round
+
+    constexpr std::uint32_t tile(std::uint32_t i) const {
+        return stride * (first ? i : i + i / (growth - 1) + 1);
+    }
+};
+
+/// What the filter compares by, of a query.
+struct filter_terms {
+    float scale, rest, size, limit;  ///< limit +∞: wants nothing
+};
+
+struct filter_work {
+    const uint4* row_codes = nullptr;
+    const row_terms* rows = nullptr;
+    std::uint32_t row_count = 0, steps = 0;
+    const uint4* query_codes = nullptr;  ///< in tiles of filter_queries(query_count) rows
+    const filter_terms* queries = nullptr;
+    std::uint32_t query_count = 0;
+    const std::uint64_t* allowed = nullptr;  ///< null: all
+    tile_round round;
+    std::uint32_t* counts = nullptr;  ///< of query q: candidates, also those for which there was no room
+    std::uint32_t* found = nullptr;   ///< found[q · room …]: rows, in no order
+    std::uint32_t room = 0;
+};
+
+/// Rows in a tile of so many queries' codes.
+unsigned filter_queries(std::uint32_t query_count);
+
+/// Appends what is a candidate. Counts go on from what they are.
+void find_candidates(cuda_place& place, const filter_work& work);
+
+}  // namespace quern::ranked_retrieval_detail

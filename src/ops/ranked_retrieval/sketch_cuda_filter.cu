@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// The filter on the GPU: products of codes by tensor cores (mma.sync m16n8k32 of 8-bit integers, exact), and every pair
+// whose bound reaches its query's limit appended to the query's list. Products never leave registers.
+//
+// A block keeps a tile of queries in shared memory and goes through tiles of rows, which the copy engine brings ahead in
+// a ring of stages; barriers in shared memory say when a stage has come and when all warps are through with it. So warps
+// run apart: while some multiply, others compare.
+#include <algorithm>
+#include <cstdint>
+
+#include "device/cuda/check.cuh"
+#include "ops/ranked_retrieval/sketch_cuda.cuh"
+
+namespace quern::ranked_retrieval_detail {
+namespace {
+
+constexpr unsigned warp = 32;
+constexpr unsigned block_warps = 8;
+constexpr unsigned slab_steps = 4;  // that a stage holds
+constexpr unsigned tile_blocks = sketch_tile_rows / block_rows;
+constexpr unsigned slab_bytes = sketch_tile_rows * step_components * slab_steps;
+constexpr unsigned term_bytes = sketch_tile_rows * sizeof(row_terms);
+constexpr unsigned most_stages = 4;
+
+/// Eight warps over Queries × 128 pairs, each over WarpQueries × WarpRows.
+template <unsigned Queries, unsigned WarpQueries, unsigned WarpRows>
+struct filter_shape {
+    static constexpr unsigned queries = Queries, warp_queries = WarpQueries, warp_rows = WarpRows;
+    static constexpr unsigned query_blocks = WarpQueries / block_rows, row_blocks = WarpRows / block_rows;
+    static constexpr unsigned query_slab_bytes = Queries * step_components * slab_steps;
+    static_assert(Queries / WarpQueries * (sketch_tile_rows / WarpRows) == block_warps);
+    static_assert(WarpRows <= 64, "a word of candidates for sixteen queries");
+};
+using many_queries =
+    filter_shape<256, 64, 64>;  // 128 accumulators a thread: one block fills a multiprocessor
+using some_queries = filter_shape<64, 32, 32>;
+using few_queries = filter_shape<16, 16, 16>;
+
+/// How shared memory is used, and by how many blocks.
+struct filter_plan {
+    unsigned stages, stage_bytes, query_bytes;
+    bool
+        resident;  ///< the tile's queries stay in shared memory; else they come again with every slab of rows
+    unsigned query_tiles, workers;
+    __host__ __device__ unsigned shared_bytes() const { return query_bytes + stages * stage_bytes; }
+};
+
+// ---- Barriers and the copy engine ----
+
+__device__ unsigned shared_address(const void* at) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+__device__ void make_barrier(std::uint64_t* barrier, unsigned arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
+}
+__device__ void arrive(std::uint64_t* barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+__device__ void arrive_expecting(std::uint64_t* barrier, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+/// Waits for the end of the barrier's phase of that parity.
+__device__ void wait_for(std::uint64_t* barrier, unsigned parity) {
+    unsigned done = 0;
+    while (done == 0) {
+        asm volatile(
+            "{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+            " selp.u32 %0, 1, 0, p;\n}"
+            : "=r"(done)
+            : "r"(shared_address(barrier)), "r"(parity)
+            : "memory");
+    }
+}
+/// Both ends at sixteen bytes.
+__device__ void bring(void* to, const void* from, unsigned bytes, std::uint64_t* barrier) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            shared_address(to)),
+        "l"(from), "r"(bytes), "r"(shared_address(barrier))
+        : "memory");
+}
+
+// ---- Products ----
+
+__device__ void multiply(int (&sums)[4], const uint4& queries, unsigned low, unsigned high) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(queries.x), "r"(queries.y), "r"(queries.z), "r"(queries.w), "r"(low), "r"(high));
+}
+
+/// What a thread has of its warp's products: of sixteen queries m and eight rows n, of the queries g and g + 8 and the
+/// rows 2t and 2t + 1 (g = thread / 4, t = thread % 4) those of (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+template <class Shape>
+struct products {
+    int at[Shape::query_blocks][Shape::row_blocks * 2][4];
+};
+
+/// Adds 32 components' products. `queries`, `rows`: the step's first block that is the warp's.
+template <class Shape>
+__device__ void add_step(products<Shape>& sums, const uint4* queries, const uint4* rows, unsigned lane) {
+    uint4 a[Shape::query_blocks];
+#pragma unroll
+    for (unsigned m = 0; m < Shape::query_blocks; ++m) a[m] = queries[m * block_vectors + lane];
+#pragma unroll
+    for (unsigned n = 0; n < Shape::row_blocks; ++n) {
+        const uint4 b = rows[n * block_vectors + lane];
+#pragma unroll
+        for (unsigned m = 0; m < Shape::query_blocks; ++m) {
+            multiply(sums.at[m][2 * n], a[m], b.x, b.z);
+            multiply(sums.at[m][2 * n + 1], a[m], b.y, b.w);
+        }
+    }
+}
+
+// ---- Comparing ----
+
+/// Bit 4 n + e of word m: product (m, n, e) may be of a pair that is wanted (upper_bound, is_candidate).
+template <class Shape>
+__device__ void compare(const products<Shape>& sums, const filter_terms* queries, const row_terms* rows,
+                        unsigned lane, unsigned (&wanted)[Shape::query_blocks]) {
+    filter_terms query[Shape::query_blocks * 2];
+#pragma unroll
+    for (unsigned m = 0; m < Shape::query_blocks * 2; ++m) query[m] = queries[m * 8 + lane / 4];
+#pragma unroll
+    for (unsigned m = 0; m < Shape::query_blocks; ++m) wanted[m] = 0;
+#pragma unroll
+    for (unsigned n = 0; n < Shape::row_blocks * 2; ++n) {
+        const row_terms two[2] = {rows[n * 8 + lane % 4 * 2], rows[n * 8 + lane % 4 * 2 + 1]};
+#pragma unroll
+        for (unsigned m = 0; m < Shape::query_blocks; ++m) {
+#pragma unroll
+            for (unsigned e = 0; e < 4; ++e) {
+                const filter_terms& q = query[2 * m + e / 2];
+                const row_terms& r = two[e % 2];
+                const float product = q.scale * static_cast<float>(sums.at[m][n][e]);
+                const float bound =
+                    __fmaf_rn(r.scale, product, __fmaf_rn(r.rest, q.size, __fmaf_rn(r.size, q.rest, r.a)));
+                if (!(bound < q.limit)) wanted[m] |= 1u << (4 * n + e);
+            }
+        }
+    }
+}
+
+/// Appends what a thread has found for the query q: bits as compare() has them, those of other queries cleared;
+/// `first`: the row of bit 0.
+__device__ void append(const filter_work& work, std::uint32_t q, std::uint32_t first, unsigned bits) {
+    unsigned kept = 0;
+    for (unsigned left = bits; left != 0; left &= left - 1) {
+        const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
+        const std::uint32_t row = first + bit / 4 * 8 + bit % 2;
+        if (row >= work.row_count) continue;
+        if (work.allowed != nullptr && (work.allowed[row / 64] >> (row % 64) & 1) == 0) continue;
+        kept |= 1u << bit;
+    }
+    if (kept == 0) return;
+    // The count may go round only beyond 2^32 rows a query, which no set has.
+    std::uint32_t slot = atomicAdd(work.counts + q, static_cast<unsigned>(__popc(kept)));
+    for (; kept != 0 && slot < work.room; kept &= kept - 1, ++slot) {
+        const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(kept))) - 1;
+        work.found[std::uint64_t{q} * work.room + slot] = first + bit / 4 * 8 + bit % 2;
+    }
+}
+
+// ---- The kernel ----
+
+/// Block b owns the query tile b % query_tiles and of the round's row tiles those that are its worker's, b / query_tiles:
+/// neighbours read the same rows at about the same time. Thread 0 brings slabs. Dynamic shared memory, as planned: the
+/// queries' codes where they are resident, then the stages: a slab of rows, one of queries where they are not, terms.
+template <class Shape>
+__global__ void __launch_bounds__(block_warps* warp, 1)
+    find_candidates_kernel(const filter_work work, const filter_plan plan) {
+    extern __shared__ __align__(128) unsigned char memory[];
+    __shared__ std::uint64_t full[most_stages], empty[most_stages], queries_here;
+    __shared__ filter_terms terms[Shape::queries];
+    const unsigned lane = threadIdx.x % warp, w = threadIdx.x / warp;
+    constexpr unsigned warps_across = sketch_tile_rows / Shape::warp_rows;
+    const unsigned warp_query = w / warps_across * Shape::warp_queries;
+    const unsigned warp_row = w % warps_across * Shape::warp_rows;
+    const std::uint32_t query_tile = blockIdx.x % plan.query_tiles, worker = blockIdx.x / plan.query_tiles;
+    const std::uint32_t tiles =
+        worker < work.round.tiles ? (work.round.tiles - worker - 1) / plan.workers + 1 : 0;
+    const std::uint32_t slabs = (work.steps + slab_steps - 1) / slab_steps;
+    const std::uint32_t chunks = tiles * slabs;  // of 2^12 bytes and more, all in the device's memory
+
+    unsigned char* const stages = memory + plan.query_bytes;
+    constexpr unsigned step_query_bytes = Shape::queries * step_components;
+    const auto* query_codes = reinterpret_cast<const unsigned char*>(work.query_codes) +
+                              std::uint64_t{query_tile} * work.steps * step_query_bytes;
+    const auto* row_codes = reinterpret_cast<const unsigned char*>(work.row_codes);
+
+    const auto row_tile_of = [&](std::uint32_t c) {
+        return work.round.tile(worker + c / slabs * plan.workers);
+    };
+    const auto bring_slab = [&](std::uint32_t c, unsigned stage) {
+        const std::uint32_t slab = c % slabs, tile = row_tile_of(c);
+        const unsigned steps = min(slab_steps, work.steps - slab * slab_steps);
+        unsigned char* const to = stages + stage * plan.stage_bytes;
+        std::uint64_t* const here = full + stage;
+        constexpr unsigned step_row_bytes = sketch_tile_rows * step_components;
+        const bool last = slab == slabs - 1;
+        arrive_expecting(here, steps * (step_row_bytes + (plan.resident ? 0 : step_query_bytes)) +
+                                   (last ? term_bytes : 0));
+        bring(to, row_codes + (std::uint64_t{tile} * work.steps + slab * slab_steps) * step_row_bytes,
+              steps * step_row_bytes, here);
+        if (!plan.resident)
+            bring(to + slab_bytes, query_codes + std::uint64_t{slab} * slab_steps * step_query_bytes,
+                  steps * step_query_bytes, here);
+        if (last)
+            bring(to + plan.stage_bytes - term_bytes, work.rows + std::uint64_t{tile} * sketch_tile_rows,
+                  term_bytes, here);
+    };
+
+    if (threadIdx.x == 0) {
+        for (unsigned s = 0; s < plan.stages; ++s) {
+            make_barrier(full + s, 1);
+            make_barrier(empty + s, block_warps);
+        }
+        make_barrier(&queries_here, 1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    for (unsigned i = threadIdx.x; i < Shape::queries; i += block_warps * warp) {
+        const std::uint32_t q = query_tile * Shape::queries + i;
+        terms[i] = q < work.query_count ? work.queries[q]
+                                        : filter_terms{0, 0, 0, std::numeric_limits<float>::infinity()};
+    }
+    __syncthreads();
+    if (chunks == 0) return;
+    if (threadIdx.x == 0) {
+        if (plan.resident) {
+            arrive_expecting(&queries_here, work.steps * step_query_bytes);
+            bring(memory, query_codes, work.steps * step_query_bytes, &queries_here);
+        }
+        for (unsigned c = 0; c < chunks && c < plan.stages; ++c) bring_slab(c, c);
+    }
+    if (plan.resident) wait_for(&queries_here, 0);
+
+    products<Shape> sums;
+    std::uint32_t slab = 0;
+    unsigned stage = 0, parity = 0;  // of slab c: c % stages, c / stages % 2
+    for (std::uint32_t c = 0; c < chunks; ++c) {
+        const unsigned char* const here = stages + stage * plan.stage_bytes;
+        if (slab == 0) {
+#pragma unroll
+            for (unsigned m = 0; m < Shape::query_blocks; ++m)
+#pragma unroll
+                for (unsigned n = 0; n < Shape::row_blocks * 2; ++n)
+#pragma unroll
+                    for (unsigned e = 0; e < 4; ++e) sums.at[m][n][e] = 0;
+        }
+        wait_for(full + stage, parity);
+        const auto* rows = reinterpret_cast<const uint4*>(here) + warp_row / block_rows * block_vectors;
+        const auto* queries =
+            reinterpret_cast<const uint4*>(plan.resident ? memory + slab * Shape::query_slab_bytes
+                                                         : here + slab_bytes) +
+            warp_query / block_rows * block_vectors;
+        const unsigned steps = min(slab_steps, work.steps - slab * slab_steps);
+        if (steps == slab_steps) {
+#pragma unroll
+            for (unsigned s = 0; s < slab_steps; ++s)
+                add_step<Shape>(sums, queries + s * (Shape::queries / block_rows * block_vectors),
+                                rows + s * (tile_blocks * block_vectors), lane);
+        } else {
+            for (unsigned s = 0; s < steps; ++s)
+                add_step<Shape>(sums, queries + s * (Shape::queries / block_rows * block_vectors),
+                                rows + s * (tile_blocks * block_vectors), lane);
+        }
+        // The stage of the slab before is refilled as soon as all warps are through with it.
+        if (threadIdx.x == 0 && c != 0 && c - 1 + plan.stages < chunks) {
+            const unsigned before = stage == 0 ? plan.stages - 1 : stage - 1;
+            wait_for(empty + before, stage == 0 ? parity ^ 1 : parity);
+            bring_slab(c - 1 + plan.stages, before);
+        }
+        __syncwarp();
+        if (++slab == slabs) {
+            slab = 0;
+            unsigned wanted[Shape::query_blocks];
+            compare<Shape>(
+                sums, terms + warp_query,
+                reinterpret_cast<const row_terms*>(here + plan.stage_bytes - term_bytes) + warp_row, lane,
+                wanted);
+            const std::uint32_t first = row_tile_of(c) * sketch_tile_rows + warp_row + lane % 4 * 2;
+#pragma unroll
+            for (unsigned m = 0; m < Shape::query_blocks; ++m) {
+                if (wanted[m] == 0) continue;
+                const std::uint32_t q = query_tile * Shape::queries + warp_query + m * block_rows + lane / 4;
+                if (q < work.query_count) append(work, q, first, wanted[m] & 0x33333333u);
+                if (q + 8 < work.query_count) append(work, q + 8, first, wanted[m] & 0xccccccccu);
+            }
+        }
+        __syncwarp();
+        if (lane == 0) arrive(empty + stage);
+        if (++stage == plan.stages) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+}
+
+template <class Shape>
+void find_with(cuda_place& place, const filter_work& work) {
+    constexpr unsigned most_shared = 220u << 10, most_resident = 128u << 10;
+    constexpr std::uint32_t step_query_bytes = Shape::queries * step_components;
+    filter_plan plan{};
+    plan.resident = work.steps <= most_resident / step_query_bytes;
+    plan.query_bytes = plan.resident ? work.steps * step_query_bytes : 0;
+    const unsigned rows_bytes = std::min(work.steps, slab_steps) * sketch_tile_rows * step_components;
+    plan.stage_bytes = (plan.resident ? rows_bytes : slab_bytes + Shape::query_slab_bytes) + term_bytes;
+    plan.stages = std::min(most_stages, (most_shared - plan.query_bytes) / plan.stage_bytes);
+    plan.query_tiles = static_cast<unsigned>(tiles_of(work.query_count, Shape::queries));
+    place.make_current();
+    int at_once = 0;
+    QUERN_CHECK(cudaFuncSetAttribute(find_candidates_kernel<Shape>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(plan.shared_bytes())));
+    QUERN_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &at_once, find_candidates_kernel<Shape>, static_cast<int>(block_warps * warp), plan.shared_bytes()));
+    const unsigned blocks = place.multiprocessors() * static_cast<unsigned>(std::max(at_once, 1));
+    plan.workers = std::min(std::max(1u, blocks / plan.query_tiles), work.round.tiles);
+    QUERN_LAUNCH(place,
+                 (cuda::launch_shape{dim3(plan.query_tiles * plan.workers), dim3(block_warps * warp),
+                                     plan.shared_bytes()}),
+                 find_candidates_kernel<Shape>, work, plan);
+}
+
+}  // namespace
+
+unsigned filter_queries(std::uint32_t query_count) {
+    return query_count <= few_queries::queries    ? few_queries::queries
+           : query_count <= some_queries::queries ? some_queries::queries
+                                                  : many_queries::queries;
+}
+
+void find_candidates(cuda_place& place, const filter_work& work) {
+    if (work.query_count == 0 || work.round.tiles == 0) return;
+    switch (filter_queries(work.query_count)) {
+        case few_queries::queries:
+            return find_with<few_queries>(place, work);
+        case some_queries::queries:
+            return find_with<some_queries>(place, work);
+        default:
+            return find_with<many_queries>(place, work);
+    }
+}
+
+}  // namespace quern::ranked_retrieval_detail
