@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse rows on the CPU: what is known of them, and exact distances.
+// Sparse rows on the CPU: what is known of them, and exact distances. Queries are made ready sixteen to a group; threads
+// take panels of rows that stay in the cache while all groups of a batch pass over them.
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
+#include "ops/ranked_retrieval/sparse_groups.hpp"
 #include "ops/ranked_retrieval/sparse_pair.hpp"
 #include "ops/ranked_retrieval/tile.hpp"
 
@@ -75,32 +79,97 @@ row_facts facts_of(cpu_place& place, const sparse_tile<cpu_place>& tile, std::sp
     return whole;
 }
 
+namespace {
+
+constexpr std::size_t block_rows = 64;            // whose keys are turned from rows to queries together
+constexpr std::size_t panel_entries = 48 << 10;   // of rows that stay in a core's second cache for all groups
+constexpr std::size_t batch_groups = 16;          // of queries that are made ready at once
+constexpr std::uint32_t most_buckets = 1u << 22;  // of a group: tables of 1 MB
+constexpr std::uint32_t least_buckets = 1u << 12;
+
+/// Keys of a stretch of rows and of the queries of one group, the first of which is `query`.
+class group_keys {
+  public:
+    group_keys(const row_stretch& all, vector_metric metric, std::size_t n, std::span<std::uint32_t> keys)
+        : all_(all), metric_(metric), n_(n), keys_(keys) {}
+
+    void operator()(const query_group& group, std::size_t query, std::size_t queries, stretch rows) const {
+        alignas(64) std::uint32_t found[block_rows * group_queries];
+        row_stretch block = all_;
+        for (block.begin = rows.begin; block.begin < rows.end; block.begin = block.end) {
+            block.end = std::min(block.begin + block_rows, rows.end);
+            if (part_of(metric_) == part_kind::products)
+                sparse_product_keys(group, block, metric_, found);
+            else
+                sparse_merged_keys(group, block, metric_, found);
+            for (std::size_t q = 0; q < queries; ++q) {
+                std::uint32_t* const to = keys_.data() + (query + q) * n_;
+                for (std::size_t i = block.begin; i < block.end; ++i)
+                    to[i] = found[(i - block.begin) * group_queries + q];
+            }
+        }
+    }
+
+  private:
+    row_stretch all_;
+    vector_metric metric_;
+    std::size_t n_;
+    std::span<std::uint32_t> keys_;
+};
+
+/// The end of a panel of rows that begins at `begin`: whole blocks, one at least.
+std::size_t end_of_panel(const row_stretch& rows, std::size_t begin, std::size_t end) {
+    std::uint64_t entries = 0;
+    std::size_t i = begin;
+    while (i < end && (entries < panel_entries || (i - begin) % block_rows != 0))
+        entries += rows.rows[rows.id(i++)].size;
+    return i;
+}
+
+/// As many as rows have entries, for a table is made once for all rows and should not take longer than they do.
+std::uint32_t buckets_for(std::uint64_t entries) {
+    return std::clamp(
+        static_cast<std::uint32_t>(std::bit_ceil(std::min<std::uint64_t>(entries, most_buckets))),
+        least_buckets, most_buckets);
+}
+
+}  // namespace
+
 template <class Key>
 void distance_keys(cpu_place& place, const sparse_tile<cpu_place>& tile,
                    const sparse_tile<cpu_place>& queries, vector_metric metric,
                    std::span<const std::uint32_t> rows, std::span<Key> keys) {
     const std::size_t n = rows.empty() ? tile.rows : rows.size();
-    const std::size_t pieces = pieces_for(place, n, rows_at_least);
-    with_part_kind(metric, [&](auto kind) {
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(n, pieces, p);
-            for (std::size_t at = begin; at < end; ++at) {
-                if (at % rows_at_least == 0) place.run().check_stop();
-                const std::size_t i = rows.empty() ? at : rows[at];
-                const sparse_row row = rows_of(tile)[i];
-                for (std::size_t q = 0; q < queries.rows; ++q) {
-                    sums16 sums{};
-                    for_each_part<kind>(row, rows_of(queries)[q], [&](std::uint32_t column, float part) {
-                        add_part<kind>(sums[column % partial_sums], part);
-                    });
-                    const double x = tile.squares.empty() ? 0 : tile.squares[i];
-                    const double y = queries.squares.empty() ? 0 : queries.squares[q];
-                    keys[q * n + at] =
-                        key_of_parts(metric, joined_sums<kind>(sums.data()), {x, y, std::sqrt(x * y)});
+    if (n == 0) return;
+    const row_stretch all{.rows = rows_of(tile),
+                          .list = rows.empty() ? nullptr : rows.data(),
+                          .squares = tile.squares.data(),
+                          .begin = 0,
+                          .end = n};
+    const group_keys set_keys(all, metric, n, keys);
+    const std::uint32_t buckets = buckets_for(8 * (tile.columns.size() / tile.rows + 1) * n);
+    const std::size_t row_pieces = pieces_for(place, n, block_rows, 8);
+    for (std::size_t first = 0; first < queries.rows; first += batch_groups * group_queries) {
+        const std::size_t count = std::min<std::size_t>(batch_groups * group_queries, queries.rows - first);
+        const query_groups groups(place, queries, first, count, metric, buckets);
+        // Few rows: threads share the groups too.
+        const std::size_t shares =
+            std::clamp<std::size_t>(4 * place.threads() / row_pieces, 1, groups.size());
+        for_each_piece(place, row_pieces * shares, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(n, row_pieces, p / shares);
+            const auto [first_group, last_group] = piece_of(groups.size(), shares, p % shares);
+            for (std::size_t panel = begin; panel < end;) {
+                const std::size_t panel_end = end_of_panel(all, panel, end);
+                for (std::size_t g = first_group; g < last_group; ++g) {
+                    place.run().check_stop();
+                    const std::size_t query = g * group_queries;
+                    set_keys(groups[g], first + query, std::min(group_queries, count - query),
+                             {panel, panel_end});
                 }
+                panel = panel_end;
             }
         });
-    });
+    }
 }
 
 template void distance_keys<std::uint32_t>(cpu_place&, const sparse_tile<cpu_place>&,

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for each instruction set; Highway chooses at run time. Lanes are queries: an entry of a row meets sixteen
+// queries in one step, and every lane adds its parts in the order of the columns. Lanes whose query lacks a column add
+// the part of a zero, which for products is ±0 and changes nothing. Nothing is fused.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/ranked_retrieval/sparse_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+#include <bit>
+
+#include "hwy/highway.h"
+#include "ops/ranked_retrieval/sparse_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::ranked_retrieval_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using floats = hn::CappedTag<float, group_queries>;
+using words = hn::RebindToUnsigned<floats>;
+using vector = hn::Vec<floats>;
+
+constexpr std::size_t chunk = 256;  // entries of a row that are looked up together
+
+// ---- Columns ----
+
+/// How many columns of the group are below this one.
+template <bool Exact>
+HWY_INLINE std::size_t slots_before(const query_group& group, std::uint32_t column) {
+    const std::uint32_t bucket = Exact ? column : column >> group.shift;
+    const std::uint32_t word = group.present[bucket / 32], bit = 1u << bucket % 32;
+    const std::size_t rank =
+        group.before[bucket / 32] + static_cast<unsigned>(std::popcount(word & (bit - 1)));
+    if constexpr (Exact) return rank;
+    const std::uint32_t* const first = group.columns + group.firsts[rank];
+    if ((word & bit) == 0) return static_cast<std::size_t>(first - group.columns);
+    const std::uint32_t* const last = group.columns + group.firsts[rank + 1];
+    return static_cast<std::size_t>(std::lower_bound(first, last, column) - group.columns);
+}
+
+/// The first `count` of what lies there, then zeros.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_some(D d, const T* from, std::size_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+    HWY_ALIGN T all[group_queries] = {};
+    std::copy_n(from, count, all);
+    return hn::Load(d, all);
+#else
+    return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+#endif
+}
+
+/// Copies the entries whose bucket a query has, in order; room for `chunk` and a vector. How many.
+HWY_INLINE std::size_t collect_present(const query_group& group, const std::uint32_t* columns,
+                                       const float* values, std::size_t count, std::uint32_t* found_columns,
+                                       float* found_values) {
+    const words w;
+    const floats f;
+    const hn::RebindToSigned<words> i;
+    const std::size_t lanes = hn::Lanes(w);
+    std::size_t found = 0;
+    const auto take = [&](hn::Vec<words> column, vector value, hn::Mask<words> among) HWY_ATTR {
+        const auto bucket = hn::ShiftRightSame(column, static_cast<int>(group.shift));
+        const auto word = hn::GatherIndex(w, group.present, hn::BitCast(i, hn::ShiftRight<5>(bucket)));
+        const auto bit = hn::Shl(hn::Set(w, 1), hn::And(bucket, hn::Set(w, 31)));
+        const auto hit = hn::And(hn::TestBit(word, bit), among);
+        hn::CompressStore(value, hn::RebindMask(f, hit), f, found_values + found);
+        found += hn::CompressStore(column, hit, w, found_columns + found);
+    };
+    const auto all = hn::FirstN(w, lanes);
+    std::size_t e = 0;
+    for (; e + lanes <= count; e += lanes) take(hn::LoadU(w, columns + e), hn::LoadU(f, values + e), all);
+    if (e < count)
+        take(load_some(w, columns + e, count - e), load_some(f, values + e, count - e),
+             hn::FirstN(w, count - e));
+    return found;
+}
+
+// ---- Sums: sixteen partial sums of sixteen lanes ----
+
+struct lane_sums {
+    HWY_ALIGN float values[partial_sums][group_queries];
+};
+
+template <part_kind Kind>
+HWY_INLINE vector joined(vector a, vector b) {
+    if constexpr (Kind == part_kind::greatest)
+        return hn::Max(a, b);
+    else
+        return hn::Add(a, b);
+}
+
+template <part_kind Kind>
+HWY_INLINE vector part_of_pair(vector a, vector b) {
+    if constexpr (Kind == part_kind::products) return hn::Mul(a, b);
+    const vector difference = hn::Sub(a, b);
+    if constexpr (Kind == part_kind::squares) return hn::Mul(difference, difference);
+    return hn::Abs(difference);
+}
+
+/// Adds to partial sum column % 16 what part(k) says of lanes k and behind.
+template <part_kind Kind, class Part>
+HWY_INLINE void add_part_of(lane_sums& sums, std::uint32_t column, const Part& part) {
+    const floats d;
+    float* const own = sums.values[column % partial_sums];
+    for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d))
+        hn::Store(joined<Kind>(hn::Load(d, own + k), part(k)), d, own + k);
+}
+
+HWY_INLINE void clear(lane_sums& sums) {
+    const floats d;
+    for (auto& own : sums.values)
+        for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d)) hn::Store(hn::Zero(d), d, own + k);
+}
+
+template <part_kind Kind>
+HWY_INLINE vector joined_lanes(const lane_sums& sums, std::size_t k) {
+    const floats d;
+    vector tree[partial_sums / 2];
+    for (std::size_t c = 0; c < partial_sums / 2; ++c)
+        tree[c] = joined<Kind>(hn::Load(d, sums.values[c] + k), hn::Load(d, sums.values[c + 8] + k));
+    for (std::size_t half = partial_sums / 4; half != 0; half /= 2)
+        for (std::size_t c = 0; c < half; ++c) tree[c] = joined<Kind>(tree[c], tree[c + half]);
+    return tree[0];
+}
+
+// ---- Keys ----
+
+HWY_INLINE hn::Vec<words> keys_of_products(vector product) {
+    const words w;
+    const hn::RebindToSigned<words> i;
+    const auto stored = hn::BitCast(w, hn::Add(product, hn::Zero(floats())));
+    const auto negative = hn::BitCast(w, hn::BroadcastSignBit(hn::BitCast(i, stored)));
+    const auto on_line = hn::Sub(hn::Xor(stored, hn::ShiftRight<1>(negative)), negative);
+    return hn::Xor(on_line, hn::Set(w, 0x7fffffff));  // the top bit flipped, then every bit
+}
+
+/// From sixteen products.
+HWY_INLINE void store_cosine_keys(const float* products, double square, const double* squares,
+                                  std::uint32_t* keys) {
+    const hn::CappedTag<double, group_queries / 2> d;
+    const hn::Rebind<float, decltype(d)> f;
+    const hn::RebindToUnsigned<decltype(f)> w;
+    const auto x = hn::Set(d, square), zero = hn::Zero(d), one = hn::Set(d, 1.0), two = hn::Set(d, 2.0);
+    for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d)) {
+        const auto y = hn::LoadU(d, squares + k);
+        const auto cosine = hn::Div(hn::PromoteTo(d, hn::LoadU(f, products + k)), hn::Sqrt(hn::Mul(x, y)));
+        const auto distance = hn::Sub(one, cosine);
+        const auto low = hn::IfThenElse(hn::Lt(distance, zero), zero, distance);
+        const auto held = hn::IfThenElse(hn::Gt(low, two), two, low);
+        const auto none = hn::Or(hn::Eq(x, zero), hn::Eq(y, zero));
+        const auto found = hn::DemoteTo(f, hn::IfThenElse(none, one, held));
+        hn::StoreU(hn::BitCast(w, found), w, keys + k);
+    }
+}
+
+// ---- Rows ----
+
+template <bool Exact>
+HWY_INLINE void add_products(const query_group& group, sparse_row row, lane_sums& sums) {
+    const floats d;
+    std::uint32_t columns[chunk + group_queries];
+    float values[chunk + group_queries];
+    for (std::uint64_t first = 0; first < row.size; first += chunk) {
+        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(chunk, row.size - first));
+        const std::size_t found =
+            collect_present(group, row.columns + first, row.values + first, count, columns, values);
+        for (std::size_t e = 0; e < found; ++e) {
+            const std::size_t slot = slots_before<Exact>(group, columns[e]);
+            if (!Exact && group.columns[slot] != columns[e]) continue;
+            const float* const line = group.lines + slot * group_queries;
+            const vector own = hn::Set(d, values[e]);
+            add_part_of<part_kind::products>(sums, columns[e], [&](std::size_t k) HWY_ATTR {
+                return hn::Mul(own, hn::Load(d, line + k));
+            });
+        }
+    }
+}
+
+template <bool Exact>
+void product_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
+                  std::uint32_t* keys) {
+    const floats d;
+    lane_sums sums;
+    for (std::size_t i = rows.begin; i < rows.end; ++i, keys += group_queries) {
+        const std::size_t id = rows.id(i);
+        clear(sums);
+        add_products<Exact>(group, rows.rows[id], sums);
+        for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d)) {
+            const vector product = joined_lanes<part_kind::products>(sums, k);
+            if (metric == vector_metric::cosine)
+                hn::Store(product, d, sums.values[0] + k);
+            else
+                hn::StoreU(keys_of_products(product), words(), keys + k);
+        }
+        if (metric == vector_metric::cosine)
+            store_cosine_keys(sums.values[0], rows.squares[id], group.squares, keys);
+    }
+}
+
+template <part_kind Kind, bool Exact>
+HWY_INLINE void add_merged(const query_group& group, sparse_row row, lane_sums& sums) {
+    const floats d;
+    HWY_ALIGN static constexpr float no_line[group_queries] = {};
+    std::size_t next = 0;  // the first slot whose parts are not added
+    const auto add_alone_until = [&](std::size_t end) HWY_ATTR {
+        for (; next < end; ++next) {
+            const float* const parts = group.alone + next * group_queries;
+            add_part_of<Kind>(sums, group.columns[next],
+                              [&](std::size_t k) HWY_ATTR { return hn::Load(d, parts + k); });
+        }
+    };
+    for (std::uint64_t e = 0; e < row.size; ++e) {
+        const std::uint32_t column = row.columns[e];
+        const std::size_t slot = slots_before<Exact>(group, column);
+        add_alone_until(slot);
+        const bool both = group.columns[slot] == column;
+        const float* const line = both ? group.lines + slot * group_queries : no_line;
+        const vector own = hn::Set(d, row.values[e]);
+        add_part_of<Kind>(sums, column, [&](std::size_t k) HWY_ATTR {
+            return part_of_pair<Kind>(own, hn::Load(d, line + k));
+        });
+        next += both;
+    }
+    add_alone_until(group.slots);
+}
+
+template <part_kind Kind, bool Exact>
+void merged_keys(const query_group& group, const row_stretch& rows, std::uint32_t* keys) {
+    const floats d;
+    lane_sums sums;
+    for (std::size_t i = rows.begin; i < rows.end; ++i, keys += group_queries) {
+        clear(sums);
+        add_merged<Kind, Exact>(group, rows.rows[rows.id(i)], sums);
+        for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d))
+            hn::StoreU(hn::BitCast(words(), joined_lanes<Kind>(sums, k)), words(), keys + k);
+    }
+}
+
+template <part_kind Kind>
+void merged_keys(const query_group& group, const row_stretch& rows, std::uint32_t* keys) {
+    group.shift == 0 ? merged_keys<Kind, true>(group, rows, keys)
+                     : merged_keys<Kind, false>(group, rows, keys);
+}
+
+void sparse_product_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
+                         std::uint32_t* keys) {
+    group.shift == 0 ? product_keys<true>(group, rows, metric, keys)
+                     : product_keys<false>(group, rows, metric, keys);
+}
+
+void sparse_merged_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
+                        std::uint32_t* keys) {
+    switch (part_of(metric)) {
+        case part_kind::differences:
+            return merged_keys<part_kind::differences>(group, rows, keys);
+        case part_kind::greatest:
+            return merged_keys<part_kind::greatest>(group, rows, keys);
+        default:
+            return merged_keys<part_kind::squares>(group, rows, keys);
+    }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::ranked_retrieval_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::ranked_retrieval_detail {
+
+HWY_EXPORT(sparse_product_keys);
+HWY_EXPORT(sparse_merged_keys);
+
+void sparse_product_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
+                         std::uint32_t* keys) {
+    HWY_DYNAMIC_DISPATCH(sparse_product_keys)(group, rows, metric, keys);
+}
+void sparse_merged_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
+                        std::uint32_t* keys) {
+    HWY_DYNAMIC_DISPATCH(sparse_merged_keys)(group, rows, metric, keys);
+}
+
+}  // namespace quern::ranked_retrieval_detail
+#endif
