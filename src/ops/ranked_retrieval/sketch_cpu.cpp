@@ -112,14 +112,15 @@ query_codes::query_codes(const row_sketch<cpu_place>::state& sketch, const row_t
     if (method_ == product_method::pairs) wide_codes_.assign(codes_.begin(), codes_.end());
 }
 
-coded_queries query_codes::coded() const {
-    return {codes_.data(), wide_codes_.data(), starts_.data(), scales_.data(),
-            rests_.data(), sizes_.data(),      terms_.size()};
-}
-coded_queries query_codes::coded(std::size_t q) const {
-    const std::int16_t* const wide = wide_codes_.empty() ? nullptr : wide_codes_.data() + q * padded_;
-    return {codes_.data() + q * padded_, wide, starts_.data() + q, scales_.data() + q, rests_.data() + q,
-            sizes_.data() + q,           1};
+coded_queries query_codes::coded(std::size_t first, std::size_t count) const {
+    const std::int16_t* const wide = wide_codes_.empty() ? nullptr : wide_codes_.data() + first * padded_;
+    return {codes_.data() + first * padded_,
+            wide,
+            starts_.data() + first,
+            scales_.data() + first,
+            rests_.data() + first,
+            sizes_.data() + first,
+            count};
 }
 
 row_sketch<cpu_place>::row_sketch(cpu_place& place, const row_tile<cpu_place>& tile, vector_metric metric)

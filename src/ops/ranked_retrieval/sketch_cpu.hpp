@@ -45,8 +45,8 @@ class query_codes {
     query_codes(const row_sketch<cpu_place>::state& sketch, const row_tile<cpu_place>& queries,
                 product_method method);
 
-    coded_queries coded() const;
-    coded_queries coded(std::size_t q) const;  ///< one of them
+    coded_queries coded() const { return coded(0, terms_.size()); }
+    coded_queries coded(std::size_t first, std::size_t count) const;
     const query_terms& terms(std::size_t q) const { return terms_[q]; }
     product_method method() const { return method_; }
 

@@ -38,29 +38,75 @@ HWY_INLINE float_vector bounds_of(integer_vector products, const float* terms, s
     return hn::MulAdd(term(3), hn::Set(d, queries.rests[q]), with_rest);
 }
 
-/// Makes masks of bounds.
-struct masks_out {
-    const float* limits;
-    std::uint64_t* masks;
-    std::size_t pitch;
+// What becomes of the bounds of a block and a query. begin(q), then add() for the rows in turn, then end().
 
-    HWY_INLINE void clear(std::size_t q) const { masks[q * pitch] = 0; }
-    HWY_INLINE void take(float_vector bounds, std::size_t q, std::size_t row) const {
-        const floats d;
-        std::uint8_t bytes[8] = {};
-        hn::StoreMaskBits(d, hn::Not(hn::Lt(bounds, hn::Set(d, limits[q]))), bytes);
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, bytes, sizeof bits);
-        masks[q * pitch] |= bits << row;
+HWY_INLINE std::uint64_t bits_of(hn::Mask<floats> mask) {
+#if HWY_TARGET == HWY_AVX3
+    return mask.raw;
+#else
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(floats(), mask, bytes);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes, sizeof bits);
+    return bits;
+#endif
+}
+
+class masks_out {
+  public:
+    HWY_INLINE masks_out(const float* limits, std::uint64_t* masks, std::size_t pitch)
+        : limits_(limits), masks_(masks), pitch_(pitch) {}
+    HWY_INLINE void begin(std::size_t /*q*/) { bits_ = 0; }
+    HWY_INLINE void add(float_vector bounds, std::size_t q, std::size_t row) {
+        bits_ |= bits_of(hn::Not(hn::Lt(bounds, hn::Set(floats(), limits_[q])))) << row;
     }
+    HWY_INLINE void end(std::size_t q) { masks_[q * pitch_] = bits_; }
+
+  private:
+    const float* limits_;
+    std::uint64_t* masks_;
+    std::size_t pitch_;
+    std::uint64_t bits_ = 0;
 };
-struct bounds_out {
-    float* bounds;
 
-    HWY_INLINE void clear(std::size_t /*q*/) const {}
-    HWY_INLINE void take(float_vector values, std::size_t q, std::size_t row) const {
-        hn::StoreU(values, floats(), bounds + q * block_rows + row);
+/// The best of the rows lane, lane + 16, … of a block, the number of which is in its last two bits.
+class best_out {
+  public:
+    HWY_INLINE best_out(float* best, std::size_t pitch, std::uint64_t there)
+        : best_(best), pitch_(pitch), there_(there) {}
+    HWY_INLINE void begin(std::size_t q) { std::fill_n(best_ + q * pitch_, best_lanes, no_limit); }
+    HWY_INLINE void add(float_vector bounds, std::size_t q, std::size_t row) {
+        const floats d;
+        const integers n;
+        const auto marked = hn::Or(hn::And(hn::BitCast(n, bounds), hn::Set(n, ~3)),
+                                   hn::Set(n, static_cast<std::int32_t>(row / best_lanes)));
+        float* const to = best_ + q * pitch_ + row % best_lanes;
+        const std::uint64_t left = there_ >> row;
+        std::uint8_t bits[8];
+        std::memcpy(bits, &left, sizeof left);
+        const auto values =
+            hn::IfThenElse(hn::LoadMaskBits(d, bits), hn::BitCast(d, marked), hn::Set(d, no_limit));
+        hn::StoreU(hn::Max(values, hn::LoadU(d, to)), d, to);
     }
+    HWY_INLINE void end(std::size_t /*q*/) {}
+
+  private:
+    float* best_;
+    std::size_t pitch_;
+    std::uint64_t there_;
+};
+
+class bounds_out {
+  public:
+    HWY_INLINE explicit bounds_out(float* bounds) : bounds_(bounds) {}
+    HWY_INLINE void begin(std::size_t /*q*/) {}
+    HWY_INLINE void add(float_vector values, std::size_t q, std::size_t row) {
+        hn::StoreU(values, floats(), bounds_ + q * block_rows + row);
+    }
+    HWY_INLINE void end(std::size_t /*q*/) {}
+
+  private:
+    float* bounds_;
 };
 
 // ---- Products: in pairs ----
@@ -116,14 +162,15 @@ HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const st
 
 template <class Out>
 void take_block_in_pairs(const std::uint8_t* codes, const float* terms, std::size_t padded,
-                         const coded_queries& queries, const Out& out) {
+                         const coded_queries& queries, Out out) {
     const integers d;
     HWY_ALIGN std::int32_t products[block_rows];
     for (std::size_t q = 0; q < queries.count; ++q) {
         multiply(codes, padded, queries.wide_codes + q * padded, products);
-        out.clear(q);
+        out.begin(q);
         for (std::size_t row = 0; row < block_rows; row += hn::Lanes(d))
-            out.take(bounds_of(hn::LoadU(d, products + row), terms, row, queries, q), q, row);
+            out.add(bounds_of(hn::LoadU(d, products + row), terms, row, queries, q), q, row);
+        out.end(q);
     }
 }
 
@@ -138,10 +185,13 @@ HWY_INLINE integer_vector add_fours(integer_vector sums, hn::Vec512<std::uint8_t
     return sums;
 }
 
+/// For few queries rows come as fast as memory gives them; its own prefetcher stops at pages of 4 KiB.
+constexpr std::size_t prefetch_distance = 32'768;
+
 /// 64 rows × Count queries from q on.
 template <int Count, class Out>
 HWY_INLINE void take_tile(const std::uint8_t* codes, const float* terms, std::size_t padded,
-                          const coded_queries& queries, std::size_t q, const Out& out) {
+                          const coded_queries& queries, std::size_t q, Out out) {
     const integers d;
     const hn::Full512<std::uint8_t> bytes;
     integer_vector sums[Count][4];
@@ -152,6 +202,9 @@ HWY_INLINE void take_tile(const std::uint8_t* codes, const float* terms, std::si
         const std::uint8_t* const at = codes + j * block_rows;
         const auto r0 = hn::LoadU(bytes, at), r1 = hn::LoadU(bytes, at + 64);
         const auto r2 = hn::LoadU(bytes, at + 128), r3 = hn::LoadU(bytes, at + 192);
+        if (q == 0)
+            for (std::size_t line = 0; line < 256; line += 64)
+                __builtin_prefetch(at + prefetch_distance + line, 0, 2);  // into the second cache
         for (int i = 0; i < Count; ++i) {
             std::int32_t four = 0;
             std::memcpy(&four, query + static_cast<std::size_t>(i) * padded + j, sizeof four);
@@ -163,15 +216,16 @@ HWY_INLINE void take_tile(const std::uint8_t* codes, const float* terms, std::si
         }
     }
     for (int i = 0; i < Count; ++i) {
-        out.clear(q + i);
+        out.begin(q + i);
         for (std::size_t g = 0; g < 4; ++g)
-            out.take(bounds_of(sums[i][g], terms, 16 * g, queries, q + i), q + i, 16 * g);
+            out.add(bounds_of(sums[i][g], terms, 16 * g, queries, q + i), q + i, 16 * g);
+        out.end(q + i);
     }
 }
 
 template <class Out>
 void take_block_in_fours(const std::uint8_t* codes, const float* terms, std::size_t padded,
-                         const coded_queries& queries, const Out& out) {
+                         const coded_queries& queries, Out out) {
     std::size_t q = 0;
     for (; q + 6 <= queries.count; q += 6) take_tile<6>(codes, terms, padded, queries, q, out);
     switch (queries.count - q) {
@@ -192,8 +246,8 @@ void take_block_in_fours(const std::uint8_t* codes, const float* terms, std::siz
 #endif
 
 template <class Out>
-HWY_INLINE void take_block(const coded_rows& rows, std::size_t block, const coded_queries& queries,
-                           const Out& out, product_method method) {
+HWY_INLINE void take_block(const coded_rows& rows, std::size_t block, const coded_queries& queries, Out out,
+                           product_method method) {
     const std::uint8_t* const codes = rows.codes + block * block_rows * rows.padded;
     const float* const terms = rows.terms + block * block_terms;
 #if HWY_TARGET == HWY_AVX3
@@ -207,12 +261,17 @@ void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t bloc
                      const coded_queries& queries, const float* limits, std::uint64_t* masks,
                      product_method method) {
     for (std::size_t b = 0; b < blocks; ++b)
-        take_block(rows, first + b, queries, masks_out{limits, masks + b, blocks}, method);
+        take_block(rows, first + b, queries, masks_out(limits, masks + b, blocks), method);
 }
 
 void bound_block(const coded_rows& rows, std::size_t block, const coded_queries& queries, float* bounds,
                  product_method method) {
-    take_block(rows, block, queries, bounds_out{bounds}, method);
+    take_block(rows, block, queries, bounds_out(bounds), method);
+}
+
+void find_best(const coded_rows& rows, std::size_t block, const coded_queries& queries, std::uint64_t there,
+               float* best, std::size_t pitch, product_method method) {
+    take_block(rows, block, queries, best_out(best, pitch, there), method);
 }
 
 bool has_fours() {
@@ -280,6 +339,7 @@ namespace quern::ranked_retrieval_detail {
 HWY_EXPORT(has_fours);
 HWY_EXPORT(mark_candidates);
 HWY_EXPORT(bound_block);
+HWY_EXPORT(find_best);
 HWY_EXPORT(code_vector);
 
 product_method best_product_method() {
@@ -298,6 +358,10 @@ void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t bloc
 void bound_block(const coded_rows& rows, std::size_t block, const coded_queries& queries, float* bounds,
                  product_method method) {
     HWY_DYNAMIC_DISPATCH(bound_block)(rows, block, queries, bounds, method);
+}
+void find_best(const coded_rows& rows, std::size_t block, const coded_queries& queries, std::uint64_t there,
+               float* best, std::size_t pitch, product_method method) {
+    HWY_DYNAMIC_DISPATCH(find_best)(rows, block, queries, there, best, pitch, method);
 }
 vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
     return HWY_DYNAMIC_DISPATCH(code_vector)(v, size, codes);

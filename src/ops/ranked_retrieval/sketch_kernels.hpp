@@ -6,6 +6,7 @@
 // begins with what that adds. A block (8 KiB at 128 dimensions) stays in the first cache for all queries.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,6 +48,15 @@ void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t bloc
 /// bounds[q · 64 + r]: U of row r of the block and query q.
 void bound_block(const coded_rows& rows, std::size_t block, const coded_queries& queries, float* bounds,
                  product_method method);
+
+/// best[q · pitch + lane], of a block: the greatest U of the rows lane, lane + 16, lane + 32 and lane + 48 that are set in
+/// `there`, −∞ where none is. Its last two bits are not of U: they say which of the four rows it was.
+inline constexpr std::size_t best_lanes = 16;
+void find_best(const coded_rows& rows, std::size_t block, const coded_queries& queries, std::uint64_t there,
+               float* best, std::size_t pitch, product_method method);
+constexpr std::size_t row_of_best(float best, std::size_t lane) {
+    return (std::bit_cast<std::uint32_t>(best) & 3u) * best_lanes + lane;
+}
 
 struct vector_code {
     double squares = 0;       ///< Σ v²

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
@@ -145,7 +146,11 @@ class sketched_search {
             plain_count_ = queries_.rows;
             for (auto& plain : is_plain_) plain = true;
         } else {
-            for_each_piece(place_, queries_.rows, [&](std::size_t q) { begin_query(q); });
+            const std::size_t groups = pieces_for(place_, queries_.rows, 6, 2);
+            for_each_piece(place_, groups, [&](std::size_t p) {
+                const auto [begin, end] = piece_of(queries_.rows, groups, p);
+                begin_queries(begin, end - begin);
+            });
         }
         const std::size_t blocks = sketch_.blocks(), each = piece_blocks();
         const std::size_t pieces = (blocks + each - 1) / each;
@@ -201,43 +206,42 @@ class sketched_search {
         return allowed_.empty() ? there : there & allowed_[block];
     }
 
-    /// Distances of some rows that look good, for a limit to begin with.
-    void begin_query(std::size_t q) {
-        struct guess {
-            float bound;
-            std::uint32_t row;
-        };
+    /// Distances of some rows that look good, for limits to begin with: of query after query from `first` on.
+    void begin_queries(std::size_t first, std::size_t count) {
         const std::size_t blocks = sketch_.blocks();
         const std::size_t wanted = std::max<std::size_t>(
             {std::min<std::size_t>(std::size_t{2} * k_, blocks / 8), k_ / 8 + 1, std::size_t{32}});
-        const std::size_t samples = std::min(wanted, blocks);
-        const coded_queries one = codes_.coded(q);
-        float bounds[block_rows];
-        std::vector<guess> guesses;
-        for (std::size_t i = 0; i < samples; ++i) {
-            const std::size_t block = i * blocks / samples;
-            const std::uint64_t there = rows_of_block(block);
-            bound_block(sketch_.coded(), block, one, bounds, codes_.method());
-            for (std::size_t r = 0; r < block_rows / 4; ++r) {  // the best of four
-                guess best{no_limit, no_row};
-                for (std::size_t row = r; row < block_rows; row += block_rows / 4)
-                    if ((there >> row & 1) != 0 && bounds[row] > best.bound)
-                        best = {bounds[row], static_cast<std::uint32_t>(block * block_rows + row)};
-                if (best.row != no_row) guesses.push_back(best);
-            }
-        }
-        filtered_ += samples * block_rows;
-        if (guesses.size() < k_) return;
-        std::nth_element(guesses.begin(), guesses.begin() + (k_ - 1), guesses.end(),
-                         [](const guess& a, const guess& b) { return a.bound > b.bound; });
-        std::vector<std::uint32_t> rows(k_);
-        for (std::size_t i = 0; i < k_; ++i) rows[i] = guesses[i].row;
-        std::vector<Key> keys(k_);
+        const std::size_t samples = std::min(wanted, blocks), pitch = samples * best_lanes;
+        const auto block_of = [&](std::size_t sample) { return sample * blocks / samples; };
+        std::vector<float> best(count * pitch);
+        for (std::size_t i = 0; i < samples; ++i)
+            find_best(sketch_.coded(), block_of(i), codes_.coded(first, count), rows_of_block(block_of(i)),
+                      best.data() + i * best_lanes, pitch, codes_.method());
+        filtered_ += count * samples * block_rows;
         worker with(place_);
-        distance_keys<Key>(with.place, tile_, some_rows(queries_, q, 1), metric_, rows, keys);
+        std::vector<std::pair<float, std::uint32_t>> guesses;
+        for (std::size_t q = 0; q < count; ++q) {
+            guesses.clear();
+            for (std::size_t i = 0; i < pitch; ++i) {
+                const float bound = best[q * pitch + i];
+                const std::size_t row =
+                    block_of(i / best_lanes) * block_rows + row_of_best(bound, i % best_lanes);
+                if (bound > no_limit) guesses.emplace_back(bound, static_cast<std::uint32_t>(row));
+            }
+            if (guesses.size() >= k_) begin_query(with, first + q, guesses);
+        }
+    }
+
+    void begin_query(worker& with, std::size_t q, std::span<std::pair<float, std::uint32_t>> guesses) {
+        std::nth_element(guesses.begin(), guesses.begin() + (k_ - 1), guesses.end(),
+                         [](const auto& a, const auto& b) { return a.first > b.first; });
+        with.rows.clear();
+        for (const auto& guess : guesses.first(k_)) with.rows.push_back(guess.second);
+        with.keys.resize(k_);
+        distance_keys<Key>(with.place, tile_, some_rows(queries_, q, 1), metric_, with.rows, with.keys);
         confirmed_ += k_;
         entry worst{0, 0};
-        for (std::size_t i = 0; i < k_; ++i) worst = std::max(worst, entry{keys[i], rows[i]});
+        for (std::size_t i = 0; i < k_; ++i) worst = std::max(worst, entry{with.keys[i], with.rows[i]});
         best_[q]->begin_with(worst);
     }
 
