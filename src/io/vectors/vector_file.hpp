@@ -45,6 +45,7 @@ class vector_file {
     struct state;
 
   private:
+    friend void match_types(vector_file&, vector_file&, const context&);
     friend vector_file open_vectors(const std::filesystem::path&, const vector_file_options&, const context&);
     std::unique_ptr<state> state_;
 };
@@ -55,6 +56,11 @@ class vector_file {
 /// do not fit the type; io_error, out_of_memory, interrupted.
 vector_file open_vectors(const std::filesystem::path& path, const vector_file_options& options,
                          const context& run);
+
+/// Gives dense files of different types one that both can have without a change of any value: the queries the type of
+/// the vectors where they fit it, else both int16 (integers) or float32; a note in each that was converted says so. Bits
+/// and other numbers stay as they are, and so do sparse files. Throws out_of_memory, interrupted.
+void match_types(vector_file& vectors, vector_file& queries, const context& run);
 
 // ---- Neighbours ----
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two files of vectors, one type of components: .fvecs queries of a .bvecs set, int8 beside uint8. Values are converted
+// where the other type holds every one of them exactly, so that distances are those of what the files say.
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "io/vectors/vector_file_state.hpp"
+
+namespace quern::io {
+namespace {
+
+/// Stored as 16 bits, with ten of fraction behind five of exponent.
+float float_of_half(std::uint16_t half) {
+    const int exponent = half >> 10 & 31, fraction = half & 1023;
+    float value = 0;
+    if (exponent == 31)
+        value =
+            fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+    else if (exponent == 0)
+        value = std::ldexp(static_cast<float>(fraction), -24);
+    else
+        value = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+    return half >> 15 != 0 ? -value : value;
+}
+
+struct half {
+    std::uint16_t bits;
+};
+struct brain_half {
+    std::uint16_t bits;
+};
+
+/// work(T()) for what lies in memory; not for bits.
+template <class Work>
+void with_stored(vector_type type, const Work& work) {
+    switch (type) {
+        case vector_type::f32:
+            return work(float());
+        case vector_type::f16:
+            return work(half());
+        case vector_type::bf16:
+            return work(brain_half());
+        case vector_type::i16:
+            return work(std::int16_t());
+        case vector_type::i8:
+            return work(std::int8_t());
+        default:
+            return work(std::uint8_t());
+    }
+}
+
+/// As a float: every type's values are some.
+template <class T>
+float value_of(T stored) {
+    if constexpr (std::is_same_v<T, half>)
+        return float_of_half(stored.bits);
+    else if constexpr (std::is_same_v<T, brain_half>)
+        return std::bit_cast<float>(std::uint32_t{stored.bits} << 16);
+    else
+        return static_cast<float>(stored);
+}
+
+/// Whether `out` is the value exactly.
+template <class T>
+bool put(float value, T& out) {
+    if constexpr (std::is_same_v<T, float>) {
+        out = value;
+        return true;
+    } else if constexpr (std::is_integral_v<T>) {
+        constexpr float least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
+        if (!(value >= least && value <= greatest)) return false;
+        out = static_cast<T>(value);
+        return static_cast<float>(out) == value;
+    } else if constexpr (std::is_same_v<T, brain_half>) {
+        const auto bits = std::bit_cast<std::uint32_t>(value);
+        out.bits = static_cast<std::uint16_t>(bits >> 16);
+        return (bits & 0xffff) == 0;
+    } else {
+        if (!std::isfinite(value) || std::fabs(value) > 65504) return false;
+        int exponent = 0;
+        const float fraction = std::fabs(std::frexp(value, &exponent));  // 0.5 to 1, times 2^exponent
+        const int unit = std::max(exponent - 11, -24);                   // of the last bit
+        const float scaled = std::ldexp(fraction, exponent - unit);
+        const auto whole = static_cast<std::uint32_t>(scaled);  // below 2^11
+        if (static_cast<float>(whole) != scaled) return false;
+        const std::uint32_t sign = std::signbit(value) ? 0x8000 : 0;
+        // A whole of 2^10 and more carries its first bit into the exponent.
+        const std::uint32_t power = whole == 0 ? 0 : static_cast<std::uint32_t>(unit + 24) << 10;
+        out.bits = static_cast<std::uint16_t>(sign | (power + whole));
+        return true;
+    }
+}
+
+/// The values as another type; nothing where one does not fit.
+std::optional<large_array<std::byte>> converted(const vectors_view& view, vector_type to, cpu_place& place) {
+    const std::uint64_t to_stride = bytes_of_row(to, view.dimensions);
+    large_array<std::byte> made(place.memory(), "vectors", view.rows * to_stride);
+    std::atomic<bool> all_fit{true};
+    with_stored(view.type, [&](auto from) {
+        with_stored(to, [&](auto target) {
+            over_rows(place, view.rows, view.row_bytes(), [&](std::uint64_t begin, std::uint64_t end) {
+                for (std::uint64_t i = begin; i < end && all_fit.load(std::memory_order_relaxed); ++i) {
+                    auto stored = from;
+                    auto out = target;
+                    bool fits = true;
+                    const std::byte* const row = view.values.data() + i * view.stride;
+                    std::byte* const made_row = made.data() + i * to_stride;
+                    for (std::uint32_t j = 0; j < view.dimensions; ++j) {
+                        std::memcpy(&stored, row + j * sizeof stored, sizeof stored);
+                        fits = put(value_of(stored), out) && fits;
+                        std::memcpy(made_row + j * sizeof out, &out, sizeof out);
+                    }
+                    if (!fits) all_fit.store(false, std::memory_order_relaxed);
+                }
+            });
+        });
+    });
+    if (!all_fit.load()) return std::nullopt;
+    made.settle();
+    return made;
+}
+
+bool is_integer(vector_type type) {
+    return type == vector_type::i16 || type == vector_type::i8 || type == vector_type::u8;
+}
+
+/// Whether it could be done.
+bool convert(vector_file::state& file, vector_type to, const vector_file::state& other, cpu_place& place) {
+    if (file.dense.type == to) return true;
+    auto values = converted(file.dense, to, place);
+    if (!values) return false;
+    const auto name = [](vector_type type) {
+        return std::string(vector_type_names[static_cast<std::size_t>(type)]);
+    };
+    file.notes.push_back(name(file.dense.type) + " values became " + name(to) +
+                         ", unchanged, to be compared with " + other.file.name());
+    file.values = std::move(*values);
+    file.dense = {to, file.dense.rows, file.dense.dimensions, bytes_of_row(to, file.dense.dimensions),
+                  file.values.span()};
+    return true;
+}
+
+}  // namespace
+
+void match_types(vector_file& vectors, vector_file& queries, const context& run) {
+    vector_file::state &set = *vectors.state_, &asked = *queries.state_;
+    const vector_type one = set.dense.type, other = asked.dense.type;
+    if (set.is_sparse || asked.is_sparse || one == other || one == vector_type::bits ||
+        other == vector_type::bits)
+        return;
+    cpu_place place(run);
+    if (convert(asked, one, set, place)) return;
+    const vector_type both = is_integer(one) && is_integer(other) ? vector_type::i16 : vector_type::f32;
+    convert(set, both, asked, place);
+    convert(asked, both, set, place);
+}
+
+}  // namespace quern::io
