@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of rank keys without a distance: how many bits they have, which are within a radius.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "ops/ranked_retrieval/distance.hpp"
+
+namespace quern::ranked_retrieval_detail {
+
+/// Every component of the type is in it.
+constexpr integer_range range_of(vector_type type) {
+    switch (type) {
+        case vector_type::i16:
+            return {-32768, 32767};
+        case vector_type::i8:
+            return {-128, 127};
+        case vector_type::u8:
+            return {0, 255};
+        case vector_type::bits:
+            return {0, 1};
+        default:
+            return {};
+    }
+}
+constexpr integer_range joined(integer_range a, integer_range b) {
+    return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)};
+}
+
+/// Whether keys are floats' (always 32 bits).
+constexpr bool has_float_keys(vector_type type, vector_metric metric) {
+    return is_float(type) || metric == vector_metric::cosine;
+}
+
+/// No rank key has a bit set from this one on. `range`: of integers in the set and the queries.
+constexpr unsigned bits_of_keys(vector_type type, vector_metric metric, integer_range range,
+                                std::uint32_t dimensions) {
+    if (metric == vector_metric::cosine) return 31;  // no sign, and 2 is 0x40000000
+    if (is_float(type)) return metric == vector_metric::ip ? 32 : 31;
+    const auto difference = static_cast<std::uint64_t>(std::int64_t{range.greatest} - range.least);
+    const std::uint64_t d = dimensions;
+    switch (metric) {
+        case vector_metric::ip:
+            return fits_32_bits(metric, range, dimensions) ? 32 : 64;
+        case vector_metric::l1:
+            return static_cast<unsigned>(std::bit_width(difference * d));
+        case vector_metric::linf:
+            return static_cast<unsigned>(std::bit_width(difference));
+        case vector_metric::hamming:
+            return static_cast<unsigned>(std::bit_width(type == vector_type::bits ? d : 8 * d));
+        default:
+            return static_cast<unsigned>(std::bit_width(difference * difference * d));
+    }
+}
+
+/// The greatest key whose reported number is within the radius (at most it; of ip, at least); nothing where none is.
+/// Reported numbers rise with the key, those of ip fall, so that halving finds it: exact, whatever rounding a root
+/// had.
+template <class Key>
+std::optional<Key> limit_of_radius(vector_type type, vector_metric metric, double radius) {
+    const auto within = [&](Key key) {
+        const double reported = reported_of_key(type, metric, key);
+        return metric == vector_metric::ip ? reported >= radius : reported <= radius;
+    };
+    Key least = 0, greatest = no_key<Key> - 1;
+    if (has_float_keys(type, metric)) {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        const bool product = metric == vector_metric::ip && is_float(type);
+        least = product ? static_cast<Key>(key_of_product(infinity)) : Key{0};
+        greatest = static_cast<Key>(product ? key_of_product(-infinity) : key_of_distance(infinity));
+    }
+    if (metric == vector_metric::cosine) greatest = static_cast<Key>(key_of_distance(2.0f));
+    if (!within(least)) return {};
+    while (least < greatest) {
+        const Key middle = least + (greatest - least) / 2 + 1;  // not within: the limit is below it
+        if (within(middle))
+            least = middle;
+        else
+            greatest = middle - 1;
+    }
+    return least;
+}
+
+}  // namespace quern::ranked_retrieval_detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much is done at once: the only place where sizes of memory and costs decide. No result depends on it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "device/cpu/place.hpp"
+#include "device/cuda/place.hpp"
+#include "ops/ranked_retrieval/views.hpp"
+
+namespace quern::ranked_retrieval_detail {
+
+inline constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+
+// ---- What stays in a place's memory ----
+
+struct shard_layout {
+    std::uint64_t resident_rows = 0;  ///< the first
+    std::uint64_t stream_bytes = 0;   ///< of a tile of the others
+};
+
+/// The CPU keeps nothing: what fits into memory is where it is, what does not is read in pieces.
+template <class View>
+shard_layout layout_of(cpu_place& place, const View& rows, bool /*squares*/) {
+    const std::uint64_t bytes = tile_bytes(rows, 0, rows.rows), limit = place.memory().limit();
+    if (bytes <= limit) return {rows.rows, 0};
+    return {0, std::clamp(limit / 4, std::uint64_t{1}, 256 * mebibyte)};
+}
+
+/// A device keeps everything where an eighth of its memory is left to work with; otherwise half of its memory is for
+/// rows that stay, a quarter for two tiles of others, and a quarter to work with.
+template <class View>
+shard_layout layout_of(cuda_place& place, const View& rows, bool squares) {
+    const std::uint64_t beside = squares ? sizeof(double) : 0, left = place.memory().left();
+    if (tile_bytes(rows, 0, rows.rows) + rows.rows * beside <= left / 8 * 7) return {rows.rows, 0};
+    const std::uint64_t kept = rows_within(rows, 0, left / 2, beside);
+    const bool fits = tile_bytes(rows, 0, kept) + kept * beside <= left / 2;
+    return {fits ? kept : 0, std::clamp(left / 8, std::uint64_t{1}, 1024 * mebibyte)};
+}
+
+/// Where the tiles of the rows that do not stay begin, and the end of the last.
+template <class View>
+std::vector<std::uint64_t> cuts_of_tiles(const View& rows, const shard_layout& layout) {
+    std::vector<std::uint64_t> cuts{layout.resident_rows};
+    while (cuts.back() < rows.rows)
+        cuts.push_back(cuts.back() + rows_within(rows, cuts.back(), layout.stream_bytes, sizeof(double)));
+    return cuts;
+}
+
+// ---- Rows and queries that are ranked together ----
+
+struct piece_plan {
+    std::uint64_t rows = 0, queries = 1;
+};
+
+/// Of `left` bytes of the place's memory half are used. `everything`: rows are sorted, not selected from. `one_by_one`:
+/// one query at a time.
+template <class Place>
+piece_plan plan_pieces(std::uint64_t left, std::uint64_t rows, std::uint64_t queries, std::uint64_t k,
+                       bool everything, std::uint64_t key_bytes, bool one_by_one) {
+    constexpr bool on_cpu = std::is_same_v<Place, cpu_place>;
+    // Key and row; both again in the sort; and once more where the first k of all sorted are taken.
+    const std::uint64_t pair = key_bytes + sizeof(std::uint32_t);
+    const std::uint64_t bytes = (everything ? 4 * pair : key_bytes) + sizeof(std::uint32_t);
+    const std::uint64_t used = std::min(left / 2, (on_cpu ? 512 : 4096) * mebibyte);
+    // Selected from on a CPU, distances stay in its caches.
+    const std::uint64_t together =
+        everything || !on_cpu ? used : std::min(used, (queries == 1 ? 64 : 16) * mebibyte);
+    piece_plan plan{rows, 1};
+    if (!everything) {
+        // Several queries together read a row once; a longer piece is selected from at less cost.
+        const std::uint64_t wanted =
+            on_cpu ? std::min<std::uint64_t>(queries, 32) : std::min<std::uint64_t>(queries, 64);
+        const std::uint64_t least = std::max<std::uint64_t>(on_cpu ? 1 << 14 : 1 << 20, 16 * k);
+        plan.rows = std::min(rows, std::max(least, together / (bytes * wanted)));
+    }
+    plan.rows = std::min(plan.rows, used / bytes);
+    if (plan.rows < rows) plan.rows = std::max(plan.rows / row_group * row_group, row_group);
+    plan.rows = std::max<std::uint64_t>(plan.rows, 1);
+    if (!one_by_one) plan.queries = std::clamp<std::uint64_t>(together / (plan.rows * bytes), 1, queries);
+    return plan;
+}
+
+// ---- The filter ----
+
+inline constexpr std::uint64_t sketched_at_once = 1024;
+
+/// Of a tile's sketch, about.
+inline std::uint64_t sketch_bytes(const vectors_view& view) {
+    return view.rows * (view.dimensions + 80);  // rows are padded
+}
+
+/// Coding rows costs a few passes over them, and the filter lets some hundred rows more than k through.
+template <class Place>
+bool sketch_is_worth(std::uint64_t queries, std::uint64_t rows, std::uint64_t k) {
+    constexpr std::uint64_t coded_from = std::is_same_v<Place, cpu_place> ? 8 : 32;
+    return queries >= coded_from && rows >= 4096 && k <= rows / 64;
+}
+
+}  // namespace quern::ranked_retrieval_detail
