@@ -6,10 +6,10 @@
 // Integers: 32-bit sums where the keys have 32 bits, for then the sums fit; where keys have 64, of i8 and u8 in blocks of
 // components whose sums fit 32 bits, widened after each; products and squares of i16 in 64 bits at once.
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -162,7 +162,7 @@ class panel {
         if constexpr (sizeof(Key) == 4) {
             if (sums_are_keys()) {
                 Key* const out = job_.keys.data() + first_query * job_.count + begin;
-                sum_parts(wanted, out, job_.count);
+                sum(wanted, out, job_.count);
                 for (std::size_t q = 0; q < query_count; ++q)
                     finish(std::span(out + q * job_.count, size), first_query + q);
                 return;
@@ -185,6 +185,13 @@ class panel {
     std::size_t width() const {
         return job_.lanes == lanes_of::words ? bytes_of_row(job_.tile.type, job_.tile.dimensions)
                                              : std::size_t{job_.tile.dimensions};
+    }
+
+    static void sum(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
+        if (wanted.lanes == lanes_of::words)
+            sum_bits(wanted, sums, stride);
+        else
+            sum_parts(wanted, sums, stride);
     }
 
     void find_rows(std::size_t begin, std::size_t size) {
@@ -224,7 +231,7 @@ class panel {
         for (std::size_t at = 0; at < all; at += step) {
             wanted.dimensions = std::min(step, all - at);
             wanted.queries = job_.ready.at(query, at);
-            sum_parts(wanted, sums_.data(), 0);
+            sum(wanted, sums_.data(), 0);
             const bool is_signed = wanted.kind == part_kind::products;
             for (std::size_t i = 0; i < wanted.row_count; ++i) {
                 totals_[i] +=

@@ -9,61 +9,23 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 //
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "hwy/highway.h"
 #include "ops/ranked_retrieval/distance_kernels.hpp"
+#include "ops/ranked_retrieval/registers-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::ranked_retrieval_detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using floats = hn::ScalableTag<float>;
-using doubles = hn::ScalableTag<double>;
-using shorts = hn::ScalableTag<std::int16_t>;
-using integers = hn::ScalableTag<std::int32_t>;
-using words = hn::ScalableTag<std::uint32_t>;
-using longs = hn::ScalableTag<std::int64_t>;
-using long_words = hn::ScalableTag<std::uint64_t>;
-
-constexpr std::size_t lanes = hn::MaxLanes(floats());
 constexpr std::size_t tile_rows = std::min<std::size_t>(4, lanes), tile_queries = lanes / tile_rows;
 
-// ---- Loads ----
-
-/// The first `count` values, zeros behind them; nothing beyond is read.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_first(D d, const T* from, std::size_t count) {
-    if constexpr (HWY_MEM_OPS_MIGHT_FAULT) {
-        HWY_ALIGN T values[hn::MaxLanes(d)] = {};
-        for (std::size_t i = 0; i < count; ++i) values[i] = from[i];
-        return hn::Load(d, values);
-    } else {
-        return hn::MaskedLoad(hn::FirstN(d, count), d, from);
-    }
-}
-
-template <vector_type Type>
-HWY_INLINE hn::Vec<floats> as_floats(hn::Vec<hn::Rebind<std::uint16_t, floats>> stored) {
-    const floats d;
-    if constexpr (Type == vector_type::f16)
-        return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, floats>(), stored));
-    else
-        return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words(), stored)));
-}
-
 // ---- What a tile does with components ----
-
-template <part_kind Kind, class V>
-HWY_INLINE V join(V a, V b) {
-    if constexpr (Kind == part_kind::greatest)
-        return hn::Max(a, b);
-    else
-        return hn::Add(a, b);
-}
 
 template <vector_type Type, part_kind Kind>
 struct float_step {
@@ -73,18 +35,11 @@ struct float_step {
     using sums = hn::Vec<floats>;
     static constexpr part_kind kind = Kind;
     static constexpr std::size_t step = lanes, sets = partial_sums / lanes;
+    static constexpr bool many_queries = Type == vector_type::f32;  // others come widened
 
-    static HWY_INLINE components load(const stored* from) {
-        if constexpr (Type == vector_type::f32)
-            return hn::LoadU(floats(), from);
-        else
-            return as_floats<Type>(hn::LoadU(hn::Rebind<std::uint16_t, floats>(), from));
-    }
+    static HWY_INLINE components load(const stored* from) { return load_floats<Type>(from); }
     static HWY_INLINE components load(const stored* from, std::size_t count) {
-        if constexpr (Type == vector_type::f32)
-            return load_first(floats(), from, count);
-        else
-            return as_floats<Type>(load_first(hn::Rebind<std::uint16_t, floats>(), from, count));
+        return load_floats<Type>(from, count);
     }
     static HWY_INLINE components load_asked(const asked* from) { return hn::LoadU(floats(), from); }
     static HWY_INLINE sums zero() { return hn::Zero(floats()); }
@@ -107,18 +62,11 @@ struct short_step {
     using sums = hn::Vec<integers>;
     static constexpr part_kind kind = Kind;
     static constexpr std::size_t step = hn::MaxLanes(shorts()), sets = 1;
+    static constexpr bool many_queries = true;
 
-    static HWY_INLINE components load(const stored* from) {
-        if constexpr (sizeof(Stored) == 2)
-            return hn::LoadU(shorts(), from);
-        else
-            return hn::PromoteTo(shorts(), hn::LoadU(hn::Rebind<Stored, shorts>(), from));
-    }
+    static HWY_INLINE components load(const stored* from) { return load_shorts(from); }
     static HWY_INLINE components load(const stored* from, std::size_t count) {
-        if constexpr (sizeof(Stored) == 2)
-            return load_first(shorts(), from, count);
-        else
-            return hn::PromoteTo(shorts(), load_first(hn::Rebind<Stored, shorts>(), from, count));
+        return load_shorts(from, count);
     }
     static HWY_INLINE components load_asked(const asked* from) { return hn::LoadU(shorts(), from); }
     static HWY_INLINE sums zero() { return hn::Zero(integers()); }
@@ -148,6 +96,7 @@ struct integer_step {
     using sums = hn::Vec<words>;
     static constexpr part_kind kind = Kind;
     static constexpr std::size_t step = lanes, sets = 1;
+    static constexpr bool many_queries = true;
 
     static HWY_INLINE components load(const stored* from) {
         return hn::PromoteTo(integers(), hn::LoadU(hn::Rebind<Stored, integers>(), from));
@@ -161,41 +110,6 @@ struct integer_step {
         return join<Kind>(to, hn::BitCast(words(), hn::Abs(hn::Sub(a, b))));
     }
 };
-
-// ---- Trees ----
-
-/// items[j] holds the sums of pair j: the tree of each, in lane j. Where lanes are blocks of four (128 bits), first
-/// those eight apart are added, then four (both across blocks), then two and one within.
-template <part_kind Kind, class V>
-HWY_INLINE V add_trees(const V (&items)[lanes]) {
-#if HWY_TARGET == HWY_SCALAR
-    return items[0];
-#else
-    const hn::DFromV<V> d;
-    const hn::RepartitionToWide<decltype(d)> wide;
-    V blocks[4];
-#pragma GCC unroll 4
-    for (std::size_t m = 0; m < 4; ++m) {
-        if constexpr (lanes == 4) {
-            blocks[m] = items[m];
-        } else {
-            V x = items[m], y = items[4 + m];
-            if constexpr (lanes == 16) {
-                const V over_x = items[8 + m], over_y = items[12 + m];
-                x = join<Kind>(hn::ConcatLowerLower(d, over_x, x), hn::ConcatUpperUpper(d, over_x, x));
-                y = join<Kind>(hn::ConcatLowerLower(d, over_y, y), hn::ConcatUpperUpper(d, over_y, y));
-            }
-            blocks[m] = join<Kind>(hn::OddEvenBlocks(y, x), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y)));
-        }
-    }
-    const auto pair = [&](V a, V b) HWY_ATTR {
-        return hn::BitCast(wide, join<Kind>(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
-    };
-    const auto first = pair(blocks[0], blocks[1]), second = pair(blocks[2], blocks[3]);
-    return join<Kind>(hn::BitCast(d, hn::InterleaveLower(wide, first, second)),
-                      hn::BitCast(d, hn::InterleaveUpper(wide, first, second)));
-#endif
-}
 
 // ---- Tiles ----
 
@@ -227,6 +141,7 @@ HWY_INLINE void sum_block(const std::byte* const* rows, const typename Step::ask
                 asked[q] = Step::load_asked(queries + q * query_stride + at);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < Rows; ++r) {
+                if constexpr (Queries == 1) fetch_ahead(row[r] + at);
                 const auto components = Step::load(row[r] + at);
 #pragma GCC unroll 4
                 for (std::size_t q = 0; q < Queries; ++q)
@@ -321,50 +236,11 @@ template <class Step>
 void sum_all(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
     const auto* const queries = static_cast<const typename Step::asked*>(wanted.queries);
     std::size_t q = 0;
-    if constexpr (tile_queries > 1)
+    if constexpr (tile_queries > 1 && Step::many_queries)
         for (; q + tile_queries <= wanted.query_count; q += tile_queries)
             sum_some_queries<Step>(wanted, queries + q * wanted.query_stride, sums + q * stride, stride);
     for (; q < wanted.query_count; ++q)
         sum_one_query<Step>(wanted, queries + q * wanted.query_stride, sums + q * stride);
-}
-
-// ---- Bits ----
-
-HWY_INLINE std::uint32_t different_bits(const std::byte* a, const std::byte* b, std::size_t bytes) {
-    std::size_t j = 0;
-    std::uint64_t count = 0;
-#if HWY_TARGET != HWY_SCALAR
-    const long_words d;
-    const hn::Repartition<std::uint8_t, long_words> as_bytes;
-    constexpr std::size_t width = hn::MaxLanes(as_bytes);
-    const auto* const x = reinterpret_cast<const std::uint8_t*>(a);
-    const auto* const y = reinterpret_cast<const std::uint8_t*>(b);
-    if (bytes >= 2 * width) {
-        auto sum = hn::Zero(d);
-        for (; j + width <= bytes; j += width) {
-            const auto different = hn::Xor(hn::LoadU(as_bytes, x + j), hn::LoadU(as_bytes, y + j));
-            sum = hn::Add(sum, hn::PopulationCount(hn::BitCast(d, different)));
-        }
-        count = hn::GetLane(hn::SumOfLanes(d, sum));
-    }
-#endif
-    for (; j + 8 <= bytes; j += 8) {
-        std::uint64_t eight[2];
-        std::memcpy(&eight[0], a + j, 8);
-        std::memcpy(&eight[1], b + j, 8);
-        count += static_cast<std::uint64_t>(std::popcount(eight[0] ^ eight[1]));
-    }
-    for (; j < bytes; ++j)
-        count += static_cast<std::uint64_t>(std::popcount(std::to_integer<unsigned>(a[j] ^ b[j])));
-    return static_cast<std::uint32_t>(count);
-}
-
-void sum_bits(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
-    const auto* const queries = static_cast<const std::byte*>(wanted.queries);
-    for (std::size_t q = 0; q < wanted.query_count; ++q)
-        for (std::size_t i = 0; i < wanted.row_count; ++i)
-            sums[q * stride + i] =
-                different_bits(wanted.rows[i], queries + q * wanted.query_stride, wanted.dimensions);
 }
 
 // ---- Which step ----
@@ -401,7 +277,6 @@ void sum_integers(const sums_wanted& wanted, std::uint32_t* sums, std::size_t st
 }
 
 void sum_parts(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride) {
-    if (wanted.kind == part_kind::different_bits) return sum_bits(wanted, sums, stride);
     switch (wanted.type) {
         case vector_type::f16:
             return sum_floats<vector_type::f16>(wanted, sums, stride);

@@ -33,11 +33,11 @@ struct sums_wanted {
     std::size_t query_stride, query_count;
 };
 
-/// sums[q · stride + i] of query q and row i, as 32 bits: a float, or an integer that may be signed. The caller sees to it
-/// that sums of integers fit.
+/// sums[q · stride + i] of query q and row i, as 32 bits: a float, or an integer that may be signed. The caller sees to
+/// it that sums of integers fit. Of floats, shorts and integers.
 void sum_parts(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride);
-/// The same of `longs`.
-void sum_long_parts(const sums_wanted& wanted, std::int64_t* sums, std::size_t stride);
+void sum_long_parts(const sums_wanted& wanted, std::int64_t* sums, std::size_t stride);  ///< of longs
+void sum_bits(const sums_wanted& wanted, std::uint32_t* sums, std::size_t stride);       ///< of words
 
 /// Products of floats, as their bits, become their rank keys.
 void rank_products(std::uint32_t* sums, std::size_t size);
@@ -45,7 +45,7 @@ void rank_products(std::uint32_t* sums, std::size_t size);
 void rank_cosines(const double* products, const double* squares, double query_square, std::size_t size,
                   std::uint32_t* keys);
 
-/// Floats of 16 bits as f32, exactly.
+/// Floats of 16 bits as f32, exactly: worth it where four queries and more use them.
 void widen_floats(vector_type type, const std::byte* from, std::size_t size, float* to);
 
 }  // namespace quern::ranked_retrieval_detail

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // One look at every component on the CPU: what is not finite, how large they are, and each row's sum of squares.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
-#include "ops/ranked_retrieval/keys_cpu.hpp"
+#include "ops/ranked_retrieval/components.hpp"
+#include "ops/ranked_retrieval/facts_kernels.hpp"
+#include "ops/ranked_retrieval/tile.hpp"
 
 namespace quern::ranked_retrieval_detail {
 namespace {
@@ -25,61 +27,83 @@ void join(row_facts& facts, const row_facts& later) {
     facts.range.greatest = std::max(facts.range.greatest, later.range.greatest);
 }
 
-template <vector_type Type>
-row_facts facts_of_rows(const row_tile<cpu_place>& tile, std::uint32_t begin, std::uint32_t end) {
+/// Of bits: those beyond the last must be 0. squares: how many are set.
+row_facts facts_of_bits(const row_tile<cpu_place>& tile, std::uint32_t begin, std::uint32_t end,
+                        std::span<double> squares) {
     row_facts facts;
-    if constexpr (Type == vector_type::bits) {
-        const std::uint32_t used = tile.dimensions % 8, last = (tile.dimensions - 1) / 8;
-        for (std::uint32_t i = begin; i < end && used != 0; ++i) {
-            if (row_at<Type>(tile.values.data(), tile.stride, i)[last] >> used == 0) continue;
-            facts.bad_row = i;
-            break;
-        }
-    } else if constexpr (is_float(Type)) {
-        for (std::uint32_t i = begin; i < end; ++i) {
-            const auto* const row = row_at<Type>(tile.values.data(), tile.stride, i);
-            // As bits, magnitudes compare as they do as floats, and what is not finite is above all others.
-            std::uint32_t most = 0;
-            for (std::uint32_t j = 0; j < tile.dimensions; ++j)
-                most = std::max(most, std::bit_cast<std::uint32_t>(component<Type>(row, j)) & 0x7fffffffu);
-            const auto greatest = std::bit_cast<float>(most);
-            if (!is_finite(greatest)) {
-                facts.bad_row = i;
-                break;
-            }
-            if (greatest > facts.greatest) {
-                facts.greatest = greatest;
-                facts.greatest_row = i;
-            }
-        }
-    } else {
-        using limits = std::numeric_limits<stored_t<Type>>;
-        stored_t<Type> least = limits::max(), most = limits::min();
-        for (std::uint32_t i = begin; i < end; ++i) {
-            const auto* const row = row_at<Type>(tile.values.data(), tile.stride, i);
-            for (std::uint32_t j = 0; j < tile.dimensions; ++j) {
-                least = std::min(least, row[j]);
-                most = std::max(most, row[j]);
-            }
-        }
-        facts.range = {least, most};
+    const std::uint32_t used = tile.dimensions % 8, last = (tile.dimensions - 1) / 8;
+    for (std::uint32_t i = begin; i < end; ++i) {
+        const auto* const row = row_at<vector_type::bits>(tile.values.data(), tile.stride, i);
+        if (used != 0 && row[last] >> used != 0) facts.bad_row = std::min(facts.bad_row, i);
+        std::int64_t count = 0;
+        for (std::uint32_t j = 0; j <= last && !squares.empty(); ++j) count += std::popcount(row[j]);
+        if (!squares.empty()) squares[i - begin] = static_cast<double>(count);
     }
     return facts;
 }
 
-template <vector_type Type>
-void squares_of_rows(const row_tile<cpu_place>& tile, std::uint32_t begin, std::span<double> squares) {
-    for (double& square : squares) {
-        const auto* const row = row_at<Type>(tile.values.data(), tile.stride, begin++);
-        if constexpr (Type == vector_type::bits) {
-            std::int64_t count = 0;
-            for (std::uint64_t j = 0; j < bytes_of_row(Type, tile.dimensions); ++j)
-                count += std::popcount(row[j]);
-            square = static_cast<double>(count);
-        } else {
-            square = static_cast<double>(sum_of_row<Type, part_kind::products>(row, row, tile.dimensions));
+/// The row's greatest |component|, as bits, which rise with magnitudes.
+std::uint32_t greatest_of(const row_tile<cpu_place>& tile, std::uint32_t row) {
+    return with_type(tile.type, [&](auto type) {
+        std::uint32_t most = 0;
+        if constexpr (is_float(type())) {
+            const auto* const components = row_at<type()>(tile.values.data(), tile.stride, row);
+            for (std::uint32_t j = 0; j < tile.dimensions; ++j)
+                most = std::max(most,
+                                std::bit_cast<std::uint32_t>(component<type()>(components, j)) & 0x7fffffffu);
+        }
+        return most;
+    });
+}
+
+/// What is known of rows whose greatest |component| is `most`, which some of them holds.
+row_facts facts_of_floats(const row_tile<cpu_place>& tile, std::uint32_t begin, std::uint32_t end,
+                          std::uint32_t most) {
+    row_facts facts;
+    const bool finite = is_finite(std::bit_cast<float>(most));
+    for (std::uint32_t i = begin; i < end; ++i) {
+        const auto greatest = std::bit_cast<float>(greatest_of(tile, i));
+        if (!is_finite(greatest)) {
+            facts.bad_row = i;
+            break;
+        }
+        if (finite && std::bit_cast<std::uint32_t>(greatest) == most) {
+            facts.greatest = greatest;
+            facts.greatest_row = i;
+            break;
         }
     }
+    return facts;
+}
+
+constexpr std::size_t rows_at_once = 64;
+
+row_facts facts_of_rows(const row_tile<cpu_place>& tile, std::uint32_t begin, std::uint32_t end,
+                        std::span<double> squares) {
+    if (tile.type == vector_type::bits) return facts_of_bits(tile, begin, end, squares);
+    row_facts facts;
+    std::array<const std::byte*, rows_at_once> rows{};
+    std::array<double, rows_at_once> found{};
+    for (std::uint32_t first = begin; first < end; first += rows_at_once) {
+        const std::uint32_t count = std::min<std::uint32_t>(rows_at_once, end - first);
+        for (std::uint32_t i = 0; i < count; ++i)
+            rows[i] = tile.values.data() + (std::uint64_t{first} + i) * tile.stride;
+        row_facts of_these;
+        if (is_float(tile.type)) {
+            const std::uint32_t most =
+                look_at_floats(tile.type, rows.data(), count, tile.dimensions, found.data());
+            if (most > std::bit_cast<std::uint32_t>(facts.greatest))
+                of_these = facts_of_floats(tile, first, first + count, most);
+        } else {
+            of_these.range = look_at_integers(tile.type, rows.data(), count, tile.dimensions, found.data());
+        }
+        if (!squares.empty()) std::copy_n(found.begin(), count, squares.begin() + (first - begin));
+        if (first == begin)
+            facts = of_these;
+        else
+            join(facts, of_these);
+    }
+    return facts;
 }
 
 }  // namespace
@@ -91,11 +115,8 @@ row_facts facts_of(cpu_place& place, const row_tile<cpu_place>& tile, std::span<
     for_each_piece(place, pieces, [&](std::size_t p) {
         place.run().check_stop();
         const auto [begin, end] = piece_of(tile.rows, pieces, p);
-        const auto first = static_cast<std::uint32_t>(begin), last = static_cast<std::uint32_t>(end);
-        with_type(tile.type, [&](auto type) {
-            facts[p] = facts_of_rows<type()>(tile, first, last);
-            if (!squares.empty()) squares_of_rows<type()>(tile, first, squares.subspan(begin, end - begin));
-        });
+        facts[p] = facts_of_rows(tile, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end),
+                                 squares.empty() ? squares : squares.subspan(begin, end - begin));
     });
     for (std::size_t p = 1; p < pieces; ++p) join(facts[0], facts[p]);
     return facts[0];

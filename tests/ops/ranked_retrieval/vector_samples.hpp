@@ -23,18 +23,14 @@ enum class vector_sample {
 
 /// Owns rows; view() is valid while it lives and does not move.
 struct sample_vectors {
-    std::vector<std::uint64_t> memory;  // aligned for every type
+    std::vector<std::byte> memory;  // nothing beyond the last row: a checker sees every step too far
     vector_type type = vector_type::f32;
     std::uint32_t rows = 0, dimensions = 0;
     std::uint64_t stride = 0;
 
-    std::byte* data() { return reinterpret_cast<std::byte*>(memory.data()); }
+    std::byte* data() { return memory.data(); }
     vectors_view view() const {
-        return {.type = type,
-                .rows = rows,
-                .dimensions = dimensions,
-                .stride = stride,
-                .values = std::as_bytes(std::span(memory)).first(rows * stride)};
+        return {.type = type, .rows = rows, .dimensions = dimensions, .stride = stride, .values = memory};
     }
 };
 
@@ -70,7 +66,7 @@ inline sample_vectors make_vectors(vector_type type, std::uint32_t rows, std::ui
                         .rows = rows,
                         .dimensions = dimensions,
                         .stride = bytes_of_row(type, dimensions) + (slack + unit - 1) / unit * unit};
-    made.memory.assign(rows * made.stride / 8 + 1, 0x7fff'ffff'ffff'7fffu);  // a NaN, of every type
+    made.memory.assign(rows * made.stride, std::byte{0xff});  // a NaN, of every type
     std::mt19937_64 random(seed);
     for (std::uint32_t i = 0; i < rows; ++i) {
         std::byte* const row = made.data() + i * made.stride;
