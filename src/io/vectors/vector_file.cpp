@@ -145,8 +145,8 @@ std::uint64_t vector_file::file_bytes() const {
 
 vector_file open_vectors(const std::filesystem::path& path, const vector_file_options& options,
                          const context& run) {
+    cpu_place place(run);  // goes after what was not finished
     vector_file opened;
-    cpu_place place(run);
     opened.state_->file = whole_file(path, run, place.memory());
     vector_reading reading{*opened.state_, options, place};
     read_any(reading);
