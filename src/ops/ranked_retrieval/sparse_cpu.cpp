@@ -105,7 +105,7 @@ class group_keys {
             for (std::size_t q = 0; q < queries; ++q) {
                 std::uint32_t* const to = keys_.data() + (query + q) * n_;
                 for (std::size_t i = block.begin; i < block.end; ++i)
-                    to[i] = found[(i - block.begin) * group_queries + q];
+                    to[i] = found[(i - block.begin) * group.width + q];
             }
         }
     }
@@ -162,8 +162,8 @@ void distance_keys(cpu_place& place, const sparse_tile<cpu_place>& tile,
                 const std::size_t panel_end = end_of_panel(all, panel, end);
                 for (std::size_t g = first_group; g < last_group; ++g) {
                     place.run().check_stop();
-                    const std::size_t query = g * group_queries;
-                    set_keys(groups[g], first + query, std::min(group_queries, count - query),
+                    const std::size_t query = g * groups.width();
+                    set_keys(groups[g], first + query, std::min(groups.width(), count - query),
                              {panel, panel_end});
                 }
                 panel = panel_end;

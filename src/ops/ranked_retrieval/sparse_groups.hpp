@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse queries made ready for the kernels: sixteen to a group.
+// Sparse queries made ready for the kernels: sixteen to a group, or, a few, each alone.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,28 @@
 
 namespace quern::ranked_retrieval_detail {
 
-/// Groups of the queries [first, first + count). Takes, for each column that a group's queries have, 64 bytes for
-/// products and 128 for other metrics, and for each group a bit or two for each bucket.
+/// Groups of the queries [first, first + count), which are in order: group g has those from g · width. Takes, for each
+/// column that a group's queries have, 64 bytes for products and 128 for other metrics, and two bits a bucket.
 class query_groups {
   public:
     /// At most `most_buckets` to a group; a power of two, 32 and more.
     query_groups(cpu_place& place, const sparse_tile<cpu_place>& queries, std::size_t first,
                  std::size_t count, vector_metric metric, std::uint32_t most_buckets);
+    std::size_t width() const { return width_; }  ///< queries of a group
     std::size_t size() const { return groups_.size(); }
     const query_group& operator[](std::size_t g) const { return groups_[g]; }
 
   private:
-    void collect_columns(std::size_t g);
+    void collect_places(std::size_t g);
     void lay_out(std::size_t g);
 
     sparse_rows queries_;
-    std::size_t first_, count_;
+    std::size_t first_, count_, width_;
     std::vector<query_group> groups_;
-    std::vector<std::size_t> entries_before_, slots_before_;  ///< of groups
+    std::vector<std::size_t> entries_before_, lines_before_;  ///< of groups
     std::size_t words_;                                       ///< of a group's buckets
-    unsigned shift_ = 0;
-    cpu_array<std::uint32_t> columns_, firsts_, present_, before_;
+    unsigned height_ = 0, shift_ = 0;
+    cpu_array<std::uint32_t> places_, firsts_, present_, before_;
     cpu_array<float> lines_, alone_;
     cpu_array<double> squares_;
 };

@@ -8,6 +8,7 @@
 //
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "hwy/highway.h"
 #include "ops/ranked_retrieval/sparse_kernels.hpp"
@@ -25,18 +26,18 @@ constexpr std::size_t chunk = 256;  // entries of a row that are looked up toget
 
 // ---- Columns ----
 
-/// How many columns of the group are below this one.
+/// How many columns of the group have places below this one.
 template <bool Exact>
-HWY_INLINE std::size_t slots_before(const query_group& group, std::uint32_t column) {
-    const std::uint32_t bucket = Exact ? column : column >> group.shift;
+HWY_INLINE std::size_t slots_before(const query_group& group, std::uint32_t place) {
+    const std::uint32_t bucket = Exact ? place : place >> group.shift;
     const std::uint32_t word = group.present[bucket / 32], bit = 1u << bucket % 32;
     const std::size_t rank =
         group.before[bucket / 32] + static_cast<unsigned>(std::popcount(word & (bit - 1)));
     if constexpr (Exact) return rank;
-    const std::uint32_t* const first = group.columns + group.firsts[rank];
-    if ((word & bit) == 0) return static_cast<std::size_t>(first - group.columns);
-    const std::uint32_t* const last = group.columns + group.firsts[rank + 1];
-    return static_cast<std::size_t>(std::lower_bound(first, last, column) - group.columns);
+    const std::uint32_t* const first = group.places + group.firsts[rank];
+    if ((word & bit) == 0) return static_cast<std::size_t>(first - group.places);
+    const std::uint32_t* const last = group.places + group.firsts[rank + 1];
+    return static_cast<std::size_t>(std::lower_bound(first, last, place) - group.places);
 }
 
 /// The first `count` of what lies there, then zeros.
@@ -59,9 +60,12 @@ HWY_INLINE std::size_t collect_present(const query_group& group, const std::uint
     const floats f;
     const hn::RebindToSigned<words> i;
     const std::size_t lanes = hn::Lanes(w);
+    const auto height = static_cast<int>(group.height), shift = static_cast<int>(group.shift);
     std::size_t found = 0;
     const auto take = [&](hn::Vec<words> column, vector value, hn::Mask<words> among) HWY_ATTR {
-        const auto bucket = hn::ShiftRightSame(column, static_cast<int>(group.shift));
+        const auto sum = hn::And(column, hn::Set(w, partial_sums - 1));
+        const auto place = hn::Or(hn::ShiftLeftSame(sum, height), hn::ShiftRight<4>(column));
+        const auto bucket = hn::ShiftRightSame(place, shift);
         const auto word = hn::GatherIndex(w, group.present, hn::BitCast(i, hn::ShiftRight<5>(bucket)));
         const auto bit = hn::Shl(hn::Set(w, 1), hn::And(bucket, hn::Set(w, 31)));
         const auto hit = hn::And(hn::TestBit(word, bit), among);
@@ -97,15 +101,6 @@ HWY_INLINE vector part_of_pair(vector a, vector b) {
     const vector difference = hn::Sub(a, b);
     if constexpr (Kind == part_kind::squares) return hn::Mul(difference, difference);
     return hn::Abs(difference);
-}
-
-/// Adds to partial sum column % 16 what part(k) says of lanes k and behind.
-template <part_kind Kind, class Part>
-HWY_INLINE void add_part_of(lane_sums& sums, std::uint32_t column, const Part& part) {
-    const floats d;
-    float* const own = sums.values[column % partial_sums];
-    for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d))
-        hn::Store(joined<Kind>(hn::Load(d, own + k), part(k)), d, own + k);
 }
 
 HWY_INLINE void clear(lane_sums& sums) {
@@ -157,9 +152,9 @@ HWY_INLINE void store_cosine_keys(const float* products, double square, const do
 
 // ---- Rows ----
 
-template <bool Exact>
-HWY_INLINE void add_products(const query_group& group, sparse_row row, lane_sums& sums) {
-    const floats d;
+/// add(column, value, slot) for every entry whose column the group has, in their order.
+template <bool Exact, class Add>
+HWY_INLINE void for_each_common(const query_group& group, sparse_row row, const Add& add) {
     std::uint32_t columns[chunk + group_queries];
     float values[chunk + group_queries];
     for (std::uint64_t first = 0; first < row.size; first += chunk) {
@@ -167,13 +162,9 @@ HWY_INLINE void add_products(const query_group& group, sparse_row row, lane_sums
         const std::size_t found =
             collect_present(group, row.columns + first, row.values + first, count, columns, values);
         for (std::size_t e = 0; e < found; ++e) {
-            const std::size_t slot = slots_before<Exact>(group, columns[e]);
-            if (!Exact && group.columns[slot] != columns[e]) continue;
-            const float* const line = group.lines + slot * group_queries;
-            const vector own = hn::Set(d, values[e]);
-            add_part_of<part_kind::products>(sums, columns[e], [&](std::size_t k) HWY_ATTR {
-                return hn::Mul(own, hn::Load(d, line + k));
-            });
+            const std::uint32_t place = place_of_column(columns[e], group.height);
+            const std::size_t slot = slots_before<Exact>(group, place);
+            if (Exact || group.places[slot] == place) add(columns[e], values[e], slot);
         }
     }
 }
@@ -186,7 +177,15 @@ void product_keys(const query_group& group, const row_stretch& rows, vector_metr
     for (std::size_t i = rows.begin; i < rows.end; ++i, keys += group_queries) {
         const std::size_t id = rows.id(i);
         clear(sums);
-        add_products<Exact>(group, rows.rows[id], sums);
+        for_each_common<Exact>(group, rows.rows[id],
+                               [&](std::uint32_t column, float value, std::size_t slot) HWY_ATTR {
+                                   const float* const line = group.lines + slot * group_queries;
+                                   float* const sum = sums.values[column % partial_sums];
+                                   for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d)) {
+                                       const vector part = hn::Mul(hn::Set(d, value), hn::Load(d, line + k));
+                                       hn::Store(hn::Add(hn::Load(d, sum + k), part), d, sum + k);
+                                   }
+                               });
         for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d)) {
             const vector product = joined_lanes<part_kind::products>(sums, k);
             if (metric == vector_metric::cosine)
@@ -199,31 +198,41 @@ void product_keys(const query_group& group, const row_stretch& rows, vector_metr
     }
 }
 
+/// The slots from `next` to `end` are of one partial sum, `sum`: their parts are added.
+template <part_kind Kind>
+HWY_INLINE vector with_alone(const query_group& group, std::size_t next, std::size_t end, std::size_t k,
+                             vector sum) {
+    const floats d;
+    const float* const parts = group.alone + k;
+    for (; next < end; ++next) sum = joined<Kind>(sum, hn::Load(d, parts + next * group_queries));
+    return sum;
+}
+
 template <part_kind Kind, bool Exact>
 HWY_INLINE void add_merged(const query_group& group, sparse_row row, lane_sums& sums) {
     const floats d;
     HWY_ALIGN static constexpr float no_line[group_queries] = {};
-    std::size_t next = 0;  // the first slot whose parts are not added
-    const auto add_alone_until = [&](std::size_t end) HWY_ATTR {
-        for (; next < end; ++next) {
-            const float* const parts = group.alone + next * group_queries;
-            add_part_of<Kind>(sums, group.columns[next],
-                              [&](std::size_t k) HWY_ATTR { return hn::Load(d, parts + k); });
-        }
-    };
+    std::uint32_t next[partial_sums];  // the first slot whose parts are not added
+    std::copy_n(group.starts, partial_sums, next);
     for (std::uint64_t e = 0; e < row.size; ++e) {
-        const std::uint32_t column = row.columns[e];
-        const std::size_t slot = slots_before<Exact>(group, column);
-        add_alone_until(slot);
-        const bool both = group.columns[slot] == column;
+        const std::uint32_t column = row.columns[e], c = column % partial_sums;
+        const std::uint32_t place = place_of_column(column, group.height);
+        const std::size_t slot = slots_before<Exact>(group, place);
+        const bool both = group.places[slot] == place;
         const float* const line = both ? group.lines + slot * group_queries : no_line;
         const vector own = hn::Set(d, row.values[e]);
-        add_part_of<Kind>(sums, column, [&](std::size_t k) HWY_ATTR {
-            return part_of_pair<Kind>(own, hn::Load(d, line + k));
-        });
-        next += both;
+        for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d)) {
+            const vector sum = with_alone<Kind>(group, next[c], slot, k, hn::Load(d, sums.values[c] + k));
+            hn::Store(joined<Kind>(sum, part_of_pair<Kind>(own, hn::Load(d, line + k))), d,
+                      sums.values[c] + k);
+        }
+        next[c] = static_cast<std::uint32_t>(slot + both);
     }
-    add_alone_until(group.slots);
+    for (std::size_t c = 0; c < partial_sums; ++c)
+        for (std::size_t k = 0; k < group_queries; k += hn::Lanes(d)) {
+            const vector sum = hn::Load(d, sums.values[c] + k);
+            hn::Store(with_alone<Kind>(group, next[c], group.starts[c + 1], k, sum), d, sums.values[c] + k);
+        }
 }
 
 template <part_kind Kind, bool Exact>
@@ -238,16 +247,85 @@ void merged_keys(const query_group& group, const row_stretch& rows, std::uint32_
     }
 }
 
+// ---- One query ----
+
+template <bool Exact>
+void single_product_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
+                         std::uint32_t* keys) {
+    for (std::size_t i = rows.begin; i < rows.end; ++i) {
+        const std::size_t id = rows.id(i);
+        float sums[partial_sums] = {};
+        for_each_common<Exact>(group, rows.rows[id],
+                               [&](std::uint32_t column, float value, std::size_t slot)
+                                   HWY_ATTR { sums[column % partial_sums] += value * group.lines[slot]; });
+        two_lengths lengths;
+        if (metric == vector_metric::cosine) {
+            lengths = {rows.squares[id], group.squares[0], 0};
+            lengths.root = std::sqrt(lengths.x * lengths.y);
+        }
+        *keys++ = key_of_parts(metric, joined_sums<part_kind::products>(sums), lengths);
+    }
+}
+
+/// `value`, or +0, without a branch.
+HWY_INLINE float value_if(bool wanted, float value) {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & (0u - std::uint32_t{wanted}));
+}
+
+/// As with_alone. Mostly there are none, one or two: no branch decides between these.
+template <part_kind Kind>
+HWY_INLINE void add_alone(const float* alone, std::size_t next, std::size_t end, float& sum) {
+    for (int step = 0; step < 2; ++step) {
+        const bool left = next < end;
+        add_part<Kind>(sum, value_if(left, alone[next]));
+        next += left;
+    }
+    for (; next < end; ++next) add_part<Kind>(sum, alone[next]);
+}
+
+template <part_kind Kind, bool Exact>
+void single_merged_keys(const query_group& group, const row_stretch& rows, std::uint32_t* keys) {
+    for (std::size_t i = rows.begin; i < rows.end; ++i) {
+        const sparse_row row = rows.rows[rows.id(i)];
+        float sums[partial_sums] = {};
+        std::uint32_t next[partial_sums];
+        std::copy_n(group.starts, partial_sums, next);
+        for (std::uint64_t e = 0; e < row.size; ++e) {
+            const std::uint32_t c = row.columns[e] % partial_sums,
+                                place = place_of_column(row.columns[e], group.height);
+            const std::size_t slot = slots_before<Exact>(group, place);
+            const bool both = group.places[slot] == place;
+            float sum = sums[c];
+            add_alone<Kind>(group.alone, next[c], slot, sum);
+            add_part<Kind>(sum, part<Kind>(row.values[e], value_if(both, group.lines[slot])));
+            sums[c] = sum;
+            next[c] = static_cast<std::uint32_t>(slot + both);
+        }
+        for (unsigned c = 0; c < partial_sums; ++c)
+            add_alone<Kind>(group.alone, next[c], group.starts[c + 1], sums[c]);
+        *keys++ = key_of_distance(joined_sums<Kind>(sums));
+    }
+}
+
 template <part_kind Kind>
 void merged_keys(const query_group& group, const row_stretch& rows, std::uint32_t* keys) {
-    group.shift == 0 ? merged_keys<Kind, true>(group, rows, keys)
-                     : merged_keys<Kind, false>(group, rows, keys);
+    const bool exact = group.shift == 0;
+    if (group.width == 1)
+        exact ? single_merged_keys<Kind, true>(group, rows, keys)
+              : single_merged_keys<Kind, false>(group, rows, keys);
+    else
+        exact ? merged_keys<Kind, true>(group, rows, keys) : merged_keys<Kind, false>(group, rows, keys);
 }
 
 void sparse_product_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
                          std::uint32_t* keys) {
-    group.shift == 0 ? product_keys<true>(group, rows, metric, keys)
-                     : product_keys<false>(group, rows, metric, keys);
+    const bool exact = group.shift == 0;
+    if (group.width == 1)
+        exact ? single_product_keys<true>(group, rows, metric, keys)
+              : single_product_keys<false>(group, rows, metric, keys);
+    else
+        exact ? product_keys<true>(group, rows, metric, keys)
+              : product_keys<false>(group, rows, metric, keys);
 }
 
 void sparse_merged_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
