@@ -34,11 +34,11 @@ template <std::size_t Words>
 void count_short_rows(const sums_wanted& wanted, const std::byte* query, std::uint32_t* sums) {
     std::uint64_t asked[Words];
     for (std::size_t w = 0; w < Words; ++w) asked[w] = word_at(query + 8 * w);
-    const std::size_t bytes = wanted.dimensions;
+    const std::size_t bytes = wanted.dimensions, ahead = wanted.in_order ? bytes_ahead : 0;
     const std::uint64_t asked_last = last_word(query, bytes);
     for (std::size_t i = 0; i < wanted.row_count; ++i) {
         const std::byte* const row = wanted.rows[i];
-        fetch_ahead(row);
+        fetch_ahead(row, ahead);
         std::uint64_t count = 0;
 #pragma GCC unroll 8
         for (std::size_t w = 0; w < Words; ++w)
@@ -72,7 +72,7 @@ void count_long_rows(const sums_wanted& wanted, const std::byte* query, std::uin
         const auto* const y = reinterpret_cast<const std::uint8_t*>(query);
         auto sum = hn::Zero(d);
         for (; j + width <= bytes; j += width) {
-            fetch_ahead(row + j);
+            fetch_ahead(row + j, wanted.in_order ? bytes_ahead : 0);
             const auto different = hn::Xor(hn::LoadU(as_bytes, x + j), hn::LoadU(as_bytes, y + j));
             sum = hn::Add(sum, hn::PopulationCount(hn::BitCast(d, different)));
         }

@@ -158,7 +158,8 @@ class panel {
                            .dimensions = wide_stride_ != 0 ? wide_stride_ : width(),
                            .queries = job_.ready.at(first_query),
                            .query_stride = job_.ready.stride,
-                           .query_count = query_count};
+                           .query_count = query_count,
+                           .in_order = job_.rows.empty()};
         if constexpr (sizeof(Key) == 4) {
             if (sums_are_keys()) {
                 Key* const out = job_.keys.data() + first_query * job_.count + begin;

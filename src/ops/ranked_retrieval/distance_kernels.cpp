@@ -115,11 +115,13 @@ struct integer_step {
 
 /// The sums of Rows rows and Queries queries, in items[q · across + r].
 template <class Step, std::size_t Rows, std::size_t Queries>
-HWY_INLINE void sum_block(const std::byte* const* rows, const typename Step::asked* queries,
-                          std::size_t query_stride, std::size_t dimensions, typename Step::sums* items,
+HWY_INLINE void sum_block(const sums_wanted& wanted, const std::byte* const* rows,
+                          const typename Step::asked* queries, typename Step::sums* items,
                           std::size_t across) {
     using stored = typename Step::stored;
     constexpr std::size_t chunk = Step::step * Step::sets;
+    const std::size_t dimensions = wanted.dimensions, query_stride = wanted.query_stride;
+    const std::size_t ahead = wanted.in_order ? bytes_ahead : 0;
     const stored* row[Rows];
     typename Step::sums sums[Queries][Rows][Step::sets];
 #pragma GCC unroll 16
@@ -141,7 +143,7 @@ HWY_INLINE void sum_block(const std::byte* const* rows, const typename Step::ask
                 asked[q] = Step::load_asked(queries + q * query_stride + at);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < Rows; ++r) {
-                if constexpr (Queries == 1) fetch_ahead(row[r] + at);
+                if constexpr (Queries == 1) fetch_ahead(row[r] + at, ahead);
                 const auto components = Step::load(row[r] + at);
 #pragma GCC unroll 4
                 for (std::size_t q = 0; q < Queries; ++q)
@@ -185,15 +187,21 @@ constexpr std::size_t rows_of_block() {
 }
 
 template <class Step, std::size_t Rows, std::size_t Queries>
-HWY_INLINE void sum_tile(const std::byte* const* rows, const typename Step::asked* queries,
-                         std::size_t query_stride, std::size_t dimensions, std::uint32_t* out) {
+HWY_INLINE void sum_tile(const sums_wanted& wanted, const std::byte* const* rows,
+                         const typename Step::asked* queries, std::uint32_t* out) {
     constexpr std::size_t each = rows_of_block<Step, Queries>();
     static_assert(Rows * Queries == lanes && Rows % each == 0);
     typename Step::sums items[lanes];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < Rows; r += each)
-        sum_block<Step, each, Queries>(rows + r, queries, query_stride, dimensions, items + r, Rows);
+        sum_block<Step, each, Queries>(wanted, rows + r, queries, items + r, Rows);
     hn::Store(hn::BitCast(words(), add_trees<Step::kind>(items)), words(), out);
+}
+
+/// Asks for the beginnings of rows that lie anywhere; what follows them the processor fetches by itself.
+HWY_INLINE void fetch_rows(const std::byte* const* rows, std::size_t count, std::size_t bytes) {
+    for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t b = 0; b < std::min<std::size_t>(bytes, 1024); b += 64) fetch_ahead(rows[r], b);
 }
 
 /// One query: as many rows at a time as there are lanes.
@@ -208,7 +216,10 @@ void sum_one_query(const sums_wanted& wanted, const typename Step::asked* query,
             for (std::size_t r = 0; r < lanes; ++r) last[r] = rows[std::min(r, count - 1)];
             rows = last;
         }
-        sum_tile<Step, lanes, 1>(rows, query, 0, wanted.dimensions, found);
+        if (!wanted.in_order && count == lanes)
+            fetch_rows(rows + lanes, std::min(lanes, wanted.row_count - i - lanes),
+                       wanted.dimensions * sizeof(typename Step::stored));
+        sum_tile<Step, lanes, 1>(wanted, rows, query, found);
         std::memcpy(sums + i, found, count * sizeof *sums);
     }
 }
@@ -226,7 +237,7 @@ void sum_some_queries(const sums_wanted& wanted, const typename Step::asked* que
             for (std::size_t r = 0; r < tile_rows; ++r) last[r] = rows[std::min(r, count - 1)];
             rows = last;
         }
-        sum_tile<Step, tile_rows, tile_queries>(rows, queries, wanted.query_stride, wanted.dimensions, found);
+        sum_tile<Step, tile_rows, tile_queries>(wanted, rows, queries, found);
         for (std::size_t q = 0; q < tile_queries; ++q)
             std::memcpy(sums + q * stride + i, found + q * tile_rows, count * sizeof *sums);
     }

@@ -18,6 +18,10 @@ enum class lanes_of {
     words,     ///< bytes as they are, 64 bits at a time: different_bits
 };
 
+/// One query is bound by memory, and the processor's own prefetching stops at pages: of rows that lie one behind the
+/// other, what comes a page later is asked for. With 1 KiB 8 % slower, with 8 KiB 5 %; without, 25 %.
+inline constexpr std::size_t bytes_ahead = 4096;
+
 /// Queries are filled up with zeros to a multiple of so many components, so that whole registers can be loaded.
 inline constexpr std::size_t query_unit = 64;
 
@@ -31,6 +35,7 @@ struct sums_wanted {
     std::size_t dimensions;  ///< that count; of words, bytes
     const void* queries;     ///< float, std::int16_t, std::int32_t or bytes by `lanes`
     std::size_t query_stride, query_count;
+    bool in_order;  ///< the rows lie one behind the other
 };
 
 /// sums[q · stride + i] of query q and row i, as 32 bits: a float, or an integer that may be signed. The caller sees to

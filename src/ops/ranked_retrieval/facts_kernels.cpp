@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "ops/ranked_retrieval/distance_kernels.hpp"
 #include "ops/ranked_retrieval/facts_kernels.hpp"
 #include "ops/ranked_retrieval/registers-inl.hpp"
 
@@ -36,7 +37,7 @@ HWY_INLINE hn::Vec<floats> square_row(const stored_t<Type>* row, std::size_t dim
     for (std::size_t s = 0; s < sets; ++s) sums[s] = hn::Zero(d);
     std::size_t j = 0;
     for (; j + partial_sums <= dimensions; j += partial_sums) {
-        fetch_ahead(row + j);
+        fetch_ahead(row + j, bytes_ahead);
 #pragma GCC unroll 16
         for (std::size_t s = 0; s < sets; ++s) look(s, load_floats<Type>(row + j + s * lanes));
     }
@@ -102,7 +103,7 @@ integer_range look_at_shorts(const std::byte* const* rows, std::size_t row_count
 #if HWY_TARGET != HWY_SCALAR
         auto even = hn::Zero(wide), odd = even;
         for (; j + hn::MaxLanes(d) <= dimensions; j += hn::MaxLanes(d)) {
-            fetch_ahead(row + j);
+            fetch_ahead(row + j, bytes_ahead);
             const auto values = load_shorts(row + j);
             least_lanes = hn::Min(least_lanes, values);
             most_lanes = hn::Max(most_lanes, values);
