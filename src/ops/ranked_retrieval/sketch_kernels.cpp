@@ -56,17 +56,17 @@ class masks_out {
   public:
     HWY_INLINE masks_out(const float* limits, std::uint64_t* masks, std::size_t pitch)
         : limits_(limits), masks_(masks), pitch_(pitch) {}
-    HWY_INLINE void begin(std::size_t /*q*/) { bits_ = 0; }
+    HWY_INLINE void begin(std::size_t /*q*/) { below_ = 0; }
     HWY_INLINE void add(float_vector bounds, std::size_t q, std::size_t row) {
-        bits_ |= bits_of(hn::Not(hn::Lt(bounds, hn::Set(floats(), limits_[q])))) << row;
+        below_ |= bits_of(hn::Lt(bounds, hn::Set(floats(), limits_[q]))) << row;
     }
-    HWY_INLINE void end(std::size_t q) { masks_[q * pitch_] = bits_; }
+    HWY_INLINE void end(std::size_t q) { masks_[q * pitch_] = ~below_; }
 
   private:
     const float* limits_;
     std::uint64_t* masks_;
     std::size_t pitch_;
-    std::uint64_t bits_ = 0;
+    std::uint64_t below_ = 0;  // not: at or above, for a NaN is a candidate
 };
 
 /// The best of the rows lane, lane + 16, … of a block, the number of which is in its last two bits.
@@ -195,8 +195,11 @@ HWY_INLINE void take_tile(const std::uint8_t* codes, const float* terms, std::si
     const integers d;
     const hn::Full512<std::uint8_t> bytes;
     integer_vector sums[Count][4];
-    for (int i = 0; i < Count; ++i)
+    HWY_UNROLL(6)
+    for (int i = 0; i < Count; ++i) {
+        HWY_UNROLL(4)
         for (int g = 0; g < 4; ++g) sums[i][g] = hn::Set(d, queries.starts[q + i]);
+    }
     const std::int8_t* const query = queries.codes + q * padded;
     for (std::size_t j = 0; j < padded; j += 4) {
         const std::uint8_t* const at = codes + j * block_rows;
@@ -205,6 +208,7 @@ HWY_INLINE void take_tile(const std::uint8_t* codes, const float* terms, std::si
         if (q == 0)
             for (std::size_t line = 0; line < 256; line += 64)
                 __builtin_prefetch(at + prefetch_distance + line, 0, 2);  // into the second cache
+        HWY_UNROLL(6)
         for (int i = 0; i < Count; ++i) {
             std::int32_t four = 0;
             std::memcpy(&four, query + static_cast<std::size_t>(i) * padded + j, sizeof four);
@@ -215,8 +219,10 @@ HWY_INLINE void take_tile(const std::uint8_t* codes, const float* terms, std::si
             sums[i][3] = add_fours(sums[i][3], r3, factors);
         }
     }
+    HWY_UNROLL(6)
     for (int i = 0; i < Count; ++i) {
         out.begin(q + i);
+        HWY_UNROLL(4)
         for (std::size_t g = 0; g < 4; ++g)
             out.add(bounds_of(sums[i][g], terms, 16 * g, queries, q + i), q + i, 16 * g);
         out.end(q + i);
