@@ -9,7 +9,7 @@
 //     U = a + s·t·(c·e) + ρ·|y'| + |s·c|·σ,      a = −|x'|²/2 for sql2 and l2 (|x' − y'|² = |y'|² − 2(x'·y' + a)), else 0.
 // A row whose U is below the query's limit, which stands for the k-th best exact distance known so far and the rounding
 // of exact (f32) distances, is none of the k best. All others get an exact distance. U is computed in f32; the terms are
-// inflated for that when they are made. docs/ranked_retrieval.md has the bounds with all their roundings.
+// inflated for that when they are made. docs/ranked_retrieval_filter.md has the proof with all roundings.
 #pragma once
 
 #include <cstdint>

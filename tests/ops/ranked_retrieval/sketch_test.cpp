@@ -163,6 +163,22 @@ TEST(sketch_bounds, hold_at_the_most_dimensions) {
     for (const vector_metric metric : {sql2, ip, cosine}) expect_bounds_hold(data, metric);
 }
 
+// Codes leave nothing out here, so that only what the bounds say of canonical sums in single precision keeps these rows.
+TEST(sketch_bounds, know_what_canonical_sums_lose) {
+    constexpr std::uint32_t dimensions = 65'536;
+    // Parts below half a unit of the sums are lost, every one: canonical distances are too short. The centre is 0.
+    const auto lost = [](std::uint32_t i, std::uint32_t j) {
+        return (i % 2 == 0 ? 1.0f : -1.0f) * (j < partial_sums ? 64.0f : 0.0156f);
+    };
+    const auto origin = [](std::uint32_t, std::uint32_t) { return 0.0f; };
+    expect_bounds_hold({floats_of(2, dimensions, lost), floats_of(1, dimensions, origin)}, sql2);
+    // 127 · 113 is rounded up and both squares down, time and again, once sums are beyond 2^25.
+    const auto rows = [](std::uint32_t i, std::uint32_t j) { return j / 16 % 8 < i ? 0.0f : 127.0f; };
+    const auto query = [](std::uint32_t, std::uint32_t) { return 113.0f; };
+    const sample data(floats_of(2, dimensions, rows), floats_of(1, dimensions, query));
+    for (const vector_metric metric : {ip, cosine}) expect_bounds_hold(data, metric);
+}
+
 TEST(sketch_bounds, leave_little_open) {
     for (const vector_type type : {f32, f16, bf16, i16, i8, u8}) {
         const sample data(type, 2000, 8, 64, vector_sample::plain);
