@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vectors of a file that are nearest to those of another.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/ops/ranked_retrieval.hpp"
+#include "quern/tasks/statistics.hpp"
+
+namespace quern {
+
+struct nearest_request {
+    std::filesystem::path vectors, queries;    ///< any form of docs/vectors.md
+    std::string tensor = {};                   ///< of safetensors, in both files
+    std::optional<vector_metric> metric = {};  ///< none: l2, and hamming for bits
+    retrieval_method method = retrieval_method::automatic;
+    std::uint64_t k = 10;  ///< all_vectors: the complete rankings
+    std::optional<double> radius = {};
+    std::filesystem::path allowed = {};  ///< ids that may be found; empty: all
+    std::filesystem::path truth = {};    ///< the nearest ids as known, to compare with
+    /// Where not empty, rankings are written here as a matrix of ids (.ibin), and the distances beside it (.fbin).
+    std::filesystem::path ibin = {};
+    bool replace = false;  ///< whether these two may exist
+};
+
+/// How a distance is a number: the shortest text of its own type reads back to it.
+enum class distance_number { float32, float64, integer };
+
+/// What two files of one run are about, known before the first ranking.
+struct nearest_files {
+    std::uint64_t rows = 0, queries = 0;
+    std::uint32_t dimensions = 0;
+    vector_type type = vector_type::f32;
+    bool sparse = false;
+    vector_metric metric = vector_metric::l2;
+    distance_number number = distance_number::float32;
+    /// The words of text formats, one a row or a query; else empty.
+    std::span<const std::string_view> names, query_names;
+};
+
+/// Agreement with a given truth, over the first `depth` ids of each of its queries.
+struct nearest_recall {
+    std::uint64_t queries = 0, depth = 0;
+    std::uint64_t found = 0;   ///< of queries · depth
+    std::uint64_t ties = 0;    ///< not found, but as near as the last of ours
+    std::uint64_t better = 0;  ///< not found: ours are all nearer
+    double recall() const;     ///< found / (queries · depth); 1 of nothing
+};
+
+struct nearest_result {
+    nearest_files files;  ///< names are not valid any more
+    std::uint64_t listed = 0;
+    std::optional<nearest_recall> recall;
+    std::vector<std::string> notes;  ///< what was changed in reading, for the user
+    run_statistics statistics;
+};
+
+using nearest_sink =
+    std::function<void(const nearest_files& files, std::uint64_t query, std::span<const std::uint32_t> ids,
+                       std::span<const double> distances)>;
+
+/// Calls `each` for every query in turn. Throws usage_error, invalid_input (file, line or row, reason), io_error,
+/// out_of_memory, device_error, interrupted, and what `each` throws.
+nearest_result nearest(const nearest_request& request, const context& run, const nearest_sink& each);
+
+}  // namespace quern

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quern/tasks/nearest.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "io/vectors/vector_file.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/pinned_to_device.hpp"
+#include "tasks/stage_clock.hpp"
+#include "tasks/vectors/truth_comparison.hpp"
+
+namespace quern {
+namespace {
+
+context placed(const context& asked, run_statistics& statistics) {
+    context run = pinned_to_device(asked, "nearest", statistics);
+    if (asked.device.ordinal == device_choice::all_ordinals) {
+        run.device = asked.device;
+        statistics.device = "cuda:all";
+    }
+    return run;
+}
+
+distance_number number_of(vector_type type, bool sparse, vector_metric metric) {
+    if (metric == vector_metric::l2) return distance_number::float64;
+    const bool floats =
+        sparse || type == vector_type::f32 || type == vector_type::f16 || type == vector_type::bf16;
+    return floats || metric == vector_metric::cosine ? distance_number::float32 : distance_number::integer;
+}
+
+/// The message of a bad component, with the file it is in.
+[[noreturn]] void throw_in(const std::filesystem::path& path, const invalid_value& problem) {
+    throw invalid_input(path.string(), 0, problem.what());
+}
+
+/// The two matrices of a run whose rankings all have the same length.
+class matrix_files {
+  public:
+    matrix_files(const nearest_request& request, std::uint64_t queries, std::uint64_t columns)
+        : ids_(request.ibin, queries, columns, request.replace),
+          distances_(std::filesystem::path(request.ibin).replace_extension(".fbin"), queries, columns,
+                     request.replace) {}
+    void row(std::span<const std::uint32_t> ids, std::span<const double> distances) {
+        ids_.row(ids);
+        narrow_.assign(distances.begin(), distances.end());
+        distances_.row(std::span<const float>(narrow_));
+    }
+    void commit() {
+        distances_.commit();
+        ids_.commit();
+    }
+
+  private:
+    io::bin_writer ids_, distances_;
+    std::vector<float> narrow_;
+};
+
+/// The two files of one run.
+class opened_files {
+  public:
+    opened_files(const nearest_request& request, const context& run)
+        : request_(request), set_(open(request.vectors, run)), queries_(open(request.queries, run)) {
+        if (set_.sparse() != queries_.sparse()) {
+            throw usage_error(request.vectors.string() + " is " + kind(set_) + " and " +
+                              request.queries.string() + " is " + kind(queries_) +
+                              ": both must be of one kind");
+        }
+        files_.rows = set_.rows();
+        files_.queries = queries_.rows();
+        files_.dimensions = set_.dimensions();
+        files_.sparse = set_.sparse();
+        if (!files_.sparse) files_.type = set_.dense().type;
+        const bool bits = !files_.sparse && files_.type == vector_type::bits;
+        files_.metric = request.metric.value_or(bits ? vector_metric::hamming : vector_metric::l2);
+        files_.number = number_of(files_.type, files_.sparse, files_.metric);
+        files_.names = set_.names();
+        files_.query_names = queries_.names();
+    }
+
+    const nearest_files& files() const { return files_; }
+    std::uint64_t bytes() const { return set_.file_bytes() + queries_.file_bytes(); }
+
+    vector_set make_set(const context& run) const {
+        const vector_set_options options{.metric = files_.metric, .method = request_.method};
+        try {
+            return files_.sparse ? vector_set(set_.sparse_rows(), options, run)
+                                 : vector_set(set_.dense(), options, run);
+        } catch (const invalid_value& problem) {
+            throw_in(request_.vectors, problem);
+        }
+    }
+    void search(vector_set& set, const retrieval_options& options, const vector_set::sink& each) const {
+        try {
+            files_.sparse ? set.search(queries_.sparse_rows(), options, each)
+                          : set.search(queries_.dense(), options, each);
+        } catch (const invalid_value& problem) {
+            throw_in(request_.queries, problem);
+        }
+    }
+    /// The rankings of one query.
+    rankings search_one(vector_set& set, std::uint64_t query, const retrieval_options& options) const {
+        if (files_.sparse) {
+            sparse_vectors_view one = queries_.sparse_rows();
+            const std::uint64_t begin = one.offsets[query], size = one.offsets[query + 1] - begin;
+            const std::uint64_t offsets[] = {0, size};
+            one.rows = 1;
+            one.offsets = offsets;
+            one.columns = one.columns.subspan(begin, size);
+            one.values = one.values.subspan(begin, size);
+            return set.search(one, options);
+        }
+        vectors_view one = queries_.dense();
+        one.values = one.values.subspan(query * one.stride, one.row_bytes());
+        one.rows = 1;
+        return set.search(one, options);
+    }
+
+    std::vector<std::string> notes() const {
+        std::vector<std::string> all;
+        const auto add = [&](const std::filesystem::path& path, const io::vector_file& file) {
+            for (const std::string& note : file.notes()) all.push_back(path.string() + ": " + note);
+        };
+        add(request_.vectors, set_);
+        if (request_.queries != request_.vectors) add(request_.queries, queries_);
+        return all;
+    }
+
+  private:
+    io::vector_file open(const std::filesystem::path& path, const context& run) const {
+        return io::open_vectors(
+            path, {.tensor = request_.tensor, .as_bits = request_.metric == vector_metric::hamming}, run);
+    }
+    static std::string kind(const io::vector_file& file) { return file.sparse() ? "sparse" : "dense"; }
+
+    const nearest_request& request_;
+    io::vector_file set_, queries_;
+    nearest_files files_;
+};
+
+std::uint64_t ones_in(std::span<const std::uint64_t> bitmap) {
+    std::uint64_t count = 0;
+    for (const std::uint64_t word : bitmap) count += static_cast<std::uint64_t>(std::popcount(word));
+    return count;
+}
+
+void note_record(const retrieval_record& record, const nearest_files& files, nearest_result& result) {
+    auto& counts = result.statistics.counts;
+    counts["rows"] = files.rows;
+    counts["queries"] = files.queries;
+    counts["dimensions"] = files.dimensions;
+    counts["listed"] = result.listed;
+    counts["distances"] = record.distances;
+    counts["filtered"] = record.filtered;
+    counts["tiles"] = record.tiles;
+    counts["tile_bytes"] = record.tile_bytes;
+    result.statistics.stages.push_back({"nearest/prepare", 0, record.prepare_seconds, 0});
+    result.statistics.stages.push_back({"nearest/search", 0, record.search_seconds, 0});
+    if (!result.recall) return;
+    result.statistics.measures["recall"] = result.recall->recall();
+    counts["truth_found"] = result.recall->found;
+    counts["truth_ties"] = result.recall->ties;
+    counts["truth_worse"] = result.recall->better;
+}
+
+}  // namespace
+
+double nearest_recall::recall() const {
+    const std::uint64_t all = queries * depth;
+    return all == 0 ? 1 : static_cast<double>(found) / static_cast<double>(all);
+}
+
+nearest_result nearest(const nearest_request& request, const context& asked, const nearest_sink& each) {
+    nearest_result result;
+    const context run = placed(asked, result.statistics);
+    if (!request.ibin.empty() && request.radius) {
+        throw usage_error("within a radius rankings differ in length: they are no matrix, " +
+                          request.ibin.filename().string());
+    }
+    stage_clock clock(result.statistics);
+    const opened_files opened(request, run);
+    const nearest_files& files = opened.files();
+    retrieval_options options{.k = request.k, .radius = request.radius};
+    std::vector<std::uint64_t> allowed;
+    if (!request.allowed.empty()) {
+        allowed = io::read_allowed(request.allowed, files.rows, run);
+        options.allowed = allowed;
+    }
+    std::optional<truth_comparison> comparison;
+    if (!request.truth.empty()) {
+        comparison.emplace(io::read_truth(request.truth, files.rows, run), request.truth, files.queries,
+                           request.k);
+    }
+    const std::uint64_t candidates = request.allowed.empty() ? files.rows : ones_in(allowed);
+    std::optional<matrix_files> matrices;
+    if (!request.ibin.empty()) matrices.emplace(request, files.queries, std::min(request.k, candidates));
+    clock.end_stage("read", opened.bytes());
+
+    vector_set set = opened.make_set(run);
+    opened.search(
+        set, options,
+        [&](std::uint64_t query, std::span<const std::uint32_t> ids, std::span<const double> distances) {
+            result.listed += ids.size();
+            if (comparison) comparison->take(query, ids, distances);
+            if (matrices) matrices->row(ids, distances);
+            if (each) each(files, query, ids, distances);
+        });
+    const retrieval_record record = set.record();
+    clock.end_stage("nearest", record.tile_bytes);
+    if (comparison) {
+        const bool greatest_first = files.metric == vector_metric::ip;
+        result.recall = comparison->result(
+            greatest_first,
+            [&](std::uint64_t query, std::span<const std::uint64_t> missing) {
+                return opened.search_one(set, query, {.k = all_vectors, .allowed = missing}).distances;
+            },
+            files.rows);
+        clock.end_stage("compare", 0);
+    }
+    if (matrices) matrices->commit();
+    result.files = files;
+    result.files.names = result.files.query_names = {};
+    result.notes = opened.notes();
+    note_record(record, files, result);
+    return result;
+}
+
+}  // namespace quern
