@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
@@ -19,6 +20,7 @@ struct request {
     common_options common;
     std::string vectors;
     nearest_request asked;
+    std::optional<std::uint64_t> top;
     bool names = false;
 };
 
@@ -33,9 +35,9 @@ void declare(command_line& line, request& request) {
         "--queries", "FILE", "Vectors to look for, of the same type and dimensions.", "",
         [&](const std::string& text) { asked.queries = text; }, true);
     line.section("Retrieval options");
-    line.option("-k,--top", "K|all", "How many to write of each query; all: the complete ranking.", "10",
-                [&](const std::string& text) {
-                    asked.k = text == "all" ? all_vectors : parse_integer(text, 1, all_vectors - 1);
+    line.option("-k,--top", "K|all", "How many to write of each query; all: the complete ranking.",
+                "10, with --radius all", [&](const std::string& text) {
+                    request.top = text == "all" ? all_vectors : parse_integer(text, 1, all_vectors - 1);
                 });
     line.option("--radius", "R", "Only those within this distance (ip: of this product and more).", "",
                 [&](const std::string& text) {
@@ -146,6 +148,7 @@ int run_nearest(const command& self, const std::vector<std::string>& arguments) 
     nearest_request& asked = request.asked;
     asked.vectors = request.vectors;
     asked.replace = request.common.force;
+    asked.k = request.top.value_or(asked.radius ? all_vectors : asked.k);
 
     session run(self, request.common);
     const std::vector<std::filesystem::path> inputs = {asked.vectors, asked.queries, asked.allowed,

@@ -64,7 +64,12 @@ PY
     [ "$(quern nearest set.txt --queries queries.txt --radius 2 --metric ip --quiet | cut -f 1,3 | tr '\t\n' '  ')" = "0 3 0 2 " ]
     printf '3\n0\n' >allowed
     [ "$(quern nearest set.txt --queries queries.txt --allow allowed --quiet | cut -f 1,3 | tr '\t\n' '  ')" = "0 0 0 3 1 0 1 3 " ]
-    ends_with 1 quern nearest set.txt --queries queries.txt --radius 0.25
+    printf 'q 0.5 0.75\n' >far.txt
+    ends_with 1 quern nearest set.txt --queries far.txt --radius 0.25
+    # Within a radius all are meant, not the first ten.
+    awk 'BEGIN { for (i = 0; i < 30; i++) print "w" i, i }' >line.txt
+    [ "$(quern nearest line.txt --queries line.txt --radius 29 --quiet | wc -l)" -eq 900 ]
+    [ "$(quern nearest line.txt --queries line.txt --radius 29 -k 4 --quiet | wc -l)" -eq 120 ]
     printf '6\n' >allowed
     ends_with 3 quern nearest set.txt --queries queries.txt --allow allowed
     [[ $stderr == *allowed*6* ]]
