@@ -34,7 +34,7 @@ class npy_header_parser {
             if (which == 3 || seen[which]) fail("the key " + io::quoted(key) + (which == 3 ? "" : " again"));
             seen[which] = true;
             if (which == 0) {
-                if (next() == '[') fail("records; an array of numbers is read");
+                if (next() == '[') reading_.refuse("an array of records; an array of numbers is read");
                 descr = string();
             } else if (which == 1) {
                 by_columns = truth();

@@ -75,7 +75,7 @@ const char* take_short(const char* at, float& value) {
                                                 100000000000000000,
                                                 1000000000000000000};
     const bool negative = *at == '-';
-    at += negative ? 1 : 0;
+    at += static_cast<int>(negative);  // signs are not to be foreseen: no branch
     const digit_run whole = take_digits(at);
     std::uint64_t digits = whole.value;
     unsigned count = whole.digits;
@@ -101,7 +101,8 @@ const char* take_short(const char* at, float& value) {
     double nearest = static_cast<double>(digits);
     nearest = exponent < 0 ? nearest / powers[-exponent] : nearest * powers[exponent];
     if (!float_of(nearest, value)) return nullptr;
-    if (negative) value = -value;
+    value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | static_cast<std::uint32_t>(negative)
+                                                                           << 31);
     return at;
 }
 

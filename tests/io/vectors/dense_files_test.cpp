@@ -151,7 +151,7 @@ TEST_F(vector_files, headers_of_npy_as_programs_write_them) {
     EXPECT_THAT(said(with("'<c8'", "False", "(1, 2)")), StartsWith("numbers of type '<c8' are not read"));
     EXPECT_THAT(said(with("'=f4'", "False", "(1, 2)")), StartsWith("numbers of type '=f4' are not read"));
     EXPECT_THAT(said(with("''", "False", "(1, 2)")), StartsWith("numbers of type '' are not read"));
-    EXPECT_THAT(said(with("[('a', '<f4')]", "False", "(1,)")), StartsWith("the header has records"));
+    EXPECT_THAT(said(with("[('a', '<f4')]", "False", "(1,)")), StartsWith("an array of records"));
     EXPECT_THAT(said(with("'<f4'", "Maybe", "(1, 2)")), HasSubstr("neither True nor False at offset"));
     EXPECT_THAT(said(with("'<f4'", "False", "(1, -2)")), HasSubstr("no size of 0 to 2^64 - 1 at offset"));
     EXPECT_THAT(said(with("'<f4'", "False", "(99999999999999999999, 2)")), HasSubstr("no size of"));
