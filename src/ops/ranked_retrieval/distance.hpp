@@ -70,7 +70,8 @@ constexpr Key key_of_product(std::int64_t product) {
 }
 template <class Key>
 constexpr std::int64_t integer_product_of_key(Key key) {
-    return static_cast<std::int64_t>(no_key<Key> >> 1) - static_cast<std::int64_t>(key);
+    // Without signs, for a key of 64 bits may be beyond the half that integers with signs have.
+    return static_cast<std::int64_t>(std::uint64_t{no_key<Key> >> 1} - std::uint64_t{key});
 }
 
 /// The least and the greatest component of the set and the queries.
