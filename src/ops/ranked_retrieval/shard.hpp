@@ -149,7 +149,7 @@ class shard {
             ++counts_.tiles;
         }
         if (streams()) rank_streamed(request, queries.tile(), into);
-        seen_queries_ += request.queries.rows;
+        passes_ += passes_of<Place>(request.queries.rows);
     }
 
   private:
@@ -221,7 +221,7 @@ class shard {
         place_.run().check_stop();
         if (squares_ || first + view.rows > rows_.rows - unseen_) check(memory, view, first);
         const part now{memory.tile(), view, first};
-        const bool sketched = sketch_pays(now, request, request.queries.rows);
+        const bool sketched = sketch_pays(now, request, passes_of<Place>(request.queries.rows));
         std::optional<sketch_type> sketch;
         if constexpr (std::is_same_v<View, vectors_view>) {
             if (sketched) sketch.emplace(place_, now.tile, options_.metric);
@@ -234,24 +234,28 @@ class shard {
 
     // ---- The filter ----
 
-    /// Whether so many queries over these rows are worth a sketch of them.
+    /// Whether these rows should have a sketch, where exact distances have cost so many passes or would.
     template <class Key>
-    bool sketch_pays(const part& rows, const shard_request<Key, View>& request, std::uint64_t queries) const {
+    bool sketch_pays(const part& rows, const shard_request<Key, View>& request, std::uint64_t passes) const {
         if constexpr (!std::is_same_v<View, vectors_view>) {
             return false;
         } else {
-            if (options_.method != retrieval_method::automatic || sketch_is_useless_) return false;
-            if (!can_sketch(rows.view.type, options_.metric, rows.view.dimensions)) return false;
-            return sketch_is_worth<Place>(queries, rows.view.rows, request.k) &&
+            return options_.method == retrieval_method::automatic &&
+                   can_sketch(rows.view.type, options_.metric, rows.view.dimensions) &&
+                   sketch_is_worth_coding(passes) && filters(rows.view.rows, request) &&
                    sketch_bytes(rows.view) <= place_.memory().left() / 2;
         }
+    }
+    template <class Key>
+    bool filters(std::uint64_t rows, const shard_request<Key, View>& request) const {
+        return request.k < unfiltered_from_ &&
+               sketch_is_faster<Place>(request.queries.rows, rows, request.k, type_of(rows_));
     }
     template <class Key>
     void make_sketch(const shard_request<Key, View>& request) {
         if constexpr (std::is_same_v<View, vectors_view>) {
             const part all{resident_.tile(), rows_of(rows_, 0, layout_.resident_rows), 0};
-            if (sketch_is_useless_) sketch_.reset();
-            if (!sketch_ && sketch_pays(all, request, seen_queries_ + request.queries_to_come))
+            if (!sketch_ && sketch_pays(all, request, passes_ + passes_of<Place>(request.queries_to_come)))
                 sketch_.emplace(place_, all.tile, options_.metric);
         }
     }
@@ -271,7 +275,7 @@ class shard {
         const std::uint64_t count = count_allowed(allowed, 0, rows.view.rows);
         if (count == 0) return;
         if constexpr (std::is_same_v<View, vectors_view>) {
-            if (sketch != nullptr && sketch_is_worth<Place>(~std::uint64_t{0}, count, request.k))
+            if (sketch != nullptr && filters(count, request))
                 return rank_sketched(rows, *sketch, count, request, queries, into);
         }
         const bool within = request.limit && request.k >= count / 8;
@@ -342,7 +346,8 @@ class shard {
         counts_.filtered += all.filtered;
         counts_.distances += all.confirmed;
         // What is not excluded costs twice.
-        sketch_is_useless_ = all.confirmed > (all.filtered + queries.rows * count) / 8;
+        if (all.confirmed > queries.rows * count / 4)
+            unfiltered_from_ = std::min(unfiltered_from_, request.k);
     }
 
     /// rank(keys, ids) writes `length` pairs for each of `queries` queries into the place's memory and returns how many
@@ -395,10 +400,10 @@ class shard {
     std::unique_ptr<Place> loader_;
     tile_memory<Place, View> resident_;
     std::optional<sketch_type> sketch_;
-    bool sketch_is_useless_ = false;
+    std::uint64_t unfiltered_from_ = all_vectors;  ///< the least k that the filter let too much through for
     integer_range range_;
     std::uint64_t unseen_ = rows_.rows;  ///< rows at the end that have not been checked
-    std::uint64_t seen_queries_ = 0;
+    std::uint64_t passes_ = 0;           ///< over all rows, so far
     shard_counts counts_;
 };
 

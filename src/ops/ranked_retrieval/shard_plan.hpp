@@ -93,11 +93,24 @@ inline std::uint64_t sketch_bytes(const vectors_view& view) {
     return view.rows * (view.dimensions + 80);  // rows are padded
 }
 
-/// Coding rows costs a few passes over them, and the filter lets some hundred rows more than k through.
+/// So many queries at once cost as much as this many passes over the rows, by exact distances.
 template <class Place>
-bool sketch_is_worth(std::uint64_t queries, std::uint64_t rows, std::uint64_t k) {
-    constexpr std::uint64_t coded_from = std::is_same_v<Place, cpu_place> ? 8 : 32;
-    return queries >= coded_from && rows >= 4096 && k <= rows / 64;
+constexpr std::uint64_t passes_of(std::uint64_t queries) {
+    return std::is_same_v<Place, cpu_place> ? (queries + 2) / 3 : queries;
+}
+
+/// Whether coding rows, which costs about eight passes over them, is worth these passes.
+constexpr bool sketch_is_worth_coding(std::uint64_t passes) {
+    return passes >= 8;
+}
+
+/// Whether so many queries are answered faster through a sketch that is there. The filter lets some hundred rows more
+/// than k through; on a device it is several kernels and waits, for one query as many bytes as a row of 16 bits.
+template <class Place>
+bool sketch_is_faster(std::uint64_t queries, std::uint64_t rows, std::uint64_t k, vector_type type) {
+    constexpr bool on_cpu = std::is_same_v<Place, cpu_place>;
+    if (!on_cpu && queries == 1 && type != vector_type::f32) return false;
+    return rows >= (on_cpu ? 4096 : 16'384) && k <= rows / 64;
 }
 
 }  // namespace quern::ranked_retrieval_detail
