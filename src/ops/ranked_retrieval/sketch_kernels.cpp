@@ -112,66 +112,85 @@ class bounds_out {
 // ---- Products: in pairs ----
 
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-/// products[r]: of 64 rows with one query, 32 rows at a time.
-HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const std::int16_t* query,
-                         std::int32_t* products) {
+/// products[64 · i + r]: of 64 rows and query q + i. Eight vectors of sums: AVX2 has sixteen registers.
+template <int Count>
+HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const coded_queries& queries,
+                         std::size_t q, std::int32_t* products) {
     using numbers = hn::RepartitionToNarrow<integers>;  // of 16 bits, as wide as `integers`
-    using bytes = hn::Rebind<std::int8_t, numbers>;
-    using stored_bytes = hn::RebindToUnsigned<bytes>;
+    const hn::Rebind<std::uint8_t, numbers> bytes;
     const integers d;
     const numbers n;
     const hn::Repartition<std::int64_t, numbers> n4;
     const std::size_t at_once = hn::Lanes(n) / 4;  // rows of a vector
-    HWY_ALIGN std::int32_t sums[2 * block_rows];   // two of each row
-    for (std::size_t row = 0; row < block_rows; row += 4 * at_once) {
-        integer_vector a = hn::Zero(d), b = a, c = a, e = a, unused = a;
+    const std::int16_t* const query = queries.wide_codes + q * padded;
+    HWY_ALIGN std::int32_t sums[Count][2 * block_rows];  // two of each row
+    for (std::size_t row = 0; row < block_rows; row += 2 * at_once) {
+        integer_vector near[Count], far[Count], unused = hn::Zero(d);
+        HWY_UNROLL(4)
+        for (int i = 0; i < Count; ++i) near[i] = far[i] = hn::Zero(d);
         for (std::size_t j = 0; j < padded; j += 4) {
-            std::int64_t four = 0;
-            std::memcpy(&four, query + j, sizeof four);
-            const auto factors = hn::BitCast(n, hn::Set(n4, four));
             const std::uint8_t* const at = codes + j * block_rows + 4 * row;
-            const auto load = [&](std::size_t which) HWY_ATTR {
-                const auto stored = hn::LoadU(stored_bytes(), at + which * 4 * at_once);
-                return hn::PromoteTo(
-                    n, hn::BitCast(bytes(), hn::Xor(stored, hn::Set(stored_bytes(), std::uint8_t{0x80}))));
-            };
-            a = hn::ReorderWidenMulAccumulate(d, load(0), factors, a, unused);  // x86: neighbours
-            b = hn::ReorderWidenMulAccumulate(d, load(1), factors, b, unused);
-            c = hn::ReorderWidenMulAccumulate(d, load(2), factors, c, unused);
-            e = hn::ReorderWidenMulAccumulate(d, load(3), factors, e, unused);
+            const auto near_rows = hn::PromoteTo(n, hn::LoadU(bytes, at));
+            const auto far_rows = hn::PromoteTo(n, hn::LoadU(bytes, at + 4 * at_once));
+            HWY_UNROLL(4)
+            for (int i = 0; i < Count; ++i) {
+                std::int64_t four = 0;
+                std::memcpy(&four, query + static_cast<std::size_t>(i) * padded + j, sizeof four);
+                const auto factors = hn::BitCast(n, hn::Set(n4, four));
+                // On x86 a lane adds the products of neighbours.
+                near[i] = hn::ReorderWidenMulAccumulate(d, near_rows, factors, near[i], unused);
+                far[i] = hn::ReorderWidenMulAccumulate(d, far_rows, factors, far[i], unused);
+            }
         }
-        std::int32_t* const to = sums + 2 * row;
-        hn::StoreU(a, d, to);
-        hn::StoreU(b, d, to + 2 * at_once);
-        hn::StoreU(c, d, to + 4 * at_once);
-        hn::StoreU(e, d, to + 6 * at_once);
+        HWY_UNROLL(4)
+        for (int i = 0; i < Count; ++i) {
+            hn::StoreU(near[i], d, sums[i] + 2 * row);
+            hn::StoreU(far[i], d, sums[i] + 2 * (row + at_once));
+        }
     }
-    for (std::size_t r = 0; r < block_rows; ++r) products[r] = sums[2 * r] + sums[2 * r + 1];
+    for (int i = 0; i < Count; ++i)
+        for (std::size_t r = 0; r < block_rows; ++r)
+            products[static_cast<std::size_t>(i) * block_rows + r] =
+                sums[i][2 * r] + sums[i][2 * r + 1] + queries.starts[q + i];
 }
 #else
-HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const std::int16_t* query,
-                         std::int32_t* products) {
-    std::fill_n(products, block_rows, 0);
-    for (std::size_t j = 0; j < padded; ++j) {
-        const std::uint8_t* const at = codes + j / 4 * 4 * block_rows + j % 4;
-        for (std::size_t r = 0; r < block_rows; ++r)
-            products[r] += (static_cast<std::int32_t>(at[4 * r]) - 128) * query[j];
+template <int Count>
+HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const coded_queries& queries,
+                         std::size_t q, std::int32_t* products) {
+    for (int i = 0; i < Count; ++i) {
+        const std::int16_t* const query = queries.wide_codes + (q + i) * padded;
+        std::int32_t* const to = products + static_cast<std::size_t>(i) * block_rows;
+        std::fill_n(to, block_rows, queries.starts[q + i]);
+        for (std::size_t j = 0; j < padded; ++j) {
+            const std::uint8_t* const at = codes + j / 4 * 4 * block_rows + j % 4;
+            for (std::size_t r = 0; r < block_rows; ++r)
+                to[r] += static_cast<std::int32_t>(at[4 * r]) * query[j];
+        }
     }
 }
 #endif
 
+template <int Count, class Out>
+HWY_INLINE void take_pairs(const std::uint8_t* codes, const float* terms, std::size_t padded,
+                           const coded_queries& queries, std::size_t q, Out out) {
+    const integers d;
+    HWY_ALIGN std::int32_t products[Count * block_rows];
+    multiply<Count>(codes, padded, queries, q, products);
+    for (std::size_t i = 0; i < Count; ++i) {
+        out.begin(q + i);
+        for (std::size_t row = 0; row < block_rows; row += hn::Lanes(d))
+            out.add(bounds_of(hn::LoadU(d, products + i * block_rows + row), terms, row, queries, q + i),
+                    q + i, row);
+        out.end(q + i);
+    }
+}
+
 template <class Out>
 void take_block_in_pairs(const std::uint8_t* codes, const float* terms, std::size_t padded,
                          const coded_queries& queries, Out out) {
-    const integers d;
-    HWY_ALIGN std::int32_t products[block_rows];
-    for (std::size_t q = 0; q < queries.count; ++q) {
-        multiply(codes, padded, queries.wide_codes + q * padded, products);
-        out.begin(q);
-        for (std::size_t row = 0; row < block_rows; row += hn::Lanes(d))
-            out.add(bounds_of(hn::LoadU(d, products + row), terms, row, queries, q), q, row);
-        out.end(q);
-    }
+    std::size_t q = 0;
+    for (; q + 4 <= queries.count; q += 4) take_pairs<4>(codes, terms, padded, queries, q, out);
+    for (; q < queries.count; ++q) take_pairs<1>(codes, terms, padded, queries, q, out);
 }
 
 // ---- Products: in fours ----
