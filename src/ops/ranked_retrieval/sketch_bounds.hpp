@@ -76,8 +76,9 @@ inline constexpr double evaluation_error = 0x1p-20;
 /// What the canonical sum of a row's parts (distance.hpp) may be off, relative to the sum of the parts' sizes: three
 /// roundings a part, ⌈d/16⌉ − 1 in its partial sum, four in the tree; γ_m = m·u / (1 − m·u), m = d/16 + 8.
 constexpr double canonical_error(std::uint32_t dimensions) {
-    const double roundings = static_cast<double>(dimensions / 16 + 8) * 0x1p-24;
-    return roundings / (1 - roundings);
+    const std::uint32_t roundings = dimensions / 16 + 8;
+    const double error = static_cast<double>(roundings) * 0x1p-24;
+    return error / (1 - error);
 }
 /// What underflow may take from such a sum: 2^-150 a part.
 constexpr double canonical_underflow(std::uint32_t dimensions) {
