@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits that differ, counted. Compiled once for each instruction set. Rows of up to 64 bytes go word by word, the query
-// in registers: a count a cycle, where vectors would wait for their sums. Longer ones go through vector registers.
+// Bits that differ, counted. Compiled once for each instruction set. Rows of fewer than 72 bytes go word by word, in a
+// loop made for their number of words, the query in registers: a count a cycle. Longer ones go through vector registers.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/ranked_retrieval/bit_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h

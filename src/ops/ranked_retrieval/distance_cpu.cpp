@@ -116,11 +116,11 @@ template <class Key>
 struct ranking_job {
     const row_tile<cpu_place>& tile;
     const row_tile<cpu_place>& queries;
-    vector_metric metric;
-    lanes_of lanes;
+    vector_metric metric = vector_metric::l2;
+    lanes_of lanes = lanes_of::floats;
     std::span<const std::uint32_t> rows;
-    std::size_t count;       // of rows asked for
-    std::size_t panel_rows;  // 16 and more
+    std::size_t count = 0;       // of rows asked for
+    std::size_t panel_rows = 0;  // 16 and more
     const ready_queries& ready;
     std::span<Key> keys;
 };

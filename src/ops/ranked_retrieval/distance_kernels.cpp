@@ -309,7 +309,8 @@ void sum_parts(const sums_wanted& wanted, std::uint32_t* sums, std::size_t strid
 /// Parts of i16 have 32 bits: squares as they are, products with 2^31 added, so that both are unsigned. The even and the
 /// odd lanes are added as 64-bit numbers.
 template <part_kind Kind>
-HWY_INLINE std::int64_t sum_long(const std::int16_t* row, const std::int32_t* query, std::size_t dimensions) {
+HWY_INLINE std::int64_t sum_long(const std::int16_t* row, const std::int32_t* query, std::size_t dimensions,
+                                 std::size_t ahead) {
     const integers d;
     const long_words wide;
     const hn::Rebind<std::int16_t, integers> stored;
@@ -319,6 +320,7 @@ HWY_INLINE std::int64_t sum_long(const std::int16_t* row, const std::int32_t* qu
     std::size_t j = 0;
     for (; j < dimensions; j += lanes) {
         const std::size_t left = dimensions - j;
+        fetch_ahead(row + j, ahead);
         const auto a =
             hn::PromoteTo(d, left >= lanes ? hn::LoadU(stored, row + j) : load_first(stored, row + j, left));
         const auto b = hn::LoadU(d, query + j);
@@ -343,14 +345,15 @@ HWY_INLINE std::int64_t sum_long(const std::int16_t* row, const std::int32_t* qu
 
 void sum_long_parts(const sums_wanted& wanted, std::int64_t* sums, std::size_t stride) {
     const auto* const queries = static_cast<const std::int32_t*>(wanted.queries);
+    const std::size_t ahead = wanted.in_order ? bytes_ahead : 0;
     for (std::size_t q = 0; q < wanted.query_count; ++q) {
         const std::int32_t* const query = queries + q * wanted.query_stride;
         for (std::size_t i = 0; i < wanted.row_count; ++i) {
             const auto* const row =
                 static_cast<const std::int16_t*>(static_cast<const void*>(wanted.rows[i]));
             sums[q * stride + i] = wanted.kind == part_kind::products
-                                       ? sum_long<part_kind::products>(row, query, wanted.dimensions)
-                                       : sum_long<part_kind::squares>(row, query, wanted.dimensions);
+                                       ? sum_long<part_kind::products>(row, query, wanted.dimensions, ahead)
+                                       : sum_long<part_kind::squares>(row, query, wanted.dimensions, ahead);
         }
     }
 }

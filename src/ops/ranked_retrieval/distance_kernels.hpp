@@ -27,15 +27,15 @@ inline constexpr std::size_t query_unit = 64;
 
 /// Some rows against some queries. Rows are found through pointers: they may lie anywhere.
 struct sums_wanted {
-    vector_type type;
-    part_kind kind;
-    lanes_of lanes;
-    const std::byte* const* rows;  ///< at the first component that counts
-    std::size_t row_count;
-    std::size_t dimensions;  ///< that count; of words, bytes
-    const void* queries;     ///< float, std::int16_t, std::int32_t or bytes by `lanes`
-    std::size_t query_stride, query_count;
-    bool in_order;  ///< the rows lie one behind the other
+    vector_type type = vector_type::f32;
+    part_kind kind = part_kind::squares;
+    lanes_of lanes = lanes_of::floats;
+    const std::byte* const* rows = nullptr;  ///< at the first component that counts
+    std::size_t row_count = 0;
+    std::size_t dimensions = 0;     ///< that count; of words, bytes
+    const void* queries = nullptr;  ///< float, std::int16_t, std::int32_t or bytes by `lanes`
+    std::size_t query_stride = 0, query_count = 0;
+    bool in_order = true;  ///< the rows lie one behind the other
 };
 
 /// sums[q · stride + i] of query q and row i, as 32 bits: a float, or an integer that may be signed. The caller sees to
