@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse rows on the CPU: what is known of them, and exact distances. Queries are made ready sixteen to a group; threads
-// take panels of rows that stay in the cache while all groups of a batch pass over them.
+// take panels of rows that stay in the cache while all groups of a batch pass over them. sql2 of small
+// integers (sets, counts) is had by products.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -90,15 +92,16 @@ constexpr std::uint32_t least_buckets = 1u << 12;
 /// Keys of a stretch of rows and of the queries of one group, the first of which is `query`.
 class group_keys {
   public:
-    group_keys(const row_stretch& all, vector_metric metric, std::size_t n, std::span<std::uint32_t> keys)
-        : all_(all), metric_(metric), n_(n), keys_(keys) {}
+    group_keys(const row_stretch& all, vector_metric metric, bool by_products, std::size_t n,
+               std::span<std::uint32_t> keys)
+        : all_(all), metric_(metric), by_products_(by_products), n_(n), keys_(keys) {}
 
     void operator()(const query_group& group, std::size_t query, std::size_t queries, stretch rows) const {
         alignas(64) std::uint32_t found[block_rows * group_queries];
         row_stretch block = all_;
         for (block.begin = rows.begin; block.begin < rows.end; block.begin = block.end) {
             block.end = std::min(block.begin + block_rows, rows.end);
-            if (part_of(metric_) == part_kind::products)
+            if (by_products_)
                 sparse_product_keys(group, block, metric_, found);
             else
                 sparse_merged_keys(group, block, metric_, found);
@@ -113,6 +116,7 @@ class group_keys {
   private:
     row_stretch all_;
     vector_metric metric_;
+    bool by_products_;
     std::size_t n_;
     std::span<std::uint32_t> keys_;
 };
@@ -124,6 +128,61 @@ std::size_t end_of_panel(const row_stretch& rows, std::size_t begin, std::size_t
     while (i < end && (entries < panel_entries || (i - begin) % block_rows != 0))
         entries += rows.rows[rows.id(i++)].size;
     return i;
+}
+
+// ---- sql2 by products ----
+
+/// (a − b)² and all sums of it are at most 2·(Σa² + Σb²), and floats hold every integer up to 2^24: where values are
+/// integers and Σa² + Σb² at most this, each sum is exact in any order, and Σ(a − b)² = Σa² + Σb² − 2·Σab.
+constexpr double most_exact = 0x1p23;
+
+/// Σa² of integers; above most_exact where there is another value.
+double sum_of_integer_squares(sparse_row row) {
+    constexpr float whole = 0x1.8p23f;  // x + whole − whole is x for integers only, below 2^22
+    float sums[16] = {};
+    bool integers = true;
+    const auto take = [&](float value, float& sum) {
+        integers &= value + whole - whole == value;
+        sum += value * value;
+    };
+    std::uint64_t e = 0;
+    for (; e + 16 <= row.size; e += 16)
+        for (unsigned k = 0; k < 16; ++k) take(row.values[e + k], sums[k]);
+    for (; e < row.size; ++e) take(row.values[e], sums[0]);
+    double sum = 0;
+    for (const float part : sums) sum += double{part};
+    return integers ? sum : 2 * most_exact;
+}
+
+/// Of all rows and queries, where sql2 can be had by products; else `rows` is empty.
+struct exact_lengths {
+    cpu_array<double> rows, queries;
+};
+
+/// False, and soon, where a sum is above `most`; else they are set.
+bool find_lengths(cpu_place& place, const sparse_tile<cpu_place>& tile, double most,
+                  std::span<double> lengths) {
+    const std::size_t pieces = pieces_for(place, tile.rows, rows_at_least);
+    std::atomic<bool> below = true;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const auto [begin, end] = piece_of(tile.rows, pieces, p);
+        for (std::size_t i = begin; i < end && below.load(std::memory_order_relaxed); ++i) {
+            lengths[i] = sum_of_integer_squares(rows_of(tile)[i]);
+            if (!(lengths[i] <= most)) below.store(false, std::memory_order_relaxed);
+        }
+    });
+    return below.load();
+}
+
+exact_lengths find_exact_lengths(cpu_place& place, const sparse_tile<cpu_place>& tile,
+                                 const sparse_tile<cpu_place>& queries) {
+    exact_lengths found{{}, {place, queries.rows, "lengths of sparse queries"}};
+    if (!find_lengths(place, queries, most_exact, found.queries.span())) return {};
+    double greatest = 0;
+    for (const double length : found.queries.span()) greatest = std::max(greatest, length);
+    found.rows = {place, tile.rows, "lengths of sparse rows"};
+    if (!find_lengths(place, tile, most_exact - greatest, found.rows.span())) return {};
+    return found;
 }
 
 /// As many as rows have entries, for a table is made once for all rows and should not take longer than they do.
@@ -140,18 +199,24 @@ void distance_keys(cpu_place& place, const sparse_tile<cpu_place>& tile,
                    const sparse_tile<cpu_place>& queries, vector_metric metric,
                    std::span<const std::uint32_t> rows, std::span<Key> keys) {
     const std::size_t n = rows.empty() ? tile.rows : rows.size();
-    if (n == 0) return;
+    if (n == 0 || queries.rows == 0) return;
+    exact_lengths lengths;  // worth a look at all rows where all are wanted
+    if (rows.empty() && part_of(metric) == part_kind::squares)
+        lengths = find_exact_lengths(place, tile, queries);
+    const bool by_products = part_of(metric) == part_kind::products || lengths.rows.size() != 0;
+    sparse_tile<cpu_place> asked = queries;
+    if (lengths.rows.size() != 0) asked.squares = lengths.queries.span();
     const row_stretch all{.rows = rows_of(tile),
                           .list = rows.empty() ? nullptr : rows.data(),
-                          .squares = tile.squares.data(),
+                          .squares = lengths.rows.size() != 0 ? lengths.rows.data() : tile.squares.data(),
                           .begin = 0,
                           .end = n};
-    const group_keys set_keys(all, metric, n, keys);
+    const group_keys set_keys(all, metric, by_products, n, keys);
     const std::uint32_t buckets = buckets_for(8 * (tile.columns.size() / tile.rows + 1) * n);
     const std::size_t row_pieces = pieces_for(place, n, block_rows, 8);
     for (std::size_t first = 0; first < queries.rows; first += batch_groups * group_queries) {
         const std::size_t count = std::min<std::size_t>(batch_groups * group_queries, queries.rows - first);
-        const query_groups groups(place, queries, first, count, metric, buckets);
+        const query_groups groups(place, asked, first, count, metric, by_products, buckets);
         // Few rows: threads share the groups too.
         const std::size_t shares =
             std::clamp<std::size_t>(4 * place.threads() / row_pieces, 1, groups.size());

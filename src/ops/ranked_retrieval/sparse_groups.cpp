@@ -20,7 +20,8 @@ void set_alone(std::span<const float> lines, float* alone) {
 }  // namespace
 
 query_groups::query_groups(cpu_place& place, const sparse_tile<cpu_place>& queries, std::size_t first,
-                           std::size_t count, vector_metric metric, std::uint32_t most_buckets)
+                           std::size_t count, vector_metric metric, bool by_products,
+                           std::uint32_t most_buckets)
     : queries_(rows_of(queries)),
       first_(first),
       count_(count),
@@ -46,18 +47,17 @@ query_groups::query_groups(cpu_place& place, const sparse_tile<cpu_place>& queri
     for (const query_group& group : groups_)
         lines_before_.push_back(lines_before_.back() + group.slots() + 1);
     lines_ = {place, lines_before_.back() * width_, "sparse queries, laid out"};
-    const bool needs_alone = part_of(metric) != part_kind::products;
-    if (needs_alone) alone_ = {place, lines_.size(), "sparse queries, laid out"};
+    if (!by_products) alone_ = {place, lines_.size(), "sparse queries, laid out"};
     for_each_piece(place, groups, [&](std::size_t g) {
         lay_out(g);
-        if (!needs_alone) return;
+        if (by_products) return;
         const std::size_t begin = lines_before_[g] * width_, end = lines_before_[g + 1] * width_;
         with_part_kind(metric, [&](auto kind) {
             set_alone<kind>(lines_.span().subspan(begin, end - begin), alone_.data() + begin);
         });
         groups_[g].alone = alone_.data() + begin;
     });
-    if (metric != vector_metric::cosine) return;
+    if (!by_products || metric == vector_metric::ip) return;
     squares_ = {place, groups * width_, "lengths of sparse queries"};
     std::fill_n(squares_.data(), squares_.size(), 0.0);
     std::copy_n(queries.squares.data() + first, count, squares_.data());

@@ -16,9 +16,9 @@ namespace quern::ranked_retrieval_detail {
 /// column that a group's queries have, 64 bytes for products and 128 for other metrics, and two bits a bucket.
 class query_groups {
   public:
-    /// At most `most_buckets` to a group; a power of two, 32 and more.
+    /// by_products: keys are formed from products. At most `most_buckets` to a group; a power of two, 32 and more.
     query_groups(cpu_place& place, const sparse_tile<cpu_place>& queries, std::size_t first,
-                 std::size_t count, vector_metric metric, std::uint32_t most_buckets);
+                 std::size_t count, vector_metric metric, bool by_products, std::uint32_t most_buckets);
     std::size_t width() const { return width_; }  ///< queries of a group
     std::size_t size() const { return groups_.size(); }
     const query_group& operator[](std::size_t g) const { return groups_[g]; }

@@ -131,6 +131,14 @@ HWY_INLINE hn::Vec<words> keys_of_products(vector product) {
     return hn::Xor(on_line, hn::Set(w, 0x7fffffff));  // the top bit flipped, then every bit
 }
 
+/// Of sql2: every operation is exact.
+HWY_INLINE hn::Vec<words> keys_of_exact_squares(vector product, double square, const double* squares) {
+    const floats d;
+    HWY_ALIGN float own[group_queries];
+    for (std::size_t k = 0; k < hn::Lanes(d); ++k) own[k] = static_cast<float>(squares[k] + square);
+    return hn::BitCast(words(), hn::Sub(hn::Load(d, own), hn::Add(product, product)));
+}
+
 /// From sixteen products.
 HWY_INLINE void store_cosine_keys(const float* products, double square, const double* squares,
                                   std::uint32_t* keys) {
@@ -190,8 +198,11 @@ void product_keys(const query_group& group, const row_stretch& rows, vector_metr
             const vector product = joined_lanes<part_kind::products>(sums, k);
             if (metric == vector_metric::cosine)
                 hn::Store(product, d, sums.values[0] + k);
-            else
+            else if (metric == vector_metric::ip)
                 hn::StoreU(keys_of_products(product), words(), keys + k);
+            else
+                hn::StoreU(keys_of_exact_squares(product, rows.squares[id], group.squares + k), words(),
+                           keys + k);
         }
         if (metric == vector_metric::cosine)
             store_cosine_keys(sums.values[0], rows.squares[id], group.squares, keys);
@@ -258,12 +269,16 @@ void single_product_keys(const query_group& group, const row_stretch& rows, vect
         for_each_common<Exact>(group, rows.rows[id],
                                [&](std::uint32_t column, float value, std::size_t slot)
                                    HWY_ATTR { sums[column % partial_sums] += value * group.lines[slot]; });
-        two_lengths lengths;
-        if (metric == vector_metric::cosine) {
-            lengths = {rows.squares[id], group.squares[0], 0};
-            lengths.root = std::sqrt(lengths.x * lengths.y);
+        const float product = joined_sums<part_kind::products>(sums);
+        if (metric == vector_metric::ip) {
+            *keys++ = key_of_product(product);
+            continue;
         }
-        *keys++ = key_of_parts(metric, joined_sums<part_kind::products>(sums), lengths);
+        const double x = rows.squares[id], y = group.squares[0];
+        const double root = metric == vector_metric::cosine ? std::sqrt(x * y) : 0;
+        const float sum =
+            metric == vector_metric::cosine ? product : static_cast<float>(x + y - 2 * double{product});
+        *keys++ = key_of_parts(metric, sum, {x, y, root});
     }
 }
 

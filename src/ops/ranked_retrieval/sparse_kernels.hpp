@@ -33,7 +33,7 @@ struct query_group {
     const float* lines = nullptr;                 ///< [slot · width + lane]
     /// [slot · width + lane] the part of the line and of a row without the column; a line of any finite numbers behind.
     const float* alone = nullptr;
-    const double* squares = nullptr;  ///< of sixteen queries, for cosine
+    const double* squares = nullptr;  ///< of sixteen queries, for cosine, and sql2 and l2 by products
 
     constexpr std::size_t slots() const { return starts[partial_sums]; }
 };
@@ -47,7 +47,8 @@ struct row_stretch {
     constexpr std::size_t id(std::size_t i) const { return list == nullptr ? i : list[i]; }
 };
 
-/// keys[(i − begin) · width + lane]: rank keys, the bits of key_of_parts. Rows look their columns up.
+/// keys[(i − begin) · width + lane]: rank keys, the bits of key_of_parts. Rows look their columns up. Of sql2 and l2:
+/// Σa² + Σb² − 2·Σab, which are their keys where every sum is exact.
 void sparse_product_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
                          std::uint32_t* keys);
 /// Of sql2, l2, l1 and linf: the columns of the row are merged with those of the group, partial sum by partial sum.

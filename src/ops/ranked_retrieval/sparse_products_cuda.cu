@@ -36,40 +36,97 @@ __device__ void add_in_order(float& sum, std::uint32_t column, float part) {
     }
 }
 
-/// A warp, a row: 64 entries at a time, so that enough of memory is asked for at once. Any grid; no shared memory.
-__global__ void __launch_bounds__(block_threads)
+constexpr unsigned scan_threads = 512;
+constexpr unsigned scan_warps = scan_threads / 32;
+constexpr unsigned rows_of_turn = 8;         // of a warp
+constexpr unsigned filter_words = 1u << 13;  // 2^18 bits
+
+/// Two entries of a lane; none: column 0, value 0.
+struct two_entries {
+    std::uint32_t column[2];
+    float value[2];
+};
+
+/// A warp takes eight rows in turn, 64 entries at a time, and asks for the next 64 before it adds. Few columns are the
+/// query's: a filter of 32 KB in shared memory, a bit for each column's number modulo 2^18, keeps most from being looked
+/// up in `dense`, which lies in the second cache at best. Any grid.
+__global__ void __launch_bounds__(scan_threads, 4)
     scan_rows_kernel(sparse_pairs pairs, std::uint32_t query, const float* __restrict__ dense) {
+    __shared__ std::uint32_t filter[filter_words];
+    for (unsigned w = threadIdx.x; w < filter_words; w += scan_threads) filter[w] = 0;
+    __syncthreads();
+    const sparse_row asked = pairs.queries[query];
+    for (std::uint64_t e = threadIdx.x; e < asked.size; e += scan_threads)
+        atomicOr(&filter[asked.columns[e] / 32 % filter_words], 1u << asked.columns[e] % 32);
+    __syncthreads();
+
     const unsigned lane = threadIdx.x % 32;
-    const std::uint64_t step = std::uint64_t{gridDim.x} * warps;
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32; i < pairs.n; i += step) {
-        const std::uint64_t id = pairs.row_at(i);
-        const sparse_row row = pairs.rows[id];
-        float sum = 0;
-        for (std::uint64_t first = 0; first < row.size; first += 64) {
-            const std::uint64_t e = first + lane, f = e + 32;
-            const bool has_e = e < row.size, has_f = f < row.size;
-            const std::uint32_t column_e = has_e ? row.columns[e] : 0, column_f = has_f ? row.columns[f] : 0;
-            const float value_e = has_e ? row.values[e] : 0.0f, value_f = has_f ? row.values[f] : 0.0f;
-            const float part_e = value_e * dense[column_e], part_f = value_f * dense[column_f];
-            add_in_order(sum, column_e, part_e);
-            add_in_order(sum, column_f, part_f);
+    const std::uint64_t step = std::uint64_t{gridDim.x} * scan_warps * rows_of_turn;
+    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * scan_warps + threadIdx.x / 32) * rows_of_turn;
+         turn < pairs.n; turn += step) {
+        const auto count = static_cast<unsigned>(min(std::uint64_t{rows_of_turn}, pairs.n - turn));
+        std::uint64_t id = 0, own_begin = 0, own_size = 0;  // of lane r, of row r of the turn
+        if (lane < count) {
+            id = pairs.row_at(turn + lane);
+            const std::uint64_t* const offset = pairs.rows.offsets + id;
+            own_begin = offset[0] - pairs.rows.offsets[0];
+            own_size = offset[1] - offset[0];
         }
-        for (unsigned half = partial_sums / 2; half != 0; half /= 2)
-            sum += __shfl_down_sync(all_lanes, sum, half, partial_sums);
-        if (lane == 0) pairs.keys[query * pairs.n + i] = pairs.key(sum, id, query);
+        unsigned r = 0;
+        std::uint64_t begin = __shfl_sync(all_lanes, own_begin, 0),
+                      left = __shfl_sync(all_lanes, own_size, 0);
+        const auto load = [&](std::uint64_t from, std::uint64_t size) {
+            two_entries next{};
+#pragma unroll
+            for (unsigned k = 0; k < 2; ++k) {
+                if (k * 32 + lane >= size) continue;
+                next.column[k] = __ldg(pairs.rows.columns + from + k * 32 + lane);
+                next.value[k] = __ldg(pairs.rows.values + from + k * 32 + lane);
+            }
+            return next;
+        };
+        two_entries next = load(begin, left);
+        float sum = 0, own_sum = 0;
+        while (r < count) {
+            const two_entries now = next;
+            const unsigned row = r;
+            const bool ends = left <= 64;
+            if (ends) {
+                ++r;
+                begin = __shfl_sync(all_lanes, own_begin, r);  // lanes behind the last row have none
+                left = __shfl_sync(all_lanes, own_size, r);
+            } else {
+                begin += 64;
+                left -= 64;
+            }
+            next = load(begin, left);
+#pragma unroll
+            for (unsigned k = 0; k < 2; ++k) {
+                const std::uint32_t column = now.column[k];
+                const bool maybe = (filter[column / 32 % filter_words] >> column % 32 & 1) != 0;
+                add_in_order(sum, column, maybe ? now.value[k] * dense[column] : 0.0f);
+            }
+            if (!ends) continue;
+            for (unsigned half = partial_sums / 2; half != 0; half /= 2)
+                sum += __shfl_down_sync(all_lanes, sum, half, partial_sums);
+            const float whole = __shfl_sync(all_lanes, sum, 0);
+            if (lane == row) own_sum = whole;
+            sum = 0;
+        }
+        if (lane < count) pairs.keys[query * pairs.n + turn + lane] = pairs.key(own_sum, id, query);
     }
 }
 
 void scan_rows(cuda_place& place, const sparse_pairs& pairs) {
     const cuda_array<float> dense(place, pairs.dimensions, "a sparse query, laid out");
-    const unsigned blocks = 8 * place.multiprocessors();
+    const unsigned blocks = std::min(cuda::blocks_for(pairs.n, std::size_t{scan_warps} * rows_of_turn),
+                                     4 * place.multiprocessors());
     for (std::uint32_t q = 0; q < pairs.query_count; ++q) {
         place.fill_bytes(dense.data(), 0, dense.span().size_bytes());
         QUERN_LAUNCH(place, (cuda::launch_shape{place.multiprocessors(), block_threads}),
                      lay_out_query_kernel, pairs, q, dense.data());
-        QUERN_LAUNCH(place,
-                     (cuda::launch_shape{std::min(cuda::blocks_for(pairs.n, warps), blocks), block_threads}),
-                     scan_rows_kernel, pairs, q, dense.data());
+        QUERN_LAUNCH(place, (cuda::launch_shape{blocks, scan_threads}), scan_rows_kernel, pairs, q,
+                     dense.data());
     }
 }
 

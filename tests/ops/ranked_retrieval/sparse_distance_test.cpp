@@ -206,6 +206,23 @@ TYPED_TEST(sparse_distance_test, rows_of_a_list_and_offsets_that_begin_later) {
     this->expect_twins(set, queries, twin, twin_queries);
 }
 
+// Sums of integers are exact up to 2^24 and rounded beyond: both sides of where a place may tell.
+TYPED_TEST(sparse_distance_test, integers_around_the_greatest_exact_sum) {
+    for (const float large : {1'000.0f, 2'047.0f, 2'048.0f, 2'049.0f, 4'097.0f, 4'096.5f, 0.5f}) {
+        SCOPED_TRACE(large);
+        sparse_set set = random_set(300, 200, 40, flavour::few_values, 12);
+        sparse_set queries = random_set(20, 200, 40, flavour::few_values, 13);
+        set.add_row({{3, large}, {19, 1.0f}, {35, -large}});
+        set.add_row({{3, large}, {19, 1.0f}, {199, 1.0f}});
+        queries.add_row({{3, -large}, {19, -1.0f}, {35, 1.0f}, {51, 3.0f}});
+        queries.add_row({{19, 1.0f}});
+        this->expect_twins(set, queries);
+        sparse_set few = random_set(1, 200, 40, flavour::few_values, 14);
+        few.add_row({{3, -large}, {19, -1.0f}, {35, 1.0f}, {51, 3.0f}});
+        this->expect_twins(set, few);
+    }
+}
+
 TYPED_TEST(sparse_distance_test, hashed_columns_of_32_bits) {
     for (const std::uint32_t dimensions : {1'000'000u, 100'000'000u, 0xffffffffu}) {
         SCOPED_TRACE(dimensions);
