@@ -54,9 +54,11 @@ __device__ inline Sum with_part(Sum sum, std::int32_t a, std::int32_t b) {
     } else if constexpr (Kind == part_kind::different_bits) {
         return sum + static_cast<Sum>(__popc(static_cast<unsigned>(a ^ b)));
     } else {
-        const auto difference = static_cast<std::uint32_t>(a > b ? a - b : b - a);
-        return joined<Kind>(
-            sum, static_cast<Sum>(Kind == part_kind::squares ? difference * difference : difference));
+        const auto difference = static_cast<std::uint32_t>(a - b);
+        if constexpr (Kind == part_kind::squares)  // below 2^32, so exact whatever the sign
+            return sum + static_cast<Sum>(difference * difference);
+        else
+            return joined<Kind>(sum, static_cast<Sum>(a > b ? difference : 0 - difference));
     }
 }
 
@@ -78,6 +80,16 @@ __device__ inline Sum tree_of_lanes(Sum sum) {
     for (unsigned half = partial_sums / 2; half != 0; half /= 2)
         sum = joined<Kind>(sum, __shfl_down_sync(0xffffffffu, sum, half, partial_sums));
     return sum;
+}
+
+/// The tree over the first N sums of a thread; the result is the first.
+template <part_kind Kind, unsigned N, pair_sum Sum>
+__device__ inline void tree_of_array(Sum* sums) {
+    if constexpr (N > 1) {
+#pragma unroll
+        for (unsigned i = 0; i < N / 2; ++i) sums[i] = joined<Kind>(sums[i], sums[i + N / 2]);
+        tree_of_array<Kind, N / 2>(sums);
+    }
 }
 
 // ---- Rank keys ----
@@ -168,6 +180,27 @@ void with_pair_traits(vector_type type, vector_metric metric, std::uint32_t dime
             }
         }
     });
+}
+
+/// Whether there are fast kernels for such sums and keys: for all but bytes in so many dimensions that their sums or keys
+/// need 64 bits, and 64-bit keys that 32 bits would hold.
+template <class Traits, class Key>
+inline constexpr bool is_common =
+    sizeof(Key) == 8 ? Traits::type == vector_type::i16 && Traits::kind != part_kind::differences &&
+                           Traits::kind != part_kind::greatest
+                     : sizeof(typename Traits::sum) == 4 || Traits::type == vector_type::i16;
+
+/// As with_pair_traits, for what is common; false where the rest is wanted, and nothing was done.
+template <class Key, class Work>
+bool with_common_traits(vector_type type, vector_metric metric, std::uint32_t dimensions, Work&& work) {
+    bool done = false;
+    with_pair_traits<Key>(type, metric, dimensions, [&]<class Traits>(Traits traits) {
+        if constexpr (is_common<Traits, Key>) {
+            work(traits);
+            done = true;
+        }
+    });
+    return done;
 }
 
 // ---- What kernels are given ----

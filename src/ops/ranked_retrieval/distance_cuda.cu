@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels compute the keys of pairs on a GPU.
 #include "ops/ranked_retrieval/chains_cuda.cuh"
+#include "ops/ranked_retrieval/scan_cuda.cuh"
+#include "ops/ranked_retrieval/tiles_cuda.cuh"
 
 namespace quern::ranked_retrieval_detail {
+namespace {
+
+/// Of so many queries each could have a pass over the rows of its own in less time than tiles take.
+constexpr std::uint32_t few_queries = 2;
+
+}  // namespace
 
 template <class Key>
 void distance_keys(cuda_place& place, const row_tile<cuda_place>& tile, const row_tile<cuda_place>& queries,
                    vector_metric metric, device_span<const std::uint32_t> rows, device_span<Key> keys) {
-    chain_keys(place, tile, queries, metric, pairs_of(tile, queries, rows), keys.data());
+    const wanted_pairs wanted = pairs_of(tile, queries, rows);
+    const bool done =
+        queries.rows > few_queries            ? tile_keys(place, tile, queries, metric, wanted, keys.data())
+        : in_words(tile) && in_words(queries) ? scan_words(place, tile, queries, metric, wanted, keys.data())
+        : rows.empty() && in_bytes(tile)      ? scan_bytes(place, tile, queries, metric, keys.data())
+                                              : false;
+    if (!done) chain_keys(place, tile, queries, metric, wanted, keys.data());
 }
 template void distance_keys(cuda_place&, const row_tile<cuda_place>&, const row_tile<cuda_place>&,
                             vector_metric, device_span<const std::uint32_t>, device_span<std::uint32_t>);

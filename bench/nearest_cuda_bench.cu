@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact retrieval on a GPU, step by step, over random vectors made there.
+// nearest_cuda_bench [table] [batches] [shapes]: what to measure; everything without arguments. One line a measurement,
+// tab-separated: what, type, rows, dimensions, queries, method, bits of a key, seconds of distances, of the complete sort,
+// of the ids' way to the host, and of all three in one go, each the median of 15; the last two are 0 where they are not
+// asked for.
+//   table    the paper's table 1: one query and its complete ranking, 1 to 5 million vectors of 128 × 2 bytes and of
+//            256 × 1 byte, by `reduction` and by `auto`
+//   batches  distances of many queries to 5 million vectors
+//   shapes   distances of one query to 1 GB of vectors of other types, lengths and metrics
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "device/cuda/check.cuh"
+#include "ops/ranked_retrieval/tile.hpp"
+#include "primitives/sort/sort.hpp"
+
+namespace quern {
+namespace {
+
+using namespace ranked_retrieval_detail;
+
+__device__ std::uint32_t scrambled(std::uint64_t n) {
+    n = (n ^ n >> 31) * 0x9e3779b97f4a7c15u;
+    n = (n ^ n >> 29) * 0xbf58476d1ce4e5b9u;
+    return static_cast<std::uint32_t>(n >> 32);
+}
+
+/// One thread, eight bytes. Floats are in [−1, 1); integers of 16 bits in [0, most].
+__global__ void make_components_kernel(std::uint64_t* words, std::uint64_t count, vector_type type,
+                                       std::uint32_t most, std::uint64_t seed) {
+    const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const std::uint32_t bits[] = {scrambled(2 * i + seed), scrambled(2 * i + 1 + seed)};
+    std::uint64_t word = 0;
+    for (unsigned j = 0; j < 4; ++j) {
+        const std::uint32_t sixteen = bits[j / 2] >> (16 * (j % 2)) & 0xffffu;
+        const float value = static_cast<float>(sixteen) * 0x1p-15f - 1;
+        std::uint64_t stored = sixteen;
+        if (type == vector_type::i16) stored = sixteen * (most + 1) >> 16;
+        if (type == vector_type::f16) stored = __half_as_ushort(__float2half_rn(value));
+        if (type == vector_type::bf16) stored = __float_as_uint(value) >> 16;
+        word |= stored << (16 * j);
+    }
+    if (type == vector_type::f32) {
+        const auto single = [&](unsigned j) {
+            return static_cast<std::uint64_t>(
+                __float_as_uint(static_cast<float>(bits[j] >> 8) * 0x1p-23f - 1));
+        };
+        word = single(0) | single(1) << 32;
+    }
+    words[i] = word;
+}
+
+__global__ void number_rows_kernel(std::uint32_t* ids, std::uint32_t count) {
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) ids[i] = i;
+}
+
+/// Median seconds of 15 times, by the clock of the host: from a device that has nothing to do to one that has done it.
+double median_seconds(cuda_place& place, const std::function<void()>& work) {
+    std::vector<double> seconds;
+    for (int round = 0; round < 17; ++round) {
+        place.synchronise();
+        const auto begin = std::chrono::steady_clock::now();
+        work();
+        place.synchronise();
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+        if (round >= 2) seconds.push_back(taken.count());
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+}
+
+/// What is measured of: vectors on the device.
+struct shape {
+    vector_type type;
+    std::uint32_t rows, dimensions, queries;
+    std::uint32_t most = 4095;  ///< of i16: sums of 128 squares then have 32 bits
+};
+
+class vectors_there {
+  public:
+    vectors_there(cuda_place& place, const shape& of, std::uint32_t rows, std::uint64_t seed)
+        : of_(of), rows_(rows), words_(place, bytes() / 8 + 1, "vectors"), squares_(place, rows, "squares") {
+        QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(words_.size(), 256), 256}),
+                     make_components_kernel, words_.data(), words_.size(), of.type, of.most, seed);
+        facts_of(place, tile(), squares_.span());
+    }
+    std::uint64_t row_bytes() const { return bytes_of_row(of_.type, of_.dimensions); }
+    std::uint64_t bytes() const { return row_bytes() * rows_; }
+    row_tile<cuda_place> tile() const {
+        return {.type = of_.type,
+                .rows = rows_,
+                .dimensions = of_.dimensions,
+                .stride = row_bytes(),
+                .values = {reinterpret_cast<const std::byte*>(words_.data()), bytes()},
+                .squares = squares_.span()};
+    }
+
+  private:
+    shape of_;
+    std::uint32_t rows_;
+    cuda_array<std::uint64_t> words_;
+    cuda_array<double> squares_;
+};
+
+void print(const char* what, const shape& of, const char* method, std::size_t key_bytes, vector_metric metric,
+           const std::vector<double>& seconds) {
+    std::printf("%s\t%s %s\t%u\t%u\t%u\t%s\t%zu", what,
+                vector_type_names[static_cast<std::size_t>(of.type)].data(),
+                vector_metric_names[static_cast<std::size_t>(metric)].data(), of.rows, of.dimensions,
+                of.queries, method, 8 * key_bytes);
+    for (const double s : seconds) std::printf("\t%.7f", s);
+    std::printf("\n");
+    std::fflush(stdout);
+}
+
+template <class Key>
+void measure_ranking(cuda_place& place, const shape& of, bool reduction) {
+    const vectors_there set(place, of, of.rows, 1), queries(place, of, of.queries, 2);
+    const auto keys = make_array<Key>(place, of.rows);
+    const auto ids = make_array<std::uint32_t>(place, of.rows);
+    std::vector<std::uint32_t> host(of.rows);
+    const auto distances = [&] {
+        if (reduction)
+            reduction_keys<Key>(place, set.tile(), queries.tile(), vector_metric::sql2, {}, keys.span());
+        else
+            distance_keys<Key>(place, set.tile(), queries.tile(), vector_metric::sql2, {}, keys.span());
+    };
+    const auto sort = [&] {
+        QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(of.rows, 256), 256}), number_rows_kernel,
+                     ids.data(), of.rows);
+        primitives::sort_pairs(place, keys.span(), ids.span());
+    };
+    const auto copy = [&] { place.copy_out(host.data(), ids.data(), host.size() * sizeof(std::uint32_t)); };
+    const double distance_seconds = median_seconds(place, distances);
+    const double both = median_seconds(place, [&] {
+        distances();
+        sort();
+    });
+    const double copy_seconds = median_seconds(place, copy);
+    const double all = median_seconds(place, [&] {
+        distances();
+        sort();
+        copy();
+    });
+    print("table", of, reduction ? "reduction" : "auto", sizeof(Key), vector_metric::sql2,
+          {distance_seconds, both - distance_seconds, copy_seconds, all});
+}
+
+template <class Key>
+void measure_distances(cuda_place& place, const char* what, const shape& of, vector_metric metric) {
+    const vectors_there set(place, of, of.rows, 1), queries(place, of, of.queries, 2);
+    const auto keys = make_array<Key>(place, std::size_t{of.rows} * of.queries);
+    const double seconds = median_seconds(
+        place, [&] { distance_keys<Key>(place, set.tile(), queries.tile(), metric, {}, keys.span()); });
+    print(what, of, "auto", sizeof(Key), metric, {seconds});
+}
+
+void measure_table(cuda_place& place) {
+    for (const vector_type type : {vector_type::i16, vector_type::f16, vector_type::u8}) {
+        const std::uint32_t dimensions = type == vector_type::u8 ? 256 : 128;
+        for (std::uint32_t millions = 1; millions <= 5; ++millions) {
+            const shape of{type, millions * 1'000'000, dimensions, 1};
+            for (const bool reduction : {true, false}) measure_ranking<std::uint32_t>(place, of, reduction);
+        }
+    }
+    for (const bool reduction : {true, false})
+        measure_ranking<std::uint64_t>(place, {vector_type::i16, 5'000'000, 128, 1, 32767}, reduction);
+}
+
+void measure_batches(cuda_place& place) {
+    using enum vector_type;
+    for (const vector_type type : {f16, f32, u8, i16})
+        for (const std::uint32_t queries : {2u, 3u, 8u, 32u, 128u})
+            measure_distances<std::uint32_t>(place, "batches", {type, 5'000'000, 128, queries},
+                                             vector_metric::sql2);
+    measure_distances<std::uint64_t>(place, "batches", {i16, 5'000'000, 128, 32, 32767}, vector_metric::sql2);
+    for (const vector_metric metric :
+         {vector_metric::ip, vector_metric::cosine, vector_metric::l1, vector_metric::linf})
+        measure_distances<std::uint32_t>(place, "batches", {f16, 5'000'000, 128, 32}, metric);
+    measure_distances<std::uint32_t>(place, "batches", {bits, 5'000'000, 256, 32}, vector_metric::hamming);
+}
+
+void measure_shapes(cuda_place& place) {
+    using enum vector_type;
+    constexpr std::uint64_t bytes = 1'000'000'000;
+    for (const vector_type type : {f32, f16, bf16, i16, u8, i8, bits}) {
+        for (const std::uint32_t d : {1u, 3u, 16u, 25u, 100u, 128u, 300u, 784u, 1001u, 1536u}) {
+            if (type == i16 && d > 256) continue;  // keys of 64 bits
+            const std::uint64_t rows = std::min<std::uint64_t>(bytes / bytes_of_row(type, d), 100'000'000);
+            measure_distances<std::uint32_t>(place, "shapes", {type, static_cast<std::uint32_t>(rows), d, 1},
+                                             type == bits ? vector_metric::hamming : vector_metric::sql2);
+        }
+    }
+    for (const vector_type type : {f16, u8})
+        for (const vector_metric metric :
+             {vector_metric::ip, vector_metric::cosine, vector_metric::l1, vector_metric::linf})
+            measure_distances<std::uint32_t>(place, "shapes", {type, 5'000'000, 128, 1}, metric);
+}
+
+}  // namespace
+}  // namespace quern
+
+int main(int count, char** arguments) {
+    try {
+        quern::cuda_place place(quern::context::cuda());
+        const auto wants = [&](std::string_view what) {
+            return count < 2 || std::find(arguments + 1, arguments + count, what) != arguments + count;
+        };
+        if (wants("table")) quern::measure_table(place);
+        if (wants("batches")) quern::measure_batches(place);
+        if (wants("shapes")) quern::measure_shapes(place);
+        return 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "nearest_cuda_bench: %s\n", e.what());
+        return 1;
+    }
+}

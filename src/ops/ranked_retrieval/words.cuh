@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of a pair by packed words: several components in each 32 bits, taken apart or multiplied as they lie.
+#pragma once
+
+#include "ops/ranked_retrieval/components.cuh"
+
+namespace quern::ranked_retrieval_detail {
+
+template <vector_type Type>
+inline constexpr unsigned items_of_word = 4 / sizeof(stored_t<Type>);
+
+/// Item j of a word.
+template <vector_type Type>
+__device__ inline component_t<Type> item_of_word(std::uint32_t word, unsigned j) {
+    if constexpr (Type == vector_type::f32)
+        return __uint_as_float(word);
+    else if constexpr (Type == vector_type::f16)
+        return __half2float(
+            __ushort_as_half(static_cast<unsigned short>(j == 0 ? word & 0xffffu : word >> 16)));
+    else if constexpr (Type == vector_type::bf16)
+        return __uint_as_float(j == 0 ? word << 16 : word & 0xffff0000u);
+    else if constexpr (Type == vector_type::i16)
+        return j == 0 ? static_cast<std::int32_t>(word << 16) >> 16 : static_cast<std::int32_t>(word) >> 16;
+    else
+        return value_of<Type>(static_cast<stored_t<Type>>(word >> (8 * j)));
+}
+
+/// Four unsigned differences of bytes. Those of signed bytes are those of the same bytes counted from the least.
+template <vector_type Type>
+__device__ inline std::uint32_t byte_differences(std::uint32_t a, std::uint32_t b) {
+    constexpr std::uint32_t from_least = Type == vector_type::i8 ? 0x80808080u : 0;
+    return __vabsdiffu4(a ^ from_least, b ^ from_least);
+}
+
+/// An integer sum with the items of one word more, in any order.
+template <vector_type Type, part_kind Kind, std::unsigned_integral Sum>
+__device__ inline Sum with_word(Sum sum, std::uint32_t a, std::uint32_t b) {
+    if constexpr (Kind == part_kind::different_bits) {
+        return sum + static_cast<Sum>(__popc(a ^ b));
+    } else if constexpr (Type == vector_type::i16) {
+        sum = with_part<Kind>(sum, item_of_word<Type>(a, 0), item_of_word<Type>(b, 0));
+        return with_part<Kind>(sum, item_of_word<Type>(a, 1), item_of_word<Type>(b, 1));
+    } else if constexpr (Kind == part_kind::products) {
+        std::int32_t word;  // 4 · 255² at most
+        if constexpr (Type == vector_type::i8)
+            word = __dp4a(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b), 0);
+        else
+            word = static_cast<std::int32_t>(__dp4a(a, b, 0u));
+        return sum + static_cast<Sum>(static_cast<std::make_signed_t<Sum>>(word));
+    } else {
+        const std::uint32_t differences = byte_differences<Type>(a, b);
+        if constexpr (Kind == part_kind::squares) {
+            sum += __dp4a(differences, differences, 0u);
+        } else if constexpr (Kind == part_kind::differences) {
+            sum += __dp4a(differences, 0x01010101u, 0u);
+        } else {
+            for (unsigned j = 0; j < 4; ++j)
+                sum = joined<Kind>(sum, static_cast<Sum>(differences >> (8 * j) & 0xffu));
+        }
+        return sum;
+    }
+}
+
+/// Sixteen bytes of two rows, whose items go to one partial sum each (floats) or all to one sum (integers).
+template <class Traits>
+struct word_sums {
+    using sum_type = typename Traits::sum;
+    static constexpr bool floating = std::same_as<sum_type, float>;
+    static constexpr unsigned count = floating ? 4 * items_of_word<Traits::type> : 1;
+    sum_type sums[count] = {};
+
+    __device__ void add(const uint4& a, const uint4& b) {
+        const std::uint32_t left[] = {a.x, a.y, a.z, a.w}, right[] = {b.x, b.y, b.z, b.w};
+#pragma unroll
+        for (unsigned w = 0; w < 4; ++w) {
+            if constexpr (floating) {
+                constexpr unsigned items = items_of_word<Traits::type>;
+#pragma unroll
+                for (unsigned j = 0; j < items; ++j) {
+                    sum_type& sum = sums[items * w + j];
+                    sum = with_part<Traits::kind>(sum, item_of_word<Traits::type>(left[w], j),
+                                                  item_of_word<Traits::type>(right[w], j));
+                }
+            } else {
+                sums[0] = with_word<Traits::type, Traits::kind>(sums[0], left[w], right[w]);
+            }
+        }
+    }
+
+    /// Joins the sums of `lanes` neighbouring lanes (of floats 16 / count, lane l owning the partial sums from count · l
+    /// on): the tree. All of them have the result. All lanes of the warp take part.
+    __device__ sum_type tree(unsigned lanes) {
+        constexpr unsigned everyone = 0xffffffffu;
+        if constexpr (floating) {
+#pragma unroll
+            for (unsigned half = partial_sums / 2; half >= count; half /= 2)
+#pragma unroll
+                for (sum_type& sum : sums)
+                    sum = joined<Traits::kind>(sum, __shfl_xor_sync(everyone, sum, half / count));
+            tree_of_array<Traits::kind, count>(sums);
+        } else {
+            for (unsigned half = lanes / 2; half != 0; half /= 2)
+                sums[0] = joined<Traits::kind>(sums[0], __shfl_xor_sync(everyone, sums[0], half));
+        }
+        return sums[0];
+    }
+};
+
+}  // namespace quern::ranked_retrieval_detail
