@@ -11,7 +11,6 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -64,19 +63,38 @@ __global__ void number_rows_kernel(std::uint32_t* ids, std::uint32_t count) {
     if (i < count) ids[i] = i;
 }
 
-/// Median seconds of 15 times, by the clock of the host: from a device that has nothing to do to one that has done it.
-double median_seconds(cuda_place& place, const std::function<void()>& work) {
-    std::vector<double> seconds;
-    for (int round = 0; round < 17; ++round) {
-        place.synchronise();
-        const auto begin = std::chrono::steady_clock::now();
-        work();
-        place.synchronise();
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-        if (round >= 2) seconds.push_back(taken.count());
+/// Median seconds of 15 times by the device's clock, from where it begins the work to where it has done it.
+class stopwatch {
+  public:
+    stopwatch() {
+        QUERN_CHECK(cudaEventCreate(&begin_));
+        QUERN_CHECK(cudaEventCreate(&end_));
     }
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
+    stopwatch(const stopwatch&) = delete;  // owns the events
+    ~stopwatch() {
+        cudaEventDestroy(begin_);
+        cudaEventDestroy(end_);
+    }
+    double median_seconds(cuda_place& place, const std::function<void()>& work) {
+        std::vector<double> seconds;
+        for (int round = 0; round < 17; ++round) {
+            QUERN_CHECK(cudaEventRecord(begin_, place.stream()));
+            work();
+            QUERN_CHECK(cudaEventRecord(end_, place.stream()));
+            QUERN_CHECK(cudaEventSynchronize(end_));
+            float ms = 0;
+            QUERN_CHECK(cudaEventElapsedTime(&ms, begin_, end_));
+            if (round >= 2) seconds.push_back(ms * 1e-3);
+        }
+        std::sort(seconds.begin(), seconds.end());
+        return seconds[seconds.size() / 2];
+    }
+
+  private:
+    cudaEvent_t begin_, end_;
+};
+double median_seconds(cuda_place& place, const std::function<void()>& work) {
+    return stopwatch().median_seconds(place, work);
 }
 
 /// What is measured of: vectors on the device.

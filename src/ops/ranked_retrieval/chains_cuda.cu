@@ -23,11 +23,11 @@ __global__ void __launch_bounds__(block_threads)
     for (std::uint32_t q = blockIdx.y; q < wanted.queries; q += gridDim.y) {
         for (std::uint64_t first = warp * warp_pairs; first < wanted.size; first += warps * warp_pairs) {
             const std::uint64_t i = first + half;
-            const wanted_pairs::pair pair = wanted(q, i < wanted.size ? i : first);
+            const std::uint32_t row = wanted.row(i < wanted.size ? i : first);
             const sum_type sum =
                 tree_of_lanes<Traits::kind>(partial_sum<Traits::type, Traits::kind, sum_type>(
-                    rows.row<Traits::type>(pair.row), queries.row<Traits::type>(pair.query), count, chain));
-            if (chain == 0 && i < wanted.size) keys[q * wanted.size + i] = key_of(sum, pair.query, pair.row);
+                    rows.row<Traits::type>(row), queries.row<Traits::type>(q), count, chain));
+            if (chain == 0 && i < wanted.size) keys[q * wanted.size + i] = key_of(sum, q, row);
         }
     }
 }

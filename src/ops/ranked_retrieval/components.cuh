@@ -219,6 +219,12 @@ inline rows_there there(const row_tile<cuda_place>& tile) {
     return {tile.values.data(), tile.stride};
 }
 
+/// Whether rows are whole words of sixteen bytes.
+inline bool in_words(const row_tile<cuda_place>& tile) {
+    return tile.stride % 16 == 0 && bytes_of_row(tile.type, tile.dimensions) % 16 == 0 &&
+           reinterpret_cast<std::uintptr_t>(tile.values.data()) % 16 == 0;
+}
+
 /// What a pair's sum runs over: components, or bytes for Hamming distances.
 constexpr std::uint32_t summed_items(const row_tile<cuda_place>& tile, vector_metric metric) {
     return metric == vector_metric::hamming
@@ -226,26 +232,19 @@ constexpr std::uint32_t summed_items(const row_tile<cuda_place>& tile, vector_me
                : tile.dimensions;
 }
 
-/// Pairs whose keys are wanted: of every query and every listed row (rows null: all rows in turn), or as they are given,
-/// query above row.
+/// Pairs whose keys are wanted: of every query and every listed row; no list: all rows in turn.
 struct wanted_pairs {
     const std::uint32_t* rows;
-    const std::uint64_t* pairs;
-    std::uint64_t size;  ///< rows for each query, or pairs
+    std::uint64_t size;  ///< rows for each query
     std::uint32_t queries;
 
-    struct pair {
-        std::uint32_t query, row;
-    };
-    __device__ pair operator()(std::uint32_t query, std::uint64_t i) const {
-        if (pairs != nullptr)
-            return {static_cast<std::uint32_t>(pairs[i] >> 32), static_cast<std::uint32_t>(pairs[i])};
-        return {query, rows != nullptr ? rows[i] : static_cast<std::uint32_t>(i)};
+    __device__ std::uint32_t row(std::uint64_t i) const {
+        return rows != nullptr ? rows[i] : static_cast<std::uint32_t>(i);
     }
 };
 inline wanted_pairs pairs_of(const row_tile<cuda_place>& tile, const row_tile<cuda_place>& queries,
                              device_span<const std::uint32_t> rows) {
-    return {rows.data(), nullptr, rows.empty() ? tile.rows : rows.size(), queries.rows};
+    return {rows.empty() ? nullptr : rows.data(), rows.empty() ? tile.rows : rows.size(), queries.rows};
 }
 
 }  // namespace quern::ranked_retrieval_detail

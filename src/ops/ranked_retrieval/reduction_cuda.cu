@@ -24,14 +24,14 @@ __global__ void __launch_bounds__(partial_sums)
     const unsigned i = threadIdx.x;
     for (std::uint32_t q = blockIdx.y; q < wanted.queries; q += gridDim.y) {
         for (std::uint64_t x = blockIdx.x; x < wanted.size; x += gridDim.x) {
-            const wanted_pairs::pair pair = wanted(q, x);
+            const std::uint32_t row = wanted.row(x);
             sums[i] = partial_sum<Traits::type, Traits::kind, sum_type>(
-                rows.row<Traits::type>(pair.row), queries.row<Traits::type>(pair.query), count, i);
+                rows.row<Traits::type>(row), queries.row<Traits::type>(q), count, i);
             for (unsigned half = partial_sums / 2; half != 0; half /= 2) {
                 __syncthreads();
                 if (i < half) sums[i] = joined<Traits::kind>(sums[i], sums[i + half]);
             }
-            if (i == 0) keys[q * wanted.size + x] = key_of(sums[0], pair.query, pair.row);
+            if (i == 0) keys[q * wanted.size + x] = key_of(sums[0], q, row);
             __syncthreads();
         }
     }

@@ -7,12 +7,6 @@
 
 namespace quern::ranked_retrieval_detail {
 
-/// Whether rows are whole words of sixteen bytes.
-inline bool in_words(const row_tile<cuda_place>& tile) {
-    return tile.stride % 16 == 0 && bytes_of_row(tile.type, tile.dimensions) % 16 == 0 &&
-           reinterpret_cast<std::uintptr_t>(tile.values.data()) % 16 == 0;
-}
-
 /// The keys of pairs of rows that lie in words, tile and queries. False: not of such sums (is_common), nothing done.
 template <class Key>
 bool scan_words(cuda_place& place, const row_tile<cuda_place>& tile, const row_tile<cuda_place>& queries,

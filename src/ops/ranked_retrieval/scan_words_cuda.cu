@@ -29,9 +29,9 @@ struct reading {
     static constexpr unsigned ahead = floating ? 4 : 2, rows = floating ? 2 : 4;
 };
 
-/// `lanes` lanes a row, several rows each: groups of lanes take neighbouring rows. Given pairs, every row has its own
-/// query; else one query, from the cache, is used for all rows. Grid: rows in x, queries in y. No shared memory.
-template <class Traits, class Key, bool Pairs>
+/// `lanes` lanes a row, several rows each, which share what is read of the query, from the cache: groups of lanes take
+/// neighbouring rows. Grid: rows in x, queries in y. No shared memory.
+template <class Traits, class Key>
 __global__ void __launch_bounds__(block_threads)
     scan_words_kernel(rows_there tile, rows_there queries, std::uint32_t words, unsigned lanes,
                       wanted_pairs wanted, key_maker<Key> key_of, Key* keys) {
@@ -40,17 +40,15 @@ __global__ void __launch_bounds__(block_threads)
     const unsigned lane = threadIdx.x % lanes, groups = 32 / lanes, group = threadIdx.x % 32 / lanes;
     const std::uint64_t warp = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) / 32;
     const std::uint64_t first = warp * groups * shape::rows + group;
+    std::uint32_t rows[shape::rows];
+#pragma unroll
+    for (unsigned r = 0; r < shape::rows; ++r) {
+        const std::uint64_t i = first + r * groups;
+        rows[r] = wanted.row(i < wanted.size ? i : 0);
+    }
 
     for (std::uint32_t q = blockIdx.y; q < wanted.queries; q += gridDim.y) {
-        wanted_pairs::pair pairs[shape::rows];
-        const uint4 *row[shape::rows], *query[shape::rows];
-#pragma unroll
-        for (unsigned r = 0; r < shape::rows; ++r) {
-            const std::uint64_t i = first + r * groups;
-            pairs[r] = wanted(q, i < wanted.size ? i : 0);
-            row[r] = reinterpret_cast<const uint4*>(tile.values + pairs[r].row * tile.stride);
-            query[r] = reinterpret_cast<const uint4*>(queries.values + pairs[r].query * queries.stride);
-        }
+        const auto* const query = reinterpret_cast<const uint4*>(queries.values + q * queries.stride);
         word_sums<Traits> sums[shape::rows];
         for (std::uint32_t begin = lane; begin < words; begin += lanes * shape::ahead) {
             uint4 a[shape::ahead][shape::rows];
@@ -58,24 +56,23 @@ __global__ void __launch_bounds__(block_threads)
             for (unsigned u = 0; u < shape::ahead; ++u)
 #pragma unroll
                 for (unsigned r = 0; r < shape::rows; ++r)
-                    if (begin + u * lanes < words) a[u][r] = streamed(row[r] + begin + u * lanes);
+                    if (begin + u * lanes < words)
+                        a[u][r] =
+                            streamed(reinterpret_cast<const uint4*>(tile.values + rows[r] * tile.stride) +
+                                     begin + u * lanes);
 #pragma unroll
             for (unsigned u = 0; u < shape::ahead; ++u) {
                 if (begin + u * lanes >= words) break;
-                uint4 b = __ldg(query[0] + begin + u * lanes);
+                const uint4 b = __ldg(query + begin + u * lanes);
 #pragma unroll
-                for (unsigned r = 0; r < shape::rows; ++r) {
-                    if (Pairs && r != 0) b = __ldg(query[r] + begin + u * lanes);
-                    sums[r].add(a[u][r], b);
-                }
+                for (unsigned r = 0; r < shape::rows; ++r) sums[r].add(a[u][r], b);
             }
         }
 #pragma unroll
         for (unsigned r = 0; r < shape::rows; ++r) {
             const std::uint64_t i = first + r * groups;
             const auto sum = sums[r].tree(lanes);
-            if (lane == 0 && i < wanted.size)
-                keys[q * wanted.size + i] = key_of(sum, pairs[r].query, pairs[r].row);
+            if (lane == 0 && i < wanted.size) keys[q * wanted.size + i] = key_of(sum, q, rows[r]);
         }
     }
 }
@@ -92,14 +89,9 @@ bool scan_words(cuda_place& place, const row_tile<cuda_place>& tile, const row_t
         const unsigned lanes = shape::floating ? partial_sums / word_sums<Traits>::count : words < 8 ? 2 : 8;
         const dim3 grid(cuda::blocks_for(wanted.size, block_threads / lanes * shape::rows),
                         std::min(wanted.queries, 65'535u));
-        const cuda::launch_shape launched{grid, block_threads};
-        const key_maker<Key> key_of{metric, tile.squares.data(), queries.squares.data()};
-        if (wanted.pairs != nullptr)
-            QUERN_LAUNCH(place, launched, (scan_words_kernel<Traits, Key, true>), there(tile), there(queries),
-                         words, lanes, wanted, key_of, keys);
-        else
-            QUERN_LAUNCH(place, launched, (scan_words_kernel<Traits, Key, false>), there(tile),
-                         there(queries), words, lanes, wanted, key_of, keys);
+        QUERN_LAUNCH(place, (cuda::launch_shape{grid, block_threads}), (scan_words_kernel<Traits, Key>),
+                     there(tile), there(queries), words, lanes, wanted,
+                     (key_maker<Key>{metric, tile.squares.data(), queries.squares.data()}), keys);
     });
 }
 template bool scan_words(cuda_place&, const row_tile<cuda_place>&, const row_tile<cuda_place>&, vector_metric,

@@ -13,25 +13,22 @@ namespace quern::ranked_retrieval_detail {
 namespace {
 
 constexpr unsigned block_threads = 256, teams = block_threads / partial_sums;
-constexpr unsigned depth = 64;        // items of a row in shared memory at a time
 constexpr unsigned team_queries = 8;  // queries of a team's tile
+constexpr unsigned word_bytes = 16;   // what a thread loads at once
 
 /// What is multiplied at once: a component; of bytes, four.
 template <class Traits>
 struct tile_items {
     static constexpr bool packed = sizeof(stored_t<Traits::type>) == 1;
     using item = std::conditional_t<packed, std::uint32_t, component_t<Traits::type>>;
+    static constexpr unsigned of_word = word_bytes / (packed ? 4 : sizeof(stored_t<Traits::type>));
 
-    /// Item i of a row of `count` components; beyond its end 0, which adds nothing.
-    static __device__ item load(const std::byte* row, std::uint32_t i, std::uint32_t count, bool aligned) {
+    static __device__ item at(const std::uint32_t (&word)[4], unsigned j) {
         if constexpr (packed) {
-            if (aligned && 4 * i + 4 <= count) return reinterpret_cast<const std::uint32_t*>(row)[i];
-            std::uint32_t word = 0;
-            for (std::uint32_t j = 4 * i; j < min(4 * i + 4, count); ++j)
-                word |= static_cast<std::uint32_t>(row[j]) << (8 * (j % 4));
-            return word;
+            return word[j] ^ byte_offsets<Traits::type, Traits::kind>;
         } else {
-            return i < count ? loaded_value<Traits::type>(row_at<Traits::type>(row, 0, 0)[i]) : item(0);
+            constexpr unsigned each = items_of_word<Traits::type>;
+            return item_of_word<Traits::type>(word[j / each], j % each);
         }
     }
     template <class Sum>
@@ -43,29 +40,78 @@ struct tile_items {
     }
 };
 
+/// The word at byte `at` of a row of `bytes` bytes; what is beyond its end is 0. A row that is not in words is read by
+/// components, all at once: no load waits for another.
+template <class Traits>
+__device__ uint4 word_of_row(const std::byte* row, std::uint32_t at, std::uint32_t bytes, bool in_words) {
+    using stored = std::make_unsigned_t<std::conditional_t<std::same_as<stored_t<Traits::type>, float>,
+                                                           std::uint32_t, stored_t<Traits::type>>>;
+    if (in_words) {
+        const uint4 word = __ldg(reinterpret_cast<const uint4*>(row + (at < bytes ? at : 0)));
+        return at < bytes ? word : uint4{0, 0, 0, 0};
+    }
+    std::uint32_t words[4] = {};
+#pragma unroll
+    for (unsigned j = 0; j < word_bytes / sizeof(stored); ++j) {
+        const std::uint32_t place = at + j * sizeof(stored);
+        const std::uint32_t value = __ldg(reinterpret_cast<const stored*>(row + (place < bytes ? place : 0)));
+        words[j * sizeof(stored) / 4] |= (place < bytes ? value : 0) << (8 * (j * sizeof(stored) % 4));
+    }
+    return {words[0], words[1], words[2], words[3]};
+}
+
 template <class Item>
 struct alignas(16) four_items {
     Item item[4];
 };
 
-/// Vectors `first` … of a block in shared memory: four vectors' item i side by side, so that teams read them together.
-template <class Traits, unsigned Vectors>
-struct shared_vectors {
+/// Items of some vectors in shared memory: four vectors' item i side by side, so that teams read them together. The next
+/// ones wait in registers while these are used.
+template <class Traits, unsigned Vectors, unsigned Depth>
+class shared_vectors {
+  public:
     using items = tile_items<Traits>;
-    four_items<typename items::item> at[Vectors / 4][depth];
+    static constexpr unsigned words = Depth / items::of_word;  ///< of a vector
+    static constexpr unsigned each = (Vectors * words + block_threads - 1) / block_threads;
+    using fetched = uint4[each];
 
-    /// Loads items [begin, begin + depth) of vectors; address(v) is null where there is none.
+    /// Neighbouring threads take one word of neighbouring vectors: what they store then lies in different banks.
     template <class Address>
-    __device__ void load(std::uint32_t begin, std::uint32_t count, bool aligned, const Address& address) {
-        static_assert(Vectors * depth % block_threads == 0);
-#pragma unroll 8
-        for (unsigned n = 0; n < Vectors * depth / block_threads; ++n) {
-            const unsigned k = n * block_threads + threadIdx.x, i = k / 4 % depth,
-                           v = k / 4 / depth * 4 + k % 4;
-            const std::byte* const row = address(v);
-            at[v / 4][i].item[v % 4] = row != nullptr ? items::load(row, begin + i, count, aligned) : 0;
+    static __device__ void fetch(fetched& next, std::uint32_t begin, std::uint32_t bytes, bool in_words,
+                                 const Address& address) {
+#pragma unroll
+        for (unsigned n = 0; n < each; ++n) {
+            const unsigned k = n * block_threads + threadIdx.x;
+            if (Vectors * words % block_threads == 0 || k < Vectors * words)
+                next[n] = word_of_row<Traits>(address(k % Vectors), begin + k / Vectors * word_bytes, bytes,
+                                              in_words);
         }
     }
+    __device__ void store(const fetched& next) {
+#pragma unroll
+        for (unsigned n = 0; n < each; ++n) {
+            const unsigned k = n * block_threads + threadIdx.x, v = k % Vectors,
+                           i = k / Vectors * items::of_word;
+            if (Vectors * words % block_threads != 0 && k >= Vectors * words) continue;
+            const std::uint32_t word[] = {next[n].x, next[n].y, next[n].z, next[n].w};
+#pragma unroll
+            for (unsigned j = 0; j < items::of_word; ++j) at_[v / 4][i + j].item[v % 4] = items::at(word, j);
+        }
+    }
+    /// Item i of the N vectors from v on.
+    template <unsigned N>
+    __device__ void read(unsigned v, unsigned i, typename items::item (&to)[N]) const {
+#pragma unroll
+        for (unsigned n = 0; n < N; n += 4) {
+            const four_items<typename items::item> four = at_[(v + n) / 4][i];
+#pragma unroll
+            for (unsigned j = 0; j < 4; ++j) to[n + j] = four.item[j];
+        }
+    }
+
+  private:
+    four_items<typename items::item> at_[Vectors / 4]
+                                        [Depth + 1];  // one more: groups begin in different banks
 };
 
 /// Of N sums the lane keeps one half, joined with what the lane `Half` away has of it, and gives away the other; then with
@@ -84,67 +130,84 @@ __device__ void exchange_halves(Sum* sums, unsigned chain) {
 }
 
 /// Teams of sixteen lanes; Beside of them have the same rows and other queries. Block: (16 / Beside) · Rows rows ×
-/// 8 · Beside queries; x: queries, y: the rows in turn. Two blocks a multiprocessor: 128 registers a thread.
-template <class Traits, class Key, unsigned Rows, unsigned Beside>
+/// 8 · Beside queries; x: queries, y: the rows in turn, Depth items at a time. Two blocks a multiprocessor: 128 registers
+/// a thread.
+template <class Traits, class Key, unsigned Rows, unsigned Beside, unsigned Depth>
 __global__ void __launch_bounds__(block_threads, 2)
-    sum_tiles_kernel(rows_there tile, rows_there queries, std::uint32_t count, bool aligned,
+    sum_tiles_kernel(rows_there tile, rows_there queries, std::uint32_t bytes, bool in_words,
                      wanted_pairs wanted, key_maker<Key> key_of, Key* keys) {
     using sum_type = typename Traits::sum;
     using items = tile_items<Traits>;
     constexpr unsigned block_rows = teams / Beside * Rows, block_queries = Beside * team_queries;
-    __shared__ shared_vectors<Traits, block_rows> rows_here;
-    __shared__ shared_vectors<Traits, block_queries> queries_here;
+    constexpr std::uint32_t step = Depth / items::of_word * word_bytes;  // bytes of a row at a time
+    using row_memory = shared_vectors<Traits, block_rows, Depth>;
+    using query_memory = shared_vectors<Traits, block_queries, Depth>;
+    __shared__ row_memory rows_here;
+    __shared__ query_memory queries_here;
     const unsigned chain = threadIdx.x % partial_sums, team = threadIdx.x / partial_sums;
     const unsigned team_row = team / Beside * Rows, team_query = team % Beside * team_queries;
-    const std::uint32_t item_count = items::packed ? (count + 3) / 4 : count;
     const std::uint32_t first_query = blockIdx.x * block_queries;
-    const auto query_at = [&](unsigned v) {
-        return first_query + v < wanted.queries ? queries.values + (first_query + v) * queries.stride
-                                                : nullptr;
-    };
 
-    bool have_queries = false;
-    for (std::uint64_t first = std::uint64_t{blockIdx.y} * block_rows; first < wanted.size;
-         first += std::uint64_t{gridDim.y} * block_rows) {
-        const auto row_of_tile = [&](unsigned v) {
-            return first + v < wanted.size ? tile.values + wanted(0, first + v).row * tile.stride : nullptr;
-        };
-        sum_type sums[team_queries * Rows] = {};  // of query j and row r: Rows · j + r
-        for (std::uint32_t begin = 0; begin < item_count; begin += depth) {
-            __syncthreads();
-            rows_here.load(begin, count, aligned, row_of_tile);
-            if (!have_queries || item_count > depth) queries_here.load(begin, count, aligned, query_at);
-            have_queries = true;
-            __syncthreads();
-            const std::uint32_t end = min(depth, item_count - begin);
+    typename row_memory::fetched next_rows;
+    typename query_memory::fetched next_queries;
+    std::uint64_t first = std::uint64_t{blockIdx.y} * block_rows;
+    std::uint32_t begin = 0;
+    const auto fetch_rows = [&] {
+        row_memory::fetch(next_rows, begin, bytes, in_words, [&](unsigned v) {
+            return tile.values + wanted.row(min(first + v, wanted.size - 1)) * tile.stride;
+        });
+    };
+    const auto fetch_queries = [&] {
+        query_memory::fetch(next_queries, begin, bytes, in_words, [&](unsigned v) {
+            return queries.values + min(first_query + v, wanted.queries - 1) * queries.stride;
+        });
+    };
+    const bool queries_change = bytes > step;
+    fetch_rows();
+    fetch_queries();
+    sum_type sums[team_queries * Rows] = {};  // of query j and row r: Rows · j + r
+    for (bool have_queries = false;; have_queries = true) {
+        __syncthreads();
+        rows_here.store(next_rows);
+        if (!have_queries || queries_change) queries_here.store(next_queries);
+        __syncthreads();
+        const std::uint64_t these = first;
+        const unsigned left = (min(step, bytes - begin) + word_bytes - 1) / word_bytes * items::of_word;
+        begin += step;
+        const bool whole = begin >= bytes;  // with what is summed now
+        if (whole) {
+            begin = 0;
+            first += std::uint64_t{gridDim.y} * block_rows;
+        }
+        if (first < wanted.size) {
+            fetch_rows();
+            if (queries_change) fetch_queries();
+        }
 #pragma unroll 1
-            for (std::uint32_t i = chain; i - chain < end; i += partial_sums) {
-                typename items::item a[Rows], b[team_queries];
+        for (unsigned i = chain; i - chain < left; i += partial_sums) {
+            typename items::item a[Rows], b[team_queries];
+            rows_here.read(team_row, i, a);
+            queries_here.read(team_query, i, b);
 #pragma unroll
-                for (unsigned v = 0; v < Rows; v += 4)
-                    *reinterpret_cast<four_items<typename items::item>*>(a + v) =
-                        rows_here.at[(team_row + v) / 4][i];
+            for (unsigned j = 0; j < team_queries; ++j)
 #pragma unroll
-                for (unsigned v = 0; v < team_queries; v += 4)
-                    *reinterpret_cast<four_items<typename items::item>*>(b + v) =
-                        queries_here.at[(team_query + v) / 4][i];
-#pragma unroll
-                for (unsigned j = 0; j < team_queries; ++j)
-#pragma unroll
-                    for (unsigned r = 0; r < Rows; ++r)
-                        sums[Rows * j + r] = items::add(sums[Rows * j + r], a[r], b[j]);
-            }
+                for (unsigned r = 0; r < Rows; ++r)
+                    sums[Rows * j + r] = items::add(sums[Rows * j + r], a[r], b[j]);
         }
+        if (!whole) continue;
         exchange_halves<Traits::kind, team_queries * Rows, partial_sums / 2>(sums, chain);
-        constexpr unsigned left = team_queries * Rows / partial_sums;
+        constexpr unsigned mine = team_queries * Rows / partial_sums;
 #pragma unroll
-        for (unsigned s = 0; s < left; ++s) {
-            const unsigned pair = left * chain + s;
+        for (unsigned s = 0; s < mine; ++s) {
+            const unsigned pair = mine * chain + s;
             const std::uint32_t query = first_query + team_query + pair / Rows;
-            const std::uint64_t i = first + team_row + pair % Rows;
+            const std::uint64_t i = these + team_row + pair % Rows;
             if (query < wanted.queries && i < wanted.size)
-                keys[query * wanted.size + i] = key_of(sums[s], query, wanted(0, i).row);
+                keys[query * wanted.size + i] = key_of(sums[s], query, wanted.row(i));
         }
+        if (first >= wanted.size) break;
+#pragma unroll
+        for (sum_type& sum : sums) sum = 0;
     }
 }
 
@@ -152,15 +215,14 @@ template <class Traits, class Key, unsigned Beside>
 void launch_tiles(cuda_place& place, const row_tile<cuda_place>& tile, const row_tile<cuda_place>& queries,
                   vector_metric metric, const wanted_pairs& wanted, Key* keys) {
     constexpr unsigned rows = sizeof(typename Traits::sum) == 8 ? 4 : 8;
-    const auto begins_aligned = [](const row_tile<cuda_place>& of) {
-        return reinterpret_cast<std::uintptr_t>(of.values.data()) % 4 == 0 && of.stride % 4 == 0;
-    };
+    constexpr unsigned depth = (Beside == 1 ? 32 : 64) * (tile_items<Traits>::of_word / 4);
     const unsigned across = cuda::blocks_for(wanted.queries, Beside * team_queries);
-    const unsigned wanted_blocks = 16 * place.multiprocessors() / across + 1;
-    const dim3 grid(across, std::min(cuda::blocks_for(wanted.size, teams / Beside * rows), wanted_blocks));
+    const unsigned most_down = std::min(16 * place.multiprocessors() / across + 1, 65'535u);
+    const dim3 grid(across, std::min(cuda::blocks_for(wanted.size, teams / Beside * rows), most_down));
     QUERN_LAUNCH(place, (cuda::launch_shape{grid, block_threads}),
-                 (sum_tiles_kernel<Traits, Key, rows, Beside>), there(tile), there(queries),
-                 summed_items(tile, metric), begins_aligned(tile) && begins_aligned(queries), wanted,
+                 (sum_tiles_kernel<Traits, Key, rows, Beside, depth>), there(tile), there(queries),
+                 static_cast<std::uint32_t>(bytes_of_row(tile.type, tile.dimensions)),
+                 in_words(tile) && in_words(queries), wanted,
                  (key_maker<Key>{metric, tile.squares.data(), queries.squares.data()}), keys);
 }
 

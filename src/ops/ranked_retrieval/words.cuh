@@ -25,14 +25,30 @@ __device__ inline component_t<Type> item_of_word(std::uint32_t word, unsigned j)
         return value_of<Type>(static_cast<stored_t<Type>>(word >> (8 * j)));
 }
 
-/// Four unsigned differences of bytes. Those of signed bytes are those of the same bytes counted from the least.
-template <vector_type Type>
-__device__ inline std::uint32_t byte_differences(std::uint32_t a, std::uint32_t b) {
-    constexpr std::uint32_t from_least = Type == vector_type::i8 ? 0x80808080u : 0;
-    return __vabsdiffu4(a ^ from_least, b ^ from_least);
+/// What bytes are exclusive-ored with before differences are taken: differences of signed bytes are those of the same
+/// bytes counted from the least.
+template <vector_type Type, part_kind Kind>
+inline constexpr std::uint32_t byte_offsets =
+    Type == vector_type::i8 && Kind != part_kind::products ? 0x80808080u : 0;
+
+/// Σ x·y of four bytes each, added.
+template <vector_type Type, std::unsigned_integral Sum>
+__device__ inline Sum with_byte_products(Sum sum, std::uint32_t x, std::uint32_t y) {
+    if constexpr (Type == vector_type::i8) {
+        const auto left = static_cast<std::int32_t>(x), right = static_cast<std::int32_t>(y);
+        if constexpr (sizeof(Sum) == 4)
+            return static_cast<Sum>(__dp4a(left, right, static_cast<std::int32_t>(sum)));
+        else
+            return sum + static_cast<Sum>(static_cast<std::int64_t>(__dp4a(left, right, 0)));
+    } else {
+        if constexpr (sizeof(Sum) == 4)
+            return __dp4a(x, y, sum);
+        else
+            return sum + __dp4a(x, y, 0u);
+    }
 }
 
-/// An integer sum with the items of one word more, in any order.
+/// An integer sum with the items of one word more, in any order. Bytes have been exclusive-ored with byte_offsets.
 template <vector_type Type, part_kind Kind, std::unsigned_integral Sum>
 __device__ inline Sum with_word(Sum sum, std::uint32_t a, std::uint32_t b) {
     if constexpr (Kind == part_kind::different_bits) {
@@ -41,18 +57,13 @@ __device__ inline Sum with_word(Sum sum, std::uint32_t a, std::uint32_t b) {
         sum = with_part<Kind>(sum, item_of_word<Type>(a, 0), item_of_word<Type>(b, 0));
         return with_part<Kind>(sum, item_of_word<Type>(a, 1), item_of_word<Type>(b, 1));
     } else if constexpr (Kind == part_kind::products) {
-        std::int32_t word;  // 4 · 255² at most
-        if constexpr (Type == vector_type::i8)
-            word = __dp4a(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b), 0);
-        else
-            word = static_cast<std::int32_t>(__dp4a(a, b, 0u));
-        return sum + static_cast<Sum>(static_cast<std::make_signed_t<Sum>>(word));
+        return with_byte_products<Type>(sum, a, b);
     } else {
-        const std::uint32_t differences = byte_differences<Type>(a, b);
+        const std::uint32_t differences = __vabsdiffu4(a, b);
         if constexpr (Kind == part_kind::squares) {
-            sum += __dp4a(differences, differences, 0u);
+            sum = with_byte_products<vector_type::u8>(sum, differences, differences);
         } else if constexpr (Kind == part_kind::differences) {
-            sum += __dp4a(differences, 0x01010101u, 0u);
+            sum = with_byte_products<vector_type::u8>(sum, differences, 0x01010101u);
         } else {
             for (unsigned j = 0; j < 4; ++j)
                 sum = joined<Kind>(sum, static_cast<Sum>(differences >> (8 * j) & 0xffu));
@@ -82,7 +93,9 @@ struct word_sums {
                                                   item_of_word<Traits::type>(right[w], j));
                 }
             } else {
-                sums[0] = with_word<Traits::type, Traits::kind>(sums[0], left[w], right[w]);
+                constexpr std::uint32_t offsets = byte_offsets<Traits::type, Traits::kind>;
+                sums[0] =
+                    with_word<Traits::type, Traits::kind>(sums[0], left[w] ^ offsets, right[w] ^ offsets);
             }
         }
     }
