@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact retrieval on a GPU, step by step, over random vectors made there.
-// nearest_cuda_bench [table] [batches] [shapes]: what to measure; everything without arguments. One line a measurement,
+// nearest_cuda_bench [table] [batches] [shapes] [search]: what to measure; everything without arguments. One line a measurement,
 // tab-separated: what, type, rows, dimensions, queries, method, bits of a key, seconds of distances, of the complete sort,
 // of the ids' way to the host, and of all three in one go, each the median of 15; the last two are 0 where they are not
 // asked for.
@@ -8,18 +8,23 @@
 //            256 × 1 byte, by `reduction` and by `auto`
 //   batches  distances of many queries to 5 million vectors
 //   shapes   distances of one query to 1 GB of vectors of other types, lengths and metrics
+//   search   whole searches by the public interface, from host memory to host memory: seconds of the set's making, of the
+//            first search and the median of three more; method: how many are wanted, and the GPU's budget where it is small
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "device/cuda/check.cuh"
 #include "ops/ranked_retrieval/tile.hpp"
 #include "primitives/sort/sort.hpp"
+#include "quern/ops/ranked_retrieval.hpp"
 
 namespace quern {
 namespace {
@@ -183,6 +188,65 @@ void measure_distances(cuda_place& place, const char* what, const shape& of, vec
     print(what, of, "auto", sizeof(Key), metric, {seconds});
 }
 
+/// Random vectors in host memory, made on the device.
+std::vector<std::byte> host_vectors(cuda_place& place, const shape& of, std::uint32_t rows,
+                                    std::uint64_t seed) {
+    const std::uint64_t row_bytes = bytes_of_row(of.type, of.dimensions);
+    constexpr std::uint32_t at_once = 1'000'000;
+    std::vector<std::byte> all(rows * row_bytes);
+    for (std::uint32_t first = 0; first < rows; first += at_once) {
+        const vectors_there some(place, of, std::min(at_once, rows - first), seed + 1'000'000'007ull * first);
+        place.copy_out(all.data() + first * row_bytes, some.tile().values.data(), some.bytes());
+    }
+    return all;
+}
+
+void measure_search(cuda_place& place, const shape& of, std::uint64_t k, std::uint64_t gpu_bytes) {
+    const std::vector<std::byte> rows = host_vectors(place, of, of.rows, 1),
+                                 asked = host_vectors(place, of, of.queries, 2);
+    const auto view = [&](const std::vector<std::byte>& values, std::uint32_t count) {
+        return vectors_view{.type = of.type,
+                            .rows = count,
+                            .dimensions = of.dimensions,
+                            .stride = bytes_of_row(of.type, of.dimensions),
+                            .values = values};
+    };
+    const auto now = [] { return std::chrono::steady_clock::now(); };
+    const auto since = [&](std::chrono::steady_clock::time_point begin) {
+        return std::chrono::duration<double>(now() - begin).count();
+    };
+    context run = context::cuda();
+    run.gpu_memory_bytes = gpu_bytes;
+    const auto made = now();
+    vector_set set(view(rows, of.rows), {.metric = vector_metric::sql2}, run);
+    const double making = since(made);
+    std::vector<double> searches;
+    for (int round = 0; round < 4; ++round) {
+        const auto begin = now();
+        set.search(view(asked, of.queries), {.k = k}, [](auto, auto, auto) {});
+        searches.push_back(since(begin));
+    }
+    std::sort(searches.begin() + 1, searches.end());
+    std::string method = k == all_vectors ? "complete" : "top " + std::to_string(k);
+    if (gpu_bytes != 0) method += ", " + std::to_string(gpu_bytes >> 30) + " GiB";
+    method += ", " + std::to_string(set.record().tiles) + " tiles";
+    print("search", of, method.c_str(), 4, vector_metric::sql2, {making, searches[0], searches[2]});
+}
+
+void measure_searches(cuda_place& place) {
+    using enum vector_type;
+    for (const vector_type type : {f16, i16, f32, u8}) {
+        measure_search(place, {type, 5'000'000, 128, 1024}, 100, 0);
+        measure_search(place, {type, 5'000'000, 128, 1}, 100, 0);
+        measure_search(place, {type, 5'000'000, 128, 1}, all_vectors, 0);
+    }
+    for (const std::uint64_t gpu_bytes : {std::uint64_t{0}, std::uint64_t{8} << 30}) {
+        measure_search(place, {f16, 50'000'000, 128, 1}, 100, gpu_bytes);
+        measure_search(place, {f16, 50'000'000, 128, 1}, all_vectors, gpu_bytes);
+        measure_search(place, {f16, 50'000'000, 128, 1024}, 100, gpu_bytes);
+    }
+}
+
 void measure_table(cuda_place& place) {
     for (const vector_type type : {vector_type::i16, vector_type::f16, vector_type::u8}) {
         const std::uint32_t dimensions = type == vector_type::u8 ? 256 : 128;
@@ -237,6 +301,7 @@ int main(int count, char** arguments) {
         if (wants("table")) quern::measure_table(place);
         if (wants("batches")) quern::measure_batches(place);
         if (wants("shapes")) quern::measure_shapes(place);
+        if (wants("search")) quern::measure_searches(place);
         return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "nearest_cuda_bench: %s\n", e.what());
