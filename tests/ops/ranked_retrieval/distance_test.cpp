@@ -126,12 +126,12 @@ TEST(ranked_distances, are_canonical_for_many_dimensions_queries_and_chosen_rows
                 std::vector<std::uint32_t> chosen;
                 for (std::uint32_t i = 0; i < 61; ++i) chosen.push_back(i * 37 % 60);
                 const auto vectors = make_vectors(type, 60, 784, vector_sample::wide, 5, 12);
-                const auto queries = make_vectors(type, 19, 784, vector_sample::wide, 6);
+                const auto queries = make_vectors(type, 7, 784, vector_sample::wide, 6);
                 expect_canonical(place, vectors, queries, metric, chosen);
                 expect_canonical(place, make_vectors(type, 477, 1, vector_sample::ties, 8),
                                  make_vectors(type, 2, 1, vector_sample::ties, 9), metric, {});
-                expect_canonical(place, make_vectors(type, 5, 70'001, vector_sample::wide, 10),
-                                 make_vectors(type, 1, 70'001, vector_sample::wide, 11), metric, {});
+                expect_canonical(place, make_vectors(type, 5, 33'001, vector_sample::wide, 10),
+                                 make_vectors(type, 1, 33'001, vector_sample::wide, 11), metric, {});
                 if (testing::Test::HasFatalFailure()) return;
             }
         }
@@ -143,7 +143,7 @@ TEST(ranked_distances, of_the_greatest_integers_are_exact) {
     on_every_target([] {
         cpu_place place(context::cpu(1));
         for (const vector_type type : {vector_type::i16, vector_type::i8, vector_type::u8}) {
-            constexpr std::uint32_t d = 140'000;
+            constexpr std::uint32_t d = 70'000;  // two whole blocks and a piece
             auto vectors = make_vectors(type, 5, d, vector_sample::plain, 1);
             auto queries = make_vectors(type, 3, d, vector_sample::plain, 2);
             const auto fill = [&](sample_vectors& of, std::uint32_t row, int value) {
@@ -212,7 +212,7 @@ TEST(row_facts, are_those_of_the_reference) {
             cpu_place place(context::cpu(threads));
             for (const vector_type type : all_types) {
                 for (const std::uint32_t d : {1u, 5u, 16u, 100u, 259u}) {
-                    for (const std::uint32_t rows : {0u, 1u, 40u, 3000u}) {
+                    for (const std::uint32_t rows : {0u, 1u, 40u, d < 16 ? 3000u : 700u}) {
                         const auto vectors = make_vectors(
                             type, rows, d, rows % 7 == 5 ? vector_sample::ties : vector_sample::wide,
                             d + rows, d % 4);
