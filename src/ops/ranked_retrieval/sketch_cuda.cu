@@ -65,7 +65,7 @@ __global__ void set_limits_kernel(sketch_kind kind, const query_terms* queries, 
     const query_terms query = queries[q];
     const float limit = wanted[q] != 0 ? limit_of_key(kind, query, keys[q * k + k - 1])
                                        : std::numeric_limits<float>::infinity();
-    terms[q] = {query.scale, query.rest, query.size, limit};
+    terms[q] = filter_terms_of(query, limit);
 }
 
 /// The rows that a round and those before it give, and where each query's begin: `columns` a query, no_row where there

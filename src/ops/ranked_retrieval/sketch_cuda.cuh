@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the sketch lies in a GPU's memory, and the steps of the filter there.
 //
-// Codes lie as the tensor cores take them (mma.m16n8k32): a block of sixteen rows by 32 components is 512 bytes, sixteen
-// for each thread of a warp: of rows g and g + 8, g = thread / 4, the components 4(thread % 4) … + 3 and these + 16. So
-// one load of sixteen bytes, without bank conflicts, gives a thread what it multiplies, whether the sixteen are queries
-// (its matrix A) or rows (two of its matrices B). Rows are kept in tiles, 32 components of a whole tile after the other:
-// what a block wants next is one stretch of memory, which the copy engine brings in one command.
+// Codes lie as the tensor cores take them (mma.m16n8k32): a block of sixteen vectors by 32 components is 512 bytes,
+// sixteen for each thread of a warp: of the vectors g and g + 8, g = thread / 4, the components 4(thread % 4) … + 3 and
+// these + 16; of queries in the order of matrix A, both vectors' first components before their last, of rows as two
+// matrices B, vector by vector. So one load of sixteen bytes, without bank conflicts, gives a thread what it multiplies.
+// Vectors are kept in tiles, 32 components of a whole tile after the other: what a block wants next is one stretch of
+// memory, which the copy engine brings in one command.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -61,10 +63,16 @@ struct tile_round {
     }
 };
 
-/// What the filter compares by, of a query.
+/// What the filter compares by, of a query: query_terms, whose scale has 16 significant bits here. Limit +∞: wants nothing.
 struct filter_terms {
-    float scale, rest, size, limit;  ///< limit +∞: wants nothing
+    float scale, rest, size, limit;
 };
+constexpr filter_terms filter_terms_of(const query_terms& query, float limit) {
+    const float scale = std::bit_cast<float>(std::bit_cast<std::uint32_t>(query.scale) & ~0xffu);
+    // Less than 2^-15 of scale · |e| is lost, which is at most |y'| + σ.
+    const double lost = scale == query.scale ? 0 : 0x1p-14 * (double{query.size} + double{query.rest});
+    return {scale, rounded_up(double{query.rest} + lost), query.size, limit};
+}
 
 struct filter_work {
     const uint4* row_codes = nullptr;

@@ -91,9 +91,9 @@ __global__ void __launch_bounds__(block_rows* warp) code_rows_kernel(code_source
     const unsigned blocks_a_tile = to.tile_rows / block_rows;
     const std::uint64_t first_block =
         std::uint64_t{blockIdx.x / blocks_a_tile} * to.steps * blocks_a_tile + blockIdx.x % blocks_a_tile;
-    const unsigned word = (lane / 8) * block_words +
-                          ((within % 8) * 4 + lane % 4) * 4 +  // whose, in the warp
-                          within / 8 + 2 * (lane % 8 / 4);     // and of its four words
+    const unsigned lower = within / 8, later = lane % 8 / 4;  // half of the rows, of the components
+    const unsigned word = (lane / 8) * block_words + ((within % 8) * 4 + lane % 4) * 4 +
+                          (to.rows != nullptr ? 2 * lower + later : lower + 2 * later);
     coded_sums sums;
     sums.scale = scale;
     unsigned code_squares = 0;

@@ -15,6 +15,7 @@ namespace quern::ranked_retrieval_detail {
 namespace {
 
 constexpr unsigned warp = 32;
+constexpr unsigned everyone = 0xffffffffu;
 constexpr unsigned block_warps = 8;
 constexpr unsigned slab_steps = 4;  // that a stage holds
 constexpr unsigned tile_blocks = sketch_tile_rows / block_rows;
@@ -23,18 +24,20 @@ constexpr unsigned term_bytes = sketch_tile_rows * sizeof(row_terms);
 constexpr unsigned most_stages = 4;
 
 /// Eight warps over Queries × 128 pairs, each over WarpQueries × WarpRows.
-template <unsigned Queries, unsigned WarpQueries, unsigned WarpRows>
+template <unsigned Queries, unsigned WarpQueries, unsigned WarpRows, unsigned Blocks>
 struct filter_shape {
     static constexpr unsigned queries = Queries, warp_queries = WarpQueries, warp_rows = WarpRows;
+    static constexpr unsigned blocks = Blocks;  // of a multiprocessor, that registers must allow
     static constexpr unsigned query_blocks = WarpQueries / block_rows, row_blocks = WarpRows / block_rows;
     static constexpr unsigned query_slab_bytes = Queries * step_components * slab_steps;
     static_assert(Queries / WarpQueries * (sketch_tile_rows / WarpRows) == block_warps);
     static_assert(WarpRows <= 64, "a word of candidates for sixteen queries");
 };
 using many_queries =
-    filter_shape<256, 64, 64>;  // 128 accumulators a thread: one block fills a multiprocessor
-using some_queries = filter_shape<64, 32, 32>;
-using few_queries = filter_shape<16, 16, 16>;
+    filter_shape<256, 64, 64, 1>;  // 128 accumulators a thread: one block fills a multiprocessor
+using hundred_queries = filter_shape<128, 64, 32, 2>;
+using some_queries = filter_shape<64, 32, 32, 2>;
+using few_queries = filter_shape<16, 16, 16, 3>;
 
 /// How shared memory is used, and by how many blocks.
 struct filter_plan {
@@ -84,12 +87,21 @@ __device__ void bring(void* to, const void* from, unsigned bytes, std::uint64_t*
 
 // ---- Products ----
 
-__device__ void multiply(int (&sums)[4], const uint4& queries, unsigned low, unsigned high) {
+/// sums = queries · rows + before.
+__device__ void multiply(int (&sums)[4], const uint4& queries, unsigned low, unsigned high,
+                         const int (&before)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-        : "r"(queries.x), "r"(queries.y), "r"(queries.z), "r"(queries.w), "r"(low), "r"(high));
+        "{%10, %11, %12, %13};"
+        : "=r"(sums[0]), "=r"(sums[1]), "=r"(sums[2]), "=r"(sums[3])
+        : "r"(queries.x), "r"(queries.y), "r"(queries.z), "r"(queries.w), "r"(low), "r"(high), "r"(before[0]),
+          "r"(before[1]), "r"(before[2]), "r"(before[3]));
 }
+
+/// Products of so few steps, below 2^22, are summed from this on: taken as floats, the sums are 3·2^22 and the product,
+/// without a conversion.
+constexpr std::uint32_t most_float_steps = 8;
+constexpr float float_origin = 0x1.8p23f;
+static_assert(most_float_steps * step_components * 127 * 127 < 1u << 22);
 
 /// What a thread has of its warp's products: of sixteen queries m and eight rows n, of the queries g and g + 8 and the
 /// rows 2t and 2t + 1 (g = thread / 4, t = thread % 4) those of (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
@@ -98,9 +110,12 @@ struct products {
     int at[Shape::query_blocks][Shape::row_blocks * 2][4];
 };
 
-/// Adds 32 components' products. `queries`, `rows`: the step's first block that is the warp's.
-template <class Shape>
-__device__ void add_step(products<Shape>& sums, const uint4* queries, const uint4* rows, unsigned lane) {
+/// Adds 32 components' products, or (First) begins with them, from `origin` on. `queries`, `rows`: the step's first block
+/// that is the warp's.
+template <class Shape, bool First>
+__device__ void add_step(products<Shape>& sums, const uint4* queries, const uint4* rows, unsigned lane,
+                         int origin) {
+    const int origins[4] = {origin, origin, origin, origin};
     uint4 a[Shape::query_blocks];
 #pragma unroll
     for (unsigned m = 0; m < Shape::query_blocks; ++m) a[m] = queries[m * block_vectors + lane];
@@ -109,16 +124,44 @@ __device__ void add_step(products<Shape>& sums, const uint4* queries, const uint
         const uint4 b = rows[n * block_vectors + lane];
 #pragma unroll
         for (unsigned m = 0; m < Shape::query_blocks; ++m) {
-            multiply(sums.at[m][2 * n], a[m], b.x, b.z);
-            multiply(sums.at[m][2 * n + 1], a[m], b.y, b.w);
+            for (const bool second : {false, true}) {
+                auto& sum = sums.at[m][2 * n + second];
+                const unsigned low = second ? b.z : b.x, high = second ? b.w : b.y;
+                if constexpr (First)
+                    multiply(sum, a[m], low, high, origins);
+                else
+                    multiply(sum, a[m], low, high, sum);
+            }
         }
+    }
+}
+
+/// Adds a slab, or begins with it.
+template <class Shape>
+__device__ void add_slab(products<Shape>& sums, const uint4* queries, const uint4* rows, unsigned lane,
+                         unsigned steps, bool first, int origin) {
+    constexpr unsigned query_step = Shape::queries / block_rows * block_vectors;
+    constexpr unsigned row_step = tile_blocks * block_vectors;
+    if (first)
+        add_step<Shape, true>(sums, queries, rows, lane, origin);
+    else
+        add_step<Shape, false>(sums, queries, rows, lane, origin);
+    if (steps == slab_steps) {
+#pragma unroll
+        for (unsigned s = 1; s < slab_steps; ++s)
+            add_step<Shape, false>(sums, queries + s * query_step, rows + s * row_step, lane, origin);
+    } else {
+#pragma unroll 1
+        for (unsigned s = 1; s < steps; ++s)
+            add_step<Shape, false>(sums, queries + s * query_step, rows + s * row_step, lane, origin);
     }
 }
 
 // ---- Comparing ----
 
-/// Bit 4 n + e of word m: product (m, n, e) may be of a pair that is wanted (upper_bound, is_candidate).
-template <class Shape>
+/// Bit 4 n + e of word m: product (m, n, e) may be of a pair that is wanted (upper_bound, is_candidate). `Floats`: sums
+/// begin at float_origin, and scale · float_origin is exact.
+template <class Shape, bool Floats>
 __device__ void compare(const products<Shape>& sums, const filter_terms* queries, const row_terms* rows,
                         unsigned lane, unsigned (&wanted)[Shape::query_blocks]) {
     filter_terms query[Shape::query_blocks * 2];
@@ -128,14 +171,17 @@ __device__ void compare(const products<Shape>& sums, const filter_terms* queries
     for (unsigned m = 0; m < Shape::query_blocks; ++m) wanted[m] = 0;
 #pragma unroll
     for (unsigned n = 0; n < Shape::row_blocks * 2; ++n) {
-        const row_terms two[2] = {rows[n * 8 + lane % 4 * 2], rows[n * 8 + lane % 4 * 2 + 1]};
+        const float4 two[2] = {reinterpret_cast<const float4*>(rows)[n * 8 + lane % 4 * 2],
+                               reinterpret_cast<const float4*>(rows)[n * 8 + lane % 4 * 2 + 1]};
 #pragma unroll
         for (unsigned m = 0; m < Shape::query_blocks; ++m) {
 #pragma unroll
             for (unsigned e = 0; e < 4; ++e) {
                 const filter_terms& q = query[2 * m + e / 2];
-                const row_terms& r = two[e % 2];
-                const float product = q.scale * static_cast<float>(sums.at[m][n][e]);
+                const row_terms r{two[e % 2].x, two[e % 2].y, two[e % 2].z, two[e % 2].w};
+                const float product =
+                    Floats ? __fmaf_rn(__int_as_float(sums.at[m][n][e]), q.scale, -float_origin * q.scale)
+                           : q.scale * static_cast<float>(sums.at[m][n][e]);
                 const float bound =
                     __fmaf_rn(r.scale, product, __fmaf_rn(r.rest, q.size, __fmaf_rn(r.size, q.rest, r.a)));
                 if (!(bound < q.limit)) wanted[m] |= 1u << (4 * n + e);
@@ -144,23 +190,56 @@ __device__ void compare(const products<Shape>& sums, const filter_terms* queries
     }
 }
 
-/// Appends what a thread has found for the query q: bits as compare() has them, those of other queries cleared;
-/// `first`: the row of bit 0.
-__device__ void append(const filter_work& work, std::uint32_t q, std::uint32_t first, unsigned bits) {
-    unsigned kept = 0;
-    for (unsigned left = bits; left != 0; left &= left - 1) {
-        const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
-        const std::uint32_t row = first + bit / 4 * 8 + bit % 2;
-        if (row >= work.row_count) continue;
+/// What a warp has found, in shared memory until places in the lists are asked for together: one answer takes as long as
+/// a hundred.
+struct found_pairs {
+    static constexpr unsigned size = 128;
+    uint2 at[size];  ///< query, row
+};
+
+/// Appends a warp's pairs to their queries' lists. All lanes take part.
+__device__ void append(const filter_work& work, const found_pairs& pairs, unsigned count, unsigned lane) {
+    constexpr unsigned each = found_pairs::size / warp;
+    std::uint32_t slots[each];
+    __syncwarp();
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+        slots[i] = work.room;
+        if (i * warp + lane >= count) continue;
+        const auto [query, row] = pairs.at[i * warp + lane];
+        if (query >= work.query_count || row >= work.row_count) continue;
         if (work.allowed != nullptr && (work.allowed[row / 64] >> (row % 64) & 1) == 0) continue;
-        kept |= 1u << bit;
+        slots[i] = atomicAdd(work.counts + query, 1u);
     }
-    if (kept == 0) return;
-    // The count may go round only beyond 2^32 rows a query, which no set has.
-    std::uint32_t slot = atomicAdd(work.counts + q, static_cast<unsigned>(__popc(kept)));
-    for (; kept != 0 && slot < work.room; kept &= kept - 1, ++slot) {
-        const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(kept))) - 1;
-        work.found[std::uint64_t{q} * work.room + slot] = first + bit / 4 * 8 + bit % 2;
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+        if (slots[i] >= work.room) continue;
+        const auto [query, row] = pairs.at[i * warp + lane];
+        work.found[std::uint64_t{query} * work.room + slots[i]] = row;
+    }
+    __syncwarp();
+}
+
+/// Takes a word of compare()'s bits, whose first is of `query` and `row`, into the warp's pairs, of which there are
+/// `count`; full ones are appended. All lanes take part.
+__device__ void take(const filter_work& work, found_pairs& pairs, unsigned& count, unsigned wanted,
+                     std::uint32_t query, std::uint32_t row, unsigned lane) {
+    while (__any_sync(everyone, wanted != 0)) {
+        const auto mine = static_cast<unsigned>(__popc(wanted));
+        unsigned up_to = mine;  // this lane's and those of lanes before it
+        for (unsigned apart = 1; apart < warp; apart *= 2) {
+            const unsigned before = __shfl_up_sync(everyone, up_to, apart);
+            if (lane >= apart) up_to += before;
+        }
+        for (unsigned slot = count + up_to - mine; wanted != 0 && slot < found_pairs::size; ++slot) {
+            const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(wanted))) - 1;
+            pairs.at[slot] = make_uint2(query + bit % 4 / 2 * 8, row + bit / 4 * 8 + bit % 2);
+            wanted &= wanted - 1;
+        }
+        count = min(found_pairs::size, count + __shfl_sync(everyone, up_to, warp - 1));
+        if (count < found_pairs::size) return;
+        append(work, pairs, count, lane);
+        count = 0;
     }
 }
 
@@ -169,12 +248,13 @@ __device__ void append(const filter_work& work, std::uint32_t q, std::uint32_t f
 /// Block b owns the query tile b % query_tiles and of the round's row tiles those that are its worker's, b / query_tiles:
 /// neighbours read the same rows at about the same time. Thread 0 brings slabs. Dynamic shared memory, as planned: the
 /// queries' codes where they are resident, then the stages: a slab of rows, one of queries where they are not, terms.
-template <class Shape>
-__global__ void __launch_bounds__(block_warps* warp, 1)
+template <class Shape, bool Floats>
+__global__ void __launch_bounds__(block_warps* warp, Shape::blocks)
     find_candidates_kernel(const filter_work work, const filter_plan plan) {
     extern __shared__ __align__(128) unsigned char memory[];
     __shared__ std::uint64_t full[most_stages], empty[most_stages], queries_here;
     __shared__ filter_terms terms[Shape::queries];
+    __shared__ found_pairs pairs[block_warps];
     const unsigned lane = threadIdx.x % warp, w = threadIdx.x / warp;
     constexpr unsigned warps_across = sketch_tile_rows / Shape::warp_rows;
     const unsigned warp_query = w / warps_across * Shape::warp_queries;
@@ -238,35 +318,19 @@ __global__ void __launch_bounds__(block_warps* warp, 1)
     if (plan.resident) wait_for(&queries_here, 0);
 
     products<Shape> sums;
+    unsigned found = 0;  // pairs of the warp that are not appended yet
     std::uint32_t slab = 0;
     unsigned stage = 0, parity = 0;  // of slab c: c % stages, c / stages % 2
     for (std::uint32_t c = 0; c < chunks; ++c) {
         const unsigned char* const here = stages + stage * plan.stage_bytes;
-        if (slab == 0) {
-#pragma unroll
-            for (unsigned m = 0; m < Shape::query_blocks; ++m)
-#pragma unroll
-                for (unsigned n = 0; n < Shape::row_blocks * 2; ++n)
-#pragma unroll
-                    for (unsigned e = 0; e < 4; ++e) sums.at[m][n][e] = 0;
-        }
         wait_for(full + stage, parity);
         const auto* rows = reinterpret_cast<const uint4*>(here) + warp_row / block_rows * block_vectors;
         const auto* queries =
             reinterpret_cast<const uint4*>(plan.resident ? memory + slab * Shape::query_slab_bytes
                                                          : here + slab_bytes) +
             warp_query / block_rows * block_vectors;
-        const unsigned steps = min(slab_steps, work.steps - slab * slab_steps);
-        if (steps == slab_steps) {
-#pragma unroll
-            for (unsigned s = 0; s < slab_steps; ++s)
-                add_step<Shape>(sums, queries + s * (Shape::queries / block_rows * block_vectors),
-                                rows + s * (tile_blocks * block_vectors), lane);
-        } else {
-            for (unsigned s = 0; s < steps; ++s)
-                add_step<Shape>(sums, queries + s * (Shape::queries / block_rows * block_vectors),
-                                rows + s * (tile_blocks * block_vectors), lane);
-        }
+        add_slab<Shape>(sums, queries, rows, lane, min(slab_steps, work.steps - slab * slab_steps), slab == 0,
+                        Floats ? __float_as_int(float_origin) : 0);
         // The stage of the slab before is refilled as soon as all warps are through with it.
         if (threadIdx.x == 0 && c != 0 && c - 1 + plan.stages < chunks) {
             const unsigned before = stage == 0 ? plan.stages - 1 : stage - 1;
@@ -277,18 +341,15 @@ __global__ void __launch_bounds__(block_warps* warp, 1)
         if (++slab == slabs) {
             slab = 0;
             unsigned wanted[Shape::query_blocks];
-            compare<Shape>(
+            compare<Shape, Floats>(
                 sums, terms + warp_query,
                 reinterpret_cast<const row_terms*>(here + plan.stage_bytes - term_bytes) + warp_row, lane,
                 wanted);
-            const std::uint32_t first = row_tile_of(c) * sketch_tile_rows + warp_row + lane % 4 * 2;
+            const std::uint32_t query = query_tile * Shape::queries + warp_query + lane / 4;
+            const std::uint32_t row = row_tile_of(c) * sketch_tile_rows + warp_row + lane % 4 * 2;
 #pragma unroll
-            for (unsigned m = 0; m < Shape::query_blocks; ++m) {
-                if (wanted[m] == 0) continue;
-                const std::uint32_t q = query_tile * Shape::queries + warp_query + m * block_rows + lane / 4;
-                if (q < work.query_count) append(work, q, first, wanted[m] & 0x33333333u);
-                if (q + 8 < work.query_count) append(work, q + 8, first, wanted[m] & 0xccccccccu);
-            }
+            for (unsigned m = 0; m < Shape::query_blocks; ++m)
+                take(work, pairs[w], found, wanted[m], query + m * block_rows, row, lane);
         }
         __syncwarp();
         if (lane == 0) arrive(empty + stage);
@@ -297,11 +358,12 @@ __global__ void __launch_bounds__(block_warps* warp, 1)
             parity ^= 1;
         }
     }
+    append(work, pairs[w], found, lane);
 }
 
 template <class Shape>
 void find_with(cuda_place& place, const filter_work& work) {
-    constexpr unsigned most_shared = 220u << 10, most_resident = 128u << 10;
+    constexpr unsigned most_shared = 212u << 10, most_resident = 128u << 10;
     constexpr std::uint32_t step_query_bytes = Shape::queries * step_components;
     filter_plan plan{};
     plan.resident = work.steps <= most_resident / step_query_bytes;
@@ -310,27 +372,28 @@ void find_with(cuda_place& place, const filter_work& work) {
     plan.stage_bytes = (plan.resident ? rows_bytes : slab_bytes + Shape::query_slab_bytes) + term_bytes;
     plan.stages = std::min(most_stages, (most_shared - plan.query_bytes) / plan.stage_bytes);
     plan.query_tiles = static_cast<unsigned>(tiles_of(work.query_count, Shape::queries));
+    auto* const kernel = work.steps <= most_float_steps ? find_candidates_kernel<Shape, true>
+                                                        : find_candidates_kernel<Shape, false>;
     place.make_current();
     int at_once = 0;
-    QUERN_CHECK(cudaFuncSetAttribute(find_candidates_kernel<Shape>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+    QUERN_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(plan.shared_bytes())));
     QUERN_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &at_once, find_candidates_kernel<Shape>, static_cast<int>(block_warps * warp), plan.shared_bytes()));
+        &at_once, kernel, static_cast<int>(block_warps * warp), plan.shared_bytes()));
     const unsigned blocks = place.multiprocessors() * static_cast<unsigned>(std::max(at_once, 1));
     plan.workers = std::min(std::max(1u, blocks / plan.query_tiles), work.round.tiles);
     QUERN_LAUNCH(place,
                  (cuda::launch_shape{dim3(plan.query_tiles * plan.workers), dim3(block_warps * warp),
                                      plan.shared_bytes()}),
-                 find_candidates_kernel<Shape>, work, plan);
+                 kernel, work, plan);
 }
 
 }  // namespace
 
 unsigned filter_queries(std::uint32_t query_count) {
-    return query_count <= few_queries::queries    ? few_queries::queries
-           : query_count <= some_queries::queries ? some_queries::queries
-                                                  : many_queries::queries;
+    if (query_count <= few_queries::queries) return few_queries::queries;
+    if (query_count <= some_queries::queries) return some_queries::queries;
+    return query_count <= hundred_queries::queries ? hundred_queries::queries : many_queries::queries;
 }
 
 void find_candidates(cuda_place& place, const filter_work& work) {
@@ -340,6 +403,8 @@ void find_candidates(cuda_place& place, const filter_work& work) {
             return find_with<few_queries>(place, work);
         case some_queries::queries:
             return find_with<some_queries>(place, work);
+        case hundred_queries::queries:
+            return find_with<hundred_queries>(place, work);
         default:
             return find_with<many_queries>(place, work);
     }
