@@ -70,12 +70,12 @@ class tile_memory<cpu_place, View> {
 
 // ---- A device ----
 
-/// Host rows with gaps between them → rows without, in pieces that fit a cache twice over.
+/// Host rows with gaps between them → rows without, packed some at a time.
 inline void copy_rows_in(cpu_place& host, cuda_place& through, std::byte* to, const vectors_view& view) {
     const std::uint64_t row = view.row_bytes();
     if (view.rows == 0) return;
     if (view.stride == row) return through.copy_in(to, view.values.data(), view.rows * row);
-    constexpr std::uint64_t packed_bytes = std::uint64_t{32} << 20;
+    const std::uint64_t packed_bytes = std::min(std::uint64_t{32} << 20, host.memory().left() / 4);
     const std::uint64_t at_once = std::clamp<std::uint64_t>(packed_bytes / row, 1, view.rows);
     const auto packed = make_array<std::byte>(host, at_once * row, "vectors without gaps");
     for (std::uint64_t first = 0; first < view.rows; first += at_once) {
