@@ -72,8 +72,10 @@ coded_sums vector_coder::code(const std::byte* row) {
     float* const v = v_.data();
     const float* const centre = centre_->empty() ? nullptr : centre_->data();
     with_type(kind_.type, [&](auto type) {
-        if constexpr (type() != vector_type::bits) {
-            const auto* const stored = row_at<type()>(row, 0, 0);
+        const auto* const stored = row_at<type()>(row, 0, 0);
+        if constexpr (type() == vector_type::f16) {
+            widen_halves(stored, kind_.dimensions, v);
+        } else if constexpr (type() != vector_type::bits) {
             for (std::uint32_t j = 0; j < kind_.dimensions; ++j)
                 v[j] = static_cast<float>(component<type()>(stored, j));
         }

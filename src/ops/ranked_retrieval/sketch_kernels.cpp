@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "ops/ranked_retrieval/components.hpp"
 #include "ops/ranked_retrieval/sketch_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -305,6 +306,16 @@ bool has_fours() {
 
 // ---- Coding ----
 
+void widen_halves(const std::uint16_t* halves, std::size_t size, float* to) {
+    const floats d;
+    const hn::Rebind<std::uint16_t, floats> stored;
+    const hn::Rebind<hwy::float16_t, floats> half;
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= size; i += hn::Lanes(d))
+        hn::StoreU(hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(stored, halves + i))), d, to + i);
+    for (; i < size; ++i) to[i] = float_of_half(halves[i]);
+}
+
 vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
     using doubles = hn::CappedTag<double, 8>;
     const doubles wide;
@@ -365,6 +376,7 @@ HWY_EXPORT(has_fours);
 HWY_EXPORT(mark_candidates);
 HWY_EXPORT(bound_block);
 HWY_EXPORT(find_best);
+HWY_EXPORT(widen_halves);
 HWY_EXPORT(code_vector);
 
 product_method best_product_method() {
@@ -387,6 +399,9 @@ void bound_block(const coded_rows& rows, std::size_t block, const coded_queries&
 void find_best(const coded_rows& rows, std::size_t block, const coded_queries& queries, std::uint64_t there,
                float* best, std::size_t pitch, product_method method) {
     HWY_DYNAMIC_DISPATCH(find_best)(rows, block, queries, there, best, pitch, method);
+}
+void widen_halves(const std::uint16_t* halves, std::size_t size, float* to) {
+    HWY_DYNAMIC_DISPATCH(widen_halves)(halves, size, to);
 }
 vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
     return HWY_DYNAMIC_DISPATCH(code_vector)(v, size, codes);

@@ -58,6 +58,9 @@ constexpr std::size_t row_of_best(float best, std::size_t lane) {
     return (std::bit_cast<std::uint32_t>(best) & 3u) * best_lanes + lane;
 }
 
+/// Floats of 16 bits, exactly.
+void widen_halves(const std::uint16_t* halves, std::size_t size, float* to);
+
 struct vector_code {
     double squares = 0;       ///< Σ v²
     double rest_squares = 0;  ///< Σ (v − s·c)²

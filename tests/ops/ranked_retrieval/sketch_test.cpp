@@ -187,6 +187,21 @@ TEST(sketch_bounds, leave_little_open) {
     }
 }
 
+TEST(sketch_kernels, widen_every_half_exactly) {
+    std::vector<std::uint16_t> halves;
+    for (std::uint32_t bits = 0; bits < 0x10000; ++bits)
+        if ((bits & 0x7c00u) != 0x7c00u) halves.push_back(static_cast<std::uint16_t>(bits));
+    halves.pop_back();  // an odd number
+    on_every_target([&] {
+        std::vector<float> wide(halves.size());
+        widen_halves(halves.data(), halves.size(), wide.data());
+        std::size_t different = 0;
+        for (std::size_t i = 0; i < halves.size(); ++i)
+            different += double{wide[i]} == reference::half_as_double(halves[i]) ? 0 : 1;
+        EXPECT_EQ(different, 0u);
+    });
+}
+
 // ---- The k best ----
 
 template <class Key>
