@@ -162,7 +162,7 @@ void look_at_program(std::vector<finding>& found) {
                   : "sort, scan, reduce, select, histogram, merge, top-k, sparse products: on the CPU; this "
                     "program was built without CUDA"});
     // Every operation of the program and what it promises (docs/architecture.md, the results contract).
-    for (const char* operation : {"dedup", "words", "pagerank", "spmv"}) {
+    for (const char* operation : {"dedup", "words", "pagerank", "spmv", "nearest"}) {
         found.push_back({fmt::format("operation {}", operation), "exact",
                          has_cuda ? "runs on cpu and cuda; the same bits on both"
                                   : "runs on cpu; the same bits for every thread count and memory budget"});
