@@ -33,8 +33,7 @@ struct filter_shape {
     static_assert(Queries / WarpQueries * (sketch_tile_rows / WarpRows) == block_warps);
     static_assert(WarpRows <= 64, "a word of candidates for sixteen queries");
 };
-using many_queries =
-    filter_shape<256, 64, 64, 1>;  // 128 accumulators a thread: one block fills a multiprocessor
+using many_queries = filter_shape<256, 64, 64, 1>;  // 128 sums a thread fill a multiprocessor
 using hundred_queries = filter_shape<128, 64, 32, 2>;
 using some_queries = filter_shape<64, 32, 32, 2>;
 using few_queries = filter_shape<16, 16, 16, 3>;
@@ -42,9 +41,8 @@ using few_queries = filter_shape<16, 16, 16, 3>;
 /// How shared memory is used, and by how many blocks.
 struct filter_plan {
     unsigned stages, stage_bytes, query_bytes;
-    bool
-        resident;  ///< the tile's queries stay in shared memory; else they come again with every slab of rows
     unsigned query_tiles, workers;
+    bool resident;  ///< the tile's queries stay in shared memory; else they come with every slab of rows
     __host__ __device__ unsigned shared_bytes() const { return query_bytes + stages * stage_bytes; }
 };
 
@@ -296,7 +294,7 @@ __global__ void __launch_bounds__(block_warps* warp, Shape::blocks)
     if (threadIdx.x == 0) {
         for (unsigned s = 0; s < plan.stages; ++s) {
             make_barrier(full + s, 1);
-            make_barrier(empty + s, block_warps);
+            make_barrier(empty + s, block_warps * warp);
         }
         make_barrier(&queries_here, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -352,7 +350,7 @@ __global__ void __launch_bounds__(block_warps* warp, Shape::blocks)
                 take(work, pairs[w], found, wanted[m], query + m * block_rows, row, lane);
         }
         __syncwarp();
-        if (lane == 0) arrive(empty + stage);
+        arrive(empty + stage);  // every thread for itself: racecheck does not see through a warp's barrier
         if (++stage == plan.stages) {
             stage = 0;
             parity ^= 1;
