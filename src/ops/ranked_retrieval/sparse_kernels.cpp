@@ -181,7 +181,7 @@ template <bool Exact>
 void product_keys(const query_group& group, const row_stretch& rows, vector_metric metric,
                   std::uint32_t* keys) {
     const floats d;
-    lane_sums sums;
+    lane_sums sums{};
     for (std::size_t i = rows.begin; i < rows.end; ++i, keys += group_queries) {
         const std::size_t id = rows.id(i);
         clear(sums);
@@ -249,7 +249,7 @@ HWY_INLINE void add_merged(const query_group& group, sparse_row row, lane_sums& 
 template <part_kind Kind, bool Exact>
 void merged_keys(const query_group& group, const row_stretch& rows, std::uint32_t* keys) {
     const floats d;
-    lane_sums sums;
+    lane_sums sums{};
     for (std::size_t i = rows.begin; i < rows.end; ++i, keys += group_queries) {
         clear(sums);
         add_merged<Kind, Exact>(group, rows.rows[rows.id(i)], sums);

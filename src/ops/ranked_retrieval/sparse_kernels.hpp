@@ -40,7 +40,7 @@ struct query_group {
 
 /// Rows `begin` to `end` of the list, or of all.
 struct row_stretch {
-    sparse_rows rows;
+    sparse_rows rows{};
     const std::uint32_t* list = nullptr;  ///< null: row i is i
     const double* squares = nullptr;      ///< of all rows, for cosine
     std::size_t begin = 0, end = 0;
