@@ -112,6 +112,24 @@ struct key_maker {
         }
     }
 
+    /// The same where it is known when compiling which of them: without what the others need.
+    template <part_kind Kind, bool Cosine, pair_sum Sum>
+    __device__ Key of(Sum sum, std::uint32_t query, std::uint32_t row) const {
+        constexpr bool floating = std::same_as<Sum, float>;
+        if constexpr (Cosine && floating)
+            return cosine_key(double{sum}, query, row);
+        else if constexpr (Cosine)
+            return cosine_key(static_cast<double>(static_cast<std::make_signed_t<Sum>>(sum)), query, row);
+        else if constexpr (Kind == part_kind::products && floating)
+            return key_of_product(sum);
+        else if constexpr (Kind == part_kind::products)
+            return key_of_product<Key>(std::int64_t{static_cast<std::make_signed_t<Sum>>(sum)});
+        else if constexpr (floating)
+            return key_of_distance(sum);
+        else
+            return static_cast<Key>(sum);
+    }
+
   private:
     __device__ Key cosine_key(double product, std::uint32_t query, std::uint32_t row) const {
         const double x = row_squares[row], y = query_squares[query];

@@ -8,7 +8,7 @@ namespace quern::ranked_retrieval_detail {
 namespace {
 
 /// Of so many queries each could have a pass over the rows of its own in less time than tiles take.
-constexpr std::uint32_t few_queries = 2;
+constexpr std::uint32_t few_queries = 4;
 
 }  // namespace
 
