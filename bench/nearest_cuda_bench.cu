@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact retrieval on a GPU, step by step, over random vectors made there.
-// nearest_cuda_bench [table] [batches] [shapes] [search]: what to measure; everything without arguments. One line a measurement,
-// tab-separated: what, type, rows, dimensions, queries, method, bits of a key, seconds of distances, of the complete sort,
-// of the ids' way to the host, and of all three in one go, each the median of 15; the last two are 0 where they are not
-// asked for.
+// Exact retrieval on a GPU, step by step and whole, over random vectors made there.
+// nearest_cuda_bench [table] [batches] [shapes] [search]: what to measure; everything without arguments. One line a
+// measurement, tab-separated: what, type and metric, rows, dimensions, queries, method, bits of a key, seconds.
 //   table    the paper's table 1: one query and its complete ranking, 1 to 5 million vectors of 128 × 2 bytes and of
-//            256 × 1 byte, by `reduction` and by `auto`
-//   batches  distances of many queries to 5 million vectors
-//   shapes   distances of one query to 1 GB of vectors of other types, lengths and metrics
-//   search   whole searches by the public interface, from host memory to host memory: seconds of the set's making, of the
-//            first search and the median of three more; method: how many are wanted, and the GPU's budget where it is small
+//            256 × 1 byte, by `reduction` and by `auto`. Seconds of the distances, of the sort, of the ids' way to the
+//            host, and of all three in one go
+//   batches  seconds of the distances of many queries to 5 million vectors
+//   shapes   seconds of the distances of one query to 1 GB of vectors of other types, lengths and metrics
+//   search   whole searches by the public interface, from host memory to host memory; method: how many are wanted, the
+//            GPU's budget where it is made small, tiles. Seconds of the set's making, of the first search, and the
+//            median of three more
+// Seconds of distances and sorts: by the device's clock, the median of 15.
 #include <cuda_fp16.h>
 
 #include <algorithm>
