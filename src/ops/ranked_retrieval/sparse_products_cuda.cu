@@ -4,7 +4,6 @@
 // the columns that any of them has, a line of their 64 values for each; a warp takes a row, every lane two queries, and
 // what is read of the row serves all 64. The order of parts is that of the row's columns, which is the canonical one.
 #include <algorithm>
-#include <cub/block/block_scan.cuh>
 
 #include "ops/ranked_retrieval/sparse_cuda.cuh"
 
@@ -177,22 +176,35 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 constexpr unsigned count_threads = 1'024;
-using count_scan = cub::BlockScan<std::uint32_t, count_threads>;
+static_assert(count_threads == 32 * 32, "a warp's totals are summed by one warp");
 
-/// A block, a group: 1,024 words at a time.
+/// What the lanes up to this one have.
+__device__ std::uint32_t sum_up_to_lane(std::uint32_t own) {
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const std::uint32_t before = __shfl_up_sync(all_lanes, own, step);
+        if (threadIdx.x % 32 >= step) own += before;
+    }
+    return own;
+}
+
+/// A block, a group: 1,024 words at a time. 128 bytes of shared memory.
 __global__ void __launch_bounds__(count_threads) count_columns_kernel(query_tables tables) {
-    __shared__ typename count_scan::TempStorage scratch;
+    __shared__ std::uint32_t up_to_warp[32];
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     column_word* const words = tables.words_of(blockIdx.x);
     std::uint32_t before = 0;
     for (std::uint64_t first = 0; first < tables.words_of_group; first += count_threads) {
         const std::uint64_t w = first + threadIdx.x;
         const bool here = w < tables.words_of_group;
         const auto own = here ? static_cast<std::uint32_t>(__popc(words[w].present)) : 0u;
-        std::uint32_t of_threads_before, of_all;
-        count_scan(scratch).ExclusiveSum(own, of_threads_before, of_all);
-        if (here) words[w].before = before + of_threads_before;
-        before += of_all;
-        __syncthreads();  // scratch is used again
+        const std::uint32_t up_to_here = sum_up_to_lane(own);
+        if (lane == 31) up_to_warp[warp] = up_to_here;
+        __syncthreads();
+        if (warp == 0) up_to_warp[lane] = sum_up_to_lane(up_to_warp[lane]);
+        __syncthreads();
+        if (here) words[w].before = before + (warp == 0 ? 0 : up_to_warp[warp - 1]) + up_to_here - own;
+        before += up_to_warp[31];
+        __syncthreads();  // the totals are written again
     }
 }
 
