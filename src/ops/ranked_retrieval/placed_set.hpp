@@ -7,21 +7,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "ops/ranked_retrieval/shard.hpp"
+#include "ops/ranked_retrieval/threads_of_their_own.hpp"
 #include "primitives/merge/merge.hpp"
-#include "quern/base/error.hpp"
 
 namespace quern::ranked_retrieval_detail {
 
@@ -66,38 +64,6 @@ class budget_share {
     memory_budget& budget_;
     std::uint64_t bytes_;
 };
-
-/// Calls work(s) for each of `count`, on a thread each where there are several. Of what they throw, the first bad value is
-/// thrown, so that which one does not depend on the cut; else the first.
-template <class Work>
-void on_threads_of_their_own(std::size_t count, const Work& work) {
-    if (count == 1) return work(0);
-    std::vector<std::exception_ptr> thrown(count);
-    std::vector<std::thread> threads;
-    for (std::size_t s = 0; s < count; ++s) {
-        threads.emplace_back([&, s] {
-            try {
-                work(s);
-            } catch (...) {
-                thrown[s] = std::current_exception();
-            }
-        });
-    }
-    for (std::thread& thread : threads) thread.join();
-    // Shards are in the order of their rows: the first bad value is the one of the least row.
-    std::exception_ptr first;
-    for (const std::exception_ptr& one : thrown) {
-        if (!one) continue;
-        if (!first) first = one;
-        try {
-            std::rethrow_exception(one);
-        } catch (const invalid_value&) {
-            throw;
-        } catch (...) {  // kept in `first`
-        }
-    }
-    if (first) std::rethrow_exception(first);
-}
 
 template <class Place, class View>
 class placed_set final : public searched_set<View> {

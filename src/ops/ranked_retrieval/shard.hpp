@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -24,6 +22,7 @@
 #include "ops/ranked_retrieval/set_checks.hpp"
 #include "ops/ranked_retrieval/shard_plan.hpp"
 #include "ops/ranked_retrieval/sketch.hpp"
+#include "ops/ranked_retrieval/threads_of_their_own.hpp"
 #include "ops/ranked_retrieval/tile_memory.hpp"
 
 namespace quern::ranked_retrieval_detail {
@@ -60,35 +59,6 @@ inline std::uint64_t count_allowed(std::span<const std::uint64_t> allowed, std::
         count += static_cast<unsigned>(std::popcount(word));
     return count;
 }
-
-/// One piece of work on a thread of its own; what it throws is thrown by wait().
-class alongside {
-  public:
-    alongside() = default;
-    alongside(const alongside&) = delete;  // the thread points here
-    alongside& operator=(const alongside&) = delete;
-    ~alongside() {
-        if (thread_.joinable()) thread_.join();
-    }
-    template <class Work>
-    void start(Work work) {
-        thread_ = std::thread([this, work = std::move(work)] {
-            try {
-                work();
-            } catch (...) {
-                thrown_ = std::current_exception();
-            }
-        });
-    }
-    void wait() {
-        if (thread_.joinable()) thread_.join();
-        if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-    }
-
-  private:
-    std::thread thread_;
-    std::exception_ptr thrown_;
-};
 
 /// Another place of the same device, whose transfers run beside the first one's work. The CPU needs none.
 inline std::unique_ptr<cpu_place> place_beside(cpu_place& /*unused*/) {
