@@ -32,7 +32,7 @@ void declare(command_line& line, request& request) {
         "sparse: .mtx, .csr.",
         request.vectors);
     line.option(
-        "--queries", "FILE", "Vectors to look for, of the same type and dimensions.", "",
+        "--queries", "FILE", "Vectors to look for, of the same dimensions.", "",
         [&](const std::string& text) { asked.queries = text; }, true);
     line.section("Retrieval options");
     line.option("-k,--top", "K|all", "How many to write of each query; all: the complete ranking.",

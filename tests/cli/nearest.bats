@@ -86,6 +86,22 @@ PY
     quern nearest set.fbin.gz --queries q.fbin -k all --quiet | cmp - expected
 }
 
+@test "files of different types are compared without a change of any value" {
+    write_bin set.u8bin B 2 0 0 1 0 2 0 5 0
+    write_fvecs set.fvecs 2 0 0 1 0 2 0 5 0
+    write_fvecs whole.fvecs 2 1 0 200 7
+    write_bin whole.u8bin B 2 1 0 200 7
+    write_fvecs halves.fvecs 2 1.5 0 -0.25 7
+    quern nearest set.u8bin --queries whole.u8bin -k all --metric sql2 --quiet >expected
+    run --separate-stderr quern nearest set.u8bin --queries whole.fvecs -k all --metric sql2
+    [ "$status" -eq 0 ] && [ "$output" = "$(<expected)" ]
+    [[ $stderr == *whole.fvecs*"float32 values became uint8"* ]]
+    quern nearest set.fvecs --queries halves.fvecs -k all --quiet >expected
+    run --separate-stderr quern nearest set.u8bin --queries halves.fvecs -k all
+    [ "$status" -eq 0 ] && [ "$output" = "$(<expected)" ]
+    [[ $stderr == *set.u8bin*"uint8 values became float32"* ]]
+}
+
 @test "integers are exact, and hamming counts bits of bytes" {
     write_bin set.u8bin B 3 0 0 0 255 255 255 1 2 3 255 0 0
     write_bin q.u8bin B 3 255 1 0

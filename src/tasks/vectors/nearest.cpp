@@ -67,6 +67,7 @@ class opened_files {
                               request.queries.string() + " is " + kind(queries_) +
                               ": both must be of one kind");
         }
+        io::match_types(set_, queries_, run);
         files_.rows = set_.rows();
         files_.queries = queries_.rows();
         files_.dimensions = set_.dimensions();
