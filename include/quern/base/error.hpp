@@ -3,6 +3,7 @@
 // once: the command line to an exit code, the server to a status, Python to an exception.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,17 @@ class invalid_value : public error {
 
   private:
     std::uint64_t position_;
+};
+
+/// Something is wrong in one of several lists. `list` and `position` count from 0.
+class list_fault : public invalid_value {
+  public:
+    list_fault(std::size_t list, std::uint64_t position, std::string_view reason)
+        : invalid_value(reason, position), list_(list) {}
+    std::size_t list() const noexcept { return list_; }
+
+  private:
+    std::size_t list_;
 };
 
 /// The operating system refused to read or write: permission, disk full, a broken medium.

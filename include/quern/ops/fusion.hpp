@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranked lists fused into one: the combinations of Fox and Shaw (1994), Borda counts (Aslam and Montague 2001) and
+// reciprocal ranks (Cormack, Clarke and Büttcher 2009), after scores were made comparable.
+//
+// Contract class: exact. Sums are taken over the runs in their order, in double; ties by id.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+
+namespace quern {
+
+/// Of the normalised scores s_i of the c runs, of n, that hold a document, each times its weight, i rising:
+///   sum    Σ s_i            mean   Σ s_i / n         median   of the c scores; of an even number the mean of the two
+///   min    the least s_i    max    the greatest s_i  mnz   c · Σ s_i            anz   Σ s_i / c
+///   rrf    Σ weight_i / (constant + rank_i)
+///   borda  Σ weight_i · p_i: p_i = N − rank_i + 1 in a run that holds it, N the documents of the topic over all runs;
+///          else the mean of the points that the run leaves over, (N − size_i + 1) / 2
+enum class fusion_rule { sum, min, max, mean, median, mnz, anz, rrf, borda };
+inline constexpr std::string_view fusion_rule_names[] = {"sum", "min", "max", "mean", "median",
+                                                         "mnz", "anz", "rrf", "borda"};
+
+/// Of the scores of one topic in one run:
+///   minmax  (s − least) / (greatest − least); all equal: 1
+///   zscore  (s − mean) / deviation (of the population); all equal: 0
+///   sum     (s − least) / Σ (s − least); all equal: 1 / how many
+///   rank    1 − (rank − 1) / how many
+enum class score_normalisation { none, minmax, zscore, sum, rank };
+inline constexpr std::string_view score_normalisation_names[] = {"none", "minmax", "zscore", "sum", "rank"};
+
+struct fusion_options {
+    fusion_rule rule = fusion_rule::rrf;
+    score_normalisation normalisation = score_normalisation::none;
+    double constant = 60;                  ///< of rrf, 0 and more
+    std::span<const double> weights = {};  ///< one a run, finite; empty: 1 each
+    std::uint64_t depth = 1000;            ///< documents kept, 1 and more
+};
+
+/// One topic in one run, in the run's order (score falling): documents by number. Rank is the place there, from 1.
+struct fused_list_view {
+    std::span<const std::uint32_t> ids;  ///< all different
+    std::span<const double> scores;
+};
+struct fused_list {
+    std::vector<std::uint32_t> ids;  ///< score falling, then id rising
+    std::vector<double> scores;
+};
+
+/// One topic. `lists`: one a run, empty where the topic is not in it. Ids are below `documents`. Cost: a pass over the
+/// lists and the sorting of what comes out. Throws usage_error, list_fault (a NaN,
+/// an id twice, an id out of range).
+fused_list fuse(std::span<const fused_list_view> lists, std::uint32_t documents,
+                const fusion_options& options, const context& run);
+
+}  // namespace quern
