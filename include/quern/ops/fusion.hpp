@@ -6,11 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include "quern/base/context.hpp"
 
 namespace quern {
 
@@ -41,19 +40,23 @@ struct fusion_options {
 };
 
 /// One topic in one run, in the run's order (score falling): documents by number. Rank is the place there, from 1.
-struct fused_list_view {
+struct run_list_view {
     std::span<const std::uint32_t> ids;  ///< all different
     std::span<const double> scores;
 };
 struct fused_list {
-    std::vector<std::uint32_t> ids;  ///< score falling, then id rising
+    std::vector<std::uint32_t> ids;  ///< score falling, ties as `before` has them
     std::vector<double> scores;
 };
 
-/// One topic. `lists`: one a run, empty where the topic is not in it. Ids are below `documents`. Cost: a pass over the
-/// lists and the sorting of what comes out. Throws usage_error, list_fault (a NaN,
-/// an id twice, an id out of range).
-fused_list fuse(std::span<const fused_list_view> lists, std::uint32_t documents,
-                const fusion_options& options, const context& run);
+/// Whether document a stands before document b of the same score; a strict order.
+using tie_order = std::function<bool(std::uint32_t a, std::uint32_t b)>;
+
+/// One topic. `lists`: one a run, empty where the topic is not in it; ids below `documents`. `before`: empty for ties by
+/// rising id. A score of −0 is 0. Cost: a pass over the lists and the sorting of what is kept. Throws usage_error for
+/// options out of range, list_fault (a NaN, an infinity, an id twice or out of range, a list that does not fall). One
+/// thread; may be called from several for different topics.
+fused_list fuse(std::span<const run_list_view> lists, std::uint32_t documents, const fusion_options& options,
+                const tie_order& before = {});
 
 }  // namespace quern

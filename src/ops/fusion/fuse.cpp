@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything is read: fused scores need not fall with any single list's (mnz, anz, median, normalised scores of several
+// runs), and runs are a thousand deep, not a million.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "quern/base/error.hpp"
+#include "quern/ops/fusion.hpp"
+
+namespace quern {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+void check(const fusion_options& options, std::size_t runs) {
+    if (options.depth == 0) throw usage_error("fusion keeps 1 document or more of a topic, not 0");
+    if (!(options.constant >= 0) || options.constant == infinity)
+        throw usage_error("the constant of reciprocal ranks is a number from 0 on");
+    if (!options.weights.empty() && options.weights.size() != runs) {
+        throw usage_error("fusion of " + std::to_string(runs) + " runs with " +
+                          std::to_string(options.weights.size()) + " weights");
+    }
+    for (const double weight : options.weights)
+        if (!std::isfinite(weight)) throw usage_error("a weight of fusion is not a finite number");
+}
+
+/// The scores of a list, comparable with those of others.
+class normalised_scores {
+  public:
+    normalised_scores(const run_list_view& list, score_normalisation how) : how_(how), scores_(list.scores) {
+        if (scores_.empty() || how == score_normalisation::none) return;
+        count_ = static_cast<double>(scores_.size());
+        least_ = scores_.back();
+        range_ = scores_.front() - least_;
+        if (how == score_normalisation::sum) {
+            for (const double s : scores_) total_ += s - least_;
+        } else if (how == score_normalisation::zscore) {
+            mean_ = std::accumulate(scores_.begin(), scores_.end(), 0.0) / count_;
+            double squares = 0;
+            for (const double s : scores_) squares += (s - mean_) * (s - mean_);
+            deviation_ = std::sqrt(squares / count_);
+        }
+    }
+
+    double operator[](std::size_t at) const {
+        const double s = scores_[at];
+        switch (how_) {
+            case score_normalisation::minmax:
+                return range_ == 0 ? 1 : (s - least_) / range_;
+            case score_normalisation::zscore:
+                return range_ == 0 || deviation_ == 0 ? 0 : (s - mean_) / deviation_;
+            case score_normalisation::sum:
+                return range_ == 0 ? 1 / count_ : (s - least_) / total_;
+            case score_normalisation::rank:
+                return 1 - static_cast<double>(at) / count_;
+            default:
+                return s;
+        }
+    }
+
+  private:
+    score_normalisation how_;
+    std::span<const double> scores_;
+    double count_ = 0, least_ = 0, range_ = 0, total_ = 0, mean_ = 0, deviation_ = 0;
+};
+
+/// The fused scores of a topic's documents.
+class fused_scores {
+  public:
+    fused_scores(std::span<const run_list_view> lists, std::uint32_t documents, const fusion_options& options)
+        : lists_(lists), options_(options), score_(documents), count_(documents) {
+        check_lists();
+        switch (options.rule) {
+            case fusion_rule::median:
+                take_medians();
+                break;
+            case fusion_rule::min:
+                take_extremes(infinity, [](double a, double b) { return std::min(a, b); });
+                break;
+            case fusion_rule::max:
+                take_extremes(-infinity, [](double a, double b) { return std::max(a, b); });
+                break;
+            case fusion_rule::rrf:
+                add([&](std::size_t, std::size_t at) {
+                    return 1 / (options_.constant + static_cast<double>(at + 1));
+                });
+                break;
+            case fusion_rule::borda:
+                add_points();
+                break;
+            default:
+                add_scores();
+        }
+    }
+
+    fused_list best(const tie_order& before) const {
+        std::vector<std::uint32_t> order;
+        for (std::uint32_t d = 0; d < score_.size(); ++d)
+            if (count_[d] != 0) order.push_back(d);
+        const auto precedes = [&](std::uint32_t a, std::uint32_t b) {
+            if (score_[a] != score_[b]) return score_[a] > score_[b];
+            return before ? before(a, b) : a < b;
+        };
+        const std::size_t kept = std::min<std::uint64_t>(options_.depth, order.size());
+        const auto end = order.begin() + static_cast<std::ptrdiff_t>(kept);
+        if (kept < order.size()) std::nth_element(order.begin(), end, order.end(), precedes);
+        std::sort(order.begin(), end, precedes);
+        order.resize(kept);
+        fused_list list;
+        for (const std::uint32_t d : order) list.scores.push_back(score_[d] + 0.0);
+        list.ids = std::move(order);
+        return list;
+    }
+
+  private:
+    double weight(std::size_t list) const { return options_.weights.empty() ? 1 : options_.weights[list]; }
+
+    /// Counts the lists that hold each document, too.
+    void check_lists() {
+        std::vector<std::uint32_t> seen_in(score_.size(), std::numeric_limits<std::uint32_t>::max());
+        for (std::size_t l = 0; l < lists_.size(); ++l) {
+            const auto& [ids, scores] = lists_[l];
+            if (ids.size() != scores.size()) throw usage_error("a list of fusion has not one score an id");
+            for (std::size_t at = 0; at < ids.size(); ++at) {
+                if (ids[at] >= score_.size()) throw list_fault(l, at, "the id is out of range");
+                if (!std::isfinite(scores[at])) throw list_fault(l, at, "the score is not a finite number");
+                if (at != 0 && scores[at] > scores[at - 1])
+                    throw list_fault(l, at, "the score is greater than the one before it");
+                if (seen_in[ids[at]] == l) throw list_fault(l, at, "the id is in the list twice");
+                seen_in[ids[at]] = static_cast<std::uint32_t>(l);
+                ++count_[ids[at]];
+            }
+        }
+    }
+
+    template <class Part>
+    void add(Part part) {
+        for (std::size_t l = 0; l < lists_.size(); ++l)
+            for (std::size_t at = 0; at < lists_[l].ids.size(); ++at)
+                score_[lists_[l].ids[at]] += weight(l) * part(l, at);
+    }
+
+    void add_scores() {
+        for (std::size_t l = 0; l < lists_.size(); ++l) {
+            const normalised_scores normalised(lists_[l], options_.normalisation);
+            for (std::size_t at = 0; at < lists_[l].ids.size(); ++at)
+                score_[lists_[l].ids[at]] += weight(l) * normalised[at];
+        }
+        for (std::size_t d = 0; d < score_.size(); ++d) {
+            const double lists = count_[d];
+            if (options_.rule == fusion_rule::mnz) score_[d] *= lists;
+            if (options_.rule == fusion_rule::anz && lists != 0) score_[d] /= lists;
+            if (options_.rule == fusion_rule::mean) score_[d] /= static_cast<double>(lists_.size());
+        }
+    }
+
+    template <class Better>
+    void take_extremes(double none, Better better) {
+        std::ranges::fill(score_, none);
+        for (std::size_t l = 0; l < lists_.size(); ++l) {
+            const normalised_scores normalised(lists_[l], options_.normalisation);
+            for (std::size_t at = 0; at < lists_[l].ids.size(); ++at) {
+                double& score = score_[lists_[l].ids[at]];
+                score = better(score, weight(l) * normalised[at]);
+            }
+        }
+    }
+
+    void take_medians() {
+        std::vector<std::size_t> begin(score_.size() + 1);
+        for (std::size_t d = 0; d < score_.size(); ++d) begin[d + 1] = begin[d] + count_[d];
+        std::vector<double> scores(begin.back());
+        std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+        for (std::size_t l = 0; l < lists_.size(); ++l) {
+            const normalised_scores normalised(lists_[l], options_.normalisation);
+            for (std::size_t at = 0; at < lists_[l].ids.size(); ++at)
+                scores[next[lists_[l].ids[at]]++] = weight(l) * normalised[at];
+        }
+        for (std::size_t d = 0; d < score_.size(); ++d) {
+            if (count_[d] == 0) continue;
+            const auto first = scores.begin() + static_cast<std::ptrdiff_t>(begin[d]);
+            std::sort(first, first + count_[d]);
+            score_[d] = (first[(count_[d] - 1) / 2] + first[count_[d] / 2]) / 2;
+        }
+    }
+
+    void add_points() {
+        const auto all = static_cast<double>(
+            std::ranges::count_if(count_, [](std::uint32_t lists) { return lists != 0; }));
+        // Run by run for each document, so that a sum has one order; a document's points in a run that has it replace
+        // those of one that has not.
+        std::vector<double> points(score_.size());
+        for (std::size_t l = 0; l < lists_.size(); ++l) {
+            const std::span<const std::uint32_t> ids = lists_[l].ids;
+            std::ranges::fill(points, (all - static_cast<double>(ids.size()) + 1) / 2);
+            for (std::size_t at = 0; at < ids.size(); ++at) points[ids[at]] = all - static_cast<double>(at);
+            for (std::size_t d = 0; d < score_.size(); ++d) score_[d] += weight(l) * points[d];
+        }
+    }
+
+    std::span<const run_list_view> lists_;
+    const fusion_options& options_;
+    std::vector<double> score_;
+    std::vector<std::uint32_t> count_;  ///< lists that hold the document
+};
+
+}  // namespace
+
+fused_list fuse(std::span<const run_list_view> lists, std::uint32_t documents, const fusion_options& options,
+                const tie_order& before) {
+    check(options, lists.size());
+    return fused_scores(lists, documents, options).best(before);
+}
+
+}  // namespace quern
