@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,11 +33,11 @@ enum class score_normalisation { none, minmax, zscore, sum, rank };
 inline constexpr std::string_view score_normalisation_names[] = {"none", "minmax", "zscore", "sum", "rank"};
 
 struct fusion_options {
-    fusion_rule rule = fusion_rule::rrf;
+    fusion_rule rule = fusion_rule::sum;
     score_normalisation normalisation = score_normalisation::none;
-    double constant = 60;                  ///< of rrf, 0 and more
-    std::span<const double> weights = {};  ///< one a run, finite; empty: 1 each
-    std::uint64_t depth = 1000;            ///< documents kept, 1 and more
+    double constant = 60;                                             ///< of rrf, 0 and more
+    std::span<const double> weights = {};                             ///< one a run, finite; empty: 1 each
+    std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< documents kept, 1 and more
 };
 
 /// One topic in one run, in the run's order (score falling): documents by number. Rank is the place there, from 1.

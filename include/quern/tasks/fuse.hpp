@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// TREC runs fused, topic by topic.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/ops/fusion.hpp"
+#include "quern/tasks/statistics.hpp"
+
+namespace quern {
+
+struct fuse_request {
+    std::vector<std::filesystem::path> runs;  ///< one and more; the order of sums
+    fusion_options options;                   ///< weights: one a run, or empty
+    /// Lines of `topic TAB weight … ` with a weight for each run, in place of options.weights for that topic; empty: none.
+    std::filesystem::path topic_weights = {};
+};
+
+/// A run that lacks topics which others have.
+struct missing_topics {
+    std::string run;
+    std::uint64_t count = 0;
+    std::string first;  ///< one of them
+};
+
+struct fuse_result {
+    std::uint64_t topics = 0, lines_read = 0, lines_written = 0;
+    std::vector<missing_topics> missing;  ///< runs that lack none are not named
+    run_statistics statistics;
+};
+
+/// `write` takes lines of a TREC run, tag `quern`: topics in the order in which they occur first over the runs as given,
+/// documents by falling score, equal scores by id (as numbers where all ids of the runs are decimal numbers without
+/// leading zeros, else by bytes). Throws usage_error; invalid_input, with run and line, for a malformed line, a document
+/// twice in a topic, a weight that is none; io_error, out_of_memory, interrupted, and what `write` throws.
+fuse_result fuse_runs(const fuse_request& request, const context& run,
+                      const std::function<void(std::string_view)>& write);
+
+}  // namespace quern

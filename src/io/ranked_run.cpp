@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/ranked_run.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "io/byte_source.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+std::vector<char> all_of(byte_source& source) {
+    std::vector<char> bytes;
+    std::size_t size = 0;
+    for (std::size_t step = std::size_t{1} << 20;; step = bytes.size()) {
+        bytes.resize(size + step);
+        const std::size_t got = source.read({bytes.data() + size, step});
+        size += got;
+        if (got < step) break;
+    }
+    bytes.resize(size);
+    return bytes;
+}
+
+/// Whether a file's bytes are the run itself: open_bytes knows compressed ones by these beginnings.
+bool is_plain(std::string_view text) {
+    constexpr std::string_view beginnings[] = {"\x1f\x8b", "BZh", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ"};
+    const bool skippable = text.size() >= 4 && text.substr(1, 3) == "\x2a\x4d\x18";
+    return !skippable &&
+           std::ranges::none_of(beginnings, [&](std::string_view first) { return text.starts_with(first); });
+}
+
+/// Fields of one line, taken from its front.
+class line_fields {
+  public:
+    line_fields(const char* begin, const char* end) : at_(begin), end_(end) {}
+    std::string_view next() {
+        while (at_ != end_ && is_space(*at_)) ++at_;
+        const char* const begin = at_;
+        while (at_ != end_ && !is_space(*at_)) ++at_;
+        return {begin, at_};
+    }
+
+  private:
+    const char *at_, *end_;
+};
+
+double score_of(std::string_view text, const std::string& name, std::uint64_t line) {
+    if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+    double score = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), score);
+    if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(score))
+        throw invalid_input(name, line, "the score is not a finite number");
+    return score;
+}
+
+}  // namespace
+
+ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : name_(path.string()) {
+    if (path != "-" && std::filesystem::is_regular_file(path)) {
+        file_ = mapped_file(path, mapped_file::access::sequential);
+        text_ = file_.text();
+    }
+    if (text_.data() == nullptr || !is_plain(text_)) {
+        decoded_ = all_of(*open_bytes(path, run));
+        text_ = {decoded_.data(), decoded_.size()};
+    }
+
+    std::unordered_map<std::string_view, std::size_t> numbers;
+    const char* at = text_.data();
+    const char* const end = at + text_.size();
+    if (text_.starts_with("\xef\xbb\xbf")) at += 3;
+    ranked_topic* topic = nullptr;
+    for (std::uint64_t line = 1; at != end; ++line) {
+        const auto* stop =
+            static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+        if (stop == nullptr) stop = end;
+        if ((line & 0xffff) == 0) run.check_stop();
+        line_fields fields(at, stop);
+        const std::string_view id = fields.next();
+        at = stop == end ? end : stop + 1;
+        if (id.empty()) continue;
+        fields.next();
+        const std::string_view document = fields.next();
+        fields.next();
+        const std::string_view score = fields.next();
+        if (score.empty())
+            throw invalid_input(name_, line, "fewer than five fields: topic, Q0, document, rank, score");
+        if (topic == nullptr || topic->id != id) {
+            const auto [found, added] = numbers.try_emplace(id, topics_.size());
+            if (added) topics_.push_back({id, {}});
+            topic = &topics_[found->second];
+        }
+        topic->entries.push_back({document, score_of(score, name_, line), line});
+        ++lines_;
+    }
+    const auto falls = [](const ranked_entry& a, const ranked_entry& b) { return a.score > b.score; };
+    for (ranked_topic& one : topics_)
+        if (!std::ranges::is_sorted(one.entries, falls)) std::ranges::stable_sort(one.entries, falls);
+}
+
+}  // namespace quern::io

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs are read side by side, then topics are fused side by side: each on its own, its documents numbered as they come.
+#include "quern/tasks/fuse.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "device/cpu/parallel.hpp"
+#include "io/graph/text_blocks.hpp"
+#include "io/ranked_run.hpp"
+#include "quern/base/choose_device.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/rows.hpp"
+#include "tasks/stage_clock.hpp"
+
+namespace quern {
+namespace {
+
+/// Whether an id compares as a number: decimal digits without leading zeros.
+bool is_number(std::string_view id) {
+    return !id.empty() && std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; }) &&
+           (id.size() == 1 || id[0] != '0');
+}
+bool number_before(std::string_view a, std::string_view b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+/// Numbers for the documents of one topic, in the order they come.
+class document_numbers {
+  public:
+    std::uint32_t operator()(std::string_view document) {
+        if (2 * (names_.size() + 1) > slots_.size()) grow();
+        const std::uint64_t hash = hash64(document);
+        for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+            slot& here = slots_[at];
+            if (here.number == none) {
+                here = {hash, static_cast<std::uint32_t>(names_.size())};
+                names_.push_back(document);
+                return here.number;
+            }
+            if (here.hash == hash && names_[here.number] == document) return here.number;
+        }
+    }
+    std::span<const std::string_view> names() const { return names_; }
+
+  private:
+    static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    struct slot {
+        std::uint64_t hash = 0;
+        std::uint32_t number = none;
+    };
+    void grow() {
+        std::vector<slot> old(std::max<std::size_t>(1024, slots_.size() * 4));
+        old.swap(slots_);
+        for (const slot& one : old) {
+            if (one.number == none) continue;
+            std::size_t at = one.hash & (slots_.size() - 1);
+            while (slots_[at].number != none) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = one;
+        }
+    }
+    std::vector<slot> slots_;
+    std::vector<std::string_view> names_;
+};
+
+/// One topic in every run; null where a run lacks it.
+struct topic_lists {
+    std::string_view id;
+    std::vector<const io::ranked_topic*> in_run;
+};
+
+std::vector<topic_lists> topics_of(std::span<const io::ranked_run> runs) {
+    std::vector<topic_lists> topics;
+    std::unordered_map<std::string_view, std::size_t> numbers;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+        for (const io::ranked_topic& topic : runs[r].topics()) {
+            const auto [at, added] = numbers.try_emplace(topic.id, topics.size());
+            if (added) topics.push_back({topic.id, std::vector<const io::ranked_topic*>(runs.size())});
+            topics[at->second].in_run[r] = &topic;
+        }
+    }
+    return topics;
+}
+
+std::vector<missing_topics> missing_in(std::span<const topic_lists> topics,
+                                       std::span<const io::ranked_run> runs) {
+    std::vector<missing_topics> all;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+        missing_topics missing{.run = runs[r].name()};
+        for (const topic_lists& topic : topics) {
+            if (topic.in_run[r] != nullptr) continue;
+            if (missing.count++ == 0) missing.first = topic.id;
+        }
+        if (missing.count != 0) all.push_back(std::move(missing));
+    }
+    return all;
+}
+
+using weights_by_topic = std::map<std::string, std::vector<double>, std::less<>>;
+
+weights_by_topic read_weights(const std::filesystem::path& path, std::size_t runs, const context& run) {
+    weights_by_topic weights;
+    const auto source = io::open_bytes(path, run);
+    io::text_blocks lines(*source, run);
+    while (const auto line = lines.next_line()) {
+        if (line->empty()) continue;
+        std::string_view rest = *line;
+        const auto take = [&] {
+            const std::size_t tab = rest.find('\t');
+            const std::string_view field = rest.substr(0, tab);
+            rest = tab == std::string_view::npos ? std::string_view() : rest.substr(tab + 1);
+            return field;
+        };
+        const std::string_view topic = take();
+        std::vector<double> of_topic;
+        while (!rest.empty()) {
+            const std::string_view field = take();
+            double weight = 0;
+            const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), weight);
+            if (problem != std::errc{} || end != field.data() + field.size() || !std::isfinite(weight))
+                throw invalid_input(path.string(), lines.lines_taken(), "a weight is not a finite number");
+            of_topic.push_back(weight);
+        }
+        if (of_topic.size() != runs) {
+            throw invalid_input(path.string(), lines.lines_taken(),
+                                "holds " + std::to_string(of_topic.size()) + " weights, and there are " +
+                                    std::to_string(runs) + " runs");
+        }
+        if (!weights.emplace(topic, std::move(of_topic)).second)
+            throw invalid_input(path.string(), lines.lines_taken(), "topic " + std::string(topic) + " again");
+    }
+    return weights;
+}
+
+/// The lines of one topic, fused.
+class topic_fusion {
+  public:
+    topic_fusion(const topic_lists& topic, std::span<const io::ranked_run> runs, bool numeric)
+        : topic_(topic), runs_(runs), numeric_(numeric) {}
+
+    std::string lines(const fusion_options& options, std::uint64_t& written) {
+        number_documents();
+        const auto names = numbers_.names();
+        const fused_list fused = fuse_checked(options, [&](std::uint32_t a, std::uint32_t b) {
+            return numeric_ ? number_before(names[a], names[b]) : names[a] < names[b];
+        });
+        std::string text;
+        for (std::size_t i = 0; i < fused.ids.size(); ++i)
+            append_run_line(text, topic_.id, names[fused.ids[i]], i + 1, fused.scores[i]);
+        written = fused.ids.size();
+        return text;
+    }
+
+  private:
+    void number_documents() {
+        std::size_t entries = 0;
+        for (const auto* list : topic_.in_run) entries += list == nullptr ? 0 : list->entries.size();
+        ids_.reserve(entries);  // views look into them
+        scores_.reserve(entries);
+        for (const auto* list : topic_.in_run) {
+            const std::size_t begin = ids_.size();
+            if (list != nullptr) {
+                for (const io::ranked_entry& entry : list->entries) {
+                    ids_.push_back(numbers_(entry.document));
+                    scores_.push_back(entry.score);
+                }
+            }
+            const std::size_t size = ids_.size() - begin;
+            views_.push_back({std::span(ids_).subspan(begin, size), std::span(scores_).subspan(begin, size)});
+        }
+    }
+
+    fused_list fuse_checked(const fusion_options& options, const tie_order& before) const {
+        try {
+            return fuse(views_, static_cast<std::uint32_t>(numbers_.names().size()), options, before);
+        } catch (const list_fault& fault) {  // a document twice: the reader refuses the rest
+            const auto& entries = topic_.in_run[fault.list()]->entries;
+            const io::ranked_entry& entry = entries[fault.position()];
+            throw invalid_input(runs_[fault.list()].name(), entry.line,
+                                "document " + std::string(entry.document.substr(0, 80)) + " again in topic " +
+                                    std::string(topic_.id.substr(0, 80)));
+        }
+    }
+
+    const topic_lists& topic_;
+    std::span<const io::ranked_run> runs_;
+    bool numeric_;
+    document_numbers numbers_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<double> scores_;
+    std::vector<run_list_view> views_;
+};
+
+bool all_numbers(cpu_place& place, std::span<const topic_lists> topics) {
+    std::vector<char> numeric(topics.size());
+    for_each_piece(place, topics.size(), [&](std::size_t t) {
+        numeric[t] = std::ranges::all_of(topics[t].in_run, [](const io::ranked_topic* list) {
+            return list == nullptr ||
+                   std::ranges::all_of(list->entries, is_number, &io::ranked_entry::document);
+        });
+    });
+    return std::ranges::all_of(numeric, [](char one) { return one != 0; });
+}
+
+}  // namespace
+
+fuse_result fuse_runs(const fuse_request& request, const context& run,
+                      const std::function<void(std::string_view)>& write) {
+    require_cpu(run, "fuse");
+    if (request.runs.empty()) throw usage_error("there is no run to fuse");
+    fuse_result result;
+    result.statistics.device = "cpu";
+    stage_clock clock(result.statistics);
+    cpu_place place(run);
+    const std::size_t count = request.runs.size();
+
+    std::vector<std::optional<io::ranked_run>> reading(count);
+    for_each_piece(place, count, [&](std::size_t r) { reading[r].emplace(request.runs[r], run); });
+    std::vector<io::ranked_run> runs;
+    std::uint64_t bytes = 0;
+    for (auto& one : reading) {
+        result.lines_read += one->lines();
+        bytes += one->bytes();
+        runs.push_back(std::move(*one));
+    }
+    const weights_by_topic weights =
+        request.topic_weights.empty() ? weights_by_topic{} : read_weights(request.topic_weights, count, run);
+    clock.end_stage("read", bytes);
+
+    const std::vector<topic_lists> topics = topics_of(runs);
+    result.topics = topics.size();
+    result.missing = missing_in(topics, runs);
+    const bool numeric = all_numbers(place, topics);
+    std::vector<std::string> lines(topics.size());
+    std::vector<std::uint64_t> written(topics.size());
+    for_each_piece(place, topics.size(), [&](std::size_t t) {
+        run.check_stop();
+        fusion_options options = request.options;
+        if (const auto own = weights.find(topics[t].id); own != weights.end()) options.weights = own->second;
+        lines[t] = topic_fusion(topics[t], runs, numeric).lines(options, written[t]);
+    });
+    clock.end_stage("fuse", 0);
+
+    bytes = 0;
+    for (std::size_t t = 0; t < topics.size(); ++t) {
+        write(lines[t]);
+        bytes += lines[t].size();
+        result.lines_written += written[t];
+    }
+    clock.end_stage("write", bytes);
+    auto& counts = result.statistics.counts;
+    counts["runs"] = count;
+    counts["topics"] = result.topics;
+    counts["lines_read"] = result.lines_read;
+    counts["lines_written"] = result.lines_written;
+    for (const missing_topics& missing : result.missing) counts["missing_topics"] += missing.count;
+    return result;
+}
+
+}  // namespace quern
