@@ -93,7 +93,7 @@ std::vector<missing_topics> missing_in(std::span<const topic_lists> topics,
                                        std::span<const io::ranked_run> runs) {
     std::vector<missing_topics> all;
     for (std::size_t r = 0; r < runs.size(); ++r) {
-        missing_topics missing{.run = runs[r].name()};
+        missing_topics missing{.run = runs[r].name(), .count = 0, .first = {}};
         for (const topic_lists& topic : topics) {
             if (topic.in_run[r] != nullptr) continue;
             if (missing.count++ == 0) missing.first = topic.id;
