@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/top_k/lists.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "quern/base/error.hpp"
+
+namespace quern::top_k_detail {
+
+void check(std::span<const list_rule> rules, const top_k_options& options) {
+    if (rules.empty()) throw usage_error("there is no list to take the best of");
+    if (rules.size() > most_lists) {
+        throw usage_error("the best of " + std::to_string(rules.size()) +
+                          " lists: " + std::to_string(most_lists) + " are the most");
+    }
+    if (options.k == 0) throw usage_error("k is 1 or more, not 0");
+    if (options.stride == 0) throw usage_error("a stride is 1 level or more, not 0");
+    if (!(options.constant >= 0) || !std::isfinite(options.constant))
+        throw usage_error("the constant of reciprocal ranks is a finite number from 0 on");
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const std::string list = "list " + std::to_string(i + 1);
+        if (!(rules[i].weight > 0) || !std::isfinite(rules[i].weight))
+            throw usage_error("the weight of " + list + " is not a positive finite number");
+        if (!std::isfinite(rules[i].floor))
+            throw usage_error("the floor of " + list + " is not a finite number");
+        if (options.score != aggregate::product) continue;
+        if (rules[i].weight != 1)
+            throw usage_error("a product has no weights: that of " + list + " is not 1");
+        if (rules[i].floor < 0) throw usage_error("a product takes no negative floor: that of " + list);
+    }
+}
+
+scoring::scoring(std::span<const list_rule> rules, const top_k_options& options)
+    : rules_(rules.begin(), rules.end()), rule_(options.score), constant_(options.constant) {
+    check(rules, options);
+    for (const list_rule& rule : rules_) {
+        floors_.push_back(value_of_floor(rule_, rule.weight, rule.floor));
+        weights_ += rule.weight;
+    }
+}
+
+}  // namespace quern::top_k_detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an object's score is, to the bit: one function of its values in the lists, in the order of the lists. Every method
+// and every place computes scores, lower and upper bounds with it. A plain header: nvcc reads it.
+//
+// The function is monotone in each value also when it is rounded: a rounded sum, product or quotient does not fall when an
+// operand rises (weights, the other factors of a product and divisors are not negative). So with the floor for what was not
+// seen it gives a lower bound of what it gives for all values, and with the last value read an upper bound, exactly: there
+// are no error terms, and comparisons of bounds are comparisons of doubles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "quern/ops/top_k.hpp"
+
+namespace quern::top_k_detail {
+
+/// A list's value from one of its entries: v_i, or the share of its reciprocal rank (rank from 1).
+constexpr double value_of(aggregate rule, double weight, double constant, double score, std::uint64_t rank) {
+    return rule == aggregate::rrf ? weight / (constant + static_cast<double>(rank)) : weight * score;
+}
+/// What an object counts that is not in the list.
+constexpr double value_of_floor(aggregate rule, double weight, double floor) {
+    return rule == aggregate::rrf ? 0 : weight * floor;
+}
+
+/// The score of one object, its values taken one by one in the order of the lists.
+class score_sum {
+  public:
+    constexpr explicit score_sum(aggregate rule) : rule_(rule), score_(rule == aggregate::product ? 1 : 0) {}
+    constexpr void take(double value) {
+        switch (rule_) {
+            case aggregate::min:
+                score_ = first_ || value < score_ ? value : score_;
+                break;
+            case aggregate::max:
+                score_ = first_ || value > score_ ? value : score_;
+                break;
+            case aggregate::product:
+                score_ = score_ * value;
+                break;
+            default:
+                score_ = score_ + value;
+        }
+        first_ = false;
+    }
+    /// `weights`: Σ weight_i, added in the order of the lists. Never −0.
+    constexpr double score(double weights) const {
+        return (rule_ == aggregate::mean ? score_ / weights : score_) + 0.0;
+    }
+
+  private:
+    aggregate rule_;
+    bool first_ = true;
+    double score_;
+};
+
+/// The order of results: score falling, then id rising.
+struct scored_object {
+    double score;
+    std::uint32_t id;
+};
+constexpr bool precedes(const scored_object& a, const scored_object& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+}
+
+}  // namespace quern::top_k_detail
