@@ -54,7 +54,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         true);
     declare_corpus(line, options);
     declare_text(line, text);
-    declare_common(line, common, {.rows = false});
+    declare_common(line, common, {.rows = false, .output = false});
     line.example("quern build enwiki-latest-pages-articles.xml.bz2 -o wiki",
                  "A store of Wikipedia, in one pass.");
     line.example("quern build notes/ mail.jsonl.zst -o mine --stem porter --stop-words en",

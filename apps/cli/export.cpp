@@ -39,7 +39,7 @@ int run_export(const command& self, const std::vector<std::string>& arguments) {
                 "", [&](const std::string& text) { graph = text; });
     line.option("--words", "FILE", "Rows of word and frequency, most frequent first; - is standard output.",
                 "", [&](const std::string& text) { words = text; });
-    declare_common(line, common, {.rows = false});
+    declare_common(line, common, {.rows = false, .output = false});
     line.example("quern export wiki.words --vectors wiki.npy --words wiki.tsv", "For NumPy.");
     line.example("quern export wiki.words --vectors wiki.txt", "For gensim and all that reads word2vec.");
     line.example("quern export wiki.words --graph wiki.graphml", "For Gephi, NetworkX, igraph.");

@@ -55,7 +55,7 @@ void declare(command_line& line, request& request) {
                 [&](const std::string& text) {
                     if (text != "all") options.depth = parse_integer(text, 1, fusion_options{}.depth);
                 });
-    declare_common(line, request.common, {.rows = false, .output = true});
+    declare_common(line, request.common, {.rows = false});
     line.example("quern fuse bm25.run ql.run --aggregate rrf -o fused.run", "Reciprocal ranks.");
     line.example("quern fuse bm25.run dense.run --normalize minmax --weight 0.7,0.3",
                  "A weighted sum of scores.");

@@ -54,14 +54,14 @@ bool holds_something_else(const std::filesystem::path& path) {
 }  // namespace
 
 void declare_common(command_line& line, common_options& common, offers offered) {
+    if (offered.output) {
+        line.section("Output options");
+        line.option("-o,--output", "FILE",
+                    "Write the results to FILE, which appears whole or not at all; - is "
+                    "standard output.",
+                    "-", [&](const std::string& text) { common.output = text; });
+    }
     if (offered.rows) {
-        if (offered.output) line.section("Output options");
-        if (offered.output) {
-            line.option("-o,--output", "FILE",
-                        "Write the results to FILE, which appears whole or not at all; - is "
-                        "standard output.",
-                        "-", [&](const std::string& text) { common.output = text; });
-        }
         line.option("--format", "FORM",
                     "tsv (no headings; tabs and line ends inside a field become a space), jsonl "
                     "(one JSON object a line) or table (aligned, for people).",

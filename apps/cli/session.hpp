@@ -37,7 +37,7 @@ struct common_options {
 /// Which of the common options a command offers beyond those that all do.
 struct offers {
     bool rows = true;    ///< --format, for commands that write rows
-    bool output = true;  ///< and --output, where they are all that is written
+    bool output = true;  ///< --output, where one file is all that is written
 };
 
 void declare_common(command_line& line, common_options& common, offers offered = {});

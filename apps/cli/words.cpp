@@ -144,7 +144,7 @@ void declare(command_line& line, words_request& request) {
     line.section("Corpus options");
     declare_corpus(line, request.corpus, corpus_forms::and_triples);
     declare_text(line, request.text);
-    declare_common(line, request.common, {.rows = false});
+    declare_common(line, request.common, {.rows = false, .output = false});
     line.example("quern words enwiki.xml.bz2 -o wiki.words --tokens letters --min-length 2 --stop-words en",
                  "A thesaurus of Wikipedia.");
     line.example("quern words essays/ -o essays.words --measure cosine --vectors 300 --report essays.html",

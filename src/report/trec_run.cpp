@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -9,6 +10,11 @@ namespace quern {
 namespace {
 
 void append_field(std::string& out, std::string_view field) {
+    // Nearly every field is printable ASCII, and stays as it is.
+    if (std::ranges::all_of(field, [](char c) { return c > ' ' && c <= '~'; })) {
+        out += field;
+        return;
+    }
     for (std::size_t i = 0; i < field.size();) {
         const char32_t c = report::next_code_point(field, i);
         // Readers of runs split at what isspace() names in the C locale.
