@@ -68,8 +68,7 @@ int run_fuse(const command& self, const std::vector<std::string>& arguments) {
     command_line line(
         self, "RUN... [OPTION]...",
         "Fuses TREC runs, topic by topic, and writes a TREC run. Sums are exact in the order of the "
-        "runs; equal scores stand by rising id. In a run, documents rank by score, equal scores in the "
-        "order of the lines.");
+        "runs; equal scores stand by rising id, in the runs as in the result.");
     declare(line, request);
     line.parse(arguments);
     fuse_request& asked = request.asked;

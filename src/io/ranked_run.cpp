@@ -100,9 +100,6 @@ ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : 
         topic->entries.push_back({document, score_of(score, name_, line), line});
         ++lines_;
     }
-    const auto falls = [](const ranked_entry& a, const ranked_entry& b) { return a.score > b.score; };
-    for (ranked_topic& one : topics_)
-        if (!std::ranges::is_sorted(one.entries, falls)) std::ranges::stable_sort(one.entries, falls);
 }
 
 }  // namespace quern::io

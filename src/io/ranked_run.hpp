@@ -21,7 +21,7 @@ struct ranked_entry {
 };
 struct ranked_topic {
     std::string_view id;
-    std::vector<ranked_entry> entries;  ///< score falling; equal scores in the order of the lines
+    std::vector<ranked_entry> entries;  ///< in the order of the lines
 };
 
 /// An open run: the texts point into it. Move-only.

@@ -148,9 +148,8 @@ class topic_fusion {
     std::string lines(const fusion_options& options, std::uint64_t& written) {
         number_documents();
         const auto names = numbers_.names();
-        const fused_list fused = fuse_checked(options, [&](std::uint32_t a, std::uint32_t b) {
-            return numeric_ ? number_before(names[a], names[b]) : names[a] < names[b];
-        });
+        const fused_list fused = fuse_checked(
+            options, [&](std::uint32_t a, std::uint32_t b) { return id_before(names[a], names[b]); });
         std::string text;
         for (std::size_t i = 0; i < fused.ids.size(); ++i)
             append_run_line(text, topic_.id, names[fused.ids[i]], i + 1, fused.scores[i]);
@@ -159,6 +158,22 @@ class topic_fusion {
     }
 
   private:
+    bool id_before(std::string_view a, std::string_view b) const {
+        return numeric_ ? number_before(a, b) : a < b;
+    }
+
+    /// The entries of one run by falling score, equal scores by id.
+    std::vector<const io::ranked_entry*> in_order(const io::ranked_topic& list) const {
+        std::vector<const io::ranked_entry*> order;
+        order.reserve(list.entries.size());
+        for (const io::ranked_entry& entry : list.entries) order.push_back(&entry);
+        const auto before = [&](const io::ranked_entry* a, const io::ranked_entry* b) {
+            return a->score != b->score ? a->score > b->score : id_before(a->document, b->document);
+        };
+        if (!std::ranges::is_sorted(order, before)) std::ranges::sort(order, before);
+        return order;
+    }
+
     void number_documents() {
         std::size_t entries = 0;
         for (const auto* list : topic_.in_run) entries += list == nullptr ? 0 : list->entries.size();
@@ -166,11 +181,13 @@ class topic_fusion {
         scores_.reserve(entries);
         for (const auto* list : topic_.in_run) {
             const std::size_t begin = ids_.size();
-            if (list != nullptr) {
-                for (const io::ranked_entry& entry : list->entries) {
-                    ids_.push_back(numbers_(entry.document));
-                    scores_.push_back(entry.score);
-                }
+            if (list != nullptr)
+                order_.push_back(in_order(*list));
+            else
+                order_.emplace_back();
+            for (const io::ranked_entry* entry : order_.back()) {
+                ids_.push_back(numbers_(entry->document));
+                scores_.push_back(entry->score);
             }
             const std::size_t size = ids_.size() - begin;
             views_.push_back({std::span(ids_).subspan(begin, size), std::span(scores_).subspan(begin, size)});
@@ -181,8 +198,7 @@ class topic_fusion {
         try {
             return fuse(views_, static_cast<std::uint32_t>(numbers_.names().size()), options, before);
         } catch (const list_fault& fault) {  // a document twice: the reader refuses the rest
-            const auto& entries = topic_.in_run[fault.list()]->entries;
-            const io::ranked_entry& entry = entries[fault.position()];
+            const io::ranked_entry& entry = *order_[fault.list()][fault.position()];
             throw invalid_input(runs_[fault.list()].name(), entry.line,
                                 "document " + std::string(entry.document.substr(0, 80)) + " again in topic " +
                                     std::string(topic_.id.substr(0, 80)));
@@ -196,6 +212,7 @@ class topic_fusion {
     std::vector<std::uint32_t> ids_;
     std::vector<double> scores_;
     std::vector<run_list_view> views_;
+    std::vector<std::vector<const io::ranked_entry*>> order_;  ///< of each run
 };
 
 bool all_numbers(cpu_place& place, std::span<const topic_lists> topics) {
