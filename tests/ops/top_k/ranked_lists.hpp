@@ -14,8 +14,8 @@
 namespace quern {
 
 enum class list_kind { uniform, tied, correlated, anti_correlated, heavy_tailed, partial };
-inline constexpr list_kind every_list_kind[] = {list_kind::uniform,         list_kind::tied,
-                                                list_kind::correlated,      list_kind::anti_correlated,
+inline constexpr list_kind every_list_kind[] = {list_kind::uniform,      list_kind::tied,
+                                                list_kind::correlated,   list_kind::anti_correlated,
                                                 list_kind::heavy_tailed, list_kind::partial};
 
 /// n lists over `objects` objects, sorted; partial: each list holds a random part of them, one may be empty.
@@ -29,7 +29,8 @@ struct ranked_lists {
     std::vector<ranked_list_view<Score>> views() const {
         std::vector<ranked_list_view<Score>> all;
         for (std::size_t i = 0; i < ids.size(); ++i)
-            all.push_back({ids[i], scores[i], weights.empty() ? 1 : weights[i], floors.empty() ? 0 : floors[i]});
+            all.push_back(
+                {ids[i], scores[i], weights.empty() ? 1 : weights[i], floors.empty() ? 0 : floors[i]});
         return all;
     }
 };
@@ -67,7 +68,8 @@ ranked_lists<Score> make_lists(list_kind kind, std::uint32_t objects, std::size_
         std::iota(order.begin(), order.end(), 0);
         std::ranges::shuffle(order, random);
         if (kind == list_kind::partial) order.resize(part * objects / 4);
-        std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return score[a] > score[b]; });
+        std::ranges::stable_sort(order,
+                                 [&](std::uint32_t a, std::uint32_t b) { return score[a] > score[b]; });
         made.ids.push_back(order);
         made.scores.emplace_back();
         for (const std::uint32_t o : order) made.scores.back().push_back(score[o]);
