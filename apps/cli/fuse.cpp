@@ -49,6 +49,13 @@ void declare(command_line& line, request& request) {
     line.option("--topic-weights", "FILE",
                 "Lines of a topic and a weight for each run, tabs between: for that topic instead.", "",
                 [&](const std::string& text) { request.asked.topic_weights = text; });
+    line.option("--ranks", "SOURCE",
+                "Where rrf and borda take ranks from: scores (the place in the topic by score, then id), or "
+                "field (the "
+                "rank as the lines give it).",
+                "scores", [&](const std::string& text) {
+                    request.asked.ranks = parse_name<rank_source>(text, rank_source_names);
+                });
     line.option("--constant", "C", "Of reciprocal ranks: 1 / (C + rank).", "60",
                 [&](const std::string& text) { options.constant = parse_number(text); });
     line.option("-k,--depth", "K|all", "Documents to write of each topic.", "all",

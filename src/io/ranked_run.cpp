@@ -60,6 +60,12 @@ double score_of(std::string_view text, const std::string& name, std::uint64_t li
     return score;
 }
 
+std::uint32_t rank_of(std::string_view text) {
+    std::uint32_t rank = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    return problem == std::errc{} && end == text.data() + text.size() ? rank : no_rank;
+}
+
 }  // namespace
 
 ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : name_(path.string()) {
@@ -88,7 +94,7 @@ ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : 
         if (id.empty()) continue;
         fields.next();
         const std::string_view document = fields.next();
-        fields.next();
+        const std::string_view rank = fields.next();
         const std::string_view score = fields.next();
         if (score.empty())
             throw invalid_input(name_, line, "fewer than five fields: topic, Q0, document, rank, score");
@@ -97,7 +103,7 @@ ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : 
             if (added) topics_.push_back({id, {}});
             topic = &topics_[found->second];
         }
-        topic->entries.push_back({document, score_of(score, name_, line), line});
+        topic->entries.push_back({document, score_of(score, name_, line), rank_of(rank), line});
         ++lines_;
     }
 }

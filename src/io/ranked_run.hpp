@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,10 +15,14 @@
 
 namespace quern::io {
 
+/// A rank that is no number below it.
+inline constexpr std::uint32_t no_rank = std::numeric_limits<std::uint32_t>::max();
+
 struct ranked_entry {
     std::string_view document;
     double score = 0;
-    std::uint64_t line = 0;  ///< of the file, from 1
+    std::uint32_t rank = no_rank;  ///< as the line has it
+    std::uint64_t line = 0;        ///< of the file, from 1
 };
 struct ranked_topic {
     std::string_view id;
@@ -27,8 +32,8 @@ struct ranked_topic {
 /// An open run: the texts point into it. Move-only.
 class ranked_run {
   public:
-    /// `topic Q0 document rank score tag`, white space between; the second field, the rank and the tag are not looked
-    /// at, and the tag may hold blanks. Lines end with LF or CR LF; empty lines and a byte order mark are passed over.
+    /// `topic Q0 document rank score tag`, white space between; the second field and the tag are not looked at,
+    /// the rank need be none, and the tag may hold blanks. Lines end with LF or CR LF; empty lines and a byte order mark are passed over.
     /// Plain or compressed; "-" is standard input. Throws usage_error (no such file), io_error, and invalid_input with
     /// the line: fewer than five fields, a score that is no finite number. That a document occurs once in a
     /// topic is not looked at. One thread: several runs are read at once.

@@ -40,10 +40,12 @@ struct fusion_options {
     std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< documents kept, 1 and more
 };
 
-/// One topic in one run, in the run's order (score falling): documents by number. Rank is the place there, from 1.
+/// One topic in one run, in the run's order (score falling): documents by number.
 struct run_list_view {
     std::span<const std::uint32_t> ids;  ///< all different
     std::span<const double> scores;
+    /// Of rrf and borda, where ranks are not the places in the list, from 1.
+    std::span<const std::uint32_t> ranks = {};
 };
 struct fused_list {
     std::vector<std::uint32_t> ids;  ///< score falling, ties as `before` has them

@@ -84,8 +84,8 @@ class fused_scores {
                 take_extremes(-infinity, [](double a, double b) { return std::max(a, b); });
                 break;
             case fusion_rule::rrf:
-                add([&](std::size_t, std::size_t at) {
-                    return 1 / (options_.constant + static_cast<double>(at + 1));
+                add([&](std::size_t list, std::size_t at) {
+                    return 1 / (options_.constant + rank(list, at));
                 });
                 break;
             case fusion_rule::borda:
@@ -116,14 +116,19 @@ class fused_scores {
     }
 
   private:
+    double rank(std::size_t list, std::size_t at) const {
+        const std::span<const std::uint32_t> ranks = lists_[list].ranks;
+        return ranks.empty() ? static_cast<double>(at + 1) : static_cast<double>(ranks[at]);
+    }
     double weight(std::size_t list) const { return options_.weights.empty() ? 1 : options_.weights[list]; }
 
     /// Counts the lists that hold each document, too.
     void check_lists() {
         std::vector<std::uint32_t> seen_in(score_.size(), std::numeric_limits<std::uint32_t>::max());
         for (std::size_t l = 0; l < lists_.size(); ++l) {
-            const auto& [ids, scores] = lists_[l];
-            if (ids.size() != scores.size()) throw usage_error("a list of fusion has not one score an id");
+            const auto& [ids, scores, ranks] = lists_[l];
+            if (ids.size() != scores.size() || (!ranks.empty() && ids.size() != ranks.size()))
+                throw usage_error("a list of fusion has not one score and one rank an id");
             for (std::size_t at = 0; at < ids.size(); ++at) {
                 if (ids[at] >= score_.size()) throw list_fault(l, at, "the id is out of range");
                 if (!std::isfinite(scores[at])) throw list_fault(l, at, "the score is not a finite number");
@@ -196,7 +201,7 @@ class fused_scores {
         for (std::size_t l = 0; l < lists_.size(); ++l) {
             const std::span<const std::uint32_t> ids = lists_[l].ids;
             std::ranges::fill(points, (all - static_cast<double>(ids.size()) + 1) / 2);
-            for (std::size_t at = 0; at < ids.size(); ++at) points[ids[at]] = all - static_cast<double>(at);
+            for (std::size_t at = 0; at < ids.size(); ++at) points[ids[at]] = all - rank(l, at) + 1;
             for (std::size_t d = 0; d < score_.size(); ++d) score_[d] += weight(l) * points[d];
         }
     }

@@ -142,8 +142,9 @@ weights_by_topic read_weights(const std::filesystem::path& path, std::size_t run
 /// The lines of one topic, fused.
 class topic_fusion {
   public:
-    topic_fusion(const topic_lists& topic, std::span<const io::ranked_run> runs, bool numeric)
-        : topic_(topic), runs_(runs), numeric_(numeric) {}
+    topic_fusion(const topic_lists& topic, std::span<const io::ranked_run> runs, bool numeric,
+                 rank_source ranks)
+        : topic_(topic), runs_(runs), numeric_(numeric), ranked_by_(ranks) {}
 
     std::string lines(const fusion_options& options, std::uint64_t& written) {
         number_documents();
@@ -179,6 +180,7 @@ class topic_fusion {
         for (const auto* list : topic_.in_run) entries += list == nullptr ? 0 : list->entries.size();
         ids_.reserve(entries);  // views look into them
         scores_.reserve(entries);
+        if (ranked_by_ == rank_source::field) ranks_.reserve(entries);
         for (const auto* list : topic_.in_run) {
             const std::size_t begin = ids_.size();
             if (list != nullptr)
@@ -188,10 +190,20 @@ class topic_fusion {
             for (const io::ranked_entry* entry : order_.back()) {
                 ids_.push_back(numbers_(entry->document));
                 scores_.push_back(entry->score);
+                if (ranked_by_ == rank_source::field)
+                    ranks_.push_back(rank_in_field(*entry, order_.size() - 1));
             }
             const std::size_t size = ids_.size() - begin;
-            views_.push_back({std::span(ids_).subspan(begin, size), std::span(scores_).subspan(begin, size)});
+            views_.push_back(
+                {std::span(ids_).subspan(begin, size), std::span(scores_).subspan(begin, size), {}});
+            if (!ranks_.empty()) views_.back().ranks = std::span(ranks_).subspan(begin, size);
         }
+    }
+
+    std::uint32_t rank_in_field(const io::ranked_entry& entry, std::size_t run) const {
+        if (entry.rank == io::no_rank)
+            throw invalid_input(runs_[run].name(), entry.line, "the rank is not a number");
+        return entry.rank;
     }
 
     fused_list fuse_checked(const fusion_options& options, const tie_order& before) const {
@@ -208,9 +220,11 @@ class topic_fusion {
     const topic_lists& topic_;
     std::span<const io::ranked_run> runs_;
     bool numeric_;
+    rank_source ranked_by_;
     document_numbers numbers_;
     std::vector<std::uint32_t> ids_;
     std::vector<double> scores_;
+    std::vector<std::uint32_t> ranks_;  ///< empty: places
     std::vector<run_list_view> views_;
     std::vector<std::vector<const io::ranked_entry*>> order_;  ///< of each run
 };
@@ -261,7 +275,7 @@ fuse_result fuse_runs(const fuse_request& request, const context& run,
         run.check_stop();
         fusion_options options = request.options;
         if (const auto own = weights.find(topics[t].id); own != weights.end()) options.weights = own->second;
-        lines[t] = topic_fusion(topics[t], runs, numeric).lines(options, written[t]);
+        lines[t] = topic_fusion(topics[t], runs, numeric, request.ranks).lines(options, written[t]);
     });
     clock.end_stage("fuse", 0);
 
