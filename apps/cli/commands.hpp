@@ -21,6 +21,7 @@ int run_export(const command& self, const std::vector<std::string>& arguments);
 int run_pagerank(const command& self, const std::vector<std::string>& arguments);
 int run_spmv(const command& self, const std::vector<std::string>& arguments);
 int run_nearest(const command& self, const std::vector<std::string>& arguments);
+int run_topk(const command& self, const std::vector<std::string>& arguments);
 int run_fuse(const command& self, const std::vector<std::string>& arguments);
 int run_evaluate(const command& self, const std::vector<std::string>& arguments);
 int run_info(const command& self, const std::vector<std::string>& arguments);

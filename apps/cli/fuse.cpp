@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
@@ -39,13 +37,7 @@ void declare(command_line& line, request& request) {
             options.normalisation = parse_name<score_normalisation>(text, score_normalisation_names);
         });
     line.option("--weight", "W,...", "A weight for each run, in their order.", "1 each",
-                [&](const std::string& text) {
-                    for (std::size_t begin = 0; begin <= text.size();) {
-                        const std::size_t end = std::min(text.find_first_of(", ", begin), text.size());
-                        request.weights.push_back(parse_number(text.substr(begin, end - begin)));
-                        begin = end + 1;
-                    }
-                });
+                [&](const std::string& text) { request.weights = parse_numbers(text); });
     line.option("--topic-weights", "FILE",
                 "Lines of a topic and a weight for each run, tabs between: for that topic instead.", "",
                 [&](const std::string& text) { request.asked.topic_weights = text; });

@@ -32,6 +32,7 @@ constexpr command commands[] = {
     {"pagerank", "rank the nodes of a graph, or the documents of a store, by their links", run_pagerank},
     {"spmv", "multiply a sparse matrix by a vector", run_spmv},
     {"nearest", "find the vectors nearest to others, exactly, in complete order", run_nearest},
+    {"topk", "find the best objects over several ranked lists", run_topk},
     {"fuse", "fuse runs into one, topic by topic", run_fuse},
     {"evaluate", "measure a run against judgements", run_evaluate},
     {"info", "show what a store holds", run_info},

@@ -55,6 +55,16 @@ double parse_number(std::string_view text) {
     return value;
 }
 
+std::vector<double> parse_numbers(std::string_view text) {
+    std::vector<double> numbers;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find_first_of(", ", begin), text.size());
+        numbers.push_back(parse_number(text.substr(begin, end - begin)));
+        begin = end + 1;
+    }
+    return numbers;
+}
+
 std::uint64_t parse_size(std::string_view text) {
     std::string_view unit = text;
     double bytes = 0;

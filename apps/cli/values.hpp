@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
@@ -19,6 +20,8 @@ namespace quern::cli {
 
 std::uint64_t parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most);
 double parse_number(std::string_view text);
+/// Numbers with a comma or a blank between.
+std::vector<double> parse_numbers(std::string_view text);
 /// `4096`, `512K`, `1.5G`, `2GiB`, `2GB`: a letter alone and KiB, MiB … are powers of 1,024; KB, MB … of
 /// 1,000.
 std::uint64_t parse_size(std::string_view text);

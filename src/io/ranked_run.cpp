@@ -9,32 +9,10 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/byte_source.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
-
-std::vector<char> all_of(byte_source& source) {
-    std::vector<char> bytes;
-    std::size_t size = 0;
-    for (std::size_t step = std::size_t{1} << 20;; step = bytes.size()) {
-        bytes.resize(size + step);
-        const std::size_t got = source.read({bytes.data() + size, step});
-        size += got;
-        if (got < step) break;
-    }
-    bytes.resize(size);
-    return bytes;
-}
-
-/// Whether a file's bytes are the run itself: open_bytes knows compressed ones by these beginnings.
-bool is_plain(std::string_view text) {
-    constexpr std::string_view beginnings[] = {"\x1f\x8b", "BZh", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ"};
-    const bool skippable = text.size() >= 4 && text.substr(1, 3) == "\x2a\x4d\x18";
-    return !skippable &&
-           std::ranges::none_of(beginnings, [&](std::string_view first) { return text.starts_with(first); });
-}
 
 /// Fields of one line, taken from its front.
 class line_fields {
@@ -68,20 +46,11 @@ std::uint32_t rank_of(std::string_view text) {
 
 }  // namespace
 
-ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : name_(path.string()) {
-    if (path != "-" && std::filesystem::is_regular_file(path)) {
-        file_ = mapped_file(path, mapped_file::access::sequential);
-        text_ = file_.text();
-    }
-    if (text_.data() == nullptr || !is_plain(text_)) {
-        decoded_ = all_of(*open_bytes(path, run));
-        text_ = {decoded_.data(), decoded_.size()};
-    }
-
+ranked_run::ranked_run(const std::filesystem::path& path, const context& run)
+    : name_(path.string()), text_(path, run) {
     std::unordered_map<std::string_view, std::size_t> numbers;
-    const char* at = text_.data();
-    const char* const end = at + text_.size();
-    if (text_.starts_with("\xef\xbb\xbf")) at += 3;
+    const char* at = text_.text().data();
+    const char* const end = at + text_.text().size();
     ranked_topic* topic = nullptr;
     for (std::uint64_t line = 1; at != end; ++line) {
         const auto* stop =

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/files/mapped_file.hpp"
+#include "io/text_of_file.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::io {
@@ -42,13 +42,11 @@ class ranked_run {
     const std::string& name() const { return name_; }
     std::span<const ranked_topic> topics() const { return topics_; }  ///< in the order they occur first
     std::uint64_t lines() const { return lines_; }
-    std::uint64_t bytes() const { return text_.size(); }
+    std::uint64_t bytes() const { return text_.text().size(); }
 
   private:
     std::string name_;
-    mapped_file file_;
-    std::vector<char> decoded_;
-    std::string_view text_;  ///< of one of the two
+    text_of_file text_;
     std::vector<ranked_topic> topics_;
     std::uint64_t lines_ = 0;
 };

@@ -11,64 +11,17 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/hash.hpp"
 #include "device/cpu/parallel.hpp"
 #include "io/graph/text_blocks.hpp"
 #include "io/ranked_run.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
+#include "tasks/runs/ids.hpp"
 #include "tasks/stage_clock.hpp"
 
 namespace quern {
 namespace {
-
-/// Whether an id compares as a number: decimal digits without leading zeros.
-bool is_number(std::string_view id) {
-    return !id.empty() && std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; }) &&
-           (id.size() == 1 || id[0] != '0');
-}
-bool number_before(std::string_view a, std::string_view b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-}
-
-/// Numbers for the documents of one topic, in the order they come.
-class document_numbers {
-  public:
-    std::uint32_t operator()(std::string_view document) {
-        if (2 * (names_.size() + 1) > slots_.size()) grow();
-        const std::uint64_t hash = hash64(document);
-        for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
-            slot& here = slots_[at];
-            if (here.number == none) {
-                here = {hash, static_cast<std::uint32_t>(names_.size())};
-                names_.push_back(document);
-                return here.number;
-            }
-            if (here.hash == hash && names_[here.number] == document) return here.number;
-        }
-    }
-    std::span<const std::string_view> names() const { return names_; }
-
-  private:
-    static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-    struct slot {
-        std::uint64_t hash = 0;
-        std::uint32_t number = none;
-    };
-    void grow() {
-        std::vector<slot> old(std::max<std::size_t>(1024, slots_.size() * 4));
-        old.swap(slots_);
-        for (const slot& one : old) {
-            if (one.number == none) continue;
-            std::size_t at = one.hash & (slots_.size() - 1);
-            while (slots_[at].number != none) at = (at + 1) & (slots_.size() - 1);
-            slots_[at] = one;
-        }
-    }
-    std::vector<slot> slots_;
-    std::vector<std::string_view> names_;
-};
 
 /// One topic in every run; null where a run lacks it.
 struct topic_lists {
@@ -148,9 +101,10 @@ class topic_fusion {
 
     std::string lines(const fusion_options& options, std::uint64_t& written) {
         number_documents();
-        const auto names = numbers_.names();
-        const fused_list fused = fuse_checked(
-            options, [&](std::uint32_t a, std::uint32_t b) { return id_before(names[a], names[b]); });
+        const auto names = numbers_.ids();
+        const fused_list fused = fuse_checked(options, [&](std::uint32_t a, std::uint32_t b) {
+            return id_precedes(names[a], names[b], numeric_);
+        });
         std::string text;
         for (std::size_t i = 0; i < fused.ids.size(); ++i)
             append_run_line(text, topic_.id, names[fused.ids[i]], i + 1, fused.scores[i]);
@@ -159,17 +113,14 @@ class topic_fusion {
     }
 
   private:
-    bool id_before(std::string_view a, std::string_view b) const {
-        return numeric_ ? number_before(a, b) : a < b;
-    }
-
     /// The entries of one run by falling score, equal scores by id.
     std::vector<const io::ranked_entry*> in_order(const io::ranked_topic& list) const {
         std::vector<const io::ranked_entry*> order;
         order.reserve(list.entries.size());
         for (const io::ranked_entry& entry : list.entries) order.push_back(&entry);
         const auto before = [&](const io::ranked_entry* a, const io::ranked_entry* b) {
-            return a->score != b->score ? a->score > b->score : id_before(a->document, b->document);
+            return a->score != b->score ? a->score > b->score
+                                        : id_precedes(a->document, b->document, numeric_);
         };
         if (!std::ranges::is_sorted(order, before)) std::ranges::sort(order, before);
         return order;
@@ -208,7 +159,7 @@ class topic_fusion {
 
     fused_list fuse_checked(const fusion_options& options, const tie_order& before) const {
         try {
-            return fuse(views_, static_cast<std::uint32_t>(numbers_.names().size()), options, before);
+            return fuse(views_, static_cast<std::uint32_t>(numbers_.ids().size()), options, before);
         } catch (const list_fault& fault) {  // a document twice: the reader refuses the rest
             const io::ranked_entry& entry = *order_[fault.list()][fault.position()];
             throw invalid_input(runs_[fault.list()].name(), entry.line,
@@ -221,7 +172,7 @@ class topic_fusion {
     std::span<const io::ranked_run> runs_;
     bool numeric_;
     rank_source ranked_by_;
-    document_numbers numbers_;
+    id_numbers numbers_;
     std::vector<std::uint32_t> ids_;
     std::vector<double> scores_;
     std::vector<std::uint32_t> ranks_;  ///< empty: places

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ranked list from a file: lines of `id TAB score`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/text_of_file.hpp"
+#include "quern/base/context.hpp"
+
+namespace quern::io {
+
+/// An open list: the ids point into its text. Line i + 1 of the file is entry i. Move-only.
+class ranked_list {
+  public:
+    /// Lines end with LF or CR LF; what follows a second tab is not looked at. Throws usage_error (no such file), io_error,
+    /// invalid_input with the line: no tab, an empty id, a score that is none. One thread: several lists are read at once.
+    ranked_list(const std::filesystem::path& path, const context& run);
+
+    const std::string& name() const { return name_; }
+    const std::vector<std::string_view>& ids() const { return ids_; }
+    const std::vector<double>& scores() const { return scores_; }  ///< as they are, not a number too
+    std::size_t bytes() const { return text_.text().size(); }
+
+  private:
+    std::string name_;
+    text_of_file text_;
+    std::vector<std::string_view> ids_;
+    std::vector<double> scores_;
+};
+
+}  // namespace quern::io

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists are read side by side; objects are numbered in the order of their ids, so that ties of numbers are ties of ids.
+#include "quern/tasks/top_k.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "device/cpu/parallel.hpp"
+#include "io/ranked_list.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/pinned_to_device.hpp"
+#include "tasks/runs/ids.hpp"
+#include "tasks/stage_clock.hpp"
+
+namespace quern {
+namespace {
+
+/// Numbers for the objects of all lists, in the order of their ids.
+class ordered_objects {
+  public:
+    explicit ordered_objects(std::span<const io::ranked_list> lists) {
+        id_numbers numbers;
+        bool numeric = true;
+        for (const io::ranked_list& list : lists) {
+            std::vector<std::uint32_t>& of_list = numbers_.emplace_back();
+            of_list.reserve(list.ids().size());
+            for (const std::string_view id : list.ids()) {
+                of_list.push_back(numbers(id));
+                numeric = numeric && is_number(id);
+            }
+        }
+        std::vector<std::uint32_t> order(numbers.ids().size());
+        std::iota(order.begin(), order.end(), 0);
+        std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+            return id_precedes(numbers.ids()[a], numbers.ids()[b], numeric);
+        });
+        std::vector<std::uint32_t> place(order.size());
+        for (std::uint32_t i = 0; i < order.size(); ++i) {
+            place[order[i]] = i;
+            ids_.push_back(numbers.ids()[order[i]]);
+        }
+        for (auto& of_list : numbers_)
+            for (std::uint32_t& number : of_list) number = place[number];
+    }
+    std::span<const std::uint32_t> of_list(std::size_t list) const { return numbers_[list]; }
+    std::string_view id(std::uint32_t number) const { return ids_[number]; }
+    std::uint32_t size() const { return static_cast<std::uint32_t>(ids_.size()); }
+
+  private:
+    std::vector<std::vector<std::uint32_t>> numbers_;
+    std::vector<std::string_view> ids_;
+};
+
+double of_list(const std::vector<double>& values, std::size_t list, double usual) {
+    if (values.empty()) return usual;
+    return values.size() == 1 ? values[0] : values[list];
+}
+
+void check(const top_k_request& request) {
+    const std::size_t lists = request.lists.size();
+    if (!request.weights.empty() && request.weights.size() != lists) {
+        throw usage_error(std::to_string(lists) + " lists with " + std::to_string(request.weights.size()) +
+                          " weights");
+    }
+    if (request.floors.size() > 1 && request.floors.size() != lists)
+        throw usage_error(std::to_string(lists) + " lists with " + std::to_string(request.floors.size()) +
+                          " floors");
+}
+
+}  // namespace
+
+top_k_answer top_k_of_files(const top_k_request& request, const context& asked) {
+    check(request);
+    top_k_answer answer;
+    const context run = pinned_to_device(asked, "topk", answer.statistics, offered_places::cpu_only);
+    stage_clock clock(answer.statistics);
+    cpu_place place(run);
+    std::vector<std::optional<io::ranked_list>> reading(request.lists.size());
+    for_each_piece(place, reading.size(), [&](std::size_t i) { reading[i].emplace(request.lists[i], run); });
+    std::vector<io::ranked_list> lists;
+    std::uint64_t bytes = 0;
+    for (auto& one : reading) {
+        bytes += one->bytes();
+        lists.push_back(std::move(*one));
+    }
+    const ordered_objects objects(lists);
+    answer.objects = objects.size();
+    clock.end_stage("read", bytes);
+
+    std::vector<ranked_list_view<double>> views;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        views.push_back({objects.of_list(i), lists[i].scores(),
+                         request.weights.empty() ? 1 : request.weights[i], of_list(request.floors, i, 0)});
+        answer.lengths.push_back(lists[i].ids().size());
+    }
+    try {
+        const top_k_result found = top_k<double>(views, objects.size(), request.options, run);
+        for (std::size_t j = 0; j < found.ids.size(); ++j)
+            answer.best.push_back({std::string(objects.id(found.ids[j])), found.scores[j]});
+        answer.depths = found.depths;
+        answer.place = found.place;
+        answer.statistics.counts["candidates"] = found.candidates;
+    } catch (const list_fault& fault) {
+        throw invalid_input(lists[fault.list()].name(), fault.position() + 1, fault.what());
+    }
+    clock.end_stage("topk", 0);
+    auto& counts = answer.statistics.counts;
+    counts["lists"] = lists.size();
+    counts["objects"] = answer.objects;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        counts["depth_" + std::to_string(i + 1)] = answer.depths[i];
+        counts["length_" + std::to_string(i + 1)] = answer.lengths[i];
+    }
+    return answer;
+}
+
+}  // namespace quern

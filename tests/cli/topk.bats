@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# quern topk: the best objects over several ranked lists.
+load common
+
+own_setup() {
+    printf 'b\t0.9\na\t0.8\nc\t0.1\n' >one.tsv
+    printf 'c\t1\na\t0.7\n' >two.tsv
+}
+
+@test "every aggregate of a small example" {
+    [ "$(quern topk one.tsv two.tsv --quiet | tr '\t\n' '  ')" = "a 1.5 c 1.1 b 0.9 " ]
+    [ "$(quern topk one.tsv two.tsv -k 1 --aggregate min --quiet | tr '\t\n' '  ')" = "a 0.7 " ]
+    [ "$(quern topk one.tsv two.tsv --aggregate max --quiet | tr '\t\n' '  ')" = "c 1 b 0.9 a 0.8 " ]
+    [ "$(quern topk one.tsv two.tsv --aggregate mean --weight 1,3 --quiet | tr '\t\n' '  ')" = "c 0.775 a 0.7249999999999999 b 0.225 " ]
+    [ "$(quern topk one.tsv two.tsv --aggregate product --quiet | tr '\t\n' '  ')" = "a 0.5599999999999999 c 0.1 b 0 " ]
+    [ "$(quern topk one.tsv two.tsv --aggregate rrf --constant 1 --quiet | tr '\t\n' '  ')" = "c 0.75 a 0.6666666666666666 b 0.5 " ]
+    [ "$(quern topk one.tsv two.tsv --floor -1,-2 --quiet | tr '\t\n' '  ')" = "a 1.5 c 1.1 b -1.1 " ]
+}
+
+@test "every method writes the same bytes, and says how deep it read" {
+    awk 'BEGIN { srand(5); for (l = 0; l < 4; l++) for (o = 0; o < 3000; o++) printf "%d\t%.4f\n", o, rand() > ("list" l) }'
+    for l in 0 1 2 3; do sort -t "$(printf '\t')" -k 2,2nr -k 1,1n list$l >l$l.tsv; done
+    for rule in sum min max product mean rrf; do
+        quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k 40 --aggregate $rule --quiet >expected
+        [ "$(wc -l <expected)" -eq 40 ]
+        for method in nra sc lara segmented; do
+            quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k 40 --aggregate $rule --method $method --quiet --threads 2 | cmp - expected
+        done
+    done
+    quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k 5 --stats stats >/dev/null
+    [ "$(json stats 'd["counts"]["depth_1"] < d["counts"]["length_1"]')" = True ]
+    quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k all --quiet >all
+    [ "$(wc -l <all)" -eq 3000 ]
+}
+
+@test "ties by id: as numbers where all are" {
+    printf '10\t1\n9\t1\n' >ties.tsv
+    [ "$(quern topk ties.tsv --quiet | cut -f 1 | tr '\n' ' ')" = "9 10 " ]
+    printf '10\t1\n9a\t1\n' >ties.tsv
+    [ "$(quern topk ties.tsv --quiet | cut -f 1 | tr '\n' ' ')" = "10 9a " ]
+}
+
+@test "bad lists are named" {
+    for lines in 'a\t1\nb\t2' 'a\t1\na\t0.5' 'a\t1\nb' 'a\t1\n\t1' 'a\t1\nb\tnan' 'a\t1\nb\tx' 'a\t1\nb\t-1'; do
+        printf "$lines\n" >bad.tsv
+        ends_with 3 quern topk one.tsv bad.tsv -o out.tsv
+        [[ $stderr == *bad.tsv:2:* ]]
+    done
+    [ ! -e out.tsv ]
+    ends_with 2 quern topk
+    ends_with 2 quern topk one.tsv missing.tsv
+    ends_with 2 quern topk one.tsv two.tsv --weight 1
+    ends_with 2 quern topk one.tsv --weight -1
+    ends_with 2 quern topk one.tsv -k 0
+    : >empty.tsv
+    ends_with 1 quern topk empty.tsv
+}
