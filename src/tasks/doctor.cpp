@@ -167,7 +167,7 @@ void look_at_program(std::vector<finding>& found) {
                          has_cuda ? "runs on cpu and cuda; the same bits on both"
                                   : "runs on cpu; the same bits for every thread count and memory budget"});
     }
-    for (const char* operation : {"build", "search", "evaluate", "similar"}) {
+    for (const char* operation : {"build", "search", "evaluate", "similar", "topk", "fuse"}) {
         found.push_back({fmt::format("operation {}", operation), "exact",
                          "runs on cpu; the same bits for every thread count and memory budget"});
     }
