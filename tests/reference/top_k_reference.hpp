@@ -1,62 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best objects over several lists by reading everything: what all methods must give.
+// The k best the slow, obvious way: everything is sorted by key, then id. Nothing here is shared with
+// src/primitives/top_k.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
-#include "quern/ops/top_k.hpp"
+#include "primitives/top_k/top_k.hpp"
 
 namespace quern::reference {
 
-struct scored {
-    double score;
-    std::uint32_t id;
-    friend bool operator==(const scored&, const scored&) = default;
+template <class Key>
+struct ranked {
+    std::vector<Key> keys;
+    std::vector<std::uint32_t> ids;
 };
 
-/// The rule of include/quern/ops/top_k.hpp, written out.
-inline double score_of(const std::vector<double>& values, const std::vector<double>& weights, aggregate rule) {
-    double score = rule == aggregate::product ? 1 : 0, all_weights = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        all_weights += weights[i];
-        if (rule == aggregate::product) {
-            score *= values[i];
-        } else if (rule == aggregate::min) {
-            score = i == 0 ? values[i] : std::min(score, values[i]);
-        } else if (rule == aggregate::max) {
-            score = i == 0 ? values[i] : std::max(score, values[i]);
-        } else {
-            score += values[i];
-        }
+template <class Key>
+ranked<Key> top_k(std::span<const Key> keys, std::span<const std::uint32_t> ids, std::size_t k,
+                  primitives::best which) {
+    std::vector<std::size_t> positions(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) positions[i] = i;
+    std::sort(positions.begin(), positions.end(), [&](std::size_t a, std::size_t b) {
+        if (keys[a] < keys[b]) return which == primitives::best::least;
+        if (keys[b] < keys[a]) return which == primitives::best::greatest;
+        return ids[a] < ids[b];
+    });
+    ranked<Key> found;
+    for (std::size_t j = 0; j < k; ++j) {
+        found.keys.push_back(keys[positions[j]]);
+        found.ids.push_back(ids[positions[j]]);
     }
-    return (rule == aggregate::mean ? score / all_weights : score) + 0.0;
-}
-
-template <class Score>
-std::vector<scored> top_k(std::span<const ranked_list_view<Score>> lists, const top_k_options& options) {
-    std::vector<double> floors, weights;
-    for (const auto& list : lists) {
-        floors.push_back(options.score == aggregate::rrf ? 0 : list.weight * list.floor);
-        weights.push_back(list.weight);
-    }
-    std::map<std::uint32_t, std::vector<double>> values;
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-        for (std::size_t at = 0; at < lists[i].ids.size(); ++at) {
-            auto& of_object = values.try_emplace(lists[i].ids[at], floors).first->second;
-            of_object[i] = options.score == aggregate::rrf
-                               ? lists[i].weight / (options.constant + static_cast<double>(at + 1))
-                               : lists[i].weight * static_cast<double>(lists[i].scores[at]);
-        }
-    }
-    std::vector<scored> all;
-    for (const auto& [id, of_object] : values) all.push_back({score_of(of_object, weights, options.score), id});
-    std::ranges::stable_sort(all, [](const scored& a, const scored& b) { return a.score > b.score; });
-    all.resize(std::min<std::size_t>(options.k, all.size()));
-    return all;
+    return found;
 }
 
 }  // namespace quern::reference

@@ -8,7 +8,7 @@
 
 #include "ops/top_k/ranked_lists.hpp"
 #include "quern/base/error.hpp"
-#include "reference/top_k_reference.hpp"
+#include "reference/ranked_lists_reference.hpp"
 
 namespace quern {
 namespace {
@@ -61,7 +61,7 @@ constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregat
 template <class Score>
 void expect_reference(const ranked_lists<Score>& lists, top_k_options options) {
     const auto views = lists.views();
-    const auto expected = reference::top_k<Score>(views, options);
+    const auto expected = reference::best_of_lists<Score>(views, options);
     for (const unsigned threads : {1u, 3u}) {
         const auto found = top_k<Score>(std::span<const ranked_list_view<Score>>(views), lists.objects,
                                         options, context::cpu(threads));
@@ -176,7 +176,7 @@ TEST(top_k, stops_early_or_reads_everything_in_large_lists_too) {
         const std::span<const ranked_list_view<float>> span(views);
         const top_k_options options{.k = 20};
         const top_k_result found = top_k<float>(span, lists.objects, options, context::cpu(2));
-        EXPECT_EQ(pairs_of(found), reference::top_k<float>(span, options));
+        EXPECT_EQ(pairs_of(found), reference::best_of_lists<float>(span, options));
         if (kind == list_kind::uniform || kind == list_kind::correlated) {
             EXPECT_FALSE(found.read_all);
         }
