@@ -156,6 +156,7 @@ int run_nearest(const command& self, const std::vector<std::string>& arguments) 
     nearest_result found;
     if (is_matrix(request.common.output)) {
         if (request.names) throw usage_error("--names writes words: -o FILE.ibin holds numbers");
+        if (request.common.format) throw usage_error("--format is of rows: -o FILE.ibin is a matrix");
         asked.ibin = request.common.output;
         run.check_destinations({asked.ibin, std::filesystem::path(asked.ibin).replace_extension(".fbin")},
                                inputs);

@@ -47,7 +47,7 @@ template <class Work>
 void on_threads_of_their_own(std::size_t count, const Work& work) {
     if (count == 1) return work(0);
     std::vector<std::exception_ptr> thrown(count);
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;  // joined also where one cannot be made
     for (std::size_t s = 0; s < count; ++s) {
         threads.emplace_back([&, s] {
             try {
@@ -57,7 +57,7 @@ void on_threads_of_their_own(std::size_t count, const Work& work) {
             }
         });
     }
-    for (std::thread& thread : threads) thread.join();
+    for (std::jthread& thread : threads) thread.join();
     // Shards are in the order of their rows: the first bad value is the one of the least row.
     std::exception_ptr first;
     for (const std::exception_ptr& one : thrown) {
