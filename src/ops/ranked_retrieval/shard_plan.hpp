@@ -64,7 +64,9 @@ piece_plan plan_pieces(std::uint64_t left, std::uint64_t rows, std::uint64_t que
     constexpr bool on_cpu = std::is_same_v<Place, cpu_place>;
     // Key and row; both again in the sort; and once more where the first k of all sorted are taken.
     const std::uint64_t pair = key_bytes + sizeof(std::uint32_t);
-    const std::uint64_t bytes = (everything ? 4 * pair : key_bytes) + sizeof(std::uint32_t);
+    // A device may sort all to select more than a block holds.
+    const bool sorted = everything || (!on_cpu && k > 1000);
+    const std::uint64_t bytes = (sorted ? 4 * pair : key_bytes) + sizeof(std::uint32_t);
     const std::uint64_t used = std::min(left / 2, (on_cpu ? 512 : 4096) * mebibyte);
     // Selected from on a CPU, distances stay in its caches.
     const std::uint64_t together =

@@ -203,14 +203,16 @@ void sort_rows(cuda_place& place, const matrix<Key>& all) {
     QUERN_LAUNCH(place, shape_for(all.rows * all.k), join_rows_kernel<Key>, all, high.data(), low.data());
 }
 
-/// Whether the whole device, row by row, is quicker than a block a row: a block reads some 60 GB/s, and a selection
-/// by all takes some 15 µs and reads 4 TB/s.
+/// Whether the whole device, row by row, is quicker than the other way. A selection by all takes some 15 µs and reads 4 TB/s; a
+/// block reads some 60 GB/s; where a block's memory is too small (`fits` is false) all rows would be sorted, some 10 billion
+/// keys a second, with six times the memory of the keys beside.
 template <class Key>
-bool by_the_whole_device(const cuda_place& place, const matrix<Key>& all) {
-    const double bytes = static_cast<double>(all.columns * sizeof(Key));
-    const double waves = std::ceil(static_cast<double>(all.rows) / place.multiprocessors());
-    const double by_block = waves * (bytes / 60e9 + 10e-6);
-    return static_cast<double>(all.rows) * (bytes / 4e12 + 15e-6) < by_block;
+bool by_the_whole_device(const cuda_place& place, const matrix<Key>& all, bool fits) {
+    const auto rows = static_cast<double>(all.rows), columns = static_cast<double>(all.columns);
+    const double bytes = columns * sizeof(Key);
+    const double waves = std::ceil(rows / place.multiprocessors());
+    const double other_way = fits ? waves * (bytes / 60e9 + 10e-6) : rows * columns / 10e9;
+    return rows * (bytes / 4e12 + 15e-6) < other_way;
 }
 
 }  // namespace
@@ -235,7 +237,7 @@ void batched_top_k(cuda_place& place, device_span<const Key> keys, std::uint64_t
         if (columns > 2 * tile_size) sampled = sampling_for(columns, k, tile_size, tile_size, most_rounds);
     }
     const bool fits = sampled.least != 0 ? sampled.most <= room : columns <= room;
-    if (by_the_whole_device(place, all) || (!fits && rows < 8)) {
+    if (by_the_whole_device(place, all, fits || columns <= room)) {
         for (std::uint64_t r = 0; r < rows; ++r)
             select_best(place, keys.data() + r * columns, nullptr, columns, k, best_keys.data() + r * k,
                         best_ids.data() + r * k, which, r * columns);
