@@ -33,7 +33,8 @@ struct bin_writer::state {
     std::uint64_t rows, columns, written = 0;
 };
 
-bin_writer::bin_writer(std::filesystem::path path, std::uint64_t rows, std::uint64_t columns, bool replace) {
+bin_writer::bin_writer(const std::filesystem::path& path, std::uint64_t rows, std::uint64_t columns,
+                       bool replace) {
     constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (rows > most || columns > most) {
         throw usage_error(path.string() + ": " + std::to_string(rows) + " rows of " +

@@ -38,20 +38,12 @@ struct brain_half {
 /// work(T()) for what lies in memory; not for bits.
 template <class Work>
 void with_stored(vector_type type, const Work& work) {
-    switch (type) {
-        case vector_type::f32:
-            return work(float());
-        case vector_type::f16:
-            return work(half());
-        case vector_type::bf16:
-            return work(brain_half());
-        case vector_type::i16:
-            return work(std::int16_t());
-        case vector_type::i8:
-            return work(std::int8_t());
-        default:
-            return work(std::uint8_t());
-    }
+    if (type == vector_type::f32) return work(float());
+    if (type == vector_type::f16) return work(half());
+    if (type == vector_type::bf16) return work(brain_half());
+    if (type == vector_type::i16) return work(std::int16_t());
+    if (type == vector_type::i8) return work(std::int8_t());
+    return work(std::uint8_t());
 }
 
 /// As a float: every type's values are some.

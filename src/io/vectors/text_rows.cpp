@@ -5,10 +5,10 @@
 // digits that a double holds exactly, over or times a power of ten that it does too, are rounded once to a double
 // (Clinger, PLDI 1990), which rounds to the nearest float as well unless it lies halfway between two; those, and all
 // that is longer, go to the standard library.
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -389,7 +389,7 @@ class text_reader {
         made.names.reserve(rows);
         char* at = made.name_bytes.data();
         for (const stretch_of_text& each : stretches_) {
-            if (!each.words.empty()) std::memcpy(at, each.words.data(), each.words.size());
+            std::ranges::copy(each.words, at);
             for (const std::uint64_t size : each.word_sizes) {
                 made.names.emplace_back(at, size);
                 at += size;

@@ -83,7 +83,8 @@ std::vector<std::uint64_t> read_allowed(const std::filesystem::path& path, std::
 class bin_writer {
   public:
     /// Throws usage_error where the file exists and may not be replaced.
-    bin_writer(std::filesystem::path path, std::uint64_t rows, std::uint64_t columns, bool replace = false);
+    bin_writer(const std::filesystem::path& path, std::uint64_t rows, std::uint64_t columns,
+               bool replace = false);
     ~bin_writer();
     bin_writer(bin_writer&&) noexcept;
     void row(std::span<const std::uint32_t> values);
