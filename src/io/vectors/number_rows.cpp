@@ -227,7 +227,8 @@ class rows_reader {
             if constexpr (std::integral<from>) {
                 const auto [least, greatest] = bounds<from>();
                 const auto all_fit = [&]<class To>(is_a<To> /*type*/) {
-                    return std::in_range<To>(least) && std::in_range<To>(greatest);
+                    return std::in_range<To>(least) &&
+                           std::in_range<To>(greatest);  // NOLINT(clang-analyzer-core.NullDereference)
                 };
                 if (all_fit(is_a<std::int8_t>()))
                     take_as<std::int8_t>(vector_type::i8);

@@ -21,7 +21,8 @@ namespace {
 constexpr const char* operation = "nearest";
 
 /// Those of cuda:all: every GPU that works. One that does not is left out, and the log says so.
-std::vector<int> chosen_ordinals(const context& run, const chosen_device& first, std::string& names) {
+[[maybe_unused]] std::vector<int> chosen_ordinals(const context& run, const chosen_device& first,
+                                                  std::string& names) {
     names = first.name;
     if (run.device.ordinal != device_choice::all_ordinals || run.device.where != device_choice::kind::cuda)
         return {first.ordinal};
