@@ -225,10 +225,9 @@ class rows_reader {
         with_number(rows_.type, [&](auto stored) {
             using from = typename decltype(stored)::type;
             if constexpr (std::integral<from>) {
-                const auto [least, greatest] = bounds<from>();
-                const auto all_fit = [&]<class To>(is_a<To> /*type*/) {
-                    return std::in_range<To>(least) &&
-                           std::in_range<To>(greatest);  // NOLINT(clang-analyzer-core.NullDereference)
+                const std::pair<from, from> range = bounds<from>();
+                const auto all_fit = [&range]<class To>(is_a<To> /*type*/) {
+                    return std::in_range<To>(range.first) && std::in_range<To>(range.second);
                 };
                 if (all_fit(is_a<std::int8_t>()))
                     take_as<std::int8_t>(vector_type::i8);
