@@ -256,6 +256,9 @@ std::vector<std::byte> components(vector_type type, std::uint32_t dimensions, st
             case vector_type::f32:
                 put(i, value);
                 break;
+            case vector_type::f64:
+                put(i, static_cast<double>(value));
+                break;
             case vector_type::f16:
                 put(i, static_cast<std::uint16_t>(value == 0 ? 0 : (bits >> 13) - (112u << 10)));
                 break;

@@ -41,6 +41,8 @@ inline double half_as_double(std::uint16_t half) {
 inline double component(const vectors_view& view, std::uint64_t row, std::uint32_t j) {
     const std::byte* const at = view.values.data() + row * view.stride;
     switch (view.type) {
+        case vector_type::f64:
+            return read_as<double>(at + 8 * std::size_t{j});
         case vector_type::f32:
             return double{read_as<float>(at + 4 * std::size_t{j})};
         case vector_type::f16:
@@ -77,13 +79,14 @@ inline std::vector<numbers> components_of(const sparse_vectors_view& view) {
 
 enum class summand { squared_difference, product, difference, bit_difference };
 
-/// Single precision, rounded after each operation (this is compiled without contraction), in sixteen partial sums and
-/// a tree.
-inline float canonical_sum(summand kind, bool greatest, const numbers& a, const numbers& b) {
-    float sums[16] = {};
+/// In the precision of Float, rounded after each operation (this is compiled without contraction), in sixteen partial
+/// sums and a tree.
+template <class Float>
+Float canonical_sum(summand kind, bool greatest, const numbers& a, const numbers& b) {
+    Float sums[16] = {};
     for (std::size_t j = 0; j < a.size(); ++j) {
-        const auto x = static_cast<float>(a[j]), y = static_cast<float>(b[j]);
-        float part = kind == summand::product ? x * y : x - y;
+        const auto x = static_cast<Float>(a[j]), y = static_cast<Float>(b[j]);
+        Float part = kind == summand::product ? x * y : x - y;
         if (kind == summand::squared_difference) part = part * part;
         if (kind == summand::difference) part = std::fabs(part);
         sums[j % 16] = greatest ? std::max(sums[j % 16], part) : sums[j % 16] + part;
@@ -128,10 +131,27 @@ inline summand summand_of(vector_metric metric) {
 
 // ---- Distances ----
 
+inline double canonical_sum(vector_type type, summand kind, bool greatest, const numbers& a,
+                            const numbers& b) {
+    if (type == vector_type::f64) return canonical_sum<double>(kind, greatest, a, b);
+    return double{canonical_sum<float>(kind, greatest, a, b)};
+}
+
 /// Σ a² as cosine uses it.
 inline double canonical_squares(vector_type type, const numbers& a) {
-    if (ranked_retrieval_detail::is_float(type)) return double{canonical_sum(summand::product, false, a, a)};
+    if (ranked_retrieval_detail::is_float(type)) return canonical_sum(type, summand::product, false, a, a);
     return static_cast<double>(direct_sum<std::int64_t>(summand::product, false, a, a));
+}
+
+/// Σab / √(Σa²·Σb²), each operation rounded once to double, whose exponents have no end.
+inline double canonical_cosine(double product, double x, double y) {
+    int of_x = 0, of_y = 0;
+    std::frexp(x, &of_x);
+    std::frexp(y, &of_y);
+    of_x &= ~1;
+    of_y &= ~1;
+    return std::ldexp(std::ldexp(product, -of_x / 2), -of_y / 2) /
+           std::sqrt(std::ldexp(x, -of_x) * std::ldexp(y, -of_y));
 }
 
 struct distance {
@@ -144,13 +164,14 @@ inline distance canonical_distance(vector_type type, vector_metric metric, const
     const bool is_float = ranked_retrieval_detail::is_float(type), greatest = metric == vector_metric::linf;
     const summand kind = summand_of(metric);
     const long double sum = is_float
-                                ? static_cast<long double>(canonical_sum(kind, greatest, a, b))
+                                ? static_cast<long double>(canonical_sum(type, kind, greatest, a, b))
                                 : static_cast<long double>(direct_sum<std::int64_t>(kind, greatest, a, b));
     const auto as_double = static_cast<double>(sum);
     if (metric == vector_metric::cosine) {
         const double x = canonical_squares(type, a), y = canonical_squares(type, b);
-        const double cosine = as_double / std::sqrt(x * y);
-        const auto found = x == 0 || y == 0 ? 1.0F : static_cast<float>(std::clamp(1 - cosine, 0.0, 2.0));
+        const bool none = x == 0 || y == 0;
+        const double cosine = none ? 0 : canonical_cosine(as_double, x, y);
+        const auto found = none ? 1.0F : static_cast<float>(std::clamp(1 - cosine, 0.0, 2.0));
         return {static_cast<long double>(found), double{found}};
     }
     if (metric == vector_metric::ip) return {-sum, as_double + 0.0};
@@ -169,12 +190,16 @@ inline long double true_distance(vector_metric metric, const numbers& a, const n
     return metric == vector_metric::l2 ? std::sqrt(sum) : sum;
 }
 
-/// The rank key by the words of distance.hpp. Key: uint32 for floats and cosine.
+/// The rank key by the words of distance.hpp. Key: uint32 for floats and cosine, uint64 for other distances of f64.
 template <class Key>
 Key canonical_key(vector_type type, vector_metric metric, const numbers& a, const numbers& b) {
     namespace detail = ranked_retrieval_detail;
     const distance found = canonical_distance(type, metric, a, b);
     const bool product = metric == vector_metric::ip;
+    if (metric != vector_metric::cosine && type == vector_type::f64) {
+        const auto number = static_cast<double>(product ? -found.order : found.order);
+        return static_cast<Key>(product ? detail::key_of_product(number) : detail::key_of_distance(number));
+    }
     if (metric == vector_metric::cosine || detail::is_float(type)) {
         const auto number = static_cast<float>(product ? -found.order : found.order);
         return product ? detail::key_of_product(number) : detail::key_of_distance(number);

@@ -10,9 +10,9 @@
 namespace quern {
 
 /// The type of a component. bits: component j of a row is bit j % 8, counted from the lowest, of byte j / 8.
-enum class vector_type { f32, f16, bf16, i16, i8, u8, bits };
+enum class vector_type { f32, f16, bf16, i16, i8, u8, bits, f64 };
 inline constexpr std::string_view vector_type_names[] = {"float32", "float16", "bfloat16", "int16",
-                                                         "int8",    "uint8",   "bits"};
+                                                         "int8",    "uint8",   "bits",     "float64"};
 
 /// Row i begins at values[i · stride]. Little-endian; aligned for its type.
 struct vectors_view {
@@ -37,6 +37,8 @@ struct sparse_vectors_view {
 constexpr std::uint64_t bytes_of_row(vector_type type, std::uint32_t dimensions) {
     const std::uint64_t components = dimensions;
     switch (type) {
+        case vector_type::f64:
+            return 8 * components;
         case vector_type::f32:
             return 4 * components;
         case vector_type::f16:

@@ -29,7 +29,8 @@ namespace quern {
 
 /// What is measured, and what is reported for it:
 ///   sql2     Σ (a − b)², rising
-///   l2       its square root, rounded to double from the sum: the order is that of sql2
+///   l2       its square root, rounded to double from the sum: the order is that of sql2, also where two different sums
+///            of f64 have one root
 ///   ip       Σ a·b, falling
 ///   cosine   1 − Σ a·b / √(Σ a² · Σ b²), in [0, 2], rising; 1 where one of the two has the length 0
 ///   l1       Σ |a − b|, rising
@@ -63,8 +64,8 @@ struct retrieval_options {
     std::span<const std::uint64_t> allowed = {};
 };
 
-/// Of query q: ids[offsets[q] … offsets[q + 1]), best first, equal distances by rising id; and their distances: float32
-/// sums and integers as doubles, exact up to 2^53.
+/// Of query q: ids[offsets[q] … offsets[q + 1]), best first, equal distances by rising id; and their distances: sums of
+/// floats as they are, integers as doubles, exact up to 2^53.
 struct rankings {
     std::vector<std::uint64_t> offsets;
     std::vector<std::uint32_t> ids;

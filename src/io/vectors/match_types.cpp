@@ -38,6 +38,7 @@ struct brain_half {
 /// work(T()) for what lies in memory; not for bits.
 template <class Work>
 void with_stored(vector_type type, const Work& work) {
+    if (type == vector_type::f64) return work(double());
     if (type == vector_type::f32) return work(float());
     if (type == vector_type::f16) return work(half());
     if (type == vector_type::bf16) return work(brain_half());
@@ -46,40 +47,42 @@ void with_stored(vector_type type, const Work& work) {
     return work(std::uint8_t());
 }
 
-/// As a float: every type's values are some.
+/// As a double: every type's values are some.
 template <class T>
-float value_of(T stored) {
+double value_of(T stored) {
     if constexpr (std::is_same_v<T, half>)
-        return float_of_half(stored.bits);
+        return double{float_of_half(stored.bits)};
     else if constexpr (std::is_same_v<T, brain_half>)
-        return std::bit_cast<float>(std::uint32_t{stored.bits} << 16);
+        return double{std::bit_cast<float>(std::uint32_t{stored.bits} << 16)};
     else
-        return static_cast<float>(stored);
+        return static_cast<double>(stored);
 }
 
 /// Whether `out` is the value exactly.
 template <class T>
-bool put(float value, T& out) {
-    if constexpr (std::is_same_v<T, float>) {
-        out = value;
-        return true;
+bool put(double value, T& out) {
+    if constexpr (std::is_floating_point_v<T>) {
+        out = static_cast<T>(value);
+        return static_cast<double>(out) == value || std::isnan(value);
     } else if constexpr (std::is_integral_v<T>) {
-        constexpr float least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
+        constexpr double least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
         if (!(value >= least && value <= greatest)) return false;
         out = static_cast<T>(value);
-        return static_cast<float>(out) == value;
+        return static_cast<double>(out) == value;
     } else if constexpr (std::is_same_v<T, brain_half>) {
-        const auto bits = std::bit_cast<std::uint32_t>(value);
+        float narrow = 0;
+        const bool fits = put(value, narrow);
+        const auto bits = std::bit_cast<std::uint32_t>(narrow);
         out.bits = static_cast<std::uint16_t>(bits >> 16);
-        return (bits & 0xffff) == 0;
+        return fits && (bits & 0xffff) == 0;
     } else {
         if (!std::isfinite(value) || std::fabs(value) > 65504) return false;
         int exponent = 0;
-        const float fraction = std::fabs(std::frexp(value, &exponent));  // 0.5 to 1, times 2^exponent
-        const int unit = std::max(exponent - 11, -24);                   // of the last bit
-        const float scaled = std::ldexp(fraction, exponent - unit);
+        const double fraction = std::fabs(std::frexp(value, &exponent));  // 0.5 to 1, times 2^exponent
+        const int unit = std::max(exponent - 11, -24);                    // of the last bit
+        const double scaled = std::ldexp(fraction, exponent - unit);
         const auto whole = static_cast<std::uint32_t>(scaled);  // below 2^11
-        if (static_cast<float>(whole) != scaled) return false;
+        if (static_cast<double>(whole) != scaled) return false;
         const std::uint32_t sign = std::signbit(value) ? 0x8000 : 0;
         // A whole of 2^10 and more carries its first bit into the exponent.
         const std::uint32_t power = whole == 0 ? 0 : static_cast<std::uint32_t>(unit + 24) << 10;
@@ -147,7 +150,9 @@ void match_types(vector_file& vectors, vector_file& queries, const context& run)
         return;
     cpu_place place(run);
     if (convert(asked, one, set, place)) return;
-    const vector_type both = is_integer(one) && is_integer(other) ? vector_type::i16 : vector_type::f32;
+    const vector_type both = is_integer(one) && is_integer(other)                   ? vector_type::i16
+                             : one == vector_type::f64 || other == vector_type::f64 ? vector_type::f64
+                                                                                    : vector_type::f32;
     convert(set, both, asked, place);
     convert(asked, both, set, place);
 }

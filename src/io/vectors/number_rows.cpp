@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstring>
 #include <type_traits>
@@ -70,25 +69,21 @@ T number_at(const std::byte* at, bool big_endian) {
     return std::bit_cast<T>(bytes);
 }
 
-enum class fit { exact, rounded, none };
-
+/// Whether it fits.
 template <class To, class From>
-fit put(From value, To& out) {
+bool put(From value, To& out) {
     out = static_cast<To>(value);
-    if constexpr (std::same_as<To, From>) {
-        return fit::exact;
-    } else if constexpr (std::integral<From>) {
-        return std::in_range<To>(value) ? fit::exact : fit::none;
-    } else {
-        if (std::isinf(out) && !std::isinf(value)) return fit::none;
-        return static_cast<From>(out) == value || std::isnan(value) ? fit::exact : fit::rounded;
-    }
+    if constexpr (std::same_as<To, From>)
+        return true;
+    else
+        return std::in_range<To>(value);
 }
 
 /// Whether vectors have components of this type, too.
 constexpr bool is_of_vectors(number_type type) {
     using enum number_type;
-    return type == f32 || type == f16 || type == bf16 || type == i16 || type == i8 || type == u8;
+    return type == f64 || type == f32 || type == f16 || type == bf16 || type == i16 || type == i8 ||
+           type == u8;
 }
 
 void lower_to(std::atomic<std::uint64_t>& least, std::uint64_t value) {
@@ -118,7 +113,7 @@ class rows_reader {
             case u8:
                 return reading_.options.as_bits ? take_bits() : take_as<std::uint8_t>(vector_type::u8);
             case f64:
-                return take_as<float>(vector_type::f32);
+                return take_as<double>(vector_type::f64);
             case u16:
             case i32:
             case u32:
@@ -171,53 +166,36 @@ class rows_reader {
         To* const out = reinterpret_cast<To*>(make_rows(type));
         with_number(rows_.type, [&](auto stored) {
             using from = typename decltype(stored)::type;
-            if constexpr (std::same_as<from, To> || (std::integral<from> && std::integral<To>) ||
-                          (std::same_as<from, double> && std::same_as<To, float>)) {
+            if constexpr (std::same_as<from, To> || (std::integral<from> && std::integral<To>))
                 convert<from>(out);
-            }
         });
     }
 
     template <class From, class To>
     void convert(To* out) {
         std::atomic<std::uint64_t> first_bad{nowhere};
-        std::atomic<bool> rounded{false};
         const std::uint64_t columns = rows_.columns;
         over_rows(reading_.place, rows_.rows, bytes_of_a_row(), [&](std::uint64_t begin, std::uint64_t end) {
-            bool some_rounded = false;
             for (std::uint64_t i = begin; i < end; ++i) {
                 const std::byte* const from = row(i);
                 for (std::uint64_t j = 0; j < columns; ++j) {
-                    const fit now =
-                        put(number_at<From>(from + j * sizeof(From), rows_.big_endian), out[i * columns + j]);
-                    some_rounded = some_rounded || now == fit::rounded;
-                    if (now == fit::none) return lower_to(first_bad, i * columns + j);
+                    if (!put(number_at<From>(from + j * sizeof(From), rows_.big_endian),
+                             out[i * columns + j]))
+                        return lower_to(first_bad, i * columns + j);
                 }
             }
-            if (some_rounded) rounded.store(true, std::memory_order_relaxed);
         });
         if (const std::uint64_t bad = first_bad.load(); bad != nowhere) refuse_number<From>(bad);
-        if (rounded.load())
-            reading_.made.notes.push_back(std::string(name_of(rows_.type)) +
-                                          " values were rounded to float32");
     }
 
     template <class From>
     [[noreturn]] void refuse_number(std::uint64_t number) const {
         const std::uint64_t i = number / rows_.columns, j = number % rows_.columns;
         const std::byte* const at = row(i) + j * sizeof(From);
-        std::string value = std::to_string(number_at<From>(at, rows_.big_endian));
-        if (std::floating_point<From>) {
-            char text[40];
-            std::snprintf(text, sizeof text, "%g",
-                          static_cast<double>(number_at<From>(at, rows_.big_endian)));
-            value = text;
-        }
-        reading_.refuse("row " + plain(i) + " holds " + value + " at offset " +
+        reading_.refuse("row " + plain(i) + " holds " +
+                        std::to_string(number_at<From>(at, rows_.big_endian)) + " at offset " +
                         plain(static_cast<std::uint64_t>(at - reading_.bytes().data())) +
-                        (std::floating_point<From>
-                             ? ", which is beyond float32"
-                             : "; integers become int8, uint8 or int16, and it fits none of them"));
+                        "; integers become int8, uint8 or int16, and it fits none of them");
     }
 
     /// The narrowest type that all of them fit.

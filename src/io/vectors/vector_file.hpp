@@ -38,7 +38,7 @@ class vector_file {
     /// word2vec and GloVe: the words, one a row; else empty.
     std::span<const std::string_view> names() const;
     std::string_view format() const;  ///< "npy", "fvecs", …
-    /// What was changed on the way, one sentence each, for the user: "float64 values were rounded to float32".
+    /// What was changed on the way, one sentence each, for the user: "int64 values became uint8, which holds all of them".
     std::span<const std::string> notes() const;
     std::uint64_t file_bytes() const;
 

@@ -29,7 +29,7 @@ __device__ inline component_t<Type> loaded_value(stored_t<Type> stored) {
 /// two's complement.
 template <class Sum>
 concept pair_sum =
-    std::same_as<Sum, float> || std::same_as<Sum, std::uint32_t> || std::same_as<Sum, std::uint64_t>;
+    std::floating_point<Sum> || std::same_as<Sum, std::uint32_t> || std::same_as<Sum, std::uint64_t>;
 
 /// Two sums of one pair as one.
 template <part_kind Kind, pair_sum Sum>
@@ -38,6 +38,8 @@ __device__ inline Sum joined(Sum a, Sum b) {
         return a + b;
     else if constexpr (std::same_as<Sum, float>)
         return fmaxf(a, b);
+    else if constexpr (std::same_as<Sum, double>)
+        return fmax(a, b);
     else
         return a > b ? a : b;
 }
@@ -45,6 +47,10 @@ __device__ inline Sum joined(Sum a, Sum b) {
 /// The sum with one pair of components more.
 template <part_kind Kind>
 __device__ inline float with_part(float sum, float a, float b) {
+    return joined<Kind>(sum, part<Kind>(a, b));
+}
+template <part_kind Kind>
+__device__ inline double with_part(double sum, double a, double b) {
     return joined<Kind>(sum, part<Kind>(a, b));
 }
 template <part_kind Kind, std::unsigned_integral Sum>
@@ -105,6 +111,13 @@ struct key_maker {
         if constexpr (std::same_as<Sum, float>) {
             if (metric == vector_metric::cosine) return cosine_key(double{sum}, query, row);
             return metric == vector_metric::ip ? key_of_product(sum) : key_of_distance(sum);
+        } else if constexpr (std::same_as<Sum, double>) {
+            if (metric == vector_metric::cosine) {
+                const cosine_sums sums = evened({sum, row_squares[row], query_squares[query]});
+                return key_of_distance(
+                    cosine_distance(sums.product, sums.x, sums.y, __dsqrt_rn(sums.x * sums.y)));
+            }
+            return static_cast<Key>(metric == vector_metric::ip ? key_of_product(sum) : key_of_distance(sum));
         } else {
             const std::int64_t product = static_cast<std::make_signed_t<Sum>>(sum);
             if (metric == vector_metric::cosine) return cosine_key(static_cast<double>(product), query, row);
@@ -159,7 +172,7 @@ struct pair_traits {
 template <class Key, vector_type Type, part_kind Kind, class Work>
 void with_sum(vector_metric metric, std::uint32_t dimensions, Work&& work) {
     if constexpr (is_float(Type)) {
-        work(pair_traits<Type, Kind, float>());
+        work(pair_traits<Type, Kind, component_t<Type>>());
     } else if constexpr (Kind == part_kind::greatest || Kind == part_kind::different_bits) {
         work(pair_traits<Type, Kind, std::uint32_t>());
     } else {
@@ -179,13 +192,18 @@ void with_pair_traits(vector_type type, vector_metric metric, std::uint32_t dime
     using enum part_kind;
     const part_kind kind = part_of(metric);
     const bool bytes = type == vector_type::bits || type == vector_type::u8;
-    const bool narrow = is_float(type) || metric == vector_metric::cosine;
-    if ((kind == different_bits ? !bytes : type == vector_type::bits) || (narrow && sizeof(Key) != 4))
+    const bool floats = is_float(type) || metric == vector_metric::cosine;
+    const bool wide = type == vector_type::f64 && metric != vector_metric::cosine;
+    if ((kind == different_bits ? !bytes : type == vector_type::bits) ||
+        (floats && sizeof(Key) != (wide ? 8 : 4)))
         throw usage_error("distances of vectors by a metric that their type does not have");
     if (kind == different_bits)
         return with_sum<Key, vector_type::u8, different_bits>(metric, dimensions, work);
     with_type(type, [&]<vector_type Type>(std::integral_constant<vector_type, Type>) {
-        if constexpr (Type != vector_type::bits && !(is_float(Type) && sizeof(Key) == 8)) {
+        if constexpr (Type == vector_type::f64 && sizeof(Key) == 4) {
+            return with_sum<Key, Type, products>(metric, dimensions, work);  // cosine
+        } else if constexpr (Type != vector_type::bits &&
+                             !(is_float(Type) && Type != vector_type::f64 && sizeof(Key) == 8)) {
             switch (kind) {
                 case products:
                     return with_sum<Key, Type, products>(metric, dimensions, work);
@@ -201,7 +219,7 @@ void with_pair_traits(vector_type type, vector_metric metric, std::uint32_t dime
 }
 
 /// Whether there are fast kernels for such sums and keys: for all but bytes in so many dimensions that their sums or keys
-/// need 64 bits, and 64-bit keys that 32 bits would hold.
+/// need 64 bits, 64-bit keys that 32 bits would hold, and doubles.
 template <class Traits, class Key>
 inline constexpr bool is_common =
     sizeof(Key) == 8 ? Traits::type == vector_type::i16 && Traits::kind != part_kind::differences &&

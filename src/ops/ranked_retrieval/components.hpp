@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Component j of a row of any type, exactly: floats as f32 (every f16 and bf16 is one), integers as int32. And the part
+// Component j of a row of any type, exactly: floats as f32 (every f16 and bf16 is one), f64 as it is, integers as int32. And the part
 // that a pair of components adds to a distance (distance.hpp). A plain header: every place reads it.
 #pragma once
 
@@ -37,15 +37,16 @@ constexpr float float_of_bfloat(std::uint16_t bfloat) {
 /// What lies in memory for a type: of bits, eight components.
 template <vector_type Type>
 using stored_t = std::conditional_t<
-    Type == vector_type::f32, float,
-    std::conditional_t<
-        Type == vector_type::f16 || Type == vector_type::bf16, std::uint16_t,
-        std::conditional_t<Type == vector_type::i16, std::int16_t,
-                           std::conditional_t<Type == vector_type::i8, std::int8_t, std::uint8_t>>>>;
+    is_float(Type),
+    std::conditional_t<Type == vector_type::f64, double,
+                       std::conditional_t<Type == vector_type::f32, float, std::uint16_t>>,
+    std::conditional_t<Type == vector_type::i16, std::int16_t,
+                       std::conditional_t<Type == vector_type::i8, std::int8_t, std::uint8_t>>>;
 
 /// What a component is when it has been read.
 template <vector_type Type>
-using component_t = std::conditional_t<is_float(Type), float, std::int32_t>;
+using component_t = std::conditional_t<Type == vector_type::f64, double,
+                                       std::conditional_t<is_float(Type), float, std::int32_t>>;
 
 /// The value of what lies in memory; not for bits.
 template <vector_type Type>
@@ -71,6 +72,9 @@ constexpr component_t<Type> component(const stored_t<Type>* row, std::uint32_t j
 constexpr bool is_finite(float value) {
     return (std::bit_cast<std::uint32_t>(value) & 0x7f800000u) != 0x7f800000u;
 }
+constexpr bool is_finite(double value) {
+    return (std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ff) != 0x7ff;
+}
 
 /// The first component of row i of a tile that lies at `values`.
 template <vector_type Type>
@@ -95,6 +99,8 @@ decltype(auto) with_type(vector_type type, Work&& work) {
             return work(std::integral_constant<vector_type, u8>());
         case bits:
             return work(std::integral_constant<vector_type, bits>());
+        case f64:
+            return work(std::integral_constant<vector_type, f64>());
         default:
             return work(std::integral_constant<vector_type, f32>());
     }
@@ -154,6 +160,17 @@ constexpr float part(float a, float b) {
         const float difference = a - b;
         if constexpr (Kind == part_kind::squares) return difference * difference;
         return std::bit_cast<float>(std::bit_cast<std::uint32_t>(difference) & 0x7fffffffu);
+    }
+}
+
+template <part_kind Kind>
+constexpr double part(double a, double b) {
+    if constexpr (Kind == part_kind::products) {
+        return a * b;
+    } else {
+        const double difference = a - b;
+        if constexpr (Kind == part_kind::squares) return difference * difference;
+        return std::bit_cast<double>(std::bit_cast<std::uint64_t>(difference) << 1 >> 1);
     }
 }
 

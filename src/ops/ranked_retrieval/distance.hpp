@@ -7,11 +7,15 @@
 // partial sums are added as a tree, p[i] += p[i + 8], then 4, 2, 1. A missing component adds +0, which changes no bit: so
 // sparse vectors have the sums of their dense twins. Parts: (a − b)·(a − b); a·b; |a − b|. linf takes the greatest part.
 //
+// f64: the same in double precision, with keys of 64 bits. The order of l2 is that of the sums: of two different ones
+// the roots that are reported may be equal.
+//
 // Integers (i16, i8, u8, bits): exact.
 //
 // Cosine: c = s / √(x·y) in double, s the sum of products, x and y the sums of squares (floats as above, in f32, then
 // exact as doubles; integers exact, then rounded to double); the distance is 1 − c, held within [0, 2], rounded to f32;
-// 1 where x or y is 0. A vector's distance to itself is 0.
+// 1 where x or y is 0. A vector's distance to itself is 0. Of f64 s, x and y are doubles, and x·y could leave their range:
+// x and y are first brought between 1 and 4 by powers of 4, and s by their roots, which changes no bit of c otherwise.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +36,8 @@ inline constexpr Key no_key = std::numeric_limits<Key>::max();
 inline constexpr unsigned partial_sums = 16;
 
 constexpr bool is_float(vector_type type) {
-    return type == vector_type::f32 || type == vector_type::f16 || type == vector_type::bf16;
+    return type == vector_type::f32 || type == vector_type::f16 || type == vector_type::bf16 ||
+           type == vector_type::f64;
 }
 
 // ---- Keys of float sums: 32 bits ----
@@ -54,11 +59,51 @@ constexpr float product_of_key(std::uint32_t key) {
     return std::bit_cast<float>((on_line & 0x80000000u) == 0 ? on_line : (0u - on_line) | 0x80000000u);
 }
 
+// ---- Keys of sums in double: the same in 64 bits ----
+
+constexpr std::uint64_t key_of_distance(double distance) {
+    return std::bit_cast<std::uint64_t>(distance);
+}
+constexpr std::uint64_t key_of_product(double product) {
+    return ~primitives::ordered_bits(product + 0.0);
+}
+constexpr double distance_of_key(std::uint64_t key) {
+    return std::bit_cast<double>(key);
+}
+constexpr double product_of_key(std::uint64_t key) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    const std::uint64_t on_line = ~key ^ sign;
+    return std::bit_cast<double>((on_line & sign) == 0 ? on_line : (0u - on_line) | sign);
+}
+
+// ---- Cosine ----
+
 /// `product` = Σ a·b, `x` = Σ a², `y` = Σ b², `root` = √(x·y), each operation rounded once in double.
 constexpr float cosine_distance(double product, double x, double y, double root) {
     if (x == 0 || y == 0) return 1;
     const double distance = 1 - product / root;
     return static_cast<float>(distance < 0 ? 0 : distance > 2 ? 2 : distance);
+}
+
+/// What a cosine is made of.
+struct cosine_sums {
+    double product, x, y;
+};
+
+/// The power of 2 whose square brings a positive number between 1 and 4.
+constexpr double evening_power(double positive) {
+    constexpr double normal = 0x1p108;  // every subnormal number times it is none
+    const bool subnormal = std::bit_cast<std::uint64_t>(positive) >> 52 == 0;
+    const std::uint64_t bits = std::bit_cast<std::uint64_t>(subnormal ? positive * normal : positive);
+    const int exponent = static_cast<int>(bits >> 52) - 1023 - (subnormal ? 108 : 0);
+    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 - (exponent >> 1)) << 52);
+}
+
+/// The same cosine from sums whose products stay within doubles.
+constexpr cosine_sums evened(cosine_sums sums) {
+    if (sums.x == 0 || sums.y == 0) return {0, 0, 0};
+    const double x = evening_power(sums.x), y = evening_power(sums.y);
+    return {sums.product * x * y, sums.x * x * x, sums.y * y * y};
 }
 
 // ---- Keys of integers: 32 bits where the set and its queries allow, else 64 ----
@@ -101,6 +146,11 @@ constexpr bool fits_32_bits(vector_metric metric, integer_range range, std::uint
 /// What is reported for a key; type and metric say what the key is.
 template <class Key>
 double reported_of_key(vector_type type, vector_metric metric, Key key) {
+    if (metric != vector_metric::cosine && type == vector_type::f64) {
+        const std::uint64_t bits = key;
+        if (metric == vector_metric::ip) return product_of_key(bits);
+        return metric == vector_metric::l2 ? std::sqrt(distance_of_key(bits)) : distance_of_key(bits);
+    }
     if (metric == vector_metric::cosine || is_float(type)) {
         const auto bits = static_cast<std::uint32_t>(key);
         if (metric == vector_metric::ip) return double{product_of_key(bits)};

@@ -15,6 +15,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "ops/ranked_retrieval/distance_kernels.hpp"
+#include "ops/ranked_retrieval/doubles_cpu.hpp"
 #include "ops/ranked_retrieval/keys_cpu.hpp"
 
 namespace quern::ranked_retrieval_detail {
@@ -75,7 +76,7 @@ template <class To>
 void fill_row(const row_tile<cpu_place>& queries, std::size_t q, To* to) {
     with_type(queries.type, [&](auto type) {
         const auto* const from = row_at<type()>(queries.values.data(), queries.stride, q);
-        if constexpr (type() != vector_type::bits)
+        if constexpr (type() != vector_type::bits && type() != vector_type::f64)
             for (std::uint32_t j = 0; j < queries.dimensions; ++j)
                 to[j] = static_cast<To>(value_of<type()>(from[j]));
     });
@@ -279,6 +280,7 @@ void distance_keys(cpu_place& place, const row_tile<cpu_place>& tile, const row_
                    vector_metric metric, std::span<const std::uint32_t> rows, std::span<Key> keys) {
     const std::size_t count = rows.empty() ? tile.rows : rows.size();
     if (count == 0 || queries.rows == 0) return;
+    if (tile.type == vector_type::f64) return double_keys(place, tile, queries, metric, rows, keys);
     const lanes_of lanes = lanes_for(tile, queries, metric, sizeof(Key) == 8);
     const ready_queries ready = make_ready(place, queries, lanes);
     const std::size_t each = rows_of_panel(tile, queries.rows), panels = (count + each - 1) / each;

@@ -17,7 +17,8 @@ void distance_keys(cuda_place& place, const row_tile<cuda_place>& tile, const ro
                    vector_metric metric, device_span<const std::uint32_t> rows, device_span<Key> keys) {
     const wanted_pairs wanted = pairs_of(tile, queries, rows);
     const bool done =
-        queries.rows > few_queries            ? tile_keys(place, tile, queries, metric, wanted, keys.data())
+        tile.type == vector_type::f64         ? false  // no other kernels
+        : queries.rows > few_queries          ? tile_keys(place, tile, queries, metric, wanted, keys.data())
         : in_words(tile) && in_words(queries) ? scan_words(place, tile, queries, metric, wanted, keys.data())
         : rows.empty() && in_bytes(tile)      ? scan_bytes(place, tile, queries, metric, keys.data())
                                               : false;

@@ -10,6 +10,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "ops/ranked_retrieval/components.hpp"
+#include "ops/ranked_retrieval/double_kernels.hpp"
 #include "ops/ranked_retrieval/facts_kernels.hpp"
 #include "ops/ranked_retrieval/tile.hpp"
 
@@ -46,7 +47,7 @@ row_facts facts_of_bits(const row_tile<cpu_place>& tile, std::uint32_t begin, st
 std::uint32_t greatest_of(const row_tile<cpu_place>& tile, std::uint32_t row) {
     return with_type(tile.type, [&](auto type) {
         std::uint32_t most = 0;
-        if constexpr (is_float(type())) {
+        if constexpr (is_float(type()) && type() != vector_type::f64) {
             const auto* const components = row_at<type()>(tile.values.data(), tile.stride, row);
             for (std::uint32_t j = 0; j < tile.dimensions; ++j)
                 most = std::max(most,
@@ -68,10 +69,26 @@ row_facts facts_of_floats(const row_tile<cpu_place>& tile, std::uint32_t begin, 
             break;
         }
         if (finite && std::bit_cast<std::uint32_t>(greatest) == most) {
-            facts.greatest = greatest;
+            facts.greatest = double{greatest};
             facts.greatest_row = i;
             break;
         }
+    }
+    return facts;
+}
+
+row_facts facts_of_doubles(const row_tile<cpu_place>& tile, std::uint32_t begin, std::uint32_t end,
+                           std::span<double> squares) {
+    row_facts facts;
+    for (std::uint32_t i = begin; i < end; ++i) {
+        const auto* const row = row_at<vector_type::f64>(tile.values.data(), tile.stride, i);
+        double square = 0;
+        const double greatest = look_at_doubles(row, tile.dimensions, square);
+        if (!squares.empty()) squares[i - begin] = square;
+        if (!is_finite(greatest))
+            facts.bad_row = std::min(facts.bad_row, i);
+        else
+            facts.greatest = std::max(facts.greatest, greatest);
     }
     return facts;
 }
@@ -81,6 +98,7 @@ constexpr std::size_t rows_at_once = 64;
 row_facts facts_of_rows(const row_tile<cpu_place>& tile, std::uint32_t begin, std::uint32_t end,
                         std::span<double> squares) {
     if (tile.type == vector_type::bits) return facts_of_bits(tile, begin, end, squares);
+    if (tile.type == vector_type::f64) return facts_of_doubles(tile, begin, end, squares);
     row_facts facts;
     std::array<const std::byte*, rows_at_once> rows{};
     std::array<double, rows_at_once> found{};
@@ -92,7 +110,7 @@ row_facts facts_of_rows(const row_tile<cpu_place>& tile, std::uint32_t begin, st
         if (is_float(tile.type)) {
             const std::uint32_t most =
                 look_at_floats(tile.type, rows.data(), count, tile.dimensions, found.data());
-            if (most > std::bit_cast<std::uint32_t>(facts.greatest))
+            if (most > std::bit_cast<std::uint32_t>(static_cast<float>(facts.greatest)))
                 of_these = facts_of_floats(tile, first, first + count, most);
         } else {
             of_these.range = look_at_integers(tile.type, rows.data(), count, tile.dimensions, found.data());

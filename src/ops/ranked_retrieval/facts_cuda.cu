@@ -17,7 +17,8 @@ struct found_facts {
     std::uint32_t bad_row = no_row;
     std::int32_t least = std::numeric_limits<std::int32_t>::max();
     std::int32_t greatest = std::numeric_limits<std::int32_t>::min();
-    unsigned long long greatest_float = 0;  ///< |a| above the complement of its row; 0: none
+    unsigned long long greatest_float =
+        0;  ///< |a| above the complement of its row, of f64 |a| alone; 0: none
 };
 
 __device__ void note_facts(const found_facts& mine, found_facts* all) {
@@ -42,7 +43,7 @@ template <vector_type Type>
 __global__ void __launch_bounds__(block_threads)
     look_at_rows_kernel(rows_there tile, std::uint32_t rows, std::uint32_t dimensions, double* squares,
                         found_facts* all) {
-    using sum_type = std::conditional_t<is_float(Type), float, std::uint64_t>;
+    using sum_type = std::conditional_t<is_float(Type), component_t<Type>, std::uint64_t>;
     constexpr unsigned warp_rows = 32 / partial_sums;
     const unsigned chain = threadIdx.x % partial_sums, half = threadIdx.x % 32 / partial_sums;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (block_threads / 32);
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(block_threads)
         const std::uint32_t count = row < rows ? dimensions : 0;  // beyond the end: lanes that find nothing
         const stored_t<Type>* const values = tile.row<Type>(row);
         sum_type sum = 0;
-        float greatest = 0;
+        using size_type = std::conditional_t<Type == vector_type::f64, double, float>;
+        size_type greatest = 0;
         bool finite = true;
 #pragma unroll 4
         for (std::uint32_t i = chain; i < count; i += partial_sums) {
@@ -61,7 +63,9 @@ __global__ void __launch_bounds__(block_threads)
             sum = with_part<part_kind::products>(sum, a, a);
             if constexpr (is_float(Type)) {
                 finite &= is_finite(a);
-                if (is_finite(a)) greatest = fmaxf(greatest, fabsf(a));
+                if (is_finite(a))
+                    greatest =
+                        joined<part_kind::greatest>(greatest, part<part_kind::greatest>(a, sum_type{0}));
             } else {
                 mine.least = min(mine.least, a);
                 mine.greatest = max(mine.greatest, a);
@@ -69,8 +73,12 @@ __global__ void __launch_bounds__(block_threads)
         }
         if (is_float(Type) && row < rows) {
             if (!finite) mine.bad_row = min(mine.bad_row, row);
-            mine.greatest_float = max(
-                mine.greatest_float, static_cast<unsigned long long>(__float_as_uint(greatest)) << 32 | ~row);
+            unsigned long long noted = 0;
+            if constexpr (Type == vector_type::f64)
+                noted = static_cast<unsigned long long>(__double_as_longlong(greatest));
+            else
+                noted = static_cast<unsigned long long>(__float_as_uint(greatest)) << 32 | ~row;
+            mine.greatest_float = max(mine.greatest_float, noted);
         }
         if (squares == nullptr) continue;
         sum = tree_of_lanes<part_kind::products>(sum);
@@ -118,8 +126,10 @@ row_facts facts_of(cuda_place& place, const row_tile<cuda_place>& tile, device_s
     copy_out<found_facts>(place, there_found.span(), std::span<found_facts>(&found, 1));
     row_facts facts;
     facts.bad_row = found.bad_row;
-    if (is_float(tile.type)) {
-        facts.greatest = std::bit_cast<float>(static_cast<std::uint32_t>(found.greatest_float >> 32));
+    if (tile.type == vector_type::f64) {
+        facts.greatest = std::bit_cast<double>(found.greatest_float);
+    } else if (is_float(tile.type)) {
+        facts.greatest = double{std::bit_cast<float>(static_cast<std::uint32_t>(found.greatest_float >> 32))};
         if (facts.greatest > 0) facts.greatest_row = ~static_cast<std::uint32_t>(found.greatest_float);
     } else if (tile.type != vector_type::bits) {
         facts.range = {found.least, found.greatest};

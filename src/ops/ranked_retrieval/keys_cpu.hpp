@@ -17,14 +17,21 @@
 
 namespace quern::ranked_retrieval_detail {
 
-/// Of sums as distance.hpp has them: float, or exact in std::int64_t. x, y: sums of squares, for cosine only.
+/// Of sums as distance.hpp has them: float, double, or exact in std::int64_t. x, y: sums of squares, for cosine only.
 template <class Key, class Sum>
 Key key_of_sum(vector_metric metric, Sum sum, double x, double y) {
+    if constexpr (std::is_same_v<Sum, double>) {
+        if (metric == vector_metric::cosine) {
+            const cosine_sums sums = evened({sum, x, y});
+            return key_of_distance(cosine_distance(sums.product, sums.x, sums.y, std::sqrt(sums.x * sums.y)));
+        }
+        return static_cast<Key>(metric == vector_metric::ip ? key_of_product(sum) : key_of_distance(sum));
+    }
     if (metric == vector_metric::cosine)
         return key_of_distance(cosine_distance(static_cast<double>(sum), x, y, std::sqrt(x * y)));
     if constexpr (std::is_same_v<Sum, float>)
         return metric == vector_metric::ip ? key_of_product(sum) : key_of_distance(sum);
-    else
+    else if constexpr (!std::is_same_v<Sum, double>)
         return metric == vector_metric::ip ? key_of_product<Key>(sum) : static_cast<Key>(sum);
 }
 
@@ -33,10 +40,10 @@ Sum joined(Sum a, Sum b) {
     return Kind == part_kind::greatest ? std::max(a, b) : static_cast<Sum>(a + b);
 }
 
-/// The sixteen partial sums side by side, then their tree. Floats in float; integers in std::int64_t.
+/// The sixteen partial sums side by side, then their tree. Floats in their own precision; integers in std::int64_t.
 template <vector_type Type, part_kind Kind>
 auto sum_of_row(const stored_t<Type>* a, const stored_t<Type>* b, std::uint32_t dimensions) {
-    using sum = std::conditional_t<is_float(Type), float, std::int64_t>;
+    using sum = std::conditional_t<is_float(Type), component_t<Type>, std::int64_t>;
     std::array<sum, partial_sums> sums{};
     const auto add = [&](std::uint32_t j, std::uint32_t i) {
         if constexpr (Kind == part_kind::different_bits)

@@ -168,8 +168,7 @@ class placed_set final : public searched_set<View> {
         const vector_type type = type_of(vectors_);
         plan.key_bits = bits_of_keys(type, options_.metric, range, vectors_.dimensions);
         if constexpr (std::is_same_v<View, vectors_view>) {  // sparse vectors are floats
-            if (!has_float_keys(type, options_.metric) &&
-                !fits_32_bits(options_.metric, range, vectors_.dimensions))
+            if (has_wide_keys(type, options_.metric, range, vectors_.dimensions))
                 return search_by_key<std::uint64_t>(queries, plan, each);
         }
         search_by_key<std::uint32_t>(queries, plan, each);

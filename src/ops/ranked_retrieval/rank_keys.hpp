@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include "ops/ranked_retrieval/distance.hpp"
 
@@ -30,15 +31,23 @@ constexpr integer_range joined(integer_range a, integer_range b) {
     return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)};
 }
 
-/// Whether keys are floats' (always 32 bits).
+/// Whether keys are floats' or doubles', not integers.
 constexpr bool has_float_keys(vector_type type, vector_metric metric) {
     return is_float(type) || metric == vector_metric::cosine;
+}
+
+/// Whether keys have 64 bits: doubles' always, integers' where 32 do not suffice. `range`: of set and queries.
+constexpr bool has_wide_keys(vector_type type, vector_metric metric, integer_range range,
+                             std::uint32_t dimensions) {
+    if (has_float_keys(type, metric)) return type == vector_type::f64 && metric != vector_metric::cosine;
+    return !fits_32_bits(metric, range, dimensions);
 }
 
 /// No rank key has a bit set from this one on. `range`: of integers in the set and the queries.
 constexpr unsigned bits_of_keys(vector_type type, vector_metric metric, integer_range range,
                                 std::uint32_t dimensions) {
     if (metric == vector_metric::cosine) return 31;  // no sign, and 2 is 0x40000000
+    if (type == vector_type::f64) return metric == vector_metric::ip ? 64 : 63;
     if (is_float(type)) return metric == vector_metric::ip ? 32 : 31;
     const auto difference = static_cast<std::uint64_t>(std::int64_t{range.greatest} - range.least);
     const std::uint64_t d = dimensions;
@@ -67,7 +76,9 @@ std::optional<Key> limit_of_radius(vector_type type, vector_metric metric, doubl
     };
     Key least = 0, greatest = no_key<Key> - 1;
     if (has_float_keys(type, metric)) {
-        constexpr float infinity = std::numeric_limits<float>::infinity();
+        // A key of 64 bits is a double's.
+        using number = std::conditional_t<sizeof(Key) == 8, double, float>;
+        constexpr number infinity = std::numeric_limits<number>::infinity();
         const bool product = metric == vector_metric::ip && is_float(type);
         least = product ? static_cast<Key>(key_of_product(infinity)) : Key{0};
         greatest = static_cast<Key>(product ? key_of_product(-infinity) : key_of_distance(infinity));

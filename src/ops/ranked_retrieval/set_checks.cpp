@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ops/ranked_retrieval/components.hpp"
+#include "ops/ranked_retrieval/views.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::ranked_retrieval_detail {
@@ -34,6 +35,8 @@ void check_counts(std::uint64_t rows, std::uint32_t dimensions, std::string_view
 
 std::uint64_t alignment_of(vector_type type) {
     switch (type) {
+        case vector_type::f64:
+            return 8;
         case vector_type::f32:
             return 4;
         case vector_type::f16:
@@ -49,12 +52,12 @@ constexpr const char* not_finite = "holds a value that is not finite";
 constexpr const char* too_large = "holds a value so large that a sum of products could overflow";
 
 /// What is wrong with one component; null: nothing.
-const char* fault_of(float value, float greatest) {
+const char* fault_of(double value, double greatest) {
     if (!is_finite(value)) return not_finite;
     return std::fabs(value) > greatest ? too_large : nullptr;
 }
 
-const char* fault_of_row(const vectors_view& view, std::uint64_t row, float greatest) {
+const char* fault_of_row(const vectors_view& view, std::uint64_t row, double greatest) {
     return with_type(view.type, [&](auto constant) -> const char* {
         constexpr vector_type type = constant;
         const auto* const values = row_at<type>(view.values.data(), view.stride, row);
@@ -64,19 +67,19 @@ const char* fault_of_row(const vectors_view& view, std::uint64_t row, float grea
                 return "has bits beyond its last dimension";
         } else if constexpr (is_float(type)) {
             for (std::uint32_t j = 0; j < view.dimensions; ++j)
-                if (const char* fault = fault_of(component<type>(values, j), greatest)) return fault;
+                if (const char* fault = fault_of(double{component<type>(values, j)}, greatest)) return fault;
         }
         return nullptr;
     });
 }
 
-const char* fault_of_row(const sparse_vectors_view& view, std::uint64_t row, float greatest) {
+const char* fault_of_row(const sparse_vectors_view& view, std::uint64_t row, double greatest) {
     const std::uint64_t begin = view.offsets[row] - view.offsets[0];
     const std::uint64_t end = view.offsets[row + 1] - view.offsets[0];
     for (std::uint64_t e = begin; e < end; ++e) {
         if (view.columns[e] >= view.dimensions) return "has a column beyond its last dimension";
         if (e > begin && view.columns[e] <= view.columns[e - 1]) return "has columns that do not rise";
-        if (const char* fault = fault_of(view.values[e], greatest)) return fault;
+        if (const char* fault = fault_of(double{view.values[e]}, greatest)) return fault;
     }
     return nullptr;
 }
@@ -84,7 +87,7 @@ const char* fault_of_row(const sparse_vectors_view& view, std::uint64_t row, flo
 template <class View>
 [[noreturn]] void throw_first(const View& view, vector_metric metric, std::uint64_t first_row,
                               std::string_view what) {
-    const float greatest = greatest_component(metric, view.dimensions);
+    const double greatest = greatest_component(type_of(view), metric, view.dimensions);
     for (std::uint64_t i = 0; i < view.rows; ++i) {
         if (const char* fault = fault_of_row(view, i, greatest))
             throw invalid_value(std::string(what) + " " + std::to_string(first_row + i) + " " + fault,
@@ -163,18 +166,19 @@ void check_options(const retrieval_options& options, std::uint64_t rows) {
                           " words, but " + std::to_string(rows) + " vectors need " + std::to_string(words));
 }
 
-float greatest_component(vector_metric metric, std::uint32_t dimensions) {
-    if (metric != vector_metric::ip && metric != vector_metric::cosine)
-        return std::numeric_limits<float>::max();
-    // A part and each of d / 16 + 4 additions is larger than the exact one by at most 1 + 2^-24.
+double greatest_component(vector_type type, vector_metric metric, std::uint32_t dimensions) {
+    const bool wide = type == vector_type::f64;
+    const double most = wide ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
+    if (metric != vector_metric::ip && metric != vector_metric::cosine) return most;
+    // A part and each of d / 16 + 4 additions is larger than the exact one by at most 1 + 2^-24, of doubles 1 + 2^-53.
     const int kept_back = 2 + static_cast<int>(dimensions >> 27);
-    const double sum = std::ldexp(double{std::numeric_limits<float>::max()}, -kept_back);
-    return static_cast<float>(std::sqrt(sum / dimensions));
+    const double size = std::sqrt(std::ldexp(most, -kept_back) / dimensions);
+    return wide ? size : double{static_cast<float>(size)};
 }
 
 bool has_fault(const row_facts& facts, vector_type type, vector_metric metric, std::uint32_t dimensions) {
     return facts.bad_row != no_row ||
-           (is_float(type) && facts.greatest > greatest_component(metric, dimensions));
+           (is_float(type) && facts.greatest > greatest_component(type, metric, dimensions));
 }
 
 void throw_first_fault(const vectors_view& view, vector_metric metric, std::uint64_t first_row,

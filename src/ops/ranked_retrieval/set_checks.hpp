@@ -26,9 +26,9 @@ void check_alike(const sparse_vectors_view& set, const sparse_vectors_view& quer
 
 void check_options(const retrieval_options& options, std::uint64_t rows);
 
-/// The greatest size of a float so that no sum of products of so many components can overflow, whatever they are: a
-/// quarter of the greatest float is left to roundings, and more from 2^27 components on.
-float greatest_component(vector_metric metric, std::uint32_t dimensions);
+/// The greatest size of a float (of f64, of a double) so that no sum of products of so many components can overflow, whatever they are: a
+/// quarter of the greatest one is left to roundings, and more from 2^27 components on.
+double greatest_component(vector_type type, vector_metric metric, std::uint32_t dimensions);
 
 /// Whether there is something to refuse in rows with these facts.
 bool has_fault(const row_facts& facts, vector_type type, vector_metric metric, std::uint32_t dimensions);

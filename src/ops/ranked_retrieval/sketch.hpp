@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The filter before exact distances: vectors in 8-bit integers, whose products are exact on every unit that multiplies
-// integers, with a bound of what the coding left out. sql2, l2, ip and cosine of every type but bits.
+// integers, with a bound of what the coding left out. sql2, l2, ip and cosine of every type but bits and f64.
 //
 // Every row x has a vector x' (sql2, l2: x − µ, µ any one vector for set and queries; ip: x; cosine: x / |x|), codes c in
 // [−127, 127], a scale s and a bound ρ ≥ |x' − s·c|. Let y', e, t, σ be those of a query. Then by Cauchy and Schwarz
@@ -20,11 +20,16 @@
 
 namespace quern::ranked_retrieval_detail {
 
+/// Whether there is a filter for vectors of the type.
+constexpr bool can_sketch(vector_type type) {
+    return type != vector_type::bits && type != vector_type::f64;
+}
+
 /// Whether there is a filter for such vectors.
 constexpr bool can_sketch(vector_type type, vector_metric metric, std::uint32_t dimensions) {
     const bool product = metric == vector_metric::sql2 || metric == vector_metric::l2 ||
                          metric == vector_metric::ip || metric == vector_metric::cosine;
-    return product && type != vector_type::bits && dimensions <= 65'536;  // 127² · 2^16 < 2^31
+    return product && can_sketch(type) && dimensions <= 65'536;  // 127² · 2^16 < 2^31
 }
 
 /// The sketch of a tile in the place's memory. Move-only. Takes about a byte a component and 16 a row.

@@ -38,7 +38,7 @@ std::vector<float> centre_of(const row_tile<cpu_place>& tile) {
     std::vector<double> sums(tile.dimensions);
     bool whole_numbers = true;
     with_type(tile.type, [&](auto type) {
-        if constexpr (type() != vector_type::bits) add_centre<type()>(tile, samples, sums, whole_numbers);
+        if constexpr (can_sketch(type())) add_centre<type()>(tile, samples, sums, whole_numbers);
     });
     std::vector<float> centre(whole(tile.dimensions, code_padding));
     for (std::size_t j = 0; j < tile.dimensions && samples != 0; ++j) {
@@ -75,7 +75,7 @@ coded_sums vector_coder::code(const std::byte* row) {
         const auto* const stored = row_at<type()>(row, 0, 0);
         if constexpr (type() == vector_type::f16) {
             widen_halves(stored, kind_.dimensions, v);
-        } else if constexpr (type() != vector_type::bits) {
+        } else if constexpr (can_sketch(type())) {
             for (std::uint32_t j = 0; j < kind_.dimensions; ++j)
                 v[j] = static_cast<float>(component<type()>(stored, j));
         }

@@ -162,7 +162,7 @@ cuda_array<float> mean_of(cuda_place& place, const row_tile<cuda_place>& tile, c
     const std::uint32_t steps = steps_of(tile.dimensions);
     cuda_array<float> centre(place, std::size_t{steps} * step_components, "the centre of a sketch");
     with_type(tile.type, [&](auto type) {
-        if constexpr (type() != vector_type::bits)
+        if constexpr (can_sketch(type()))
             QUERN_LAUNCH(place, (cuda::launch_shape{dim3(steps), dim3(warp, slices)}), mean_kernel<type()>,
                          source_of(tile, kind, nullptr), tile.rows / sampled, sampled, centre.data());
     });
@@ -178,7 +178,7 @@ void code_rows(cuda_place& place, const row_tile<cuda_place>& tile, const sketch
                          rows.data(), queries.data()};
     const auto blocks = static_cast<unsigned>(tiles_of(tile.rows, tile_rows) * (tile_rows / block_rows));
     with_type(tile.type, [&](auto type) {
-        if constexpr (type() != vector_type::bits)
+        if constexpr (can_sketch(type()))
             QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_rows * warp)}),
                          code_rows_kernel<type()>, source_of(tile, kind, centre.data()), to);
     });

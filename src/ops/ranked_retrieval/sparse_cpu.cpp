@@ -33,8 +33,8 @@ void look_at(sparse_row row, std::uint32_t i, std::uint32_t dimensions, row_fact
         const float size = std::fabs(row.values[e]);
         if (!is_finite(size)) {
             right = false;
-        } else if (size > facts.greatest) {
-            facts.greatest = size;
+        } else if (double{size} > facts.greatest) {
+            facts.greatest = double{size};
             facts.greatest_row = i;
         }
     }

@@ -79,7 +79,7 @@ row_facts facts_of(cuda_place& place, const sparse_tile<cuda_place>& tile, devic
     row_facts facts;
     facts.bad_row = found[0].bad_row;
     if (found[0].greatest != 0) {
-        facts.greatest = std::bit_cast<float>(static_cast<std::uint32_t>(found[0].greatest >> 32));
+        facts.greatest = double{std::bit_cast<float>(static_cast<std::uint32_t>(found[0].greatest >> 32))};
         facts.greatest_row = ~static_cast<std::uint32_t>(found[0].greatest);
     }
     return facts;

@@ -41,8 +41,8 @@ struct row_facts {
     std::uint32_t bad_row =
         no_row;  ///< the first with a component that is not finite, or bits beyond the last
     // These say nothing where there is a bad row.
-    float greatest = 0;                   ///< of floats, the greatest |a|
-    std::uint32_t greatest_row = no_row;  ///< the first that holds it, where it is not 0
+    double greatest = 0;                  ///< of floats, the greatest |a|
+    std::uint32_t greatest_row = no_row;  ///< the first that holds it, where it is not 0; not of f64
     integer_range range;                  ///< of i16, i8 and u8
 };
 
@@ -56,7 +56,7 @@ row_facts facts_of(cuda_place& place, const sparse_tile<cuda_place>& tile, devic
 // ---- Exact distances ----
 
 /// keys[q · n + i]: the rank key of query q and row rows[i], n = rows.size(); no rows given: of row i, n = tile.rows.
-/// Key is uint32 for floats, cosine and what fits_32_bits; else uint64. Queries: a tile of the same type and dimensions.
+/// Key is as wide as has_wide_keys says; of integers, uint64 is always right. Queries: a tile of the same type and dimensions.
 /// Any number of queries; written to be as fast as memory for one, and to reuse rows for several. CUDA: does not
 /// synchronise.
 template <class Key>

@@ -25,6 +25,7 @@ context placed(const context& asked, run_statistics& statistics) {
 
 distance_number number_of(vector_type type, bool sparse, vector_metric metric) {
     if (metric == vector_metric::l2) return distance_number::float64;
+    if (type == vector_type::f64 && metric != vector_metric::cosine) return distance_number::float64;
     const bool floats =
         sparse || type == vector_type::f32 || type == vector_type::f16 || type == vector_type::bf16;
     return floats || metric == vector_metric::cosine ? distance_number::float32 : distance_number::integer;

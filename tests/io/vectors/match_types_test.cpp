@@ -44,7 +44,7 @@ class matching : public vector_files {
 
 TEST_F(matching, types_that_both_can_have) {
     constexpr auto u8 = vector_type::u8, i8 = vector_type::i8, i16 = vector_type::i16, f16 = vector_type::f16,
-                   f32 = vector_type::f32;
+                   f32 = vector_type::f32, f64 = vector_type::f64;
     const auto bytes = [&](std::uint8_t a) {
         return opened("u.bvecs", vecs_of<std::uint8_t>({{a, 7}, {3, 9}}));
     };
@@ -52,6 +52,9 @@ TEST_F(matching, types_that_both_can_have) {
     const auto floats = [&](float a) { return opened("f.fvecs", vecs_of<float>({{a, 7}})); };
     const auto halves = [&](std::uint16_t a) {
         return opened("h.f16bin", bin_of<std::uint16_t>({{a, 0}}, 2));
+    };
+    const auto doubles = [&](double a) {
+        return opened("d.npy", npy_of("<f8", "(1, 2)", little_all<double>({a, 7})));
     };
     const auto types = [&](vector_file one, vector_file other) { return matched(one, other); };
     EXPECT_EQ(types(bytes(1), small(1)), pair_of_types(u8, u8));
@@ -69,6 +72,16 @@ TEST_F(matching, types_that_both_can_have) {
     EXPECT_EQ(types(halves(0x3c01), bytes(255)), pair_of_types(f16, f16));
     EXPECT_EQ(types(bytes(1), halves(0x3c01)), pair_of_types(f32, f32));
     EXPECT_EQ(types(floats(0.1f), halves(0x0001)), pair_of_types(f32, f32));
+
+    EXPECT_EQ(types(doubles(0.1), floats(0.1f)), pair_of_types(f64, f64));
+    EXPECT_EQ(types(floats(0.1f), doubles(0.1)), pair_of_types(f64, f64));
+    EXPECT_EQ(types(floats(0.1f), doubles(0.5)), pair_of_types(f32, f32));
+    EXPECT_EQ(types(floats(0.1f), doubles(1e300)), pair_of_types(f64, f64));
+    EXPECT_EQ(types(bytes(1), doubles(255)), pair_of_types(u8, u8));
+    EXPECT_EQ(types(bytes(1), doubles(1e-300)), pair_of_types(f64, f64));
+    EXPECT_EQ(types(doubles(0.1), halves(0x0001)), pair_of_types(f64, f64));
+    EXPECT_EQ(types(halves(0x3c01), doubles(1 + 0x1p-10)), pair_of_types(f16, f16));
+    EXPECT_EQ(types(halves(0x3c01), doubles(1 + 0x1p-40)), pair_of_types(f64, f64));
 
     vector_file set = bytes(1), queries = floats(2);
     matched(set, queries);

@@ -26,7 +26,7 @@ const known_file known_files[] = {
     {"siftsmall_jvector/siftsmall_groundtruth.ivecs", "ivecs", vector_type::i16, 100, 100, 50'326'621, "",
      ""},
     {"mnist/t10k-images-idx3-ubyte.gz", "idx", vector_type::u8, 10'000, 784, 264'923'200, "", ""},
-    {"pynndescent/cosine_hang.npy", "npy", vector_type::f32, 4400, 50, -254'392.2200717357, "", ""},
+    {"pynndescent/cosine_hang.npy", "npy", vector_type::f64, 4400, 50, -254'392.2202170042, "", ""},
     {"nmslib/final128_query1K.txt", "text", vector_type::f32, 1000, 128, 1000.0000011682941, "", ""},
     {"nmslib/glove.6B.100d_100.txt", "text", vector_type::f32, 100, 100, -177.8666175035596, "the", "u.s."},
     {"wordvec/pang_lee_polarity_fasttext.vec", "text", vector_type::f32, 1694, 100, 0.9027162223636012, ".",
@@ -47,6 +47,8 @@ double sum_of(const vector_file& file) {
         return all;
     };
     switch (file.dense().type) {
+        case vector_type::f64:
+            return sum(double());
         case vector_type::f32:
             return sum(float());
         case vector_type::i16:

@@ -192,7 +192,7 @@ TEST_F(vector_files, tensors_are_chosen_by_name) {
     };
     EXPECT_EQ(opened("m.safetensors", one("F16", "[2,4]")).dense().type, vector_type::f16);
     EXPECT_EQ(opened("m.safetensors", one("BF16", "[2,4]")).dense().type, vector_type::bf16);
-    EXPECT_EQ(opened("m.safetensors", one("F64", "[1,2]")).dense().type, vector_type::f32);
+    EXPECT_EQ(opened("m.safetensors", one("F64", "[1,2]")).dense().type, vector_type::f64);
     EXPECT_EQ(opened("m.safetensors", one("F32", "[4]"), {.tensor = "x"}).dimensions(), 4u);
     const auto said = [&](const std::string& file) {
         return said_of("m.safetensors", file, {.tensor = "x"});

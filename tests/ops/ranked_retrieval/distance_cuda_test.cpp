@@ -12,6 +12,7 @@
 
 #include "../../on_each_place.hpp"
 #include "ops/ranked_retrieval/components.hpp"
+#include "ops/ranked_retrieval/rank_keys.hpp"
 #include "ops/ranked_retrieval/tile.hpp"
 #include "vector_samples.hpp"
 
@@ -36,7 +37,7 @@ void beside_the_cpu(Work&& work) {
 }
 
 constexpr vector_type all_types[] = {vector_type::f32, vector_type::f16, vector_type::bf16, vector_type::i16,
-                                     vector_type::i8,  vector_type::u8,  vector_type::bits};
+                                     vector_type::i8,  vector_type::u8,  vector_type::bits, vector_type::f64};
 
 std::vector<vector_metric> metrics_of(vector_type type) {
     using enum vector_metric;
@@ -148,8 +149,9 @@ void expect_same_keys(Gpu& gpu, cpu_place& cpu, const vectors_on_both<Gpu>& vect
                                   without_first_row(vectors.on_cpu), without_first_row(queries.on_gpu),
                                   without_first_row(queries.on_cpu), metric);
         };
-        if (float_key || fits_32_bits(metric, range, vectors.host.dimensions)) compare(std::uint32_t{});
-        if (!float_key) compare(std::uint64_t{});
+        const bool wide = has_wide_keys(type, metric, range, vectors.host.dimensions);
+        if (!wide) compare(std::uint32_t{});
+        if (wide || !float_key) compare(std::uint64_t{});
         if (testing::Test::HasFatalFailure()) return;
     }
 }
@@ -240,12 +242,16 @@ TEST(facts_cuda, name_the_first_bad_row) {
     beside_the_cpu([](auto& gpu, cpu_place& cpu) {
         for (const std::uint32_t d : {1u, 3u, 16u, 37u, 300u}) {
             for (const std::uint32_t bad : {0u, 1u, 777u, 2999u}) {
-                for (const vector_type type : {vector_type::f32, vector_type::f16, vector_type::bf16}) {
+                for (const vector_type type :
+                     {vector_type::f32, vector_type::f16, vector_type::bf16, vector_type::f64}) {
                     auto vectors = make_vectors(type, 3000, d, vector_sample::wide, d);
                     const auto set = [&](std::uint32_t row, std::uint32_t j, float single, std::uint16_t half,
                                          std::uint16_t brain) {
                         std::byte* const at = vectors.data() + row * vectors.stride;
-                        if (type == vector_type::f32)
+                        const auto wide = double{single};
+                        if (type == vector_type::f64)
+                            std::memcpy(at + 8 * std::size_t{j}, &wide, 8);
+                        else if (type == vector_type::f32)
                             std::memcpy(at + 4 * std::size_t{j}, &single, 4);
                         else
                             std::memcpy(at + 2 * std::size_t{j}, type == vector_type::f16 ? &half : &brain,

@@ -13,6 +13,7 @@
 #include "../../on_every_target.hpp"
 #include "../../reference/retrieval_reference.hpp"
 #include "ops/ranked_retrieval/components.hpp"
+#include "ops/ranked_retrieval/rank_keys.hpp"
 #include "ops/ranked_retrieval/tile.hpp"
 #include "vector_samples.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 using namespace ranked_retrieval_detail;
 
 constexpr vector_type all_types[] = {vector_type::f32, vector_type::f16, vector_type::bf16, vector_type::i16,
-                                     vector_type::i8,  vector_type::u8,  vector_type::bits};
+                                     vector_type::i8,  vector_type::u8,  vector_type::bits, vector_type::f64};
 
 std::vector<vector_metric> metrics_of(vector_type type) {
     using enum vector_metric;
@@ -90,9 +91,9 @@ void expect_canonical(cpu_place& place, const sample_vectors& vectors, const sam
     const integer_range range = vectors.type == vector_type::i16  ? integer_range{-32768, 32767}
                                 : vectors.type == vector_type::i8 ? integer_range{-128, 127}
                                                                   : integer_range{0, 255};
-    if (is_float_key || fits_32_bits(metric, range, vectors.dimensions))
-        expect_canonical<std::uint32_t>(place, vectors, queries, metric, rows);
-    if (!is_float_key) expect_canonical<std::uint64_t>(place, vectors, queries, metric, rows);
+    const bool wide = has_wide_keys(vectors.type, metric, range, vectors.dimensions);
+    if (!wide) expect_canonical<std::uint32_t>(place, vectors, queries, metric, rows);
+    if (wide || !is_float_key) expect_canonical<std::uint64_t>(place, vectors, queries, metric, rows);
 }
 
 TEST(ranked_distances, are_canonical_for_every_type_metric_and_dimension) {
@@ -191,10 +192,16 @@ TEST(ranked_distances, to_oneself_are_zero) {
             if (metric == vector_metric::ip) continue;
             const auto vectors = make_vectors(type, 50, 131, vector_sample::plain, 3);
             const std::vector<double> squares = squares_of(vectors);
-            std::vector<std::uint32_t> keys(50 * 50);
             const auto tile = tile_of(vectors, squares);
-            distance_keys<std::uint32_t>(place, tile, tile, metric, {}, keys);
-            for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(keys[51 * i], 0u) << named(type, metric);
+            const auto look = [&]<class Key>(Key) {
+                std::vector<Key> keys(50 * 50);
+                distance_keys<Key>(place, tile, tile, metric, {}, keys);
+                for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(keys[51 * i], 0u) << named(type, metric);
+            };
+            if (has_wide_keys(type, metric, {}, 131))
+                look(std::uint64_t{});
+            else
+                look(std::uint32_t{});
         }
     }
 }
@@ -224,9 +231,9 @@ TEST(row_facts, are_those_of_the_reference) {
                         }
                         for (std::uint32_t i = 0; i < rows; ++i) {
                             for (const double value : all[i]) {
-                                if (is_float(type) && std::fabs(value) > double{expected.greatest}) {
-                                    expected.greatest = static_cast<float>(std::fabs(value));
-                                    expected.greatest_row = i;
+                                if (is_float(type) && std::fabs(value) > expected.greatest) {
+                                    expected.greatest = std::fabs(value);
+                                    if (type != vector_type::f64) expected.greatest_row = i;
                                 } else if (!is_float(type) && type != vector_type::bits) {
                                     const auto whole = static_cast<std::int32_t>(value);
                                     expected.range = {std::min(expected.range.least, whole),
@@ -263,7 +270,10 @@ TEST(row_facts, name_the_first_bad_row) {
             set_component<vector_type::f16>(halves, bad, j, 0xfc01);
             set_component<vector_type::bf16>(brains, 2999, 0, 0xff81);
             set_component<vector_type::bf16>(brains, bad, j, 0x7f80);
-            for (const auto* vectors : {&singles, &halves, &brains})
+            auto doubles = make_vectors(vector_type::f64, 3000, d, vector_sample::wide, d);
+            set_component<vector_type::f64>(doubles, 2999, 0, std::nan(""));
+            set_component<vector_type::f64>(doubles, bad, j, -HUGE_VAL);
+            for (const auto* vectors : {&singles, &halves, &brains, &doubles})
                 EXPECT_EQ(facts_of(place, tile_of(*vectors, {}), {}).bad_row, bad);
             auto bits = make_vectors(vector_type::bits, 3000, d, vector_sample::wide, d);
             EXPECT_EQ(facts_of(place, tile_of(bits, {}), {}).bad_row, no_row);

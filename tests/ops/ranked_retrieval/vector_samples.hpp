@@ -2,6 +2,7 @@
 // Vectors for tests: rows of any type, seeded, hard on purpose, with junk between and behind them.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -57,10 +58,18 @@ inline float sample_float(vector_sample kind, std::mt19937_64& random) {
     return std::ldexp(plain, choice == 2 ? -140 : static_cast<int>(random() % 64) - 32);
 }
 
+/// Numbers that no float is; wide: some beyond all floats.
+inline double sample_double(vector_sample kind, std::mt19937_64& random) {
+    const auto coarse = double{sample_float(kind, random)};
+    if (kind == vector_sample::ties) return coarse;
+    const double fine = coarse * (1 + static_cast<double>(random() >> 40) * 0x1p-50);
+    return kind == vector_sample::plain ? fine : std::ldexp(fine, static_cast<int>(random() % 700) - 350);
+}
+
 /// `slack` bytes, filled with junk, follow each row; rounded up to the size of a component.
 inline sample_vectors make_vectors(vector_type type, std::uint32_t rows, std::uint32_t dimensions,
                                    vector_sample kind, std::uint64_t seed, std::uint64_t slack = 0) {
-    const std::uint64_t unit = type == vector_type::f32 ? 4 : bytes_of_row(type, 8) / 8 > 1 ? 2 : 1;
+    const std::uint64_t unit = std::max<std::uint64_t>(bytes_of_row(type, 8) / 8, 1);
     sample_vectors made{.memory = {},
                         .type = type,
                         .rows = rows,
@@ -72,7 +81,10 @@ inline sample_vectors make_vectors(vector_type type, std::uint32_t rows, std::ui
         std::byte* const row = made.data() + i * made.stride;
         if (type == vector_type::bits) std::memset(row, 0, bytes_of_row(type, dimensions));
         for (std::uint32_t j = 0; j < dimensions; ++j) {
-            if (type == vector_type::f32) {
+            if (type == vector_type::f64) {
+                const double value = sample_double(kind, random);
+                std::memcpy(row + 8 * std::size_t{j}, &value, 8);
+            } else if (type == vector_type::f32) {
                 const float value = sample_float(kind, random);
                 std::memcpy(row + 4 * std::size_t{j}, &value, 4);
             } else if (type == vector_type::f16 || type == vector_type::bf16) {

@@ -26,8 +26,9 @@ namespace {
 using namespace ranked_retrieval_detail;
 using testing::HasSubstr;
 
-constexpr vector_type every_type[] = {vector_type::f32, vector_type::f16, vector_type::bf16, vector_type::i16,
-                                      vector_type::i8,  vector_type::u8,  vector_type::bits};
+constexpr vector_type every_type[] = {vector_type::f32,  vector_type::f16, vector_type::bf16,
+                                      vector_type::i16,  vector_type::i8,  vector_type::u8,
+                                      vector_type::bits, vector_type::f64};
 
 std::vector<vector_metric> metrics_for(vector_type type) {
     using enum vector_metric;
@@ -147,7 +148,7 @@ TYPED_TEST(vector_set_test, ranks_every_type_by_every_metric) {
 
 // Many rows at each of a few distances: every k cuts through ties.
 TYPED_TEST(vector_set_test, ranks_ties_by_row) {
-    for (const vector_type type : {vector_type::f32, vector_type::u8, vector_type::bits}) {
+    for (const vector_type type : {vector_type::f32, vector_type::f64, vector_type::u8, vector_type::bits}) {
         const std::uint32_t rows = 2500, dimensions = 3;
         const auto set = make_vectors(type, rows, dimensions, vector_sample::ties, 11);
         const auto queries = make_vectors(type, 4, dimensions, vector_sample::ties, 12);
@@ -379,6 +380,8 @@ TYPED_TEST(vector_set_test, refuses_queries_and_options) {
     };
     EXPECT_EQ(search(other.view(), {}), "the vectors are of float32, but the queries are of float16");
     EXPECT_EQ(search(wider.view(), {}), "the vectors have 8 dimensions, but the queries have 9");
+    const auto doubles = make_vectors(vector_type::f64, 5, 8, vector_sample::plain, 92);
+    EXPECT_EQ(search(doubles.view(), {}), "the vectors are of float32, but the queries are of float64");
     EXPECT_EQ(search(queries.view(), {.k = 0}), "the first 0 vectors are asked for");
     EXPECT_EQ(search(queries.view(), {.radius = std::nan("")}), "the radius is not a number");
     const std::vector<std::uint64_t> words(3, ~std::uint64_t{0});
@@ -404,6 +407,36 @@ TYPED_TEST(vector_set_test, refuses_queries_and_options) {
     EXPECT_TRUE(made->search(set.view(), {.allowed = none}).ids.empty());
     EXPECT_EQ(made->search(rows_of(set.view(), 0, 0), {}).offsets.size(), 1u);
     EXPECT_EQ(made->search(set.view(), {.k = 3}).ids.size(), 300u);
+}
+
+// Sums and lengths of float64 far outside of float32, and products of lengths outside of float64.
+TYPED_TEST(vector_set_test, ranks_the_least_and_the_greatest_doubles) {
+    auto set = make_vectors(vector_type::f64, 60, 33, vector_sample::plain, 93);
+    const auto queries = make_vectors(vector_type::f64, 4, 33, vector_sample::plain, 94);
+    for (std::uint32_t i = 0; i < 60; ++i) {
+        for (std::uint32_t j = 0; j < 33; ++j) {
+            auto* const at = reinterpret_cast<double*>(set.data() + i * set.stride) + j;
+            *at = std::ldexp(*at, i % 5 == 0 ? 500 : i % 5 == 1 ? -500 : i % 5 == 2 ? -535 : 0);
+        }
+    }
+    for (const vector_metric metric : metrics_for(vector_type::f64)) {
+        const auto made = this->make(set.view(), {metric});
+        for (const auto& asked : {queries.view(), set.view()})
+            expect_equal(made->search(asked, {.k = all_vectors}),
+                         reference::rank_all(metric, set.view(), asked, {.k = all_vectors}),
+                         named(vector_type::f64, metric));
+    }
+    // The bound is that of doubles: 1e19 squared is beyond floats, 1e154 squared, 33 times, beyond doubles.
+    const auto put = [&](double value) { std::memcpy(set.data() + 7 * set.stride, &value, 8); };
+    put(1e153);
+    EXPECT_EQ(this->make(set.view(), {vector_metric::cosine})->search(queries.view(), {.k = 1}).ids.size(),
+              4u);
+    put(1e154);
+    EXPECT_EQ(refused<invalid_value>([&] { this->make(set.view(), {vector_metric::cosine}); }),
+              "row 7 holds a value so large that a sum of products could overflow");
+    put(std::nan(""));
+    EXPECT_EQ(refused<invalid_value>([&] { this->make(set.view(), {}); }),
+              "row 7 holds a value that is not finite");
 }
 
 TYPED_TEST(vector_set_test, keeps_to_the_budget_and_stops) {
@@ -450,6 +483,10 @@ TEST(rank_keys_test, a_radius_is_the_last_key_within_it) {
         for (const auto metric : {l2, sql2, l1, linf})
             check(vector_type::f32, metric, key_of_distance(distance));
         check(vector_type::f32, ip, key_of_product(product));
+        const double fine = std::ldexp(double{product}, static_cast<int>(random() % 1000) - 500) + 0x1p-70;
+        for (const auto metric : {l2, sql2, l1, linf})
+            check(vector_type::f64, metric, key_of_distance(std::fabs(fine)));
+        check(vector_type::f64, ip, key_of_product(fine));
         check(vector_type::i8, cosine, key_of_distance(static_cast<float>(random() % 2001) / 1000));
         for (const auto metric : {l2, sql2, ip, l1}) {
             check(vector_type::i16, metric, static_cast<std::uint32_t>(random() >> (33 + random() % 20)));
@@ -470,6 +507,9 @@ TEST(rank_keys_test, bits_of_keys_hold_the_greatest) {
     EXPECT_EQ(bits_of_keys(vector_type::bits, vector_metric::hamming, {0, 1}, 256), 9u);
     EXPECT_EQ(bits_of_keys(vector_type::u8, vector_metric::hamming, {0, 255}, 32), 9u);
     EXPECT_EQ(bits_of_keys(vector_type::i16, vector_metric::ip, {-32768, 32767}, 128), 64u);
+    EXPECT_EQ(bits_of_keys(vector_type::f64, vector_metric::ip, {}, 2), 64u);
+    EXPECT_EQ(bits_of_keys(vector_type::f64, vector_metric::l2, {}, 2), 63u);
+    EXPECT_EQ(bits_of_keys(vector_type::f64, vector_metric::cosine, {}, 2), 31u);
 }
 
 TEST(vector_set_door_test, refuses_what_does_not_fit_together) {
