@@ -7,9 +7,9 @@
 #include <array>
 #include <cstring>
 
-#include "io/graph/numbers.hpp"
 #include "io/graph/plain_lines.hpp"
 #include "io/graph/weights.hpp"
+#include "io/numbers.hpp"
 
 namespace quern::io {
 namespace {

@@ -11,7 +11,7 @@
 #include <bit>
 
 #include "io/graph/line_kernels.hpp"
-#include "io/graph/numbers.hpp"
+#include "io/numbers.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::io::HWY_NAMESPACE {

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "io/graph/id_table.hpp"
-#include "io/graph/messages.hpp"
 #include "io/graph/text_blocks.hpp"
+#include "io/messages.hpp"
 #include "quern/base/link.hpp"
 
 namespace quern::io {

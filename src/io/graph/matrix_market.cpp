@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/ascii.hpp"
-#include "io/graph/numbers.hpp"
 #include "io/graph/plain_lines.hpp"
 #include "io/graph/weights.hpp"
+#include "io/numbers.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

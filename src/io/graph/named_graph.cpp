@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "io/graph/numbers.hpp"
+#include "io/numbers.hpp"
 
 namespace quern::io {
 

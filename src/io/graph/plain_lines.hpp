@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "io/graph/line_kernels.hpp"
-#include "io/graph/numbers.hpp"
+#include "io/numbers.hpp"
 
 namespace quern::io {
 

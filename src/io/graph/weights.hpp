@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/graph/numbers.hpp"
+#include "io/numbers.hpp"
 
 namespace quern::io {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "io/graph/messages.hpp"
+#include "io/messages.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {

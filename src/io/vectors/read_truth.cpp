@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/graph/messages.hpp"
+#include "io/messages.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors as text: word2vec's (a line with the number of words and of dimensions, then a word and its numbers a line),
 // GloVe's (without that first line), and numbers alone. The text is in memory, so that threads can count the rows of
-// their stretches first and then put the numbers where they stay. A number is the float nearest to what is written:
-// digits that a double holds exactly, over or times a power of ten that it does too, are rounded once to a double
-// (Clinger, PLDI 1990), which rounds to the nearest float as well unless it lies halfway between two; those, and all
-// that is longer, go to the standard library.
+// their stretches first and then put the numbers where they stay. A number is the float nearest to what is written: the
+// double nearest to a short decimal rounds to that as well unless it lies halfway between two floats; those, and all that
+// is longer, go to the standard library.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -14,8 +13,8 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/graph/messages.hpp"
-#include "io/graph/numbers.hpp"
+#include "io/messages.hpp"
+#include "io/numbers.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {
@@ -53,57 +52,8 @@ bool float_of(double value, float& nearest) {
 
 /// The short decimal that begins at `at`; returns what follows it, or null where it is none. Rounded as parse_float.
 const char* take_short(const char* at, float& value) {
-    constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    constexpr std::uint64_t integer_powers[] = {1,
-                                                10,
-                                                100,
-                                                1000,
-                                                10000,
-                                                100000,
-                                                1000000,
-                                                10000000,
-                                                100000000,
-                                                1000000000,
-                                                10000000000,
-                                                100000000000,
-                                                1000000000000,
-                                                10000000000000,
-                                                100000000000000,
-                                                1000000000000000,
-                                                10000000000000000,
-                                                100000000000000000,
-                                                1000000000000000000};
-    const bool negative = *at == '-';
-    at += static_cast<int>(negative);  // signs are not to be foreseen: no branch
-    const digit_run whole = take_digits(at);
-    std::uint64_t digits = whole.value;
-    unsigned count = whole.digits;
-    std::int64_t exponent = 0;
-    if (*at == '.') {
-        ++at;
-        const digit_run fraction = take_digits(at);
-        count += fraction.digits;
-        if (count > 19 || fraction.digits > 18) return nullptr;
-        digits = digits * integer_powers[fraction.digits] + fraction.value;
-        exponent = -static_cast<std::int64_t>(fraction.digits);
-    }
-    if (count == 0 || count > 19) return nullptr;
-    if (*at == 'e' || *at == 'E') {
-        ++at;
-        const bool down = *at == '-';
-        at += down || *at == '+' ? 1 : 0;
-        const digit_run power = take_digits(at);
-        if (power.digits == 0 || power.digits > 4) return nullptr;
-        exponent += down ? -static_cast<std::int64_t>(power.value) : static_cast<std::int64_t>(power.value);
-    }
-    if (digits >> 53 != 0 || exponent < -22 || exponent > 22) return nullptr;
-    double nearest = static_cast<double>(digits);
-    nearest = exponent < 0 ? nearest / powers[-exponent] : nearest * powers[exponent];
-    if (!float_of(nearest, value)) return nullptr;
-    value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | static_cast<std::uint32_t>(negative)
-                                                                           << 31);
-    return at;
+    double wide = 0;
+    return take_short_decimal(at, wide) && float_of(wide, value) ? at : nullptr;
 }
 
 // ---- Lines ----

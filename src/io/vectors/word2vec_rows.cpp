@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "io/graph/numbers.hpp"
+#include "io/numbers.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {

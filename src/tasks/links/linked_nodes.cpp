@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "io/byte_source.hpp"
-#include "io/graph/numbers.hpp"
 #include "io/graph/read_graph.hpp"
+#include "io/numbers.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/memory_left.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/graph/numbers.hpp"
+#include "io/numbers.hpp"
 
 #include <gtest/gtest.h>
 
