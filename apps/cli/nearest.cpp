@@ -24,6 +24,14 @@ struct request {
     bool names = false;
 };
 
+std::uint64_t parse_count(const std::string& text) {
+    try {
+        return parse_integer(text, 1, all_vectors - 1);
+    } catch (const usage_error&) {
+        throw usage_error(fmt::format("'{}' is neither all nor a whole number from 1 on", text));
+    }
+}
+
 void declare(command_line& line, request& request) {
     nearest_request& asked = request.asked;
     line.argument(
@@ -37,7 +45,7 @@ void declare(command_line& line, request& request) {
     line.section("Retrieval options");
     line.option("-k,--top", "K|all", "How many to write of each query; all: the complete ranking.",
                 "10, with --radius all", [&](const std::string& text) {
-                    request.top = text == "all" ? all_vectors : parse_integer(text, 1, all_vectors - 1);
+                    request.top = text == "all" ? all_vectors : parse_count(text);
                 });
     line.option("--radius", "R", "Only those within this distance (ip: of this product and more).", "",
                 [&](const std::string& text) {
@@ -129,9 +137,9 @@ void tell(console& messages, const nearest_result& found) {
                               grouped(recall.found), grouped(recall.queries * recall.depth)));
     if (recall.ties != 0)
         messages.info(fmt::format("{} of the truth tie with the last of a ranking", grouped(recall.ties)));
-    if (recall.better != 0)
+    if (recall.worse != 0)
         messages.warning(fmt::format("{} of the truth are farther away than all that were found instead",
-                                     grouped(recall.better)));
+                                     grouped(recall.worse)));
 }
 
 }  // namespace

@@ -152,6 +152,16 @@ PY
     [[ $stderr == *bad.txt:2:* ]]
     printf 'q 1 2 3\n' >three.txt
     ends_with 2 quern nearest set.txt --queries three.txt
+    [[ $stderr == *"set.txt is of 2 dimensions, but three.txt is of 3 dimensions"* ]]
+    write_bin bytes.u8bin B 2 1 2
+    quern nearest bytes.u8bin --queries bytes.u8bin --metric hamming --quiet
+    ends_with 2 quern nearest . --queries queries.txt
+    [[ $stderr == *"is a folder"* ]]
+    ends_with 2 quern nearest set.txt --queries queries.txt -k ALL
+    [[ $stderr == *"'ALL' is neither all nor a whole number"* ]]
+    printf '1 1\n2 0\n' >twice.txt
+    ends_with 3 quern nearest set.txt --queries queries.txt --truth twice.txt
+    [[ $stderr == *twice.txt*"query 0 has the id 1 twice"* ]]
     ends_with 2 quern nearest set.txt
     ends_with 2 quern nearest missing.npy --queries queries.txt
     ends_with 2 quern nearest set.txt --queries queries.txt -k 0

@@ -49,10 +49,10 @@ struct nearest_files {
 /// Agreement with a given truth, over the first `depth` ids of each of its queries.
 struct nearest_recall {
     std::uint64_t queries = 0, depth = 0;
-    std::uint64_t found = 0;   ///< of queries · depth
-    std::uint64_t ties = 0;    ///< not found, but as near as the last of ours
-    std::uint64_t better = 0;  ///< not found: ours are all nearer
-    double recall() const;     ///< found / (queries · depth); 1 of nothing
+    std::uint64_t found = 0;  ///< of queries · depth
+    std::uint64_t ties = 0;   ///< not found, but as near as the last of ours
+    std::uint64_t worse = 0;  ///< not found: ours are all nearer
+    double recall() const;    ///< found / (queries · depth); 1 of nothing
 };
 
 struct nearest_result {

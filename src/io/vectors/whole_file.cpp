@@ -38,7 +38,8 @@ whole_file::whole_file(const fs::path& path, const context& run, memory_budget& 
     const fs::file_status status = fs::status(path, failure);
     if (name_ != "-" && status.type() == fs::file_type::not_found)
         throw usage_error(name_ + ": no such file");
-    if (name_ != "-" && (fs::is_regular_file(status) || fs::is_directory(status))) {
+    if (name_ != "-" && fs::is_directory(status)) throw usage_error(name_ + " is a folder");
+    if (name_ != "-" && fs::is_regular_file(status)) {
         mapped_ = mapped_file(path);
         size_on_disk_ = mapped_.size();
         return;

@@ -128,6 +128,10 @@ void check_sizes(const sparse_vectors_view& view, std::string_view what) {
 }
 
 void check_metric(const vectors_view& view, vector_metric metric) {
+    // A distance of hamming is a number of 32 bits.
+    constexpr std::uint32_t most_bytes = std::numeric_limits<std::uint32_t>::max() / 8;
+    if (metric == vector_metric::hamming && view.type == vector_type::u8 && view.dimensions > most_bytes)
+        throw usage_error("hamming distances of more than " + std::to_string(most_bytes) + " bytes a vector");
     const bool hamming = metric == vector_metric::hamming;
     if (view.type == vector_type::bits ? hamming : !hamming || view.type == vector_type::u8) return;
     throw usage_error("the metric " + std::string(name_of(metric)) + " is not for vectors of " +

@@ -148,14 +148,33 @@ class shard {
 
     // ---- Rows that come in tiles ----
 
+    struct row_range {
+        std::uint64_t begin, end;
+        std::uint64_t size() const { return end - begin; }
+    };
+
+    /// Those with rows that are allowed, and those that were not checked yet.
+    std::vector<row_range> tiles_to_rank(std::span<const std::uint64_t> allowed) const {
+        const std::vector<std::uint64_t> cuts = cuts_of_tiles(rows_, layout_);
+        std::vector<row_range> tiles;
+        for (std::size_t t = 0; t + 1 < cuts.size(); ++t) {
+            const row_range tile{cuts[t], cuts[t + 1]};
+            if (tile.end > rows_.rows - unseen_ ||
+                count_allowed(allowed, first_row_ + tile.begin, tile.size()) != 0)
+                tiles.push_back(tile);
+        }
+        return tiles;
+    }
+
     template <class Key>
     void rank_streamed(const shard_request<Key, View>& request, const tile_type& queries,
                        ranking_runs<Key>& into) {
-        const std::vector<std::uint64_t> cuts = cuts_of_tiles(rows_, layout_);
+        const std::vector<row_range> tiles = tiles_to_rank(request.allowed);
+        if (tiles.empty()) return;
         std::uint64_t most_rows = 0, most_bytes = 0;
-        for (std::size_t t = 0; t + 1 < cuts.size(); ++t) {
-            most_rows = std::max(most_rows, cuts[t + 1] - cuts[t]);
-            most_bytes = std::max(most_bytes, tile_bytes(rows_, cuts[t], cuts[t + 1]));
+        for (const row_range& tile : tiles) {
+            most_rows = std::max(most_rows, tile.size());
+            most_bytes = std::max(most_bytes, tile_bytes(rows_, tile.begin, tile.end));
         }
         if (!loader_) loader_ = place_beside(place_);
         Place& loader = loader_ ? *loader_ : place_;
@@ -163,7 +182,7 @@ class shard {
         for (auto& memory : memories)
             memory = tile_memory<Place, View>(place_, most_rows, most_bytes, squares_);
         place_.synchronise();  // the memory is theirs from now on, on every stream
-        const auto view_of = [&](std::size_t t) { return rows_of(rows_, cuts[t], cuts[t + 1] - cuts[t]); };
+        const auto view_of = [&](std::size_t t) { return rows_of(rows_, tiles[t].begin, tiles[t].size()); };
         const auto load = [&](std::size_t t) {
             try {
                 if constexpr (!tile_memory<Place, View>::copies) touch(view_of(t));
@@ -175,10 +194,10 @@ class shard {
             }
         };
         load(0);
-        for (std::size_t t = 0; t + 1 < cuts.size(); ++t) {
+        for (std::size_t t = 0; t < tiles.size(); ++t) {
             alongside next;
-            if (t + 2 < cuts.size()) next.start([&load, t] { load(t + 1); });
-            rank_tile_of_stream(memories[t % 2], view_of(t), cuts[t], request, queries, into);
+            if (t + 1 < tiles.size()) next.start([&load, t] { load(t + 1); });
+            rank_tile_of_stream(memories[t % 2], view_of(t), tiles[t].begin, request, queries, into);
             place_.synchronise();  // the next but one may be loaded over it
             next.wait();
         }

@@ -69,6 +69,7 @@ class opened_files {
                               ": both must be of one kind");
         }
         io::match_types(set_, queries_, run);
+        check_alike();
         files_.rows = set_.rows();
         files_.queries = queries_.rows();
         files_.dimensions = set_.dimensions();
@@ -134,6 +135,25 @@ class opened_files {
         return io::open_vectors(
             path, {.tensor = request_.tensor, .as_bits = request_.metric == vector_metric::hamming}, run);
     }
+    /// What is wrong with the two of them names both.
+    void check_alike() const {
+        const auto is = [](const std::filesystem::path& path, const std::string& what) {
+            return path.string() + " is of " + what;
+        };
+        const auto refuse = [&](const std::string& set, const std::string& queries) {
+            throw usage_error(is(request_.vectors, set) + ", but " + is(request_.queries, queries));
+        };
+        const auto dimensions = [](const io::vector_file& file) {
+            return std::to_string(file.dimensions()) +
+                   (file.dimensions() == 1 ? " dimension" : " dimensions");
+        };
+        if (set_.dimensions() != queries_.dimensions()) refuse(dimensions(set_), dimensions(queries_));
+        if (set_.sparse() || set_.dense().type == queries_.dense().type) return;
+        const auto type = [](const io::vector_file& file) {
+            return std::string(vector_type_names[static_cast<std::size_t>(file.dense().type)]);
+        };
+        refuse(type(set_), type(queries_));
+    }
     static std::string kind(const io::vector_file& file) { return file.sparse() ? "sparse" : "dense"; }
 
     const nearest_request& request_;
@@ -163,7 +183,7 @@ void note_record(const retrieval_record& record, const nearest_files& files, nea
     result.statistics.measures["recall"] = result.recall->recall();
     counts["truth_found"] = result.recall->found;
     counts["truth_ties"] = result.recall->ties;
-    counts["truth_worse"] = result.recall->better;
+    counts["truth_worse"] = result.recall->worse;
 }
 
 }  // namespace

@@ -19,6 +19,17 @@ truth_comparison::truth_comparison(io::neighbour_truth truth, const std::filesys
     }
     recall_.queries = queries;
     recall_.depth = std::min(k, truth_.k);
+    std::vector<std::uint32_t> ids;
+    for (std::uint64_t query = 0; query < queries; ++query) {
+        const auto row = std::span(truth_.ids).subspan(query * truth_.k, truth_.k);
+        ids.assign(row.begin(), row.end());
+        std::ranges::sort(ids);
+        if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end()) {
+            throw invalid_input(
+                path.string(), 0,
+                "query " + std::to_string(query) + " has the id " + std::to_string(*twice) + " twice");
+        }
+    }
 }
 
 void truth_comparison::take(std::uint64_t query, std::span<const std::uint32_t> ids,
@@ -47,7 +58,7 @@ nearest_recall truth_comparison::result(bool greatest_first, const distances_of&
             if (distance == of.last)
                 ++recall.ties;
             else if ((distance < of.last) == greatest_first)
-                ++recall.better;
+                ++recall.worse;
         }
         for (const std::uint32_t id : of.ids) chosen[id / 64] = 0;
     }

@@ -16,7 +16,7 @@ namespace quern {
 
 class truth_comparison {
   public:
-    /// Throws invalid_input where the truth is not of so many queries.
+    /// Throws invalid_input where the truth is not of so many queries, or has an id twice in one.
     truth_comparison(io::neighbour_truth truth, const std::filesystem::path& path, std::uint64_t queries,
                      std::uint64_t k);
 

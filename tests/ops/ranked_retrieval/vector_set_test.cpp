@@ -242,6 +242,26 @@ TYPED_TEST(vector_set_test, ranks_sets_larger_than_memory) {
     }
 }
 
+// All tiles are looked at once; afterwards those without a row that is asked for are left alone.
+TYPED_TEST(vector_set_test, leaves_tiles_alone_where_nothing_is_allowed) {
+    context small = TypeParam::run();
+    small.memory_bytes = small.gpu_memory_bytes = std::uint64_t{12} << 20;
+    const auto set = make_vectors(vector_type::f32, 6500, 700, vector_sample::plain, 35);  // 18 MB
+    const auto queries = make_vectors(vector_type::f32, 2, 700, vector_sample::plain, 36);
+    std::vector<std::uint64_t> last((6500 + 63) / 64);
+    last.back() = 6;
+    const auto made = this->make(set.view(), {}, small, 1);
+    const auto tiles = [&](const retrieval_options& options) {
+        expect_equal(made->search(queries.view(), options),
+                     reference::rank_all(vector_metric::l2, set.view(), queries.view(), options), "");
+        return made->record().tiles;
+    };
+    const std::uint64_t all = tiles({.k = 3, .allowed = last});
+    EXPECT_GE(all, 4u);
+    EXPECT_LE(tiles({.k = 3, .allowed = last}), 2u);  // the last, and what stays on a GPU
+    EXPECT_EQ(tiles({.k = 3}), all);
+}
+
 TYPED_TEST(vector_set_test, splits_rows_over_shards) {
     for (const std::uint32_t rows : {0u, 1u, 255u, 257u, 2000u}) {
         const auto set = make_vectors(vector_type::i8, rows, 5, vector_sample::ties, 41);
