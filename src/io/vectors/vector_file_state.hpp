@@ -13,9 +13,9 @@
 
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/place.hpp"
+#include "io/files/whole_file.hpp"
 #include "io/graph/large_array.hpp"
 #include "io/vectors/vector_file.hpp"
-#include "io/vectors/whole_file.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/vectors/whole_file.hpp"
+#include "io/files/whole_file.hpp"
 
 #include <algorithm>
 #include <system_error>
