@@ -1,46 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/text_of_file.hpp"
 
-#include <algorithm>
-
-#include "io/byte_source.hpp"
+#include "device/memory_budget.hpp"
 
 namespace quern::io {
-namespace {
-
-std::vector<char> all_of(byte_source& source) {
-    std::vector<char> bytes;
-    std::size_t size = 0;
-    for (std::size_t step = std::size_t{1} << 20;; step = bytes.size()) {
-        bytes.resize(size + step);
-        const std::size_t got = source.read({bytes.data() + size, step});
-        size += got;
-        if (got < step) break;
-    }
-    bytes.resize(size);
-    return bytes;
-}
-
-/// Whether a file's bytes are the text itself: open_bytes knows compressed ones by these beginnings.
-bool is_plain(std::string_view text) {
-    constexpr std::string_view beginnings[] = {"\x1f\x8b", "BZh", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ"};
-    const bool skippable = text.size() >= 4 && text.substr(1, 3) == "\x2a\x4d\x18";
-    return !skippable &&
-           std::ranges::none_of(beginnings, [&](std::string_view first) { return text.starts_with(first); });
-}
-
-}  // namespace
 
 text_of_file::text_of_file(const std::filesystem::path& path, const context& run) {
-    if (path != "-" && std::filesystem::is_regular_file(path)) {
-        file_ = mapped_file(path, mapped_file::access::sequential);
-        text_ = file_.text();
-    }
-    if (text_.data() == nullptr || !is_plain(text_)) {
-        decoded_ = all_of(*open_bytes(path, run));
-        text_ = {decoded_.data(), decoded_.size()};
-    }
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+    memory_budget memory(run.memory_limit());
+    file_ = whole_file(path, run, memory);
+    if (file_.look_compressed()) file_.decompress(run, memory);
+}
+
+text_of_file::text_of_file(byte_source& source, const context& run) {
+    memory_budget memory(run.memory_limit());
+    file_ = whole_file(source, memory);
+}
+
+std::string_view text_of_file::text() const noexcept {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    std::string_view text = file_.text();
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    return text;
 }
 
 }  // namespace quern::io

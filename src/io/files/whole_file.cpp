@@ -49,6 +49,11 @@ whole_file::whole_file(const fs::path& path, const context& run, memory_budget& 
     size_on_disk_ = source->consumed();
 }
 
+whole_file::whole_file(byte_source& source, memory_budget& memory) : name_(source.name()) {
+    read_all(source, memory);
+    size_on_disk_ = source.consumed();
+}
+
 bool whole_file::look_compressed() const {
     return !in_memory_ && is_compressed(text());
 }

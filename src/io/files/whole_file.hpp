@@ -24,6 +24,8 @@ class whole_file {
     /// As they lie on the disk; of a pipe and of standard input ("-") decompressed. Throws usage_error where there is no
     /// such file, io_error, invalid_input, out_of_memory, interrupted.
     whole_file(const std::filesystem::path& path, const context& run, memory_budget& memory);
+    /// What is left to read of `source`.
+    whole_file(byte_source& source, memory_budget& memory);
 
     /// Puts what compressed bytes hold in their place. Throws invalid_input where they are damaged, out_of_memory.
     void decompress(const context& run, memory_budget& memory);
