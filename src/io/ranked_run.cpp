@@ -2,79 +2,100 @@
 #include "io/ranked_run.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
-#include "base/ascii.hpp"
+#include "base/hash.hpp"
+#include "base/id_order.hpp"
+#include "device/cpu/huge_pages.hpp"
+#include "io/run_lines.hpp"
+#include "io/trec_messages.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
 
-/// Fields of one line, taken from its front.
-class line_fields {
-  public:
-    line_fields(const char* begin, const char* end) : at_(begin), end_(end) {}
-    std::string_view next() {
-        while (at_ != end_ && is_space(*at_)) ++at_;
-        const char* const begin = at_;
-        while (at_ != end_ && !is_space(*at_)) ++at_;
-        return {begin, at_};
-    }
-
-  private:
-    const char *at_, *end_;
-};
-
-double score_of(std::string_view text, const std::string& name, std::uint64_t line) {
-    if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-    double score = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), score);
-    if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(score))
-        throw invalid_input(name, line, "the score is not a finite number");
-    return score;
-}
-
-std::uint32_t rank_of(std::string_view text) {
-    std::uint32_t rank = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), rank);
-    return problem == std::errc{} && end == text.data() + text.size() ? rank : no_rank;
+/// How many lines a text holds where they are all as long as the first ones, and some more.
+std::size_t expected_lines(std::string_view text) {
+    const std::string_view first = text.substr(0, std::size_t{1} << 16);
+    const auto lines = static_cast<std::size_t>(std::ranges::count(first, '\n')) + 1;
+    constexpr std::size_t shortest = 12;  // 1 2 3 4 5 6 and a line feed
+    return std::min(text.size() / (first.size() / lines + 1) * 9 / 8, text.size() / shortest) + 1;
 }
 
 }  // namespace
 
-ranked_run::ranked_run(const std::filesystem::path& path, const context& run)
-    : name_(path.string()), text_(path, run) {
-    std::unordered_map<std::string_view, std::size_t> numbers;
-    const char* at = text_.text().data();
-    const char* const end = at + text_.text().size();
-    ranked_topic* topic = nullptr;
-    for (std::uint64_t line = 1; at != end; ++line) {
-        const auto* stop =
-            static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-        if (stop == nullptr) stop = end;
-        if ((line & 0xffff) == 0) run.check_stop();
-        line_fields fields(at, stop);
-        const std::string_view id = fields.next();
-        at = stop == end ? end : stop + 1;
-        if (id.empty()) continue;
-        fields.next();
-        const std::string_view document = fields.next();
-        const std::string_view rank = fields.next();
-        const std::string_view score = fields.next();
-        if (score.empty())
-            throw invalid_input(name_, line, "fewer than five fields: topic, Q0, document, rank, score");
-        if (topic == nullptr || topic->id != id) {
-            const auto [found, added] = numbers.try_emplace(id, topics_.size());
-            if (added) topics_.push_back({id, {}});
-            topic = &topics_[found->second];
+ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : text_(path, run) {
+    read(run);
+}
+
+ranked_run::ranked_run(byte_source& source, const context& run) : text_(source, run) {
+    read(run);
+}
+
+void ranked_run::read(const context& run) {
+    const std::string_view text = text_.text();
+    const std::size_t expected = expected_lines(text);  // what is not used of them is never touched
+    entries_.reserve(expected);
+    wish_for_huge_pages(entries_.data(), expected * sizeof(ranked_entry));
+
+    std::unordered_map<std::string_view, std::uint32_t> numbers;
+    std::vector<std::uint32_t> topic_of_stretch;
+    std::vector<std::uint64_t> stretch_begins;  // stretches: lines of one topic that stand together
+    run_lines lines(name(), text);
+    run_line line;
+    while (lines.next(line)) {
+        if ((entries_.size() & 0xffff) == 0) run.check_stop();
+        if (!line.same_topic) {
+            const auto number = static_cast<std::uint32_t>(topics_.size());
+            const auto [topic, added] = numbers.try_emplace(line.topic, number);
+            if (added) topics_.push_back({line.topic, {}});
+            topic_of_stretch.push_back(topic->second);
+            stretch_begins.push_back(entries_.size());
         }
-        topic->entries.push_back({document, score_of(score, name_, line), rank_of(rank), line});
-        ++lines_;
+        entries_.push_back({line.document.data(), static_cast<std::uint32_t>(line.document.size()),
+                            static_cast<std::uint32_t>(hash64(line.document)), line.score});
+        numbers_alone_ = numbers_alone_ && is_number(line.document);
     }
+    stretch_begins.push_back(entries_.size());
+    gather(topic_of_stretch, stretch_begins);
+}
+
+/// Puts the entries of each topic together, in the order of their lines; nearly always they are.
+void ranked_run::gather(std::span<const std::uint32_t> topic_of_stretch,
+                        std::span<const std::uint64_t> stretch_begins) {
+    const std::size_t stretches = topic_of_stretch.size();
+    std::vector<std::uint64_t> next(topics_.size() + 1);  // where the next entry of a topic goes
+    for (std::size_t s = 0; s < stretches; ++s)
+        next[topic_of_stretch[s] + 1] += stretch_begins[s + 1] - stretch_begins[s];
+    for (std::size_t t = 0; t < topics_.size(); ++t) next[t + 1] += next[t];
+    const std::vector<std::uint64_t> begins = next;
+    if (stretches != topics_.size()) {
+        std::vector<ranked_entry> gathered(entries_.size());
+        for (std::size_t s = 0; s < stretches; ++s) {
+            const auto from =
+                std::span(entries_).subspan(stretch_begins[s], stretch_begins[s + 1] - stretch_begins[s]);
+            std::uint64_t& to = next[topic_of_stretch[s]];
+            std::ranges::copy(from, gathered.begin() + static_cast<std::ptrdiff_t>(to));
+            to += from.size();
+        }
+        entries_ = std::move(gathered);
+    }
+    for (std::size_t t = 0; t < topics_.size(); ++t)
+        topics_[t].entries = std::span(entries_).subspan(begins[t], begins[t + 1] - begins[t]);
+}
+
+std::optional<std::uint32_t> ranked_run::rank_of(const ranked_entry& entry) const {
+    return run_lines::rank_behind(entry.document(), text_.text());
+}
+
+void ranked_run::refuse(const ranked_entry& entry, std::string_view reason) const {
+    const auto lines_before = std::count(text_.text().data(), entry.document_begin, '\n');
+    throw invalid_input(name(), static_cast<std::uint64_t>(lines_before) + 1, reason);
+}
+
+void ranked_run::refuse_repeated(const ranked_topic& topic, const ranked_entry& entry) const {
+    refuse(entry, repeated_document(entry.document(), topic.id));
 }
 
 }  // namespace quern::io

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line reader below three parsers. TREC topics are SGML whose closing tags are optional and which no XML
-// parser takes; all that matters of them are four tags, so that a scan by lines is the whole parser.
+// One line reader below the parsers of topics and judgements; runs are read by ranked_run. TREC topics are SGML whose
+// closing tags are optional and which no XML parser takes; all that matters of them are four tags, so that a scan by
+// lines is the whole parser.
 #include "io/trec_files.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <unordered_set>
 
 #include "base/ascii.hpp"
+#include "io/ranked_run.hpp"
+#include "io/trec_messages.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
-
-constexpr std::size_t longest_line = std::size_t{1} << 20;
 
 /// Lines that are not empty, with their numbers.
 class line_reader {
@@ -43,14 +44,14 @@ class line_reader {
             searched = buffer_.size() - begin_;
             buffer_.erase(0, begin_);
             begin_ = 0;
-            if (buffer_.size() > longest_line) break;
+            if (buffer_.size() > longest_trec_line) break;
             fill();
         }
         if (begin_ == buffer_.size()) return std::nullopt;
         ++number_;
         const std::size_t stop = std::min(end, buffer_.size());
         std::string_view line(buffer_.data() + begin_, stop - begin_);
-        if (line.size() > longest_line) refuse("a line is longer than 1 MiB");
+        if (line.size() > longest_trec_line) refuse("a line is longer than 1 MiB");
         begin_ = std::min(stop + 1, buffer_.size());
         if (number_ == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
         return line;
@@ -89,13 +90,6 @@ std::from_chars_result parse_number(std::string_view text, Number& value) {
     return result;
 }
 
-std::string quoted(std::string_view text) {
-    // A message shows a little of the file, never bytes that would break a line or a terminal.
-    std::string shown = "\"";
-    for (const char c : text.substr(0, 40)) shown += c >= ' ' && c < 0x7f ? c : '?';
-    return shown.append(text.size() > 40 ? "…\"" : "\"");
-}
-
 /// Topics collected so far; refuses a second one of the same id.
 class topic_list {
   public:
@@ -103,8 +97,8 @@ class topic_list {
     void add(std::string_view id, std::string query) {
         if (id.empty()) lines_.refuse("a topic without an id");
         if (std::any_of(id.begin(), id.end(), is_space))
-            lines_.refuse("white space in the topic's id " + quoted(id));
-        if (!seen_.emplace(id).second) lines_.refuse("topic " + quoted(id) + " again");
+            lines_.refuse("white space in the topic's id " + quoted_field(id));
+        if (!seen_.emplace(id).second) lines_.refuse("topic " + quoted_field(id) + " again");
         topics_.push_back({std::string(id), std::move(query)});
     }
     std::vector<topic> take() { return std::move(topics_); }
@@ -161,7 +155,7 @@ class trec_topic_parser {
             }
             const std::size_t end = std::min(line.find('<', 1), line.size());
             if (field_ != nullptr) {
-                if (field_->size() + end > longest_line) lines_.refuse("a topic is longer than 1 MiB");
+                if (field_->size() + end > longest_trec_line) lines_.refuse("a topic is longer than 1 MiB");
                 field_->append(line.substr(0, end));
             }
             line.remove_prefix(end);
@@ -222,6 +216,20 @@ class trec_topic_parser {
     bool open_ = false, has_number_ = false, has_title_ = false;
 };
 
+retrieval_run copy_of(const ranked_run& ranked) {
+    retrieval_run run;
+    for (const ranked_topic& topic : ranked.topics()) {
+        std::vector<retrieved_document>& documents = run[std::string(topic.id)];
+        documents.reserve(topic.entries.size());
+        std::unordered_set<std::string_view> seen(topic.entries.size());
+        for (const ranked_entry& entry : topic.entries) {
+            if (!seen.insert(entry.document()).second) ranked.refuse_repeated(topic, entry);
+            documents.push_back({std::string(entry.document()), static_cast<float>(entry.score)});
+        }
+    }
+    return run;
+}
+
 }  // namespace
 
 std::vector<topic> read_topics(byte_source& source) {
@@ -248,35 +256,15 @@ relevance_judgements read_judgements(byte_source& source) {
             lines.refuse("a judgement is `topic 0 document grade`");
         int grade = 0;
         if (parse_number(grade_text, grade).ec != std::errc{})
-            lines.refuse("the grade " + quoted(grade_text) + " is no whole number");
+            lines.refuse("the grade " + quoted_field(grade_text) + " is no whole number");
         if (!judgements[std::string(topic)].emplace(document, grade).second)
-            lines.refuse("document " + quoted(document) + " again in topic " + quoted(topic));
+            lines.refuse(repeated_document(document, topic));
     }
     return judgements;
 }
 
 retrieval_run read_run(byte_source& source) {
-    retrieval_run run;
-    std::map<std::string, std::set<std::string, std::less<>>, std::less<>> seen;
-    line_reader lines(source);
-    while (auto line = lines.next()) {
-        const std::string_view topic = take_field(*line);
-        take_field(*line);  // Q0
-        const std::string_view document = take_field(*line);
-        take_field(*line);  // the rank: trec_eval orders by score
-        const std::string_view score_text = take_field(*line);
-        if (trimmed(*line).empty()) lines.refuse("a line of a run is `topic Q0 document rank score tag`");
-        double score = 0;
-        const auto parsed = parse_number(score_text, score);
-        if (parsed.ec == std::errc::result_out_of_range)
-            lines.refuse("the score " + quoted(score_text) + " is out of range");
-        if (parsed.ec != std::errc{} || std::isnan(score))
-            lines.refuse("the score " + quoted(score_text) + " is no number");
-        if (!seen[std::string(topic)].emplace(document).second)
-            lines.refuse("document " + quoted(document) + " again in topic " + quoted(topic));
-        run[std::string(topic)].push_back({std::string(document), static_cast<float>(score)});
-    }
-    return run;
+    return copy_of(ranked_run(source, {}));
 }
 
 std::vector<topic> read_topics(const std::filesystem::path& path, const context& run) {
@@ -286,7 +274,7 @@ relevance_judgements read_judgements(const std::filesystem::path& path, const co
     return read_judgements(*open_bytes(path, run));
 }
 retrieval_run read_run(const std::filesystem::path& path, const context& run) {
-    return read_run(*open_bytes(path, run));
+    return copy_of(ranked_run(path, run));
 }
 
 }  // namespace quern::io

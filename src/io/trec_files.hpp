@@ -32,8 +32,7 @@ std::vector<topic> read_topics(byte_source& source);
 relevance_judgements read_judgements(const std::filesystem::path& path, const context& run);
 relevance_judgements read_judgements(byte_source& source);
 
-/// `topic Q0 document rank score tag`. The second field, the rank and the tag are not looked at; the tag may
-/// hold blanks. The score becomes float32, as trec_eval reads it; not-a-number is refused.
+/// Lines as run_lines takes them. The score becomes float32, as trec_eval reads it.
 retrieval_run read_run(const std::filesystem::path& path, const context& run);
 retrieval_run read_run(byte_source& source);
 

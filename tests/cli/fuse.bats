@@ -48,23 +48,69 @@ own_setup() {
 }
 
 @test "bad lines are named" {
-    for line in '1 Q0 a 1' '1 Q0 a 1 nan x' '1 Q0 a 1 1e999 x' '1 Q0 a 1 5x t'; do
+    for line in '1 Q0 a 1' '1 Q0 a 1 5' '1 Q0 a 1 nan x' '1 Q0 a 1 -inf x' '1 Q0 a 1 1e999 x' '1 Q0 a 1 5x t' '1 Q0 a 1 1,5 t'; do
         printf '1 Q0 b 1 3 x\n%s\n' "$line" >bad.run
         ends_with 3 quern fuse one.run bad.run -o out.run
         [[ $stderr == *bad.run:2:* ]]
     done
-    printf '1 Q0 b 1 3 x\n1 Q0 a 1 2 x\n1 Q0 b 1 1 x\n' >bad.run
+    printf '1 Q0 b 1 3 x\n\r\n1 Q0 a 1 2 x\r\n1 Q0 b 1 1 x\n' >bad.run
     ends_with 3 quern fuse one.run bad.run -o out.run
-    [[ $stderr == *"bad.run:3: document b again in topic 1"* ]]
+    says 'bad.run:4: document "b" again in topic "1"'
+    gzip -c bad.run >bad.run.gz
+    ends_with 3 quern fuse one.run bad.run.gz -o out.run
+    says 'bad.run.gz:4: document "b" again in topic "1"'
+    head -c 40 bad.run.gz >cut.run.gz
+    ends_with 3 quern fuse one.run cut.run.gz -o out.run
+    says "cut.run.gz: gzip data are cut off"
+    printf '1 Q0 a 1 1e308 x\n' >huge.run
+    ends_with 3 quern fuse huge.run huge.run -o out.run
+    says "huge.run:1: the fused score of its document is beyond the greatest double"
     [ ! -e out.run ]
-    printf '1 Q0 b first 3 x\n' >bad.run
-    quern fuse bad.run --aggregate rrf >/dev/null
-    ends_with 3 quern fuse bad.run --aggregate rrf --ranks field
-    [[ $stderr == *"bad.run:1: the rank is not a number"* ]]
     ends_with 2 quern fuse
     ends_with 2 quern fuse one.run missing.run
     ends_with 2 quern fuse one.run two.run --weight 1
     ends_with 2 quern fuse one.run --aggregate best
     ends_with 2 quern fuse one.run --device cuda
     ends_with 2 quern fuse one.run -o one.run
+}
+
+@test "ranks of the lines: numbers, 0 too" {
+    printf '1 Q0 b first 3 x\n' >bad.run
+    quern fuse bad.run --aggregate rrf >/dev/null
+    ends_with 3 quern fuse bad.run --aggregate rrf --ranks field
+    says "bad.run:1: the rank is not a number"
+    printf '1 Q0 a 0 3 x\n1 Q0 b 1 2 x\n' >zero.run
+    [ "$(quern fuse zero.run --aggregate rrf --ranks field --constant 1 --quiet | cut -d ' ' -f 3,5 | tr '\n' ' ')" = "a 1 b 0.5 " ]
+    ends_with 3 quern fuse zero.run --aggregate rrf --ranks field --constant 0
+    says "zero.run:1: the rank and the constant of reciprocal ranks are both 0"
+    [ "$(quern fuse zero.run --aggregate borda --ranks field --constant 0 --quiet | cut -d ' ' -f 3,5 | tr '\n' ' ')" = "a 3 b 2 " ]
+}
+
+@test "runs as they come: CR LF, a byte order mark, any bytes, topics in pieces, nothing at all" {
+    printf '\xef\xbb\xbf1\tQ0\tb\t1\t24\tx\r\n2 Q0 c 1 99 x\r\n\r\n1  Q0  a  2  13  a tag of words' >odd.run
+    quern fuse one.run --quiet >expected
+    quern fuse odd.run --quiet | cmp - expected
+    quern fuse - --quiet <odd.run | cmp - expected
+    # Ids are bytes: what is no UTF-8 comes out as it went in, and ids that differ stay different.
+    printf '1 Q0 \xc3\xa9t\xc3\xa9 1 4 x\n1 Q0 \xe9t\xe9 2 3 x\n1 Q0 \xe8t\xe9 3 2 x\n' >bytes.run
+    printf '1 Q0 \xc3\xa9t\xc3\xa9 1 4 quern\n1 Q0 \xe9t\xe9 2 3 quern\n1 Q0 \xe8t\xe9 3 2 quern\n' >expected
+    quern fuse bytes.run --quiet | cmp - expected
+    : >empty.run
+    run --separate-stderr quern fuse one.run empty.run
+    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 3 ] && [[ $stderr == *"empty.run lacks 2 of 2 topics, 1 first"* ]]
+    ends_with 1 quern fuse empty.run empty.run
+}
+
+@test "topics with weights of their own" {
+    printf '1\t0\t1\n3\t1\t-2\r\n\n' >weights
+    [ "$(quern fuse one.run two.run --topic-weights weights --weight 2,2 --quiet | cut -d ' ' -f 1,3,5 | tr '\n' ' ')" = \
+        "1 b 2.4 1 a 1.3 2 c 198 3 c -6.6 " ]
+    for line in '1\t0' '1\t0\t1\t2' '1\t0\tx' '1\t0\tnan' '1\t0\t' '1 0 1'; do
+        printf "2\t1\t1\n$line\n" >weights
+        ends_with 3 quern fuse one.run two.run --topic-weights weights
+        says "weights:2: "
+    done
+    printf '1\t0\t1\n1\t1\t1\n' >weights
+    ends_with 3 quern fuse one.run two.run --topic-weights weights
+    says 'weights:2: topic "1" again'
 }

@@ -57,8 +57,9 @@ using tie_order = std::function<bool(std::uint32_t a, std::uint32_t b)>;
 
 /// One topic. `lists`: one a run, empty where the topic is not in it; ids below `documents`. `before`: empty for ties by
 /// rising id. A score of −0 is 0. Cost: a pass over the lists and the sorting of what is kept. Throws usage_error for
-/// options out of range, list_fault (a NaN, an infinity, an id twice or out of range, a list that does not fall). One
-/// thread; may be called from several for different topics.
+/// options out of range, list_fault (a NaN, an infinity, an id twice or out of range, a list that does not fall; a fused
+/// score beyond the doubles, or the reciprocal of rank 0 and constant 0). One thread; may be called from several for
+/// different topics.
 fused_list fuse(std::span<const run_list_view> lists, std::uint32_t documents, const fusion_options& options,
                 const tie_order& before = {});
 

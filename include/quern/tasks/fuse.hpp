@@ -44,8 +44,10 @@ struct fuse_result {
 
 /// `write` takes lines of a TREC run, tag `quern`: topics in the order in which they occur first over the runs as given,
 /// documents by falling score, equal scores by id (as numbers where all ids of the runs are decimal numbers without
-/// leading zeros, else by bytes). Throws usage_error; invalid_input, with run and line, for a malformed line, a document
-/// twice in a topic, a weight or (where it is looked at) a rank that is none; io_error, out_of_memory, interrupted, and what `write` throws.
+/// leading zeros, else by bytes); ids byte for byte as the runs have them. It is called from one thread at a time. Throws
+/// usage_error; invalid_input, with run and line, for a malformed line, a score that is not finite or becomes so, a document
+/// twice in a topic, a weight or (where it is looked at) a rank that is none; io_error, out_of_memory, interrupted, and
+/// what `write` throws.
 fuse_result fuse_runs(const fuse_request& request, const context& run,
                       const std::function<void(std::string_view)>& write);
 

@@ -97,12 +97,21 @@ class fused_scores {
     }
 
     fused_list best(const tie_order& before) const {
-        std::vector<std::uint32_t> order;
-        for (std::uint32_t d = 0; d < score_.size(); ++d)
-            if (count_[d] != 0) order.push_back(d);
-        const auto precedes = [&](std::uint32_t a, std::uint32_t b) {
-            if (score_[a] != score_[b]) return score_[a] > score_[b];
-            return before ? before(a, b) : a < b;
+        struct scored {
+            double score;
+            std::uint32_t id;
+        };
+        std::vector<scored> order;
+        order.reserve(score_.size());
+        for (std::uint32_t d = 0; d < score_.size(); ++d) {
+            if (count_[d] == 0) continue;
+            if (!std::isfinite(score_[d]))
+                refuse_last(d, "the fused score of its document is beyond the greatest double");
+            order.push_back({score_[d] + 0.0, d});
+        }
+        const auto precedes = [&](const scored& a, const scored& b) {
+            if (a.score != b.score) return a.score > b.score;
+            return before ? before(a.id, b.id) : a.id < b.id;
         };
         const std::size_t kept = std::min<std::uint64_t>(options_.depth, order.size());
         const auto end = order.begin() + static_cast<std::ptrdiff_t>(kept);
@@ -110,8 +119,10 @@ class fused_scores {
         std::sort(order.begin(), end, precedes);
         order.resize(kept);
         fused_list list;
-        for (const std::uint32_t d : order) list.scores.push_back(score_[d] + 0.0);
-        list.ids = std::move(order);
+        for (const scored& one : order) {
+            list.ids.push_back(one.id);
+            list.scores.push_back(one.score);
+        }
         return list;
     }
 
@@ -134,11 +145,23 @@ class fused_scores {
                 if (!std::isfinite(scores[at])) throw list_fault(l, at, "the score is not a finite number");
                 if (at != 0 && scores[at] > scores[at - 1])
                     throw list_fault(l, at, "the score is greater than the one before it");
+                if (!ranks.empty() && options_.rule == fusion_rule::rrf && ranks[at] + options_.constant == 0)
+                    throw list_fault(l, at, "the rank and the constant of reciprocal ranks are both 0");
                 if (seen_in[ids[at]] == l) throw list_fault(l, at, "the id is in the list twice");
                 seen_in[ids[at]] = static_cast<std::uint32_t>(l);
                 ++count_[ids[at]];
             }
         }
+    }
+
+    /// Where the last list that holds the document has it.
+    [[noreturn]] void refuse_last(std::uint32_t document, const char* reason) const {
+        for (std::size_t l = lists_.size(); l-- > 0;) {
+            const auto at = std::ranges::find(lists_[l].ids, document);
+            if (at != lists_[l].ids.end())
+                throw list_fault(l, static_cast<std::uint64_t>(at - lists_[l].ids.begin()), reason);
+        }
+        throw usage_error(reason);  // no list holds it, and it is not looked at
     }
 
     template <class Part>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of documents and objects: how they compare, and numbers for them.
+// Numbers for ids of documents and objects.
 #pragma once
 
 #include <algorithm>
@@ -10,25 +10,20 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/id_order.hpp"
 
 namespace quern {
 
-/// Whether an id compares as a number: decimal digits without leading zeros.
-inline bool is_number(std::string_view id) {
-    return !id.empty() && std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; }) &&
-           (id.size() == 1 || id[0] != '0');
-}
-/// The order of ids, which settles ties: where all are numbers (`numeric`) by number, else by bytes.
-inline bool id_precedes(std::string_view a, std::string_view b, bool numeric) {
-    return numeric && a.size() != b.size() ? a.size() < b.size() : a < b;
-}
-
-/// Numbers for ids, in the order they come. The texts must outlive it.
+/// Numbers for ids, in the order they come. The texts must outlive it: where they stand in a file that is held anyway,
+/// this is half the memory of a table that copies them (io/graph/id_table.hpp).
 class id_numbers {
   public:
     std::uint32_t operator()(std::string_view id) {
+        return (*this)(id, static_cast<std::uint32_t>(hash64(id)));
+    }
+    /// `hash`: the low half of hash64(id).
+    std::uint32_t operator()(std::string_view id, std::uint32_t hash) {
         if (2 * (ids_.size() + 1) > slots_.size()) grow();
-        const std::uint64_t hash = hash64(id);
         for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
             slot& here = slots_[at];
             if (here.number == none) {
@@ -40,11 +35,16 @@ class id_numbers {
         }
     }
     std::span<const std::string_view> ids() const { return ids_; }
+    /// Forgets all ids and keeps the memory.
+    void clear() {
+        ids_.clear();
+        std::ranges::fill(slots_, slot{});
+    }
 
   private:
     static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
     struct slot {
-        std::uint64_t hash = 0;
+        std::uint32_t hash = 0;
         std::uint32_t number = none;
     };
     void grow() {

@@ -188,6 +188,22 @@ TEST(fusion, what_is_wrong_is_named) {
     EXPECT_EQ(fault({{2, 3}, {3, 2}}), "1:1 the id is out of range");
     EXPECT_EQ(fault({{2, 1}, {3, 4}}), "1:1 the score is greater than the one before it");
     EXPECT_EQ(fault({{2, 1}, {3, std::nan("")}}), "1:1 the score is not a finite number");
+    const std::vector<one_run> huge = {{{0, 1}, {1e308, 1}}, {{2, 0}, {1e308, 1e308}}};
+    try {
+        fuse(views_of(huge), 3, {});
+        FAIL();
+    } catch (const list_fault& found) {
+        EXPECT_EQ(found.list(), 1u);
+        EXPECT_EQ(found.position(), 1u);
+        EXPECT_STREQ(found.what(), "the fused score of its document is beyond the greatest double");
+    }
+    const std::vector<std::uint32_t> ids = {2, 1}, ranks = {1, 0};
+    const std::vector<double> scores = {2, 1};
+    const std::vector<run_list_view> ranked = {{ids, scores, ranks}};
+    EXPECT_THROW(fuse(ranked, 3, {.rule = fusion_rule::rrf, .constant = 0}), list_fault);
+    EXPECT_EQ(fuse(ranked, 3, {.rule = fusion_rule::rrf, .constant = 1}).scores, (std::vector{1, 0.5}));
+    EXPECT_EQ(fuse(ranked, 3, {.rule = fusion_rule::borda, .constant = 0}).scores,
+              (std::vector<double>{3, 2}));
     const std::vector<one_run> runs(2);
     const std::vector<double> weights = {1};
     EXPECT_THROW(fuse(views_of(runs), 3, {.weights = weights}), usage_error);
