@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which document a position is in. Positions come in the order of n-grams, so every look-up is a jump: a table that stays in the
+// cache says where to begin, and few comparisons remain whatever the documents' lengths.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "device/array.hpp"
+#include "device/cpu/place.hpp"
+
+namespace quern::ngram_detail {
+
+/// Of documents whose offsets rise from 0 to the number of words.
+class document_table {
+  public:
+    document_table(cpu_place& place, std::span<const std::uint64_t> offsets) {
+        const std::size_t documents = offsets.empty() ? 0 : offsets.size() - 1;
+        std::size_t filled = 0;
+        for (std::size_t d = 0; d < documents; ++d) filled += offsets[d] != offsets[d + 1] ? 1 : 0;
+        ends_ = cpu_array<std::uint64_t>(place, filled, "ends of documents");
+        ids_ = cpu_array<std::uint32_t>(place, filled, "documents with words");
+        filled = 0;
+        for (std::size_t d = 0; d < documents; ++d) {
+            if (offsets[d] == offsets[d + 1]) continue;
+            ends_.data()[filled] = offsets[d + 1];
+            ids_.data()[filled++] = static_cast<std::uint32_t>(d);
+        }
+        const std::uint64_t words = documents == 0 ? 0 : offsets.back();
+        while ((words >> shift_) > 2 * filled) ++shift_;
+        first_ = cpu_array<std::uint32_t>(place, (words >> shift_) + 2, "documents by position");
+        std::size_t k = 0;
+        for (std::size_t block = 0; block < first_.size(); ++block) {
+            while (k < filled && ends_.data()[k] <= std::uint64_t{block} << shift_) ++k;
+            first_.data()[block] = static_cast<std::uint32_t>(k);
+        }
+    }
+
+    struct where {
+        std::uint32_t document;
+        std::uint64_t begin, end;
+    };
+    where of(std::uint64_t position) const {
+        const std::uint64_t* const ends = ends_.data();
+        std::size_t k = first_.data()[position >> shift_];
+        const std::size_t last = first_.data()[(position >> shift_) + 1];
+        if (last - k > 4)
+            k = static_cast<std::size_t>(std::upper_bound(ends + k, ends + last, position) - ends);
+        else
+            while (ends[k] <= position) ++k;
+        return {ids_.data()[k], k == 0 ? 0 : ends[k - 1], ends[k]};
+    }
+
+  private:
+    unsigned shift_ = 0;
+    cpu_array<std::uint64_t> ends_;  ///< of the documents that have words
+    cpu_array<std::uint32_t> ids_;   ///< their numbers
+    cpu_array<std::uint32_t>
+        first_;  ///< of each block of 2^shift_ positions, the first document that ends in it or behind
+};
+
+}  // namespace quern::ngram_detail

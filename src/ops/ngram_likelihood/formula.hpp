@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// From counts to weights, operation by operation: this fixes the bits on every place. Counts below 2^53 are exact doubles; each
+// operation is rounded once. A plain header: nvcc reads it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/canonical_math.hpp"
+#include "quern/ops/ngram_likelihood.hpp"
+
+namespace quern::ngram_detail {
+
+constexpr double likelihood(const ngram_counts& counts, ngram_smoothing smoothing, double lambda, double mu,
+                            double delta) {
+    if (counts.history_in_collection == 0) return 0;
+    const double background =
+        static_cast<double>(counts.in_collection) / static_cast<double>(counts.history_in_collection);
+    if (counts.history_in_document == 0) return background;
+    const double f = static_cast<double>(counts.in_document);
+    const double h = static_cast<double>(counts.history_in_document);
+    switch (smoothing) {
+        case ngram_smoothing::dirichlet:
+            return (f + mu * background) / (h + mu);
+        case ngram_smoothing::absolute: {
+            const double kept = f > delta ? f - delta : 0;
+            return kept / h + delta * static_cast<double>(counts.followers) / h * background;
+        }
+        default:
+            return lambda * (f / h) + (1.0 - lambda) * background;
+    }
+}
+
+/// How rare an n-gram is that `holders` of `documents` hold.
+constexpr double inverse_document_frequency(std::uint64_t documents, std::uint64_t holders) {
+    const double df = static_cast<double>(holders);
+    return canonical_log(1.0 + (static_cast<double>(documents) - df + 0.5) / (df + 0.5));
+}
+
+/// What of BM25 does not depend on the n-gram.
+struct bm25_constants {
+    double flat, slope;
+    constexpr bm25_constants(double k1, double b, std::uint64_t words, std::uint64_t documents)
+        : flat(k1 * (1.0 - b)),
+          slope(words == 0 ? 0 : k1 * b / (static_cast<double>(words) / static_cast<double>(documents))) {}
+    constexpr double weight(double idf, std::uint64_t in_document, std::uint64_t document_words) const {
+        const double f = static_cast<double>(in_document);
+        return (idf * f) / (f + (flat + slope * static_cast<double>(document_words)));
+    }
+};
+
+}  // namespace quern::ngram_detail

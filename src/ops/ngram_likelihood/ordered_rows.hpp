@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows made by several threads, given out in one order. The sorted n-grams are cut into pieces; each is taken by one thread,
+// and what it makes waits here until all pieces before it have been given out.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "quern/ops/ngram_likelihood.hpp"
+
+namespace quern::ngram_detail {
+
+struct ngram_row {
+    std::uint32_t document, first;
+    std::uint32_t in_document, history_in_document;
+    std::uint64_t in_collection, history_in_collection;
+    double weight;
+};
+
+/// Rows of one n that wait, in columns.
+class row_block {
+  public:
+    row_block(unsigned n, bool history_counts) : n_(n), history_counts_(history_counts) {}
+
+    void add(const ngram_row& row) {
+        if (size_ == documents_.size()) grow();
+        documents_[size_] = row.document;
+        firsts_[size_] = row.first;
+        in_document_[size_] = row.in_document;
+        in_collection_[size_] = row.in_collection;
+        weights_[size_] = row.weight;
+        if (history_counts_) {
+            history_in_document_[size_] = row.history_in_document;
+            history_in_collection_[size_] = row.history_in_collection;
+        }
+        ++size_;
+    }
+    std::size_t size() const { return size_; }
+    void clear() { size_ = 0; }
+    ngram_rows rows() const {
+        const std::size_t with_history = history_counts_ ? size_ : 0;
+        return {n_,
+                {documents_.data(), size_},
+                {firsts_.data(), size_},
+                {in_document_.data(), size_},
+                {in_collection_.data(), size_},
+                {weights_.data(), size_},
+                {history_in_document_.data(), with_history},
+                {history_in_collection_.data(), with_history}};
+    }
+
+  private:
+    void grow() {
+        const std::size_t room = documents_.empty() ? 256 : 2 * documents_.size();
+        documents_.resize(room);
+        firsts_.resize(room);
+        in_document_.resize(room);
+        in_collection_.resize(room);
+        weights_.resize(room);
+        if (history_counts_) {
+            history_in_document_.resize(room);
+            history_in_collection_.resize(room);
+        }
+    }
+
+    unsigned n_;
+    bool history_counts_;
+    std::size_t size_ = 0;
+    std::vector<std::uint32_t> documents_, firsts_, in_document_, history_in_document_;
+    std::vector<std::uint64_t> in_collection_, history_in_collection_;
+    std::vector<double> weights_;
+};
+
+/// What a piece made: a block for each n, and how many distinct n-grams.
+struct piece_rows {
+    std::vector<row_block> blocks;
+    std::vector<std::uint64_t> distinct;
+
+    /// For n from `first_n` to `order`.
+    piece_rows(unsigned first_n, unsigned order, bool history_counts) : distinct(order - first_n + 1) {
+        for (unsigned n = first_n; n <= order; ++n) blocks.emplace_back(n, history_counts);
+    }
+    std::size_t rows() const {
+        std::size_t sum = 0;
+        for (const row_block& block : blocks) sum += block.size();
+        return sum;
+    }
+    void clear() {
+        for (row_block& block : blocks) block.clear();
+        distinct.assign(distinct.size(), 0);
+    }
+};
+
+class ordered_rows {
+  public:
+    /// At most some `most_waiting` rows wait, beside those of the piece whose turn it is.
+    ordered_rows(unsigned first_n, const ngram_options& options,
+                 const std::function<void(const ngram_rows&)>& take, std::size_t most_waiting)
+        : empty_(first_n, options.order, options.history_counts), take_(take), most_waiting_(most_waiting) {
+        for (unsigned n = first_n; n <= options.order; ++n) totals_.push_back({.n = n});
+    }
+
+    /// Room for what a piece makes.
+    piece_rows room() {
+        const std::lock_guard hold(mutex_);
+        if (free_.empty()) return empty_;
+        piece_rows taken = std::move(free_.back());
+        free_.pop_back();
+        return taken;
+    }
+
+    /// A piece has many rows: gives them out where it is its turn, and waits for that where too many wait. Clears them then.
+    void relieve(std::size_t piece, piece_rows& rows) {
+        std::unique_lock hold(mutex_);
+        if (piece != turn_ && rows.rows() < most_waiting_) return;
+        changed_.wait(hold, [&] { return failed_ || piece == turn_; });
+        if (!failed_) give_out(rows);
+    }
+
+    /// A piece is complete; false where another one has failed. Pieces may come in any order; each must have been begun before
+    /// those behind it.
+    bool complete(std::size_t piece, piece_rows rows) {
+        std::unique_lock hold(mutex_);
+        changed_.wait(hold, [&] { return failed_ || piece == turn_ || waiting_rows_ < most_waiting_; });
+        if (failed_) return false;
+        waiting_rows_ += rows.rows();
+        waiting_.emplace(piece, std::move(rows));
+        for (auto next = waiting_.find(turn_); next != waiting_.end(); next = waiting_.find(turn_)) {
+            waiting_rows_ -= next->second.rows();
+            give_out(next->second);
+            free_.push_back(std::move(next->second));
+            waiting_.erase(next);
+            ++turn_;
+        }
+        changed_.notify_all();
+        return true;
+    }
+
+    /// No piece waits for another any more: one has thrown.
+    void fail() {
+        const std::lock_guard hold(mutex_);
+        failed_ = true;
+        changed_.notify_all();
+    }
+
+    const std::vector<ngram_totals>& totals() const { return totals_; }
+
+  private:
+    void give_out(piece_rows& rows) {
+        for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
+            totals_[b].distinct += rows.distinct[b];
+            totals_[b].rows += rows.blocks[b].size();
+            if (rows.blocks[b].size() != 0) take_(rows.blocks[b].rows());
+        }
+        rows.clear();
+    }
+
+    const piece_rows empty_;
+    const std::function<void(const ngram_rows&)>& take_;
+    const std::size_t most_waiting_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool failed_ = false;
+    std::size_t turn_ = 0, waiting_rows_ = 0;
+    std::map<std::size_t, piece_rows> waiting_;
+    std::vector<piece_rows> free_;
+    std::vector<ngram_totals> totals_;
+};
+
+}  // namespace quern::ngram_detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several words as one number that compares as they do. A plain header: nvcc reads it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace quern::ngram_detail {
+
+/// `words` fields of `bits` bits, the first word in the highest: id + 1, or 0 beyond the end of the document.
+struct word_packing {
+    unsigned bits, words;
+
+    /// As many words as fit, of those that an n-gram has.
+    constexpr word_packing(std::uint32_t vocabulary, unsigned order)
+        : bits(static_cast<unsigned>(std::bit_width(vocabulary + 1u))),
+          words(64 / bits < order ? 64 / bits : order) {}
+
+    constexpr unsigned key_bits() const { return bits * words; }
+    constexpr std::uint64_t end() const { return 0; }
+    /// The key of a position, from its word and the key of the position behind it (`end()` at the end of the document).
+    constexpr std::uint64_t before(std::uint32_t word, std::uint64_t key_behind) const {
+        return (std::uint64_t{word} + 1) << (bits * (words - 1)) | (words == 1 ? 0 : key_behind >> bits);
+    }
+    /// How many words a key has before the end of its document.
+    constexpr unsigned words_in(std::uint64_t key) const {
+        return key == 0 ? 0 : words - static_cast<unsigned>(std::countr_zero(key)) / bits;
+    }
+    /// With how many words two keys begin alike; the end of a document is none.
+    constexpr unsigned shared(std::uint64_t a, std::uint64_t b) const {
+        const std::uint64_t differing = a ^ b;
+        if (differing == 0) return words_in(a);
+        return (static_cast<unsigned>(std::countl_zero(differing)) - (64 - key_bits())) / bits;
+    }
+    /// The first `count` words of a key.
+    constexpr std::uint64_t first(std::uint64_t key, unsigned count) const {
+        return count >= words ? key : key >> (bits * (words - count)) << (bits * (words - count));
+    }
+};
+
+}  // namespace quern::ngram_detail

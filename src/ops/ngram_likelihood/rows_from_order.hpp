@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// From sorted n-grams to rows, for every n at once. One order of positions, by their first `order` words, has the n-grams of
+// every length as stretches: those whose neighbours share n words. A stretch of n is cut into stretches of n + 1, so that its
+// history's counts are at hand when its rows are made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "device/cpu/place.hpp"
+#include "ops/ngram_likelihood/documents.hpp"
+#include "quern/ops/ngram_likelihood.hpp"
+
+namespace quern::ngram_detail {
+
+/// Positions by their first `order` words, the end of a document before every word; equal ones by position. shared[i]: with how
+/// many words of theirs the positions i - 1 and i begin alike, at most `order`; shared[0] is 0.
+template <class Position>
+struct sorted_ngrams {
+    std::span<const Position> positions;
+    std::span<const std::uint8_t> shared;
+};
+
+/// Rows are given to `take` in order; returns what was given out of each n.
+template <class Position>
+std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<Position>& sorted,
+                                          const document_table& documents, std::uint64_t document_count,
+                                          const ngram_options& options,
+                                          const std::function<void(const ngram_rows&)>& take);
+
+}  // namespace quern::ngram_detail

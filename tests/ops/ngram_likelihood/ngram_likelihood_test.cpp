@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every method against counting with maps, on texts of every kind; the paper's example; sums of probabilities; the doors.
+#include "quern/ops/ngram_likelihood.hpp"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <atomic>
+#include <limits>
+
+#include "ops/ngram_likelihood/ngram_texts.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+constexpr ngram_method every_method[] = {ngram_method::automatic, ngram_method::strings,
+                                         ngram_method::dictionary, ngram_method::suffix_sigma};
+
+std::string_view name_of(ngram_method method) {
+    return ngram_method_names[static_cast<std::size_t>(method)];
+}
+
+void expect_reference(const ngram_texts& texts, ngram_options options, const std::string& what) {
+    const reference::ngram_counter counter(texts.documents(), options.order);
+    options.history_counts = true;
+    const auto expected = counter.rows(options);
+    for (const ngram_method method : every_method) {
+        if (method == ngram_method::strings && texts.has_unknown()) continue;
+        options.method = method;
+        for (const unsigned threads : {1u, 3u}) {
+            const ngram_result found = ngram_likelihood(texts.view(), options, context::cpu(threads));
+            ASSERT_EQ(rows_of(found, texts, true), expected)
+                << name_of(method) << ", order " << options.order << ", " << threads << " threads, " << what;
+        }
+    }
+}
+
+TEST(ngram_likelihood, every_method_gives_what_counting_with_maps_gives) {
+    std::uint64_t seed = 1;
+    for (const text_kind kind : every_text_kind) {
+        for (const std::uint32_t vocabulary : {1u, 2u, 5u, 150u}) {
+            for (const unsigned order : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 32u}) {
+                const bool unknown = seed % 2 == 0;
+                const auto texts = make_texts(kind, 12, 30, vocabulary, unknown, ++seed);
+                expect_reference(texts, {.order = order, .only = seed % 3 == 0},
+                                 "kind " + std::to_string(static_cast<int>(kind)) + ", " +
+                                     std::to_string(vocabulary) + " words");
+            }
+        }
+    }
+}
+
+TEST(ngram_likelihood, every_smoothing_and_measure) {
+    for (const bool only : {false, true}) {
+        for (const double share : {0.0, 0.3, 1.0}) {
+            const auto texts = make_texts(text_kind::skewed, 20, 40, 12, true, 5);
+            for (const ngram_smoothing smoothing :
+                 {ngram_smoothing::jelinek_mercer, ngram_smoothing::dirichlet, ngram_smoothing::absolute})
+                expect_reference(texts,
+                                 {.order = 3,
+                                  .only = only,
+                                  .smoothing = smoothing,
+                                  .lambda = share,
+                                  .mu = 50 * share,
+                                  .delta = share},
+                                 "a smoothing");
+            expect_reference(texts, {.order = 2, .only = only, .measure = ngram_measure::bm25, .b = share},
+                             "BM25");
+        }
+    }
+}
+
+TEST(ngram_likelihood, rare_ngrams_are_left_out_and_change_no_count) {
+    for (const std::uint64_t least : {2u, 3u, 40u}) {
+        const auto texts = make_texts(text_kind::copied, 25, 30, 9, false, least);
+        for (const auto smoothing : {ngram_smoothing::jelinek_mercer, ngram_smoothing::absolute})
+            expect_reference(texts, {.order = 4, .smoothing = smoothing, .min_count = least},
+                             "a least count");
+    }
+}
+
+TEST(ngram_likelihood, any_documents) {
+    EXPECT_TRUE(rc::check("as counted with maps", [] {
+        const auto vocabulary = *rc::gen::inRange<std::uint32_t>(1, 6);
+        const auto documents = *rc::gen::container<std::vector<word_list>>(
+            rc::gen::container<word_list>(rc::gen::inRange(0u, vocabulary + 1)));
+        const ngram_texts texts(documents, vocabulary);
+        expect_reference(texts, {.order = *rc::gen::inRange(1u, 10u), .min_count = *rc::gen::inRange(1u, 4u)},
+                         "any documents");
+        RC_ASSERT(!testing::Test::HasFatalFailure());
+    }));
+}
+
+TEST(ngram_likelihood, pieces_join_where_a_collection_is_cut_for_threads) {
+    const auto texts = make_texts(text_kind::skewed, 300, 400, 40, true, 3);
+    expect_reference(texts, {.order = 3}, "many pieces");
+    const auto one = make_texts(text_kind::one_word, 300, 300, 2, false, 4);
+    expect_reference(one, {.order = 4}, "one word");
+}
+
+/// The paper's table 1: a, b, c, w, x, y, z are the words 0 to 6; documents 0, 1, 4 and 6 are filled up with other words.
+TEST(ngram_likelihood, the_papers_example) {
+    enum : std::uint32_t { a, b, c, w, x, y, z };
+    const ngram_texts texts(
+        {{}, {w}, {b, x, a, b, x, a, b, x, c}, {b, y, a}, {y}, {b, x, a, b, x, c}, {}, {b, w, z, b, x, b}},
+        7);
+    const ngram_options options{.order = 3, .history_counts = true};
+    for (const ngram_method method : every_method) {
+        ngram_options with_method = options;
+        with_method.method = method;
+        const auto found = rows_of(ngram_likelihood(texts.view(), with_method, context::cpu(1)), texts, true);
+        const auto counts = [&](const word_list& words, std::uint32_t document) {
+            for (const auto& row : found)
+                if (row.words == words && row.document == document) return row;
+            return reference::ngram_row{};
+        };
+        const auto in_2 = counts({b, x, a}, 2), in_5 = counts({b, x, a}, 5), in_7 = counts({b, x, b}, 7);
+        EXPECT_EQ(in_2.in_collection, 3u);
+        EXPECT_EQ(in_2.history_in_collection, 6u);
+        EXPECT_EQ(in_2.in_document, 2u);
+        EXPECT_EQ(in_5.in_document, 1u);
+        EXPECT_EQ(in_2.history_in_document, 3u);
+        EXPECT_EQ(in_5.history_in_document, 2u);
+        EXPECT_EQ(in_7.history_in_document, 1u);
+        EXPECT_EQ(in_2.weight, 0.5 * (2.0 / 3.0) + 0.5 * (3.0 / 6.0));
+    }
+}
+
+TEST(ngram_likelihood, probabilities_after_a_history_sum_to_one) {
+    const auto texts = make_texts(text_kind::skewed, 15, 60, 8, true, 11);
+    const reference::ngram_counter counter(texts.documents(), 4);
+    for (const auto smoothing :
+         {ngram_smoothing::jelinek_mercer, ngram_smoothing::dirichlet, ngram_smoothing::absolute}) {
+        for (const double lambda : {0.0, 0.4, 1.0}) {
+            const ngram_options options{
+                .order = 4, .smoothing = smoothing, .lambda = lambda, .mu = 7, .delta = lambda};
+            const ngram_result found = ngram_likelihood(texts.view(), options, context::cpu(2));
+            std::map<std::pair<word_list, std::uint32_t>, double> sums;
+            std::map<std::pair<word_list, std::uint32_t>, std::set<std::uint32_t>> held;
+            for (const auto& row : rows_of(found, texts, false)) {
+                const word_list history(row.words.begin(), row.words.end() - 1);
+                sums[{history, row.document}] += row.weight;
+                held[{history, row.document}].insert(row.words.back());
+            }
+            ASSERT_GT(sums.size(), 400u);
+            for (auto& [key, sum] : sums) {
+                // The words that follow the history elsewhere alone have no row.
+                for (const std::uint32_t word : counter.of(key.first).followers) {
+                    if (held[key].contains(word)) continue;
+                    word_list ngram = key.first;
+                    ngram.push_back(word);
+                    sum += likelihood_of(counter.counts(ngram, key.second), options);
+                }
+                EXPECT_NEAR(sum, 1, 1e-12);
+            }
+        }
+    }
+}
+
+TEST(ngram_likelihood, totals_say_what_was_counted_and_given) {
+    const ngram_texts texts({{0, 1, 2, 0}, {}, {2}, {1, 2, 0, 1}}, 2);  // 2 is unknown
+    for (const ngram_method method :
+         {ngram_method::automatic, ngram_method::dictionary, ngram_method::suffix_sigma}) {
+        const ngram_record record =
+            ngram_likelihood(texts.view(), {.order = 3, .method = method}, context::cpu(1)).record;
+        EXPECT_THAT(record.totals,
+                    testing::ElementsAre(ngram_totals{1, 9, 3, 3, 7}, ngram_totals{2, 6, 4, 3, 6},
+                                         ngram_totals{3, 4, 4, 3, 4}));
+        EXPECT_EQ(record.place, "cpu");
+    }
+}
+
+TEST(ngram_likelihood, likelihoods_of_what_no_document_holds) {
+    const ngram_options options{};
+    EXPECT_EQ(likelihood_of({}, options), 0);
+    EXPECT_EQ(likelihood_of({0, 0, 1, 4, 0}, options), 0.25);
+    EXPECT_EQ(likelihood_of({0, 2, 1, 4, 1}, options), 0.125);
+    EXPECT_EQ(likelihood_of({0, 0, 1, 4, 0}, {.smoothing = ngram_smoothing::dirichlet, .mu = 0}), 0.25);
+}
+
+template <class Error>
+void expect_refused(const ngram_collection& collection, const ngram_options& options,
+                    const std::string& words) {
+    try {
+        ngram_likelihood(collection, options, context::cpu(1));
+        ADD_FAILURE() << "not refused: " << words;
+    } catch (const Error& refused) {
+        EXPECT_THAT(refused.what(), testing::HasSubstr(words));
+    }
+}
+
+TEST(ngram_likelihood, refuses_what_is_wrong) {
+    const std::vector<std::uint32_t> words{0, 1, 5, 2};
+    const std::vector<std::uint64_t> documents{0, 2, 4}, falling{0, 3, 2, 4}, short_of{0, 3}, none;
+    expect_refused<usage_error>({words, documents, 5}, {.order = 0}, "the order must be 1 to 32");
+    expect_refused<usage_error>({words, documents, 5}, {.order = 33}, "the order must be 1 to 32");
+    expect_refused<usage_error>({words, documents, 5}, {.lambda = 1.5}, "lambda must be in [0, 1]");
+    expect_refused<usage_error>({words, documents, 5}, {.mu = std::numeric_limits<double>::quiet_NaN()},
+                                "mu must be");
+    expect_refused<usage_error>({words, documents, 5}, {.delta = -0.1}, "delta must be in [0, 1]");
+    expect_refused<usage_error>({words, documents, 5}, {.min_count = 0}, "the least count must be 1 or more");
+    expect_refused<usage_error>({words, documents, 0xffffffff}, {}, "more than 2^32 - 2 words");
+    expect_refused<invalid_value>({words, documents, 4}, {}, "word 2 is beyond the vocabulary");
+    expect_refused<invalid_value>({words, falling, 5}, {}, "see segment 1");
+    expect_refused<invalid_value>({words, short_of, 5}, {}, "see segment 0");
+    expect_refused<invalid_value>({words, none, 5}, {}, "see segment 0");
+    const std::vector<std::uint64_t> starts{0, 1, 2, 3};
+    const std::vector<std::uint32_t> lengths{1, 1, 2, 1}, too_few{1};
+    const ngram_options by_strings{.method = ngram_method::strings};
+    expect_refused<usage_error>({{}, documents, 0, "abc", starts, too_few}, by_strings,
+                                "4 starts of words, but 1 lengths");
+    expect_refused<invalid_value>({{}, documents, 0, "abc", starts, lengths}, by_strings,
+                                  "word 2 ends beyond the text");
+}
+
+TEST(ngram_likelihood, nothing_gives_nothing) {
+    for (const ngram_method method : every_method) {
+        for (const std::vector<std::uint64_t>& documents : {std::vector<std::uint64_t>{}, {0}, {0, 0, 0}}) {
+            const ngram_result found =
+                ngram_likelihood({{}, documents, 0}, {.order = 2, .method = method}, context::cpu(2));
+            ASSERT_EQ(found.tables.size(), 2u);
+            EXPECT_TRUE(found.tables[0].documents.empty());
+            EXPECT_THAT(found.record.totals,
+                        testing::ElementsAre(ngram_totals{.n = 1}, ngram_totals{.n = 2}));
+        }
+    }
+}
+
+TEST(ngram_likelihood, stops_when_told_to_and_passes_on_what_the_taker_throws) {
+    const auto texts = make_texts(text_kind::skewed, 300, 400, 40, false, 3);
+    const std::atomic<int> signal = 2;
+    context run = context::cpu(3);
+    run.stop_signal = &signal;
+    for (const ngram_method method : every_method) {
+        const ngram_options options{.method = method};
+        EXPECT_THROW(ngram_likelihood(texts.view(), options, run), interrupted);
+        EXPECT_THROW(ngram_likelihood(texts.view(), options, context::cpu(3),
+                                      [](const ngram_rows&) { throw usage_error("enough"); }),
+                     usage_error);
+    }
+}
+
+}  // namespace
+}  // namespace quern
