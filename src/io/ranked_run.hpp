@@ -36,7 +36,7 @@ class ranked_run {
   public:
     /// Lines as run_lines takes them; those of a topic need not stand together. Plain or compressed; "-" is standard
     /// input; a byte order mark is passed over. That a document occurs once in a topic is not looked at. One thread:
-    /// several runs are read at once. Throws usage_error (no such file), io_error, out_of_memory, interrupted, and what
+    /// several runs are read at once. Throws usage_error (no such file, a folder), io_error, out_of_memory, interrupted, and what
     /// run_lines throws.
     ranked_run(const std::filesystem::path& path, const context& run);
     /// What is left to read of `source`.

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines are cut where eight bytes at a time show a blank, their first fields not at all where they begin as the line
-// before did, and scores are read as integers wherever that gives the same double.
+// before did.
 #include "io/run_lines.hpp"
 
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
 #include "base/ascii.hpp"
-#include "io/graph/numbers.hpp"
+#include "io/numbers.hpp"
 #include "io/trec_messages.hpp"
 #include "quern/base/error.hpp"
 
@@ -40,32 +39,6 @@ const char* end_of_field(const char* at, const char* end) {
 const char* next_in_line(const char* at, const char* end) {
     while (at != end && is_space(*at) && *at != '\n') ++at;
     return at;
-}
-
-/// A number such as 12.5 or -3 whose digits make an integer below 2^53: that integer and the power of ten are doubles,
-/// and their quotient is rounded once, to the double nearest to the number (Clinger 1990). Nothing: some other text.
-/// 48 bytes from its beginning can be read.
-std::optional<double> short_decimal(std::string_view text) {
-    constexpr unsigned most_digits = 16, most_behind_point = 15;
-    constexpr auto powers = [] {
-        std::array<std::uint64_t, most_behind_point + 1> all{1};
-        for (std::size_t i = 1; i < all.size(); ++i) all[i] = 10 * all[i - 1];
-        return all;
-    }();
-    const bool negative = text[0] == '-';
-    const char* at = text.data() + (negative ? 1 : 0);
-    const char* const end = text.data() + text.size();
-    const digit_run whole = take_digits(at);
-    digit_run fraction;
-    if (whole.digits == 0) return std::nullopt;
-    if (at != end && *at == '.') fraction = take_digits(++at);
-    if (at != end || whole.digits + fraction.digits > most_digits || fraction.digits > most_behind_point) {
-        return std::nullopt;
-    }
-    const std::uint64_t digits = whole.value * powers[fraction.digits] + fraction.value;
-    if (digits > std::uint64_t{1} << 53) return std::nullopt;
-    const double value = static_cast<double>(digits) / static_cast<double>(powers[fraction.digits]);
-    return negative ? -value : value;
 }
 
 }  // namespace
@@ -127,7 +100,9 @@ std::string_view run_lines::take_field() {
 double run_lines::score_of(std::string_view text) const {
     constexpr std::size_t longest = 24, readable = 48;
     if (text.size() <= longest && static_cast<std::size_t>(end_ - text.data()) >= readable) {
-        if (const auto score = short_decimal(text)) return *score;
+        const char* at = text.data();
+        double score = 0;
+        if (take_short_decimal(at, score) && at == text.data() + text.size()) return score;
     }
     const parsed_number score = parse_double(text);
     if (score.problem == number_problem::too_large)

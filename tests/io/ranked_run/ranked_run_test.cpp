@@ -178,7 +178,7 @@ TEST(ranked_run, a_file_a_byte_order_mark_and_ids_that_are_numbers) {
     EXPECT_TRUE(run_of("").topics().empty());
     EXPECT_TRUE(run_of("\n \r\n").topics().empty());
     EXPECT_THROW(ranked_run(folder / "b.run", {}), usage_error);
-    EXPECT_THROW(ranked_run(folder.path(), {}), io_error);
+    EXPECT_THROW(ranked_run(folder.path(), {}), usage_error);
 }
 
 TEST(ranked_run, what_is_no_run_is_refused_by_line) {
