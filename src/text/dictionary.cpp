@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sorted word list in blocks of sixteen: the first word of a block whole, each other one as the number of
-// bytes it shares with the word before and the bytes that follow (front coding). It keeps byte order, so that
-// ids are ranks and prefixes are ranges; it needs no decoding at opening; and a look-up reads one block.
+// A sorted word list, front-coded in blocks of sixteen words, with a table of keys in front that carries the search.
+// It keeps byte order, so that ids are ranks and prefixes are ranges; it needs no decoding at opening; and a look-up
+// reads one block.
 //
 // Bytes, all numbers little-endian:
 //   u32 words, u32 width of an offset (4 or 8, the smaller that fits), u64 bytes of blocks,
-//   u64 key per block      the first eight bytes of its first word as a big-endian number, zeros behind a
-//   short
-//                          word: the binary search runs over these alone and seldom touches the words
+//   u64 key per block      the first eight bytes of its first word as a big-endian number, zeros behind a short
+//                          word: the search runs over these alone and seldom touches the words
 //   offset per block + 1   where it begins in the blocks; the last is their end
-//   blocks                 first word: number n, n bytes
-//                          others: byte (shared << 4 | added - 1); a half of 15 is continued by a number;
-//                          bytes
-//   "number": seven bits a byte, low ones first, the high bit set on all but the last
+//   blocks                 primitives/dictionary/front_coding.hpp
 #include "text/dictionary.hpp"
 
 #include "base/varint.hpp"
@@ -26,9 +22,10 @@
 namespace quern::text {
 namespace {
 
-constexpr std::uint32_t words_per_block = 16;
+using primitives::front_coding::half_limit;
+using primitives::front_coding::words_per_block;
+
 constexpr std::size_t header_bytes = 16;
-constexpr std::uint32_t half_limit = 15;
 
 template <class Number>
 Number load(const char* from) {
@@ -62,65 +59,15 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
     return length;
 }
 
-/// Reads the words of one block in turn. Every step is checked against the block's end and the word so far,
-/// so that damaged bytes end the walk and are never followed.
-class block_walk {
-  public:
-    explicit block_walk(std::span<const char> block) : at_(block.data()), end_(at_ + block.size()) {}
+const std::uint8_t* bytes_of(std::string_view text) {
+    return reinterpret_cast<const std::uint8_t*>(text.data());
+}
 
-    /// Steps to the next word: it begins with `shared` bytes of the one before and goes on with `added`.
-    /// False at the end of the block and at bytes that make no word.
-    bool next() {
-        if (at_ == end_) return false;
-        std::uint64_t add;
-        if (first_) {
-            first_ = false;
-            shared_ = 0;
-            if (!number(add)) return false;
-        } else {
-            const auto halves = static_cast<unsigned char>(*at_++);
-            shared_ = halves >> 4;
-            add = (halves & 15) + 1U;
-            std::uint64_t more;
-            if (shared_ == half_limit) {
-                if (!number(more) || more > length_) return false;
-                shared_ += more;
-            }
-            if (add == half_limit + 1) {
-                if (!number(more)) return false;
-                if (more > static_cast<std::uint64_t>(end_ - at_)) return false;
-                add += more;
-            }
-            if (shared_ > length_) return false;
-        }
-        if (add > static_cast<std::uint64_t>(end_ - at_)) return false;
-        added_ = std::string_view(at_, add);
-        at_ += add;
-        length_ = shared_ + add;
-        return true;
-    }
-
-    std::uint64_t shared() const { return shared_; }
-    std::string_view added() const { return added_; }
-
-  private:
-    bool number(std::uint64_t& out) {
-        out = 0;
-        for (unsigned shift = 0; at_ != end_ && shift < 63; shift += 7) {
-            const auto byte = static_cast<unsigned char>(*at_++);
-            out |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-            if (byte < 0x80) return true;
-        }
-        return false;
-    }
-
-    const char* at_;
-    const char* end_;
-    std::uint64_t shared_ = 0;
-    std::uint64_t length_ = 0;
-    std::string_view added_;
-    bool first_ = true;
-};
+/// The word that a walk has come to, made of the one before.
+void take_word(const primitives::front_coding::block_walk& walk, std::string& word) {
+    word.resize(std::min<std::size_t>(walk.shared(), word.size()));
+    word.append(reinterpret_cast<const char*>(walk.letters()), walk.added());
+}
 
 }  // namespace
 
@@ -197,90 +144,77 @@ std::optional<dictionary_view> dictionary_view::open(std::span<const char> bytes
         before = offset;
     }
     if (before != block_bytes) return std::nullopt;
+    view.index_ = primitives::key_index(view.keys_.data(), blocks);
     return view;
 }
 
-std::span<const char> dictionary_view::block(std::uint32_t index) const {
-    const char* at = offsets_.data() + std::size_t{index} * offset_width_;
+primitives::front_coding::block_bytes dictionary_view::block(std::uint64_t index) const {
+    const char* at = offsets_.data() + index * offset_width_;
     const std::uint64_t begin = offset_width_ == 4 ? load<std::uint32_t>(at) : load<std::uint64_t>(at);
     at += offset_width_;
     const std::uint64_t end = offset_width_ == 4 ? load<std::uint32_t>(at) : load<std::uint64_t>(at);
-    return blocks_.subspan(begin, end - begin);
+    const std::uint8_t* const all = bytes_of({blocks_.data(), blocks_.size()});
+    return {all + begin, all + end};
 }
 
-/// The last block whose first word is not greater than `word`; 0 when there is none.
-std::uint32_t dictionary_view::block_of(std::string_view word) const {
-    const std::uint64_t key = key_of(word);
-    const auto key_at = [this](std::size_t i) { return load<std::uint64_t>(keys_.data() + i * 8); };
-    // Blocks before `first` have a smaller key. The loop is written to compile into conditional moves.
-    std::size_t first = 0;
-    for (std::size_t count = keys_.size() / 8; count > 0;) {
-        const std::size_t half = (count + 1) / 2;
-        first += key_at(first + half - 1) < key ? half : 0;
-        count -= half;
-    }
-    // Of those with the same key the words themselves decide: bisect them.
-    std::size_t last = first;
-    if (first < keys_.size() / 8 && key_at(first) == key) {
-        std::size_t count = keys_.size() / 8 - first;
-        while (count > 0) {
-            const std::size_t half = count / 2;
-            const std::size_t middle = last + half;
-            bool before = key_at(middle) == key;
-            if (before) {
-                block_walk walk(block(static_cast<std::uint32_t>(middle)));
-                before = walk.next() && walk.added() <= word;
-            }
-            if (before) {
-                last = middle + 1;
-                count -= half + 1;
-            } else {
-                count = half;
-            }
-        }
-    }
-    return static_cast<std::uint32_t>(last == 0 ? 0 : last - 1);
-}
-
-/// Walks one block keeping only how many bytes `word` has in common with the word walked over: as long as a
-/// word shares more than that with its neighbour it compares like the neighbour, and no byte of it is read.
-dictionary_view::place dictionary_view::lower_bound(std::string_view word) const {
+primitives::front_coding::bound dictionary_view::lower_bound(std::string_view word) const {
     if (size_ == 0) return {0, false};
-    const std::uint32_t index = block_of(word);
-    std::uint32_t rank = index * words_per_block;
-    const std::uint32_t limit = std::min(size_ - rank, words_per_block) + rank;
-    block_walk walk(block(index));
-    std::uint64_t same = 0;
-    for (; rank < limit && walk.next(); ++rank) {
-        if (walk.shared() > same) continue;
-        if (walk.shared() < same) return {rank, false};
-        const std::string_view rest = word.substr(same);
-        const std::size_t more = common_prefix(walk.added(), rest);
-        same += more;
-        if (more == rest.size()) return {rank, more == walk.added().size()};
-        if (more < walk.added().size() &&
-            static_cast<unsigned char>(walk.added()[more]) > static_cast<unsigned char>(rest[more])) {
-            return {rank, false};
-        }
-    }
-    return {limit, false};
+    const std::uint64_t key = key_of(word);
+    return primitives::front_coding::find_from(
+        [this](std::uint64_t i) { return load<std::uint64_t>(keys_.data() + i * 8); },
+        [this](std::uint64_t i) { return block(i); }, size_, index_.below(key), key, bytes_of(word),
+        word.size());
 }
 
 std::optional<std::uint32_t> dictionary_view::find(std::string_view word) const {
-    const place found = lower_bound(word);
+    const primitives::front_coding::bound found = lower_bound(word);
     if (!found.equal) return std::nullopt;
     return found.rank;
 }
 
 std::string dictionary_view::word(std::uint32_t id) const {
     if (id >= size_) throw std::out_of_range("no such word id");
-    block_walk walk(block(id / words_per_block));
+    const primitives::front_coding::block_bytes bytes = block(id / words_per_block);
+    primitives::front_coding::block_walk walk(bytes.begin, bytes.end);
     std::string word;
-    for (std::uint32_t i = 0; i <= id % words_per_block && walk.next(); ++i) {
-        word.resize(std::min<std::size_t>(walk.shared(), word.size()));
-        word += walk.added();
-    }
+    for (std::uint32_t i = 0; i <= id % words_per_block && walk.next(); ++i) take_word(walk, word);
     return word;
+}
+
+dictionary_view::walker::walker(const dictionary_view& of, std::uint32_t first) : of_(&of), next_(first) {
+    if (first >= of.size_) return;
+    enter(first / words_per_block);
+    for (std::uint32_t i = 0; i < first % words_per_block && walk_.next(); ++i) take_word(walk_, word_);
+}
+
+void dictionary_view::walker::enter(std::uint32_t block) {
+    const primitives::front_coding::block_bytes bytes = of_->block(block);
+    walk_ = primitives::front_coding::block_walk(bytes.begin, bytes.end);
+    word_.clear();
+}
+
+std::optional<std::string_view> dictionary_view::walker::next() {
+    if (next_ >= of_->size_) return std::nullopt;
+    if (next_ % words_per_block == 0) enter(next_ / words_per_block);
+    ++next_;
+    if (walk_.next()) take_word(walk_, word_);
+    return word_;
+}
+
+primitives::word_list<cpu_place> dictionary_view::list() const {
+    if (reinterpret_cast<std::uintptr_t>(keys_.data()) % alignof(std::uint64_t) != 0) {
+        throw std::logic_error("the bytes of a dictionary lie at no multiple of eight");
+    }
+    primitives::word_list<cpu_place> list;
+    list.size = size_;
+    list.keys = {reinterpret_cast<const std::uint64_t*>(keys_.data()), keys_.size() / 8};
+    list.blocks = {bytes_of({blocks_.data(), blocks_.size()}), blocks_.size()};
+    if (offset_width_ == 4) {
+        list.offsets = {reinterpret_cast<const std::uint32_t*>(offsets_.data()), offsets_.size() / 4};
+    } else {
+        list.wide_offsets = {reinterpret_cast<const std::uint64_t*>(offsets_.data()), offsets_.size() / 8};
+    }
+    return list;
 }
 
 std::pair<std::uint32_t, std::uint32_t> dictionary_view::with_prefix(std::string_view prefix) const {

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sorted word list in blocks of sixteen, as bytes: the first word of a block whole, each other one as the number of
+// bytes it shares with the word before and the bytes that follow (front coding). It keeps byte order, so that ids are
+// ranks; nothing is decoded when it is opened; and a look-up reads one block. What every place needs of it stands here,
+// for any compiler: the one walk that finds a word in its block.
+//
+//   first word: number n, n bytes
+//   others:     byte (shared << 4 | added − 1); a half of 15 is continued by a number; the added bytes
+//   "number":   seven bits a byte, low ones first, the high bit set on all but the last
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quern::primitives::front_coding {
+
+inline constexpr std::uint32_t words_per_block = 16;
+inline constexpr std::uint32_t half_limit = 15;
+
+/// How many words of a list or a block are less than the word looked for, and whether the next one is that word.
+struct bound {
+    std::uint32_t rank;
+    bool equal;
+};
+
+/// The first eight bytes as a number that compares as the bytes do; a short word is filled with zeros, so that a word
+/// and the same word with NUL bytes behind share a key.
+constexpr std::uint64_t key_of(const std::uint8_t* word, std::uint64_t length) {
+    std::uint64_t key = 0;
+    for (unsigned i = 0; i < 8; ++i) key = key << 8 | (i < length ? word[i] : 0U);
+    return key;
+}
+
+/// Reads a number and moves `at` behind it. False where the bytes end first, or hold none of 63 bits.
+constexpr bool read_number(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& out) {
+    out = 0;
+    for (unsigned shift = 0; at != end && shift < 63; shift += 7) {
+        const std::uint8_t byte = *at++;
+        out |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+        if (byte < 0x80) return true;
+    }
+    return false;
+}
+
+/// Steps through the words of one block. Every step is checked against the block's end and the word so far, so that
+/// damaged bytes end the walk and are never followed.
+class block_walk {
+  public:
+    constexpr block_walk(const std::uint8_t* at, const std::uint8_t* end) : at_(at), end_(end) {}
+
+    /// Steps to the next word: it begins with shared() bytes of the one before and goes on with added() bytes at
+    /// letters(). False at the end of the block and at bytes that make no word.
+    constexpr bool next() {
+        if (at_ == end_) return false;
+        std::uint64_t shared = 0, added = 0;
+        if (first_) {
+            first_ = false;
+            if (!read_number(at_, end_, added)) return false;
+        } else {
+            const std::uint8_t halves = *at_++;
+            shared = halves >> 4U;
+            added = (halves & 15U) + 1U;
+            if (shared == half_limit || added > half_limit) {
+                if (!read_long(shared, added)) return false;
+            }
+            if (shared > length_) return false;
+        }
+        if (added > static_cast<std::uint64_t>(end_ - at_)) return false;
+        letters_ = at_;
+        at_ += added;
+        shared_ = shared;
+        length_ = shared + added;
+        return true;
+    }
+
+    constexpr std::uint64_t shared() const { return shared_; }
+    constexpr std::uint64_t added() const { return length_ - shared_; }
+    constexpr const std::uint8_t* letters() const { return letters_; }
+
+  private:
+    constexpr bool read_long(std::uint64_t& shared, std::uint64_t& added) {
+        std::uint64_t more = 0;
+        if (shared == half_limit) {
+            if (!read_number(at_, end_, more) || more > length_) return false;
+            shared += more;
+        }
+        if (added > half_limit) {
+            if (!read_number(at_, end_, more) || more > static_cast<std::uint64_t>(end_ - at_)) return false;
+            added += more;
+        }
+        return true;
+    }
+
+    const std::uint8_t* at_;
+    const std::uint8_t* end_;
+    const std::uint8_t* letters_ = nullptr;
+    std::uint64_t shared_ = 0;
+    std::uint64_t length_ = 0;
+    bool first_ = true;
+};
+
+/// Finds a word in the block [at, end) of `count` words. Only how many bytes the word has in common with the word
+/// walked over is kept: as long as a word shares more than that with its neighbour it compares like the neighbour, and
+/// no byte of it is read. Where damaged bytes end the walk the word counts as greater than all.
+constexpr bound lower_bound(const std::uint8_t* at, const std::uint8_t* end, std::uint32_t count,
+                            const std::uint8_t* word, std::uint64_t length) {
+    block_walk walk(at, end);
+    std::uint64_t same = 0;
+    for (std::uint32_t rank = 0; rank < count && walk.next(); ++rank) {
+        if (walk.shared() > same) continue;
+        if (walk.shared() < same) return {rank, false};
+        const std::uint64_t added = walk.added();
+        std::uint64_t more = 0;
+        while (more < added && same < length && walk.letters()[more] == word[same]) {
+            ++more;
+            ++same;
+        }
+        if (same == length) return {rank, more == added};
+        if (more < added && walk.letters()[more] > word[same]) return {rank, false};
+    }
+    return {count, false};
+}
+
+/// Whether the first word of a block is at most `word`; false for bytes that make no word.
+constexpr bool begins_at_most(const std::uint8_t* at, const std::uint8_t* end, const std::uint8_t* word,
+                              std::uint64_t length) {
+    block_walk walk(at, end);
+    if (!walk.next()) return false;
+    const std::uint64_t shorter = walk.added() < length ? walk.added() : length;
+    for (std::uint64_t i = 0; i < shorter; ++i) {
+        if (walk.letters()[i] != word[i]) return walk.letters()[i] < word[i];
+    }
+    return walk.added() <= length;
+}
+
+/// A list as flat arrays. `Keys` and `Blocks` hand out what they hold of block i: keys(i), the key of its first word;
+/// blocks(i), the bytes from begin to end. `before`: how many blocks have a key less than `word`'s.
+template <class Keys, class Blocks>
+constexpr bound find_from(const Keys& keys, const Blocks& blocks, std::uint32_t size, std::uint64_t before,
+                          std::uint64_t key, const std::uint8_t* word, std::uint64_t length) {
+    const std::uint64_t block_count = (std::uint64_t{size} + words_per_block - 1) / words_per_block;
+    // Of the blocks with the same key the words themselves decide: bisect them.
+    std::uint64_t last = before;
+    if (before < block_count && keys(before) == key) {
+        for (std::uint64_t count = block_count - before; count > 0;) {
+            const std::uint64_t half = count / 2, middle = last + half;
+            bool at_most = keys(middle) == key;
+            if (at_most) {
+                const auto head = blocks(middle);
+                at_most = begins_at_most(head.begin, head.end, word, length);
+            }
+            last = at_most ? middle + 1 : last;
+            count = at_most ? count - half - 1 : half;
+        }
+    }
+    const std::uint64_t block = last == 0 ? 0 : last - 1;
+    const auto first = static_cast<std::uint32_t>(block * words_per_block);
+    const std::uint32_t held = size - first < words_per_block ? size - first : words_per_block;
+    const auto bytes = blocks(block);
+    const bound found = lower_bound(bytes.begin, bytes.end, held, word, length);
+    return {first + found.rank, found.equal};
+}
+
+/// Where the bytes of a block lie.
+struct block_bytes {
+    const std::uint8_t* begin;
+    const std::uint8_t* end;
+};
+
+}  // namespace quern::primitives::front_coding

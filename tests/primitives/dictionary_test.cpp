@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitives/dictionary/dictionary.hpp"
+
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include <set>
+
+#include "on_each_place.hpp"
+#include "quern/base/error.hpp"
+#include "reference/dictionary_reference.hpp"
+
+namespace quern {
+namespace {
+
+using testing::HasSubstr;
+
+/// Words asked for, one after the other with other bytes between, so that what lies beside a word is never its end.
+struct asked_words {
+    std::vector<std::uint8_t> text;
+    std::vector<std::uint32_t> begins, ends;
+
+    explicit asked_words(const std::vector<std::string>& words) {
+        for (const std::string& word : words) {
+            begins.push_back(static_cast<std::uint32_t>(text.size()));
+            for (const char c : word) text.push_back(static_cast<std::uint8_t>(c));
+            ends.push_back(static_cast<std::uint32_t>(text.size()));
+            if (words.size() % 2 == 0) text.push_back('z');
+        }
+    }
+};
+
+std::vector<std::string> sorted(const std::set<std::string>& words) {
+    return {words.begin(), words.end()};
+}
+
+/// Short words over a few letters, NUL and 255 among them: dense, with prefixes of each other.
+std::set<std::string> dense_words(std::size_t count, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const std::string letters("\0ab\xff", 4);
+    std::set<std::string> words;
+    while (words.size() < count) {
+        std::string word;
+        for (std::size_t left = random() % 14; left > 0; --left) word += letters[random() % letters.size()];
+        words.insert(word);
+    }
+    return words;
+}
+
+/// Words that share long beginnings: eight bytes tell few of them apart.
+std::set<std::string> alike_words(std::size_t count, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::set<std::string> words;
+    while (words.size() < count) {
+        words.insert(std::string(random() % 3 * 20, 'q') + "prefixes" +
+                     std::to_string(random() % (4 * count)));
+    }
+    return words;
+}
+
+template <class Tested>
+class dictionary_test : public on_place<Tested> {
+  protected:
+    using place_type = typename on_place<Tested>::place_type;
+
+    std::vector<std::uint32_t> found(const reference::coded_list& coded, std::uint32_t size, bool wide,
+                                     const asked_words& asked) {
+        const auto keys = this->array(coded.keys);
+        const auto offsets = this->array(coded.offsets);
+        const auto wide_offsets = this->array(coded.wide_offsets);
+        const auto blocks = this->array(coded.blocks);
+        primitives::word_list<place_type> list{keys.view(), {}, {}, blocks.view(), size};
+        if (wide) list.wide_offsets = wide_offsets.view();
+        if (!wide) list.offsets = offsets.view();
+        const auto text = this->array(asked.text, beginning::one_off);
+        const auto begins = this->array(asked.begins), ends = this->array(asked.ends);
+        const auto ids = this->template output<std::uint32_t>(asked.begins.size());
+        if constexpr (std::is_same_v<place_type, cpu_place>) {
+            const primitives::key_index index(reinterpret_cast<const char*>(list.keys.data()),
+                                              list.keys.size());
+            primitives::find_words(this->place(), list, index, text.view(), begins.view(), ends.view(),
+                                   ids.span());
+        } else {
+            primitives::find_words(this->place(), list, text.view(), begins.view(), ends.view(), ids.span());
+            this->place().synchronise();
+        }
+        return ids.host();
+    }
+
+    void finds(const std::set<std::string>& in_list, std::uint64_t seed) {
+        const std::vector<std::string> words = sorted(in_list);
+        std::vector<std::string> asked = words;
+        for (const std::string& word : words) {
+            asked.push_back(word + "a");
+            asked.push_back(word.substr(0, word.size() / 2));
+            if (!word.empty()) asked.push_back(word.substr(0, word.size() - 1) + char(word.back() + 1));
+        }
+        asked.insert(asked.end(), {"", std::string(1, '\0'), std::string(9, '\xff'), "zz"});
+        std::shuffle(asked.begin(), asked.end(), std::mt19937_64(seed));
+        std::vector<std::uint32_t> expected;
+        for (const std::string& word : asked) expected.push_back(reference::rank_or_size(words, word));
+        const reference::coded_list coded = reference::code(words);
+        for (const bool wide : {false, true}) {
+            ASSERT_EQ(found(coded, static_cast<std::uint32_t>(words.size()), wide, asked_words(asked)),
+                      expected)
+                << words.size() << " words, seed " << seed;
+        }
+    }
+
+    reference::cut as_reference(const std::vector<std::uint8_t>& text,
+                                const primitives::cut_text<place_type>& cut) {
+        const auto begins = to_host(this->place(), cut.begins.span()),
+                   ends = to_host(this->place(), cut.ends.span());
+        EXPECT_EQ(begins.size(), ends.size());
+        std::vector<std::uint8_t> letters = to_host(this->place(), cut.letters.span());
+        if (letters.empty()) letters = text;
+        reference::cut out;
+        for (std::size_t i = 0; i < begins.size(); ++i) {
+            out.words.emplace_back(begins[i],
+                                   std::string(letters.begin() + begins[i], letters.begin() + ends[i]));
+        }
+        out.document_offsets = to_host(this->place(), cut.document_offsets.span());
+        return out;
+    }
+
+    void cuts_lines(const std::string& text) {
+        const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+        const auto placed = this->array(bytes, beginning::one_off);
+        const auto cut = primitives::cut_lines(this->place(), placed.view());
+        ASSERT_EQ(as_reference(bytes, cut), reference::cut_lines(text))
+            << testing::PrintToString(text.substr(0, 300));
+    }
+
+    void cuts_runs(const std::string& text, const std::vector<std::uint64_t>& documents) {
+        const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+        const auto placed = this->array(bytes, beginning::one_off);
+        const auto offsets = this->array(documents);
+        for (const auto what : {primitives::run_of::letters_and_digits, primitives::run_of::letters}) {
+            const bool digits = what == primitives::run_of::letters_and_digits;
+            const auto cut = primitives::cut_runs(this->place(), placed.view(), offsets.view(), what);
+            ASSERT_EQ(as_reference(bytes, cut), reference::cut_runs(text, documents, digits))
+                << testing::PrintToString(text.substr(0, 300)) << testing::PrintToString(documents);
+        }
+    }
+};
+TYPED_TEST_SUITE(dictionary_test, tested_places, tested_place_names);
+
+TYPED_TEST(dictionary_test, finds_words_of_lists_of_every_size) {
+    for (const std::size_t size : {1, 2, 15, 16, 17, 31, 32, 33, 255, 256, 257, 271, 272, 273, 4097}) {
+        this->finds(dense_words(size, size), size);
+        this->finds(alike_words(size, size), size);
+    }
+}
+
+TYPED_TEST(dictionary_test, finds_words_of_any_length) {
+    std::set<std::string> words = {"", "a", std::string(10'000, 'x'), std::string(10'000, 'x') + "y"};
+    for (std::size_t length = 1; length < 600; length += 13) words.insert(std::string(length, 'l') + "w");
+    this->finds(words, 1);
+}
+
+TYPED_TEST(dictionary_test, finds_nothing_in_an_empty_list) {
+    const reference::coded_list none = reference::code({});
+    EXPECT_EQ(this->found(none, 0, false, asked_words({"", "a"})), (std::vector<std::uint32_t>{0, 0}));
+    EXPECT_TRUE(this->found(none, 0, false, asked_words({})).empty());
+}
+
+TYPED_TEST(dictionary_test, finds_words_of_a_large_list) {
+    this->finds(alike_words(large_size() / 40, 3), 3);
+    this->finds(dense_words(large_size() / 40, 4), 4);
+}
+
+// Whatever the blocks hold, ids are ranks of the list or its size, and nothing is read or written elsewhere.
+TYPED_TEST(dictionary_test, never_follows_damaged_blocks) {
+    std::mt19937_64 random(5);
+    std::set<std::string> many = alike_words(300, 5);
+    many.insert(std::string(300, 'q'));
+    const std::vector<std::string> words = sorted(many);
+    const reference::coded_list whole = reference::code(words);
+    const asked_words asked(words);
+    for (int round = 0; round < (tested_with().small_sizes ? 10 : 200); ++round) {
+        reference::coded_list damaged = whole;
+        for (int i = 0; i < 20; ++i) {
+            damaged.blocks[random() % damaged.blocks.size()] =
+                static_cast<std::uint8_t>(random() % 2 ? 255 : random());
+        }
+        for (const std::uint32_t id :
+             this->found(damaged, static_cast<std::uint32_t>(words.size()), false, asked)) {
+            ASSERT_LE(id, words.size());
+        }
+    }
+}
+
+TYPED_TEST(dictionary_test, cuts_texts_of_lines) {
+    for (const char* text :
+         {"", "\n", "\r\n", "\r", "a", "a\n", "\na", "a\nb", "a\n\nb", "a\r\n\r\nb\r", "\n\n\na\n\n\n",
+          "a\r\r\nb", "\r\r", "\ra\r\n\n\rb", " \n a\tb \n\n", "a\n\r\n\nb\n\r"}) {
+        this->cuts_lines(text);
+    }
+    std::mt19937_64 random(6);
+    for (int round = 0; round < (tested_with().small_sizes ? 20 : 300); ++round) {
+        std::string text;
+        for (std::size_t left = random() % 300; left > 0; --left) text += "\n\n\r\rab"[random() % 6];
+        this->cuts_lines(text);
+    }
+    std::string text;
+    while (text.size() < large_size()) {
+        text += std::string(random() % 12, static_cast<char>('a' + random() % 26)) +
+                (random() % 9 ? "\n" : "\r\n\n");
+        if (random() % 5000 == 0) text += std::string(300'000, random() % 2 ? '\n' : 'l');
+    }
+    this->cuts_lines(text);
+}
+
+TYPED_TEST(dictionary_test, cuts_texts_into_runs) {
+    this->cuts_runs("", {});
+    this->cuts_runs("", {0});
+    this->cuts_runs("", {0, 0, 0});
+    this->cuts_runs("aB9z", {0, 4});
+    this->cuts_runs("aB9z", {0, 0, 1, 2, 2, 2, 3, 4, 4});
+    this->cuts_runs("/09:@AZ[`az{\x80\xe4", {0, 14});
+    std::mt19937_64 random(7);
+    for (int round = 0; round < (tested_with().small_sizes ? 20 : 300); ++round) {
+        std::string text;
+        for (std::size_t left = random() % 300; left > 0; --left) text += "  aBz09\xc3\x84."[random() % 10];
+        std::vector<std::uint64_t> documents = {0, text.size()};
+        for (std::size_t left = random() % 9; left > 0; --left)
+            documents.push_back(random() % (text.size() + 1));
+        std::sort(documents.begin(), documents.end());
+        this->cuts_runs(text, documents);
+    }
+    std::string text;
+    std::vector<std::uint64_t> documents = {0};
+    while (text.size() < large_size()) {
+        text +=
+            std::string(random() % 12, static_cast<char>('A' + random() % 50)) + (random() % 4 ? " " : "7");
+        if (random() % 100 == 0) documents.push_back(text.size());
+        if (random() % 5000 == 0) text += std::string(300'000, random() % 2 ? ' ' : 'l');
+    }
+    documents.push_back(text.size());
+    this->cuts_runs(text, documents);
+}
+
+TYPED_TEST(dictionary_test, refuses_what_does_not_fit) {
+    const auto text = this->array(std::vector<std::uint8_t>(5, 'a'));
+    const auto offsets = this->array(std::vector<std::uint64_t>{0, 3, 2, 5});
+    try {
+        primitives::cut_runs(this->place(), text.view(), offsets.view(), primitives::run_of::letters);
+        FAIL() << "offsets that fall were taken";
+    } catch (const invalid_value& e) {
+        EXPECT_THAT(e.what(), HasSubstr("segment 1"));
+    }
+    const auto short_offsets = this->array(std::vector<std::uint64_t>{0, 3});
+    EXPECT_THROW(
+        primitives::cut_runs(this->place(), text.view(), short_offsets.view(), primitives::run_of::letters),
+        invalid_value);
+    const auto words = this->array(std::vector<std::uint32_t>{0, 1});
+    const auto ids = this->template output<std::uint32_t>(1);
+    const primitives::word_list<typename TestFixture::place_type> none;
+    if constexpr (std::is_same_v<typename TestFixture::place_type, cpu_place>) {
+        EXPECT_THROW(primitives::find_words(this->place(), none, {}, text.view(), words.view(), words.view(),
+                                            ids.span()),
+                     usage_error);
+    } else {
+        EXPECT_THROW(
+            primitives::find_words(this->place(), none, text.view(), words.view(), words.view(), ids.span()),
+            usage_error);
+    }
+}
+
+TYPED_TEST(dictionary_test, refuses_words_outside_the_text) {
+    if constexpr (std::is_same_v<typename TestFixture::place_type, cpu_place>) {
+        asked_words asked({"word0", "word1"});
+        asked.ends.back() = static_cast<std::uint32_t>(asked.text.size() + 1);
+        EXPECT_THROW(this->found(reference::code({"word0"}), 1, false, asked), usage_error);
+    }
+}
+
+}  // namespace
+}  // namespace quern
