@@ -120,6 +120,7 @@ class finder {
         const std::uint8_t* const likely = block(s.before == 0 ? 0 : s.before - 1).begin;
         __builtin_prefetch(likely);
         __builtin_prefetch(likely + 64);
+        __builtin_prefetch(likely + 127);
     }
 
     std::uint32_t end(const search& s) const {

@@ -21,12 +21,12 @@ struct device_list {
 
 struct keys_of_list {
     const std::uint64_t* keys;
-    __device__ std::uint64_t operator()(std::uint64_t i) const { return keys[i]; }
+    constexpr std::uint64_t operator()(std::uint64_t i) const { return keys[i]; }
 };
 
 struct blocks_of_list {
     device_list list;
-    __device__ front_coding::block_bytes operator()(std::uint64_t i) const {
+    constexpr front_coding::block_bytes operator()(std::uint64_t i) const {
         if (list.offsets != nullptr)
             return {list.blocks + list.offsets[i], list.blocks + list.offsets[i + 1]};
         return {list.blocks + list.wide_offsets[i], list.blocks + list.wide_offsets[i + 1]};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dictionary on one list of words: bits a word and ns a look-up, both ways. Prints NAME TAB VALUE lines; the peers'
+// programs do as well, on the same words asked in the same order.
+//
+//   dictionary_bench make COUNT > WORDS     word-like strings: stems, compounds and endings by Zipf's law
+//   dictionary_bench measure WORDS THREADS ROUNDS
+//   dictionary_bench cut TEXT THREADS ROUNDS
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "device/cpu/place.hpp"
+#include "generator/random_numbers.hpp"
+#include "generator/spelling.hpp"
+#include "primitives/dictionary/dictionary.hpp"
+#include "text/dictionary.hpp"
+#include "text/dictionary_on_place.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::size_t asked_words = 2'000'000;
+
+std::string read_file(const char* path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw std::runtime_error(std::string("cannot read ") + path);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        if (end > at) lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
+}
+
+void make(std::size_t count) {
+    static constexpr std::string_view endings[] = {"",    "s",   "ed",   "ing",  "er",   "ly",  "al",  "ion",
+                                                   "en",  "ism", "ness", "able", "ment", "est", "'s",  "ers",
+                                                   "ity", "ful", "less", "ings", "ions", "ist", "ous", "ive"};
+    generator::random_numbers random(1);
+    constexpr std::uint64_t stems = 400'000;
+    std::unordered_set<std::string> words;
+    while (words.size() < count) {
+        std::string word = generator::spell(random.ranked(stems));
+        while (random.uniform() < 0.35) word += generator::spell(random.ranked(stems));
+        word += endings[random.ranked(std::size(endings))];
+        if (random.uniform() < 0.05) word += std::to_string(random.below(2100));
+        if (words.insert(word).second) std::printf("%s\n", word.c_str());
+    }
+}
+
+template <class Work>
+double median_seconds(int rounds, const Work& work) {
+    std::vector<double> taken;
+    for (int i = 0; i < rounds; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        taken.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    std::ranges::nth_element(taken, taken.begin() + rounds / 2);
+    return taken[static_cast<std::size_t>(rounds) / 2];
+}
+
+void print(const char* name, double value) {
+    std::fputs(fmt::format("{}\t{}\n", name, value).c_str(), stdout);
+}
+
+/// Words behind each other, as find_words takes them.
+struct batch {
+    std::vector<std::uint8_t> text;
+    std::vector<std::uint32_t> begins, ends;
+
+    explicit batch(const std::vector<std::string>& words) {
+        for (const std::string& word : words) {
+            begins.push_back(static_cast<std::uint32_t>(text.size()));
+            text.insert(text.end(), word.begin(), word.end());
+            ends.push_back(static_cast<std::uint32_t>(text.size()));
+            text.push_back(' ');
+        }
+    }
+};
+
+void require(bool holds, const char* what) {
+    if (!holds) throw std::runtime_error(what);
+}
+
+void measure(const char* path, unsigned threads, int rounds) {
+    std::vector<std::string> words = lines_of(read_file(path));
+    std::ranges::sort(words);
+    words.erase(std::ranges::unique(words).begin(), words.end());
+    std::mt19937_64 random(1);
+    std::vector<std::string> asked;
+    for (std::size_t i = 0; i < asked_words; ++i) asked.push_back(words[random() % words.size()]);
+
+    const auto start = std::chrono::steady_clock::now();
+    text::dictionary_builder builder;
+    for (const std::string& word : words) builder.append(word);
+    const std::string bytes = builder.finish();
+    print("build", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const auto view = text::dictionary_view::open(bytes);
+    require(view.has_value(), "the dictionary does not open");
+    const auto count = static_cast<double>(words.size());
+    std::size_t letters = 0;
+    for (const std::string& word : words) letters += word.size();
+    print("words", count);
+    print("plain bits", static_cast<double>(letters) * 8 / count);
+    print("bits", static_cast<double>(bytes.size()) * 8 / count);
+    words = {};
+
+    std::vector<std::uint32_t> ids(asked.size());
+    const double nanoseconds = 1e9 / static_cast<double>(asked.size());
+    print("find", nanoseconds * median_seconds(rounds, [&] {
+                      for (std::size_t i = 0; i < asked.size(); ++i) ids[i] = view->find(asked[i]).value();
+                  }));
+    std::size_t same = 0;
+    print("word", nanoseconds * median_seconds(rounds, [&] {
+                      same = 0;
+                      for (std::size_t i = 0; i < asked.size(); ++i) same += view->word(ids[i]) == asked[i] ? 1 : 0;
+                  }));
+    require(same == asked.size(), "words come back changed");
+    const batch together(asked);
+    for (const unsigned t : {1u, threads}) {
+        cpu_place place(context::cpu(t));
+        const text::dictionary_on_place<cpu_place> resident(place, *view);
+        const auto keys = resident.list().keys;
+        const primitives::key_index index(reinterpret_cast<const char*>(keys.data()), keys.size());
+        std::vector<std::uint32_t> found(asked.size());
+        print(t == 1 ? "find many" : "find many, threads", nanoseconds * median_seconds(rounds, [&] {
+                  primitives::find_words(place, resident.list(), index, together.text, together.begins,
+                                         together.ends, found);
+              }));
+        require(found == ids, "many at a time are found elsewhere");
+    }
+    for (std::string& word : asked) word += "~";
+    std::size_t unknown = 0;
+    print("find none", nanoseconds * median_seconds(rounds, [&] {
+                           unknown = 0;
+                           for (const std::string& word : asked) unknown += view->find(word) ? 0 : 1;
+                       }));
+    require(unknown == asked.size(), "a word that is not there is found");
+}
+
+void cut(const char* path, unsigned threads, int rounds) {
+    const std::string text = read_file(path);
+    const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    const std::vector<std::uint64_t> whole = {0, bytes.size()};
+    const double megabytes = static_cast<double>(bytes.size()) / 1e6;
+    cpu_place place(context::cpu(threads));
+    print("runs", megabytes / median_seconds(rounds, [&] {
+                      primitives::cut_runs(place, bytes, whole, primitives::run_of::letters_and_digits);
+                  }));
+    std::vector<std::uint8_t> lines = bytes;
+    std::ranges::replace(lines, std::uint8_t{' '}, std::uint8_t{'\n'});
+    print("lines", megabytes / median_seconds(rounds, [&] { primitives::cut_lines(place, lines); }));
+}
+
+}  // namespace
+}  // namespace quern
+
+int main(int argc, char** argv) try {
+    const std::string what = argc > 2 ? argv[1] : "";
+    if (what == "make") {
+        quern::make(std::stoul(argv[2]));
+        return 0;
+    }
+    if (argc != 5) throw std::runtime_error("make COUNT | measure WORDS THREADS ROUNDS | cut TEXT THREADS ROUNDS");
+    const auto threads = static_cast<unsigned>(std::stoul(argv[3]));
+    if (what == "measure") quern::measure(argv[2], threads, std::stoi(argv[4]));
+    if (what == "cut") quern::cut(argv[2], threads, std::stoi(argv[4]));
+} catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+}
