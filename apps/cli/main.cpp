@@ -29,14 +29,15 @@ constexpr command commands[] = {
     {"similar", "show the words that are used like a word", run_similar},
     {"contexts", "show what a word stands near to, or what two words share", run_contexts},
     {"export", "write vectors and neighbours for other tools", run_export},
+    {"dictionary", "give the words of a corpus ids, in one file", run_dictionary},
     {"pagerank", "rank the nodes of a graph, or the documents of a store, by their links", run_pagerank},
     {"spmv", "multiply a sparse matrix by a vector", run_spmv},
     {"nearest", "find the vectors nearest to others, exactly, in complete order", run_nearest},
     {"topk", "find the best objects over several ranked lists", run_topk},
     {"fuse", "fuse runs into one, topic by topic", run_fuse},
     {"evaluate", "measure a run against judgements", run_evaluate},
-    {"info", "show what a store holds", run_info},
-    {"verify", "check every checksum of a store", run_verify},
+    {"info", "show what a store or a dictionary holds", run_info},
+    {"verify", "check every checksum of a store or a dictionary", run_verify},
     {"doctor", "show what Quern sees of this machine", run_doctor},
 };
 

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "quern/tasks/dedup.hpp"
+#include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/words.hpp"
 #include "session.hpp"
 
@@ -20,7 +21,7 @@ struct store_request {
 };
 
 void declare(command_line& line, store_request& request) {
-    line.argument("STORE", "A folder written by quern build, quern words or quern dedup --store.",
+    line.argument("STORE", "What quern build, quern words, quern dictionary or quern dedup --store wrote.",
                   request.path);
     declare_common(line, request.common);
 }
@@ -65,6 +66,28 @@ void write_info(row_writer& rows, const word_space_info& info) {
     write_sections(rows, info.sections);
 }
 
+void write_info(row_writer& rows, const dictionary_info& info) {
+    const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
+    row("kind", "dictionary");
+    row("format_version", static_cast<std::uint64_t>(info.format_version));
+    row("unicode_version", info.unicode_version);
+    row("language", info.text.language);
+    row("tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]);
+    row("min_length", static_cast<std::uint64_t>(info.text.min_length));
+    row("stop_words", info.text.stop_words);
+    row("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
+    row("verbatim", static_cast<std::uint64_t>(info.verbatim ? 1 : 0));
+    row("min_count", info.min_count);
+    row("documents", info.documents);
+    row("occurrences", info.occurrences);
+    row("distinct", info.distinct);
+    row("words", std::uint64_t{info.words});
+    row("occurrences_of_words", info.kept);
+    row("words.bytes", info.word_bytes);
+    row("file.bytes", info.file_bytes);
+    row("file.checksum", std::string_view(fmt::format("{:016x}", info.checksum)));
+}
+
 void write_info(row_writer& rows, const store_info& info) {
     const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
     row("kind", "store");
@@ -97,10 +120,11 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
     line.parse(arguments);
 
     session run(self, request.common);
-    using any_info = std::variant<store_info, duplicate_store_info, word_space_info>;
+    using any_info = std::variant<store_info, duplicate_store_info, word_space_info, dictionary_info>;
     const any_info info = run.stage("read", [&]() -> any_info {
         if (is_duplicate_store(request.path)) return read_duplicate_store_info(request.path);
         if (is_word_space(request.path)) return read_word_space_info(request.path);
+        if (is_dictionary(request.path)) return read_dictionary_info(request.path);
         return read_store_info(request.path);
     });
     output to = run.open_output(request.common.output, {request.path});
@@ -128,6 +152,7 @@ int run_verify(const command& self, const std::vector<std::string>& arguments) {
     const std::uint64_t bytes = run.stage("verify", [&] {
         if (is_duplicate_store(request.path)) return verify_duplicate_store(request.path, run.run);
         if (is_word_space(request.path)) return verify_word_space(request.path, run.run);
+        if (is_dictionary(request.path)) return verify_dictionary(request.path, run.run);
         return verify_store(request.path, run.run);
     });
     run.messages.finish();

@@ -77,7 +77,7 @@ void dictionary_builder::append(std::string_view word) {
     }
     if (size_ == std::numeric_limits<std::uint32_t>::max()) throw std::logic_error("dictionary is full");
     if (size_ % words_per_block == 0) {
-        offsets_.push_back(blocks_.size());
+        offsets_.push_back(block_bytes());
         keys_.push_back(key_of(word));
         append_varint(blocks_, word.size());
         blocks_ += word;
@@ -97,15 +97,20 @@ void dictionary_builder::append(std::string_view word) {
     ++size_;
 }
 
+std::string dictionary_builder::take_blocks() {
+    taken_bytes_ += blocks_.size();
+    return std::exchange(blocks_, {});
+}
+
 std::string dictionary_builder::finish() {
-    const bool wide = blocks_.size() > std::numeric_limits<std::uint32_t>::max();
+    const bool wide = block_bytes() > std::numeric_limits<std::uint32_t>::max();
     std::string out;
     out.reserve(header_bytes + keys_.size() * 8 + (offsets_.size() + 1) * (wide ? 8 : 4) + blocks_.size());
     store<std::uint32_t>(out, size_);
     store<std::uint32_t>(out, wide ? 8 : 4);
-    store<std::uint64_t>(out, blocks_.size());
+    store<std::uint64_t>(out, block_bytes());
     for (const std::uint64_t key : keys_) store(out, key);
-    offsets_.push_back(blocks_.size());
+    offsets_.push_back(block_bytes());
     for (const std::uint64_t offset : offsets_) {
         if (wide) {
             store(out, offset);

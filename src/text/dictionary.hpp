@@ -22,8 +22,15 @@ class dictionary_builder {
     /// The finished bytes, to be stored as they are; the builder is empty afterwards.
     std::string finish();
 
+    /// For lists that memory does not hold: hands over the words coded so far, to be kept elsewhere one stretch behind
+    /// the other. Taken once more before finish(), which then returns the bytes that belong before them all.
+    std::string take_blocks();
+
   private:
-    std::string blocks_;                  // front-coded words
+    std::uint64_t block_bytes() const { return taken_bytes_ + blocks_.size(); }
+
+    std::string blocks_;  // front-coded words, not yet taken out
+    std::uint64_t taken_bytes_ = 0;
     std::vector<std::uint64_t> offsets_;  // where each block begins
     std::vector<std::uint64_t> keys_;     // the first eight bytes of each block's first word, as a number
     std::string previous_;

@@ -41,7 +41,7 @@ std::string_view as_bytes(const std::vector<std::uint64_t>& values) {
 }  // namespace
 
 void section_writer::append(std::string_view bytes) {
-    out_.append(bytes);
+    out_->append(bytes);
     while (!bytes.empty()) {
         if (block_.empty() && bytes.size() >= block_bytes) {
             checksums_.push_back(hash64(bytes.substr(0, block_bytes)));
@@ -65,20 +65,24 @@ void section_writer::align(std::size_t alignment) {
 
 section_writer::summary section_writer::finish() {
     footer end;
-    end.payload_bytes = out_.size();
+    end.payload_bytes = out_->size();
     if (!block_.empty()) checksums_.push_back(hash64(block_));
     end.checksum = hash64(as_bytes(checksums_));
     end.own_checksum = end.sum();
-    out_.append(std::string(padded(end.payload_bytes) - end.payload_bytes, '\0'));
-    out_.append(as_bytes(checksums_));
-    out_.append({reinterpret_cast<const char*>(&end), sizeof end});
-    const std::uint64_t file_bytes = out_.size();
-    out_.close();
+    out_->append(std::string(padded(end.payload_bytes) - end.payload_bytes, '\0'));
+    out_->append(as_bytes(checksums_));
+    out_->append({reinterpret_cast<const char*>(&end), sizeof end});
+    const std::uint64_t file_bytes = out_->size();
+    if (own_) own_->close();
     return {file_bytes, end.checksum};
 }
 
 section_view::section_view(const std::filesystem::path& file, std::string name, std::uint64_t checksum)
-    : name_(std::move(name)) {
+    : section_view(file, std::move(name)) {
+    if (checksum_ != checksum) fail("is not the one the store was made with");
+}
+
+section_view::section_view(const std::filesystem::path& file, std::string name) : name_(std::move(name)) {
     try {
         file_ = mapped_file(file);
     } catch (const io_error& e) {
@@ -100,7 +104,7 @@ section_view::section_view(const std::filesystem::path& file, std::string name, 
     payload_ = whole.substr(0, payload_bytes_);
     checksums_ = whole.data() + padded(payload_bytes_);
     if (hash64({checksums_, blocks_of(payload_bytes_) * 8}) != end.checksum) fail("has damaged checksums");
-    if (end.checksum != checksum) fail("is not the one the store was made with");
+    checksum_ = end.checksum;
     checked_ = std::make_unique<std::atomic<std::uint8_t>[]>(blocks_of(payload_bytes_));
 }
 

@@ -26,7 +26,10 @@ namespace quern::io {
 /// Writes a section front to back. Not thread-safe. Throws io_error.
 class section_writer {
   public:
-    explicit section_writer(const std::filesystem::path& file) : out_(file) {}
+    explicit section_writer(const std::filesystem::path& file)
+        : own_(std::make_unique<file_writer>(file)), out_(own_.get()) {}
+    /// Writes behind nothing into a file that somebody else closes, and that outlives it.
+    explicit section_writer(file_writer& empty) : out_(&empty) {}
 
     void append(std::string_view bytes);
     template <class Value>
@@ -39,7 +42,7 @@ class section_writer {
     }
     /// Fills with zeros up to a multiple of `alignment`, so that values of that size can be read in place.
     void align(std::size_t alignment);
-    std::uint64_t size() const { return out_.size(); }
+    std::uint64_t size() const { return out_->size(); }
 
     struct summary {
         std::uint64_t file_bytes, checksum;
@@ -48,7 +51,8 @@ class section_writer {
     summary finish();
 
   private:
-    file_writer out_;
+    std::unique_ptr<file_writer> own_;
+    file_writer* out_;
     std::string block_;  // of the payload, not yet summed
     std::vector<std::uint64_t> checksums_;
 };
@@ -60,9 +64,12 @@ class section_view {
     /// Maps the file and checks its footer and its length. Throws damaged_store, naming `name`, also where
     /// the file is missing, and where its checksum is not `checksum`.
     section_view(const std::filesystem::path& file, std::string name, std::uint64_t checksum);
+    /// A section that is a file by itself: nothing else vouches for its checksum.
+    section_view(const std::filesystem::path& file, std::string name);
 
     std::uint64_t size() const { return payload_bytes_; }
     const std::string& name() const { return name_; }
+    std::uint64_t checksum() const { return checksum_; }  ///< of the whole payload
     /// A checked part of the payload. Throws damaged_store.
     std::string_view bytes(std::uint64_t offset, std::uint64_t count) const;
     /// `count` values that begin at byte `offset`.
@@ -88,7 +95,7 @@ class section_view {
     mapped_file file_;
     std::string name_;
     std::string_view payload_;
-    std::uint64_t payload_bytes_ = 0;
+    std::uint64_t payload_bytes_ = 0, checksum_ = 0;
     const char* checksums_ = nullptr;
     std::unique_ptr<std::atomic<std::uint8_t>[]> checked_;  // one a block
 };

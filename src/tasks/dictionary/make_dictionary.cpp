@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a corpus to a dictionary, as a pipeline over units of the corpus:
+//   cut (in order) → parse (parallel) → admit: ids (in order) → analyse and count within the unit (parallel)
+//       → collect (in order; distinct words of a unit only).
+// The collected words come back sorted and once; where the vocabulary is limited they are gone through twice, first to
+// find the count from which on a word is one of the most frequent.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include "base/release.hpp"
+#include "device/cpu/pipeline.hpp"
+#include "device/files/scratch_folder.hpp"
+#include "device/files/spill_file.hpp"
+#include "io/corpus/corpus.hpp"
+#include "io/files/atomic_file.hpp"
+#include "quern/base/choose_device.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/dedup.hpp"
+#include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/store.hpp"
+#include "quern/tasks/words.hpp"
+#include "tasks/corpus/id_table.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dictionary/dictionary_file.hpp"
+#include "tasks/dictionary/word_collector.hpp"
+#include "tasks/stage_clock.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "text/analyzer.hpp"
+#include "text/dictionary.hpp"
+
+namespace quern {
+namespace {
+
+struct unit_in_work {
+    std::unique_ptr<io::corpus_unit> raw;
+    io::parsed_unit parsed;
+    word_tally words;
+    std::uint64_t occurrences = 0;
+};
+
+/// Which words are kept: those above `least`, and the first `ties` of those that occur so often.
+struct threshold {
+    std::uint64_t least;
+    std::uint64_t ties;
+};
+
+class dictionary_run {
+  public:
+    dictionary_run(const dictionary_options& options, const context& run)
+        : options_(options),
+          run_(run),
+          file_(options.file, options.force ? io::existing::replace : io::existing::refuse),
+          scratch_(run),
+          collected_(scratch_, run.memory_limit() / 2),
+          corpus_(io::open_corpus(options.inputs, corpus_options_for(options.input_format, run), run)),
+          analyzers_([&options] { return text::analyzer(options.text); }) {
+        analyzers_.local();  // options that are refused are so before the work
+    }
+
+    dictionary_result run() {
+        read();
+        clock_.end_stage("read", corpus_->consumed_bytes());
+        const threshold from = choose();
+        clock_.end_stage("choose", 0);
+        write(from);
+        clock_.end_stage("write", result_.info.file_bytes);
+        result_.counts = std::move(record_.counts);
+        result_.issues = std::move(record_.issues);
+        result_.runs = collected_.runs();
+        fill_statistics();
+        return std::move(result_);
+    }
+
+  private:
+    void read() {
+        pipeline<unit_in_work> line(units_at_once(run_));
+        line.from([this](unit_in_work& unit) { return cut(unit); });
+        line.in_parallel([](unit_in_work& unit) {
+            unit.parsed = unit.raw->parse();
+            unit.raw.reset();
+        });
+        line.in_order([this](unit_in_work& unit) { admit(unit); });
+        line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
+        line.in_order([this](unit_in_work& unit) {
+            result_.info.occurrences += unit.occurrences;
+            collected_.add(unit.words);
+        });
+        run_parallel(run_, [&] { line.run(); });
+        record_.refuse_too_many(options_.max_errors, options_.inputs);
+        result_.info.documents = record_.counts.documents;
+    }
+
+    bool cut(unit_in_work& unit) {
+        run_.check_stop();
+        unit.raw = corpus_->next();
+        if (unit.raw) refuse_oversized(*unit.raw, run_);
+        run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+        return unit.raw != nullptr;
+    }
+
+    void admit(unit_in_work& unit) {
+        record_.take(unit.parsed);
+        std::erase_if(unit.parsed.documents, [&](const document& d) {
+            if (ids_.insert(d.id, 0)) return false;
+            record_.reject_repeated(d);
+            return true;
+        });
+        if (ids_.memory_bytes() > run_.memory_limit() / 4) {
+            throw out_of_memory("the table of document ids", 2 * ids_.memory_bytes(),
+                                run_.memory_limit() / 4);
+        }
+        for (const document& d : unit.parsed.documents) result_.info.verbatim |= d.verbatim;
+        if (!options_.max_errors.is_share) record_.refuse_too_many(options_.max_errors, options_.inputs);
+    }
+
+    void analyse(unit_in_work& unit) {
+        text::analyzer& analyzer = analyzers_.local();
+        text::token_list& words = tokens_.local();
+        unit.words = word_tally();
+        unit.occurrences = 0;
+        for (const document& d : unit.parsed.documents) {
+            run_.check_stop();
+            if (d.verbatim) {
+                text::analyzer::take_lines(d.text, words);
+            } else {
+                analyzer.analyze(d.text, words);
+            }
+            for (const text::token& t : words.tokens) unit.words.add(words.word(t));
+            unit.occurrences += words.tokens.size();
+        }
+        release(unit.parsed.documents);
+    }
+
+    threshold choose() {
+        const threshold every{options_.min_count, std::numeric_limits<std::uint64_t>::max()};
+        if (options_.vocabulary == 0) return every;
+        std::map<std::uint64_t, std::uint64_t> words_with;  // as many as there are different counts: few
+        collected_.for_each(run_, [&](std::string_view, std::uint64_t count) {
+            if (count >= options_.min_count) ++words_with[count];
+        });
+        std::uint64_t room = options_.vocabulary;
+        for (auto at = words_with.rbegin(); at != words_with.rend(); ++at) {
+            if (at->second > room) return {at->first, room};
+            room -= at->second;
+        }
+        return every;
+    }
+
+    void write(threshold from) {
+        spill_file blocks(scratch_.file("blocks")), counts(scratch_.file("counts"));
+        dictionary_info& info = result_.info;
+        text::dictionary_builder builder;
+        std::uint64_t block_bytes = 0;
+        std::vector<std::uint64_t> some_counts;
+        const auto hand_over = [&] {
+            const std::string coded = builder.take_blocks();
+            scratch_.take(coded.size() + some_counts.size() * 8);
+            blocks.append(coded);
+            counts.append({reinterpret_cast<const char*>(some_counts.data()), some_counts.size() * 8});
+            block_bytes += coded.size();
+            some_counts.clear();
+        };
+        collected_.for_each(run_, [&](std::string_view word, std::uint64_t count) {
+            ++info.distinct;
+            if (count < from.least || (count == from.least && from.ties == 0)) return;
+            if (count == from.least) --from.ties;
+            if (builder.size() == std::numeric_limits<std::uint32_t>::max()) {
+                throw invalid_input("the corpus", 0, "holds more words than there are ids; see --min-count");
+            }
+            builder.append(word);
+            some_counts.push_back(count);
+            info.kept += count;
+            if (some_counts.size() == std::size_t{1} << 16) hand_over();
+        });
+        hand_over();
+        blocks.flush();
+        counts.flush();
+        info.words = builder.size();
+        info.unicode_version = text::unicode_version();
+        info.text = as_recorded(options_.text);
+        info.min_count = options_.min_count;
+        const std::uint64_t count_bytes = std::uint64_t{info.words} * 8;
+        dictionary_file::write(file_.writer(), {builder.finish(), blocks, block_bytes, counts, count_bytes},
+                               info);
+        file_.commit();
+    }
+
+    void fill_statistics() {
+        run_statistics& statistics = result_.statistics;
+        const dictionary_info& info = result_.info;
+        statistics.device = "cpu";
+        statistics.device_reason = "dictionary runs on cpu only";
+        statistics.threads = run_.thread_count();
+        statistics.peak_memory_bytes = peak_memory_bytes();
+        statistics.counts = {{"documents", info.documents},
+                             {"rejected", result_.counts.rejected},
+                             {"occurrences", info.occurrences},
+                             {"distinct", info.distinct},
+                             {"words", info.words},
+                             {"kept", info.kept},
+                             {"runs", result_.runs}};
+    }
+
+    const dictionary_options& options_;
+    const context& run_;
+    dictionary_result result_;
+    stage_clock clock_{result_.statistics};
+    io::atomic_file file_;
+    scratch_folder scratch_;
+    word_collector collected_;
+    std::unique_ptr<io::corpus_reader> corpus_;
+    tbb::enumerable_thread_specific<text::analyzer> analyzers_;
+    tbb::enumerable_thread_specific<text::token_list> tokens_;
+    id_table ids_;
+    reading_record record_;
+};
+
+}  // namespace
+
+dictionary_result make_dictionary(const dictionary_options& options, const context& run) {
+    require_cpu(run, "dictionary");
+    require_inputs(options.inputs);
+    if (options.file.empty()) throw usage_error("no dictionary is given");
+    if (options.min_count == 0) throw usage_error("a word of a dictionary occurs at least once");
+    for (const std::filesystem::path& input : options.inputs) {
+        if (is_store(input) || is_duplicate_store(input) || is_word_space(input) || is_dictionary(input)) {
+            throw usage_error(input.string() + " was made by quern and is no corpus");
+        }
+    }
+    return dictionary_run(options, run).run();
+}
+
+}  // namespace quern
