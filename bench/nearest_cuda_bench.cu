@@ -10,6 +10,7 @@
 //   search   whole searches by the public interface, from host memory to host memory; method: how many are wanted, the
 //            GPU's budget where it is made small, tiles. Seconds of the set's making, of the first search, and the
 //            median of three more
+//   beyond   only where it is named: a whole search of a set larger than the memory of the GPU
 // Seconds of distances and sorts: by the device's clock, the median of 15.
 #include <cuda_fp16.h>
 
@@ -248,6 +249,14 @@ void measure_searches(cuda_place& place) {
     }
 }
 
+/// A set larger than the memory of the GPU, by a tenth; as much memory of the host is needed.
+void measure_beyond(cuda_place& place) {
+    std::size_t left = 0, memory = 0;
+    QUERN_CHECK(cudaMemGetInfo(&left, &memory));
+    const auto rows = static_cast<std::uint32_t>(memory / 256 * 11 / 10);
+    measure_search(place, {vector_type::f16, rows, 128, 1024}, 100, 0);
+}
+
 void measure_table(cuda_place& place) {
     for (const vector_type type : {vector_type::i16, vector_type::f16, vector_type::u8}) {
         const std::uint32_t dimensions = type == vector_type::u8 ? 256 : 128;
@@ -303,6 +312,7 @@ int main(int count, char** arguments) {
         if (wants("batches")) quern::measure_batches(place);
         if (wants("shapes")) quern::measure_shapes(place);
         if (wants("search")) quern::measure_searches(place);
+        if (count > 1 && wants("beyond")) quern::measure_beyond(place);
         return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "nearest_cuda_bench: %s\n", e.what());
