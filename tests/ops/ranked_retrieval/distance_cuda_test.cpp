@@ -10,31 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "../../on_each_place.hpp"
 #include "ops/ranked_retrieval/components.hpp"
 #include "ops/ranked_retrieval/rank_keys.hpp"
 #include "ops/ranked_retrieval/tile.hpp"
-#include "vector_samples.hpp"
+#include "vectors_on_both.hpp"
 
 namespace quern {
 namespace {
 
 using namespace ranked_retrieval_detail;
-
-/// work(cuda_place, cpu_place); skips where there is no GPU, and is not compiled where there is no CUDA.
-template <class Work>
-void beside_the_cpu(Work&& work) {
-    if constexpr (has_cuda) {
-        std::string why_none;
-        auto* const gpu = shared_place<cuda_place>(why_none);
-        if (gpu == nullptr && tested_with().cuda_required) FAIL() << why_none;
-        if (gpu == nullptr) GTEST_SKIP() << why_none;
-        cpu_place cpu(context::cpu(1));
-        work(*gpu, cpu);
-    } else {
-        GTEST_SKIP() << "this program was built without CUDA";
-    }
-}
 
 constexpr vector_type all_types[] = {vector_type::f32, vector_type::f16, vector_type::bf16, vector_type::i16,
                                      vector_type::i8,  vector_type::u8,  vector_type::bits, vector_type::f64};
@@ -46,45 +30,6 @@ std::vector<vector_metric> metrics_of(vector_type type) {
     if (type == vector_type::u8) all.push_back(hamming);
     return all;
 }
-
-/// Vectors in the memory of both places, with their sums of squares by the CPU.
-template <class Gpu>
-struct vectors_on_both {
-    vectors_on_both(Gpu& gpu, cpu_place& cpu, const sample_vectors& vectors)
-        : host(vectors),
-          squares(vectors.rows),
-          bytes_there(gpu, bytes_of(host)),
-          on_cpu(tile<cpu_place>(host, host.view().values, {})) {
-        facts = facts_of(cpu, on_cpu, squares);
-        squares_there = array_from(gpu, std::span<const double>(squares));
-        on_cpu.squares = squares;
-        on_gpu = tile<Gpu>(host, bytes_there.span(), squares_there.span());
-    }
-    vectors_on_both(const vectors_on_both&) = delete;  // tiles point into it
-
-    static std::vector<std::byte> bytes_of(const sample_vectors& vectors) {
-        const auto bytes = vectors.view().values;
-        return {bytes.begin(), bytes.end()};
-    }
-    template <class Place>
-    static row_tile<Place> tile(const sample_vectors& vectors, span_on<Place, const std::byte> values,
-                                span_on<Place, const double> squares) {
-        return {.type = vectors.type,
-                .rows = vectors.rows,
-                .dimensions = vectors.dimensions,
-                .stride = vectors.stride,
-                .values = values,
-                .squares = squares};
-    }
-
-    sample_vectors host;
-    std::vector<double> squares;
-    guarded_array<Gpu, std::byte> bytes_there;
-    array_on<Gpu, double> squares_there;
-    row_tile<cpu_place> on_cpu;
-    row_tile<Gpu> on_gpu;
-    row_facts facts;
-};
 
 /// The tile without its first row: it begins where a row does, at no round address.
 template <class Place>

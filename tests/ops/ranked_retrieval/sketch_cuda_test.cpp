@@ -11,69 +11,17 @@
 #include <span>
 #include <vector>
 
-#include "../../on_each_place.hpp"
 #include "ops/ranked_retrieval/sketch.hpp"
-#include "vector_samples.hpp"
+#include "vectors_on_both.hpp"
 
 namespace quern {
 namespace {
 
 using namespace ranked_retrieval_detail;
 
-/// work(cuda_place, cpu_place); skips where there is no GPU, and is not compiled where there is no CUDA.
-template <class Work>
-void beside_the_cpu(Work&& work) {
-    if constexpr (has_cuda) {
-        std::string why_none;
-        auto* const gpu = shared_place<cuda_place>(why_none);
-        if (gpu == nullptr && tested_with().cuda_required) FAIL() << why_none;
-        if (gpu == nullptr) GTEST_SKIP() << why_none;
-        cpu_place cpu(context::cpu(2));
-        work(*gpu, cpu);
-    } else {
-        GTEST_SKIP() << "this program was built without CUDA";
-    }
-}
-
 constexpr vector_type sketched_types[] = {vector_type::f32, vector_type::f16, vector_type::bf16,
                                           vector_type::i16, vector_type::i8,  vector_type::u8};
 constexpr vector_metric sketched_metrics[] = {vector_metric::l2, vector_metric::ip, vector_metric::cosine};
-
-/// Vectors in the memory of both places, with their sums of squares by the CPU.
-template <class Gpu>
-struct vectors_on_both {
-    vectors_on_both(Gpu& gpu, cpu_place& cpu, sample_vectors vectors)
-        : host(std::move(vectors)), squares(host.rows), bytes_there(gpu, bytes_of(host)) {
-        here = tile<cpu_place>(host.view().values, {});
-        range = facts_of(cpu, here, squares).range;
-        here.squares = squares;
-        squares_there = array_from(gpu, std::span<const double>(squares));
-        there = tile<Gpu>(bytes_there.span(), squares_there.span());
-    }
-    vectors_on_both(const vectors_on_both&) = delete;  // tiles point into it
-
-    static std::vector<std::byte> bytes_of(const sample_vectors& vectors) {
-        const auto bytes = vectors.view().values;
-        return {bytes.begin(), bytes.end()};
-    }
-    template <class Place>
-    row_tile<Place> tile(span_on<Place, const std::byte> values, span_on<Place, const double> sums) const {
-        return {.type = host.type,
-                .rows = host.rows,
-                .dimensions = host.dimensions,
-                .stride = host.stride,
-                .values = values,
-                .squares = sums};
-    }
-
-    sample_vectors host;
-    std::vector<double> squares;
-    guarded_array<Gpu, std::byte> bytes_there;
-    array_on<Gpu, double> squares_there;
-    row_tile<cpu_place> here;
-    row_tile<Gpu> there;
-    integer_range range;
-};
 
 template <class Key>
 struct best_rows {
@@ -115,13 +63,13 @@ template <class Key, class Gpu>
 sketch_counts expect_ranked(Gpu& gpu, cpu_place& cpu, const vectors_on_both<Gpu>& vectors,
                             const vectors_on_both<Gpu>& queries, const asked& what) {
     const best_rows<Key> expected =
-        ranked<Key>(cpu, vectors.here, queries.here, what.metric, what.k, what.allowed);
+        ranked<Key>(cpu, vectors.on_cpu, queries.on_cpu, what.metric, what.k, what.allowed);
     const guarded_array<Gpu, std::uint64_t> allowed(gpu, what.allowed);
     const guarded_array<Gpu, Key> keys(gpu, std::vector<Key>(expected.keys.size(), Key{0x5a5a5a5a}));
     const guarded_array<Gpu, std::uint32_t> ids(gpu, std::vector<std::uint32_t>(expected.ids.size()));
-    const row_sketch<Gpu> sketch(gpu, vectors.there, what.metric);
+    const row_sketch<Gpu> sketch(gpu, vectors.on_gpu, what.metric);
     const sketch_counts counts = sketched_top_k<Key>(
-        gpu, vectors.there, sketch, queries.there, what.metric, what.k,
+        gpu, vectors.on_gpu, sketch, queries.on_gpu, what.metric, what.k,
         what.allowed.empty() ? span_on<Gpu, const std::uint64_t>() : allowed.view(), keys.span(), ids.span());
     const auto name = [&] {
         return testing::Message() << vector_type_names[static_cast<std::size_t>(vectors.host.type)] << " "
@@ -144,8 +92,8 @@ sketch_counts expect_ranked(Gpu& gpu, cpu_place& cpu, const vectors_on_both<Gpu>
 template <class Gpu>
 sketch_counts expect_ranked(Gpu& gpu, cpu_place& cpu, const vectors_on_both<Gpu>& vectors,
                             const vectors_on_both<Gpu>& queries, const asked& what) {
-    const integer_range range = {std::min(vectors.range.least, queries.range.least),
-                                 std::max(vectors.range.greatest, queries.range.greatest)};
+    const integer_range range = {std::min(vectors.facts.range.least, queries.facts.range.least),
+                                 std::max(vectors.facts.range.greatest, queries.facts.range.greatest)};
     if (is_float(vectors.host.type) || fits_32_bits(what.metric, range, vectors.host.dimensions))
         return expect_ranked<std::uint32_t>(gpu, cpu, vectors, queries, what);
     return expect_ranked<std::uint64_t>(gpu, cpu, vectors, queries, what);
