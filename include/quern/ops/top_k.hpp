@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,10 +87,33 @@ struct top_k_result {
 };
 
 /// Ids are below `objects`. At most most_lists lists. Throws usage_error for options, weights and floors out of range;
-/// list_fault for what is wrong in a list, as far as it was read; out_of_memory, interrupted, device_error.
+/// list_fault for what is wrong in a list, as far as it was read (a GPU reads all of it when it takes it);
+/// out_of_memory, interrupted, device_error. GPUs have `automatic` and `segmented`: asked for another there, usage_error.
 template <class Score>
 top_k_result top_k(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                    const top_k_options& options, const context& run);
+
+/// Lists that stay where they are aggregated, for many calls: on a GPU in its memory. On the CPU the views' memory must
+/// outlive the set. Move-only; one call at a time.
+class ranked_list_set {
+  public:
+    /// Throws as the calls do; on a GPU list_fault for everything but scores below the floor or too large for the weight,
+    /// which depend on the rule.
+    template <class Score>
+    ranked_list_set(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& run);
+    ~ranked_list_set();
+    ranked_list_set(ranked_list_set&&) noexcept;
+    ranked_list_set& operator=(ranked_list_set&&) noexcept;
+
+    /// As the function of this name. Where it comes to reading everything on a GPU, what that makes of the lists (a
+    /// score for each object and list) stays there, and later calls of `automatic` use it.
+    top_k_result top_k(const top_k_options& options);
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
 /// The same of pulled lists, on the CPU. Reads a list in steps that grow, never beyond what the method needs by more
 /// than one step.
 top_k_result top_k(std::span<const pulled_list> lists, std::uint32_t objects, const top_k_options& options,

@@ -82,11 +82,11 @@ void list_cursor::read_entry() {
     if (depth_ != 0 && score > last_score_) refuse("the score is greater than the one before it");
     if (rule_.rule() != aggregate::rrf && score < rule_.rules()[list_].floor)
         refuse("the score is below the floor of the list");
+    bound_ = rule_.value(list_, score, depth_ + 1);
+    if (!std::isfinite(bound_)) refuse("the score times the weight of the list is not a finite number");
     last_score_ = score;
     ++at_;
     ++depth_;
-    bound_ = rule_.value(list_, score, depth_);
-    if (!std::isfinite(bound_)) refuse("the score times the weight of the list is not a finite number");
 }
 
 template <class Score>
@@ -94,11 +94,7 @@ list_cursors cursors_of(const scoring& rule, std::span<const ranked_list_view<Sc
                         std::uint32_t objects) {
     list_cursors cursors;
     for (std::size_t i = 0; i < lists.size(); ++i) {
-        if (lists[i].ids.size() != lists[i].scores.size()) {
-            throw usage_error("list " + std::to_string(i + 1) + " has " +
-                              std::to_string(lists[i].ids.size()) + " ids, but " +
-                              std::to_string(lists[i].scores.size()) + " scores");
-        }
+        check_list_sizes(i, lists[i].ids.size(), lists[i].scores.size());
         cursors.push_back(std::make_unique<view_cursor<Score>>(rule, i, objects, lists[i]));
     }
     return cursors;

@@ -31,6 +31,12 @@ void check(std::span<const list_rule> rules, const top_k_options& options) {
     }
 }
 
+void check_list_sizes(std::size_t list, std::size_t ids, std::size_t scores) {
+    if (ids == scores) return;
+    throw usage_error("list " + std::to_string(list + 1) + " has " + std::to_string(ids) + " ids, but " +
+                      std::to_string(scores) + " scores");
+}
+
 scoring::scoring(std::span<const list_rule> rules, const top_k_options& options)
     : rules_(rules.begin(), rules.end()), rule_(options.score), constant_(options.constant) {
     check(rules, options);

@@ -18,6 +18,9 @@ struct list_rule {
 /// Throws usage_error for options, weights and floors out of range, more than most_lists lists and none.
 void check(std::span<const list_rule> rules, const top_k_options& options);
 
+/// Throws usage_error where a list has not as many ids as scores.
+void check_list_sizes(std::size_t list, std::size_t ids, std::size_t scores);
+
 /// A rule with its lists: values and bounds.
 class scoring {
   public:

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The doors: what is asked for is checked, the place and the method are chosen.
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/place.hpp"
 #include "ops/top_k/automatic.hpp"
+#include "ops/top_k/device_lists.hpp"
 #include "ops/top_k/methods.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/top_k.hpp"
@@ -65,17 +69,112 @@ top_k_result on_cpu(cpu_place& place, const scoring& rule, std::span<const ranke
     return result;
 }
 
+constexpr const char* operation = "top-k of lists";
+
+bool runs_everywhere(top_k_method method) {
+    return method == top_k_method::automatic || method == top_k_method::segmented;
+}
+/// What a method that has no kernels is refused as where CUDA is asked for.
+std::string named_operation(top_k_method method) {
+    return std::string(operation) + " by " + std::string(top_k_method_names[static_cast<std::size_t>(method)]);
+}
+
+/// Lists where they stay, whatever their scores are.
+class held_lists {
+  public:
+    held_lists() = default;
+    held_lists(const held_lists&) = delete;  // places point here
+    held_lists& operator=(const held_lists&) = delete;
+    virtual ~held_lists() = default;
+    virtual top_k_result top_k(const top_k_options& options) = 0;
+};
+
+/// In the caller's memory.
+template <class Score>
+class lists_of_cpu final : public held_lists {
+  public:
+    lists_of_cpu(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& run,
+                 std::string where)
+        : place_(run), lists_(lists.begin(), lists.end()), objects_(objects), where_(std::move(where)) {}
+    top_k_result top_k(const top_k_options& options) override {
+        const std::span<const ranked_list_view<Score>> lists(lists_);
+        top_k_result result = on_cpu(place_, scoring(rules_of(lists), options), lists, objects_, options);
+        result.place = where_;
+        return result;
+    }
+
+  private:
+    cpu_place place_;
+    std::vector<ranked_list_view<Score>> lists_;
+    std::uint32_t objects_;
+    std::string where_;
+};
+
+/// In a GPU's. `Place` is cuda_place: a program without it never makes one.
+template <class Place, class Score>
+class lists_of_device final : public held_lists {
+  public:
+    lists_of_device(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& run,
+                    const chosen_device& chosen)
+        : place_(run, chosen.ordinal),
+          rules_(rules_of(lists)),
+          lists_(place_, lists, objects),
+          where_(chosen.name + ": " + chosen.reason) {}
+
+    void refuse_faults() { lists_.refuse_faults(nullptr); }
+
+    top_k_result top_k(const top_k_options& options) override {
+        const scoring rule(rules_, options);
+        if (!runs_everywhere(options.method)) throw usage_error(named_operation(options.method) + " runs on cpu only");
+        lists_.refuse_faults(&rule);
+        const std::uint32_t k = std::min(options.k, lists_.objects());
+        device_answer answer = options.method == top_k_method::segmented
+                                   ? segmented(lists_, rule, k, options.stride)
+                                   : automatic(lists_, rule, k);
+        top_k_result result;
+        result.ids = std::move(answer.ids);
+        result.scores = std::move(answer.scores);
+        result.depths = std::move(answer.depths);
+        result.candidates = answer.candidates;
+        result.read_all = true;
+        for (std::size_t i = 0; i < lists_.size(); ++i)
+            result.read_all &= result.depths[i] == lists_.lists()[i].size;
+        result.place = where_;
+        return result;
+    }
+
+  private:
+    Place place_;
+    std::vector<list_rule> rules_;
+    device_lists<Score> lists_;
+    std::string where_;
+};
+
+/// `checked`: what is wrong in lists on a device is thrown now, whatever the rule will be.
+template <class Score>
+std::unique_ptr<held_lists> hold(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
+                                 const context& run, const chosen_device& chosen, bool checked) {
+    if (chosen.cuda) {
+        if constexpr (has_cuda) {
+            auto held = std::make_unique<lists_of_device<cuda_place, Score>>(lists, objects, run, chosen);
+            if (checked) held->refuse_faults();
+            return held;
+        }
+    }
+    return std::make_unique<lists_of_cpu<Score>>(lists, objects, run, chosen.name + ": " + chosen.reason);
+}
+
 }  // namespace
 
 template <class Score>
 top_k_result top_k(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                    const top_k_options& options, const context& run) {
-    require_cpu(run, "top-k of lists");
-    const scoring rule(rules_of(lists), options);
-    cpu_place place(run);
-    top_k_result result = on_cpu(place, rule, lists, objects, options);
-    result.place = "cpu";
-    return result;
+    static_cast<void>(scoring(rules_of(lists), options));  // before a device is looked for
+    const chosen_device chosen =
+        runs_everywhere(options.method)
+            ? choose_device(run, operation)
+            : choose_device(run, named_operation(options.method), offered_places::cpu_only);
+    return hold(lists, objects, run, chosen, false)->top_k(options);
 }
 template top_k_result top_k(std::span<const ranked_list_view<float>>, std::uint32_t, const top_k_options&,
                             const context&);
@@ -91,6 +190,27 @@ top_k_result top_k(std::span<const pulled_list> lists, std::uint32_t objects, co
     top_k_result result = result_of(by_method(place, rule, cursors, objects, options), cursors);
     result.place = "cpu (lists are pulled)";
     return result;
+}
+
+struct ranked_list_set::state {
+    std::unique_ptr<held_lists> lists;
+};
+
+template <class Score>
+ranked_list_set::ranked_list_set(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
+                                 const context& run)
+    : state_(std::make_unique<state>()) {
+    check(rules_of(lists), {});
+    state_->lists = hold(lists, objects, run, choose_device(run, operation), true);
+}
+template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<float>>, std::uint32_t, const context&);
+template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<double>>, std::uint32_t, const context&);
+ranked_list_set::~ranked_list_set() = default;
+ranked_list_set::ranked_list_set(ranked_list_set&&) noexcept = default;
+ranked_list_set& ranked_list_set::operator=(ranked_list_set&&) noexcept = default;
+
+top_k_result ranked_list_set::top_k(const top_k_options& options) {
+    return state_->lists->top_k(options);
 }
 
 }  // namespace quern

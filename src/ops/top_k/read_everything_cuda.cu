@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists turned into columns: a score for each object and list, all bits set where there is none. Ids come in no order, so a
+// column is written in no order; of four bytes an object, a column of ten million stays in the GPU's second-level cache
+// meanwhile, where sums of doubles would not. Then all columns are read side by side, once, each thread sums its objects
+// in the order of the lists, and the best are selected. Columns stay with the lists: the next reading of everything
+// streams them. Reciprocal ranks have columns of ranks.
+//
+// Where memory holds no columns of all objects, ranges of objects are taken in turn.
+#include <algorithm>
+
+#include "ops/top_k/ranked_table.cuh"
+#include "primitives/select/select.hpp"
+#include "primitives/top_k/top_k.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::top_k_detail {
+namespace {
+
+/// The objects [first, first + size).
+struct object_range {
+    std::uint32_t first, size;
+};
+
+constexpr unsigned entries_a_thread = 4;
+constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+
+/// Block (x, y): block_threads · entries_a_thread entries of list y, whose cells lie at cells + y · range.size.
+template <class Score, class Cell>
+__global__ void fill_columns_kernel(const list_there<Score>* lists, object_range range, Cell* cells) {
+    const list_there<Score> list = lists[blockIdx.y];
+    Cell* const column = cells + std::uint64_t{blockIdx.y} * range.size;
+    const std::uint64_t begin = std::uint64_t{blockIdx.x} * (block_threads * entries_a_thread) + threadIdx.x;
+#pragma unroll
+    for (unsigned j = 0; j < entries_a_thread; ++j) {
+        const std::uint64_t at = begin + j * block_threads;
+        if (at >= list.size) continue;
+        const std::uint32_t id = list.ids[at] - range.first;
+        if (id >= range.size) continue;
+        if constexpr (std::is_same_v<Cell, Score>)
+            column[id] = list.scores[at];
+        else
+            column[id] = static_cast<Cell>(at + 1);
+    }
+}
+
+template <class Cell>
+__device__ bool is_there(Cell cell) {
+    if constexpr (std::is_same_v<Cell, std::uint32_t>)
+        return cell != no_rank;
+    else
+        return cell == cell;
+}
+
+/// A thread an object: its score, and where `flags` are wanted, whether it is in a list.
+template <class Score, class Cell>
+__global__ void score_objects_kernel(ranked_table<Score> table, const Cell* cells, object_range range,
+                                     double* scores, std::uint8_t* flags) {
+    __shared__ double weights[most_lists], floors[most_lists];
+    for (unsigned i = threadIdx.x; i < table.size; i += blockDim.x) {
+        weights[i] = table.lists[i].weight;
+        floors[i] = table.floor_value(i);
+    }
+    __syncthreads();
+    const std::uint64_t o = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (o >= range.size) return;
+    score_sum sum(table.rule);
+    bool in_some = false;
+#pragma unroll 4
+    for (unsigned i = 0; i < table.size; ++i) {
+        const Cell cell = cells[std::uint64_t{i} * range.size + o];
+        const bool there = is_there(cell);
+        in_some |= there;
+        double value = 0;
+        if constexpr (std::is_same_v<Cell, std::uint32_t>)
+            value = value_of(aggregate::rrf, weights[i], table.constant, 0, cell);
+        else
+            value = weights[i] * static_cast<double>(cell);
+        sum.take(there ? value : floors[i]);
+    }
+    scores[o] = sum.score(table.weights);
+    if (flags != nullptr) flags[o] = in_some ? 1 : 0;
+}
+
+/// A thread a chosen object.
+__global__ void gather_scores_kernel(const double* scores, std::uint32_t* ids, std::size_t count,
+                                     std::uint32_t first, double* gathered) {
+    const std::size_t j = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (j >= count) return;
+    gathered[j] = scores[ids[j]];
+    ids[j] += first;
+}
+
+/// The best of some objects, on the device.
+struct best_there {
+    cuda_array<double> scores;
+    cuda_array<std::uint32_t> ids;
+    best_there(cuda_place& place, std::size_t size)
+        : scores(place, size, "the best scores"), ids(place, size, "the best objects") {}
+};
+
+template <class Score, class Cell>
+class everything {
+  public:
+    everything(device_lists<Score>& lists, const scoring& rule, std::uint32_t k)
+        : lists_(lists), place_(lists.place()), table_(table_of(lists, rule)), k_(k) {}
+
+    device_answer answer() {
+        device_answer answer;
+        for (const auto& list : lists_.lists()) answer.depths.push_back(list.size);
+        const std::uint32_t objects = lists_.objects();
+        answer.candidates = objects;
+        if (objects == 0) return answer;
+        score_columns& columns = lists_.columns();
+        const bool kept = columns.made && columns.ranks == ranks;
+        if (!kept) columns = {};
+        const std::uint32_t at_once = kept ? objects : objects_at_once();
+        if (at_once == objects) {
+            if (!kept) make_columns(columns);
+            best_of(reinterpret_cast<const Cell*>(columns.cells.data()), {0, objects});
+        } else {
+            const cuda_array<std::byte> cells(place_, cells_of(at_once) * sizeof(Cell), "columns of scores");
+            for (std::uint64_t first = 0; first < objects; first += at_once) {
+                place_.run().check_stop();
+                const object_range range{static_cast<std::uint32_t>(first),
+                                         static_cast<std::uint32_t>(std::min<std::uint64_t>(at_once, objects - first))};
+                fill(reinterpret_cast<Cell*>(cells.data()), range);
+                best_of(reinterpret_cast<const Cell*>(cells.data()), range);
+            }
+        }
+        hand_out(answer);
+        return answer;
+    }
+
+  private:
+    static constexpr bool ranks = std::is_same_v<Cell, std::uint32_t>;
+
+    std::size_t cells_of(std::uint32_t objects) const { return lists_.size() * objects; }
+
+    /// Beside the cells an object takes its score, a flag, and again a score and an id where it is chosen.
+    std::uint32_t objects_at_once() const {
+        const std::uint64_t bytes = lists_.size() * sizeof(Cell) + 2 * sizeof(double) + sizeof(std::uint32_t) + 1;
+        const std::uint64_t left = place_.memory().left();
+        const std::uint64_t all = bytes * lists_.objects();
+        if (all <= left - left / 4) return lists_.objects();
+        const std::uint64_t some = (left - left / 4) / bytes;
+        if (some < 1024) throw out_of_memory("columns of scores", all, left);
+        return static_cast<std::uint32_t>(some);
+    }
+
+    void make_columns(score_columns& columns) {
+        columns.cells = cuda_array<std::byte>(place_, cells_of(lists_.objects()) * sizeof(Cell), "columns of scores");
+        columns.ranks = ranks;
+        fill(reinterpret_cast<Cell*>(columns.cells.data()), {0, lists_.objects()});
+        columns.made = true;
+    }
+
+    void fill(Cell* cells, object_range range) {
+        place_.fill_bytes(cells, 0xff, cells_of(range.size) * sizeof(Cell));
+        const dim3 grid(cuda::blocks_for(lists_.longest(), block_threads * entries_a_thread),
+                        static_cast<unsigned>(lists_.size()));
+        QUERN_LAUNCH(place_, (cuda::launch_shape{grid, block_threads}), (fill_columns_kernel<Score, Cell>),
+                     lists_.table(), range, cells);
+    }
+
+    void best_of(const Cell* cells, object_range range) {
+        const bool all = lists_.all_in_one() && range.size == lists_.objects();
+        const cuda_array<double> scores(place_, range.size, "the scores of objects");
+        const cuda_array<std::uint8_t> flags(place_, all ? 0 : range.size, "which objects are in a list");
+        QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(range.size, block_threads), block_threads}),
+                     (score_objects_kernel<Score, Cell>), table_, cells, range, scores.data(), flags.data());
+        if (all) return select(scores.span(), {}, range.size);
+        const cuda_array<std::uint32_t> ids(place_, range.size, "the objects in a list");
+        const std::size_t count = primitives::compact_positions<std::uint32_t>(place_, flags.span(), ids.span());
+        const cuda_array<double> gathered(place_, count, "the scores of objects");
+        QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(count, block_threads), block_threads}),
+                     gather_scores_kernel, scores.data(), ids.data(), count, range.first, gathered.data());
+        select(gathered.span(), ids.span().first(count), count);
+    }
+
+    void select(device_span<const double> scores, device_span<const std::uint32_t> ids, std::size_t count) {
+        best_there best(place_, std::min<std::size_t>(k_, count));
+        if (ids.empty())
+            primitives::top_k<double>(place_, scores, best.scores.span(), best.ids.span());
+        else
+            primitives::top_k<double>(place_, scores, ids, best.scores.span(), best.ids.span());
+        found_.push_back(std::move(best));
+    }
+
+    /// The best of all ranges.
+    void hand_out(device_answer& answer) {
+        std::size_t count = 0;
+        for (const best_there& of_range : found_) count += of_range.ids.size();
+        if (found_.size() > 1) {
+            const best_there all(place_, count);
+            std::size_t at = 0;
+            for (const best_there& of_range : found_) {
+                const std::size_t size = of_range.ids.size();
+                place_.copy_within(all.scores.data() + at, of_range.scores.data(), size * sizeof(double));
+                place_.copy_within(all.ids.data() + at, of_range.ids.data(), size * sizeof(std::uint32_t));
+                at += size;
+            }
+            found_.clear();
+            select(all.scores.span(), all.ids.span(), count);
+        }
+        answer.scores = to_host(place_, found_[0].scores.span());
+        answer.ids = to_host(place_, found_[0].ids.span());
+    }
+
+    device_lists<Score>& lists_;
+    cuda_place& place_;
+    ranked_table<Score> table_;
+    std::uint32_t k_;
+    std::vector<best_there> found_;
+};
+
+}  // namespace
+
+template <class Score>
+device_answer read_everything(device_lists<Score>& lists, const scoring& rule, std::uint32_t k) {
+    if (rule.rule() == aggregate::rrf) return everything<Score, std::uint32_t>(lists, rule, k).answer();
+    return everything<Score, Score>(lists, rule, k).answer();
+}
+template device_answer read_everything(device_lists<float>&, const scoring&, std::uint32_t);
+template device_answer read_everything(device_lists<double>&, const scoring&, std::uint32_t);
+
+template <class Score>
+device_answer automatic(device_lists<Score>& lists, const scoring& rule, std::uint32_t k) {
+    const score_columns& columns = lists.columns();
+    const bool stream = columns.made && columns.ranks == (rule.rule() == aggregate::rrf);
+    device_answer answer;
+    if (!stream && stops_early(lists, rule, k, answer)) return answer;
+    return read_everything(lists, rule, k);
+}
+template device_answer automatic(device_lists<float>&, const scoring&, std::uint32_t);
+template device_answer automatic(device_lists<double>&, const scoring&, std::uint32_t);
+
+}  // namespace quern::top_k_detail

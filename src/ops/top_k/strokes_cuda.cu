@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+// Early stopping on a GPU, in three strokes as on the CPU (automatic.cpp), with the host asked once in between.
+//
+// 1. One cooperative kernel marks all lists, a bit an object and list, by atomics in the second-level cache, in rounds until
+//    k objects are in every list; whoever sets an object's last bit counts it. Each of these k has at least T, the score of
+//    the last values read: a lower bound s of the k-th best score that costs nothing. (The first k of any one list give
+//    another.) From s, a search over depths finds the one below which no object that lacks two lists can reach it, and the
+//    marks go on to there.
+// 2. A pass over the marks numbers the objects that lack one list at most, a pass over the lists fetches their values, and
+//    the k-th best of their lower bounds is the final bar.
+// 3. What still lacks a list can be in the result only if it stands there above the depth where its upper bound falls behind
+//    the bar: these depths are searched, each list is read to the greatest of its, passing over all but the open objects.
+//
+// Nothing depends on the order of atomics: they decide which row an object has, and rows are ordered by score and id.
+#include <cooperative_groups.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/top_k/ranked_table.cuh"
+#include "primitives/top_k/top_k.hpp"
+
+namespace quern::top_k_detail {
+namespace {
+
+constexpr unsigned most_rounds = 64;
+constexpr unsigned mark_threads = 1024, mark_warps = mark_threads / 32;
+constexpr std::uint64_t small_lists = 1 << 14;  // below this, columns are as fast
+/// Marking a part of the lists costs about as much as writing as many cells of columns, and all comes to more passes.
+constexpr double worth_reading = 0.35;
+
+struct stroke_state {
+    unsigned long long complete[most_rounds];  ///< objects that became complete in a round
+    unsigned long long depth;                  ///< to which all lists are marked
+    unsigned long long rows;
+    unsigned long long stopped;                ///< 1: reading on pays; 0: everything is to be read
+    unsigned long long reached[most_lists];    ///< how deep each list was read
+};
+
+struct stroke_plan {
+    std::uint64_t k, first, limit;
+    double objects;
+};
+
+/// To which depth the next round marks: where k would be complete if lists were independent, a little further.
+__device__ std::uint64_t next_depth(const stroke_plan& plan, unsigned lists, std::uint64_t depth,
+                                    std::uint64_t complete) {
+    const double wanted = static_cast<double>(plan.k) / static_cast<double>(complete == 0 ? 1 : complete);
+    const double grow = 1.02 * pow(wanted, 1.0 / lists);
+    const auto next = static_cast<std::uint64_t>(static_cast<double>(depth) * fmin(fmax(grow, 1.05), 2.0)) + 1;
+    return next < plan.limit ? next : plan.limit;
+}
+
+/// A bit for each list that has no entry below `depth`.
+template <class Word, class Score>
+__device__ Word ended_at(const ranked_table<Score>& table, std::uint64_t depth) {
+    Word ended = 0;
+    for (unsigned i = 0; i < table.size; ++i)
+        if (table.lists[i].size <= depth) ended |= Word{1} << i;
+    return ended;
+}
+
+/// The entry that a number counted through [from, to) of all lists means.
+struct entry_place {
+    unsigned list;
+    std::uint64_t at;
+};
+__device__ inline entry_place entry_of(std::uint64_t number, std::uint64_t from, std::uint64_t span) {
+    const std::uint64_t list =
+        (number | span) >> 32 == 0 ? static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(span) : number / span;
+    return {static_cast<unsigned>(list), from + (number - list * span)};
+}
+
+/// All threads of the grid mark [from, to) of all lists; how many objects this thread completed.
+template <class Score, class Word>
+__device__ unsigned mark(const ranked_table<Score>& table, const seen_lists<Word>& seen, std::uint64_t from,
+                         std::uint64_t to) {
+    const std::uint64_t span = to - from, entries = span * table.size;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    const Word ended = ended_at<Word>(table, to);
+    constexpr unsigned at_once = 4;  // entries whose atomics are under way together
+    unsigned completed = 0;
+    for (std::uint64_t e = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; e < entries;
+         e += at_once * threads) {
+        std::uint32_t ids[at_once];
+        unsigned lists[at_once];
+        Word before[at_once];
+#pragma unroll
+        for (unsigned j = 0; j < at_once; ++j) {
+            const std::uint64_t number = e + j * threads;
+            const auto [list, at] = entry_of(number, from, span);
+            lists[j] = number < entries && at < table.lists[list].size ? list : table.size;
+            if (lists[j] != table.size) ids[j] = table.lists[list].ids[at];
+        }
+#pragma unroll
+        for (unsigned j = 0; j < at_once; ++j)
+            if (lists[j] != table.size) before[j] = seen.mark(ids[j], lists[j]);
+#pragma unroll
+        for (unsigned j = 0; j < at_once; ++j) {
+            if (lists[j] == table.size) continue;
+            const Word others = before[j] | ended;
+            completed += seen.lacking(others, 0) == 1 && (others >> lists[j] & 1) == 0;
+        }
+    }
+    return completed;
+}
+
+/// Adds one number a thread of a block to *sum.
+__device__ inline void add_up(unsigned mine, unsigned long long* sum) {
+    __shared__ unsigned of_block;
+    __syncthreads();
+    if (threadIdx.x == 0) of_block = 0;
+    __syncthreads();
+    const unsigned of_warp = __reduce_add_sync(0xffffffffu, mine);
+    if (threadIdx.x % 32 == 0 && of_warp != 0) atomicAdd(&of_block, of_warp);
+    __syncthreads();
+    if (threadIdx.x == 0 && of_block != 0) atomicAdd(sum, static_cast<unsigned long long>(of_block));
+}
+
+/// What a block remembers of the lists' values while it searches a depth.
+struct block_bounds {
+    double greatest[most_lists], at_depth[mark_warps][most_lists], candidates[most_lists + 1];
+    bool reaches[mark_warps];
+};
+
+/// A lower bound of the k-th best score: k objects are among the first `depth` of all lists, and k (others) among the
+/// first k of each. By all threads of a block, which all get it.
+template <class Score>
+__device__ double lower_bound_of_kth(const ranked_table<Score>& table, std::uint64_t k, std::uint64_t depth,
+                                     block_bounds& known) {
+    const unsigned t = threadIdx.x;
+    if (t <= table.size) {
+        const bool all = t == table.size;
+        score_sum sum(table.rule);
+        for (unsigned i = 0; i < table.size; ++i)
+            sum.take(all ? table.bound(i, depth) : i == t ? table.bound(i, k) : table.floor_value(i));
+        known.candidates[t] = sum.score(table.weights);
+        if (!all) known.greatest[t] = table.bound(t, 0);
+    }
+    __syncthreads();
+    double best = known.candidates[table.size];
+    // A list that has fewer than k entries: k objects would have to be outside it, and there may not be as many.
+    for (unsigned i = 0; i < table.size; ++i)
+        if (table.lists[i].size >= k) best = fmax(best, known.candidates[i]);
+    __syncthreads();
+    return best;
+}
+
+/// Whether an object that lacks two lists at this depth, or any that was not seen, can have the score. By a warp.
+template <class Score>
+__device__ bool some_pair_reaches(const ranked_table<Score>& table, std::uint64_t depth, double score,
+                                  const double* greatest, double* at_depth) {
+    const unsigned lane = threadIdx.x % 32, lists = table.size;
+    for (unsigned i = lane; i < lists; i += 32) at_depth[i] = table.bound(i, depth);
+    __syncwarp();
+    const auto reaches = [&](unsigned a, unsigned b) {
+        score_sum sum(table.rule);
+        for (unsigned i = 0; i < lists; ++i) sum.take(i == a || i == b ? at_depth[i] : greatest[i]);
+        return sum.score(table.weights) >= score;
+    };
+    bool found = lists == 1 && reaches(0, 0);
+    for (unsigned a = 0; a + 1 < lists; ++a)
+        for (unsigned b = a + 1 + lane; b < lists; b += 32) found |= reaches(a, b);
+    found = __any_sync(0xffffffffu, found) != 0;
+    __syncwarp();
+    return found;
+}
+
+/// The least depth in [low, high] at which no pair reaches the score, high + 1 where there is none. By all threads of a
+/// block, which all get it: a depth a warp.
+template <class Score>
+__device__ std::uint64_t depth_without_two(const ranked_table<Score>& table, std::uint64_t low, std::uint64_t high,
+                                           double score, block_bounds& known) {
+    const unsigned warp = threadIdx.x / 32;
+    ++high;
+    while (low < high) {
+        const std::uint64_t span = high - low;
+        const auto probe = [&](unsigned w) { return low + span * w / mark_warps; };
+        const bool reaches =
+            some_pair_reaches(table, probe(warp), score, known.greatest, known.at_depth[warp]);
+        if (threadIdx.x % 32 == 0) known.reaches[warp] = reaches;
+        __syncthreads();
+        unsigned first = 0;
+        while (first < mark_warps && known.reaches[first]) ++first;
+        const std::uint64_t new_high = first < mark_warps ? probe(first) : high;
+        low = first == 0 ? new_high : probe(first - 1) + 1;
+        high = new_high;
+        __syncthreads();
+    }
+    return high;
+}
+
+/// Stroke 1. Cooperative: as many blocks of mark_threads as run at once; every block searches for itself, and comes to
+/// the same. Shared: 18 KB of bounds. The state is zero before.
+template <class Score, class Word>
+__global__ void __launch_bounds__(mark_threads, 1)
+    mark_kernel(ranked_table<Score> table, seen_lists<Word> seen, stroke_plan plan, stroke_state* state) {
+    __shared__ block_bounds known;
+    const auto grid = cooperative_groups::this_grid();
+    std::uint64_t from = 0, depth = plan.first, complete = 0;
+    for (unsigned round = 0;; ++round) {
+        if (round == most_rounds) return;
+        add_up(mark(table, seen, from, depth), &state->complete[round]);
+        grid.sync();
+        complete += *static_cast<volatile unsigned long long*>(&state->complete[round]);
+        if (complete >= plan.k) break;
+        if (depth >= plan.limit) return;
+        from = depth;
+        depth = next_depth(plan, table.size, depth, complete);
+    }
+    const double score = lower_bound_of_kth(table, plan.k, depth, known);
+    const std::uint64_t enough = depth_without_two(table, depth, plan.limit, score, known);
+    if (enough > plan.limit) return;
+    mark(table, seen, depth, enough);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        state->depth = enough;
+        state->stopped = 1;
+    }
+    if (blockIdx.x == 0 && threadIdx.x < table.size) state->reached[threadIdx.x] = enough;
+}
+
+/// Numbers the objects that lack one list at most. A thread four words of marks, a block's rows side by side. rows_of
+/// is written for these objects only; `ids` holds `capacity` rows.
+template <class Score, class Word>
+__global__ void __launch_bounds__(block_threads)
+    number_rows_kernel(ranked_table<Score> table, seen_lists<Word> seen, std::size_t words, stroke_state* state,
+                       std::uint32_t* row_of, std::uint32_t* ids, std::uint64_t capacity) {
+    constexpr unsigned words_a_thread = 4;
+    __shared__ unsigned of_block;
+    __shared__ unsigned long long base;
+    if (state->stopped == 0) return;
+    if (threadIdx.x == 0) of_block = 0;
+    __syncthreads();
+    const Word ended = ended_at<Word>(table, state->depth);
+    const std::size_t first = std::size_t{blockIdx.x} * (block_threads * words_a_thread) + threadIdx.x;
+    Word mine[words_a_thread];
+#pragma unroll
+    for (unsigned j = 0; j < words_a_thread; ++j) {
+        const std::size_t w = first + j * block_threads;
+        mine[j] = w < words ? seen.words[w] : Word{0};
+    }
+    const auto each_row = [&](const auto& take) {
+#pragma unroll
+        for (unsigned j = 0; j < words_a_thread; ++j) {
+            if (mine[j] == 0) continue;
+            for (unsigned place = 0; place < 1u << seen.packing; ++place) {
+                const Word sets = seen.of_word(mine[j], place);
+                if (sets == 0 || seen.lacking(sets, ended) > 1) continue;
+                take(static_cast<std::uint32_t>((first + j * block_threads) << seen.packing | place));
+            }
+        }
+    };
+    unsigned count = 0;
+    each_row([&](std::uint32_t) { ++count; });
+    const unsigned offset = count == 0 ? 0 : atomicAdd(&of_block, count);
+    __syncthreads();
+    if (threadIdx.x == 0 && of_block != 0)
+        base = atomicAdd(&state->rows, static_cast<unsigned long long>(of_block));
+    __syncthreads();
+    std::uint64_t row = base + offset;
+    each_row([&](std::uint32_t id) {
+        if (row < capacity) {
+            ids[row] = id;
+            row_of[id] = static_cast<std::uint32_t>(row);
+        }
+        ++row;
+    });
+}
+
+/// The values of the rows: `values` has a row of table.size values each, all missing before.
+struct row_values {
+    const std::uint32_t* row_of;
+    double* values;
+    __device__ void put(std::uint32_t id, unsigned lists, unsigned list, double value) const {
+        values[std::uint64_t{row_of[id]} * lists + list] = value;
+    }
+};
+
+/// Fetches what was marked. Block (x, y): a stretch of list y, four entries a thread.
+template <class Score, class Word>
+__global__ void __launch_bounds__(block_threads)
+    fetch_marked_kernel(ranked_table<Score> table, seen_lists<Word> seen, std::uint64_t depth, Word ended,
+                        row_values rows) {
+    constexpr unsigned entries_a_thread = 4;
+    const unsigned list = blockIdx.y;
+    const list_there<Score> from = table.lists[list];
+    const std::uint64_t end = depth < from.size ? depth : from.size;
+    const std::uint64_t begin = std::uint64_t{blockIdx.x} * (block_threads * entries_a_thread) + threadIdx.x;
+    std::uint32_t ids[entries_a_thread];
+    bool wanted[entries_a_thread];
+#pragma unroll
+    for (unsigned j = 0; j < entries_a_thread; ++j) {
+        const std::uint64_t at = begin + j * block_threads;
+        wanted[j] = at < end;
+        ids[j] = wanted[j] ? from.ids[at] : 0;
+    }
+#pragma unroll
+    for (unsigned j = 0; j < entries_a_thread; ++j)
+        wanted[j] = wanted[j] && seen.lacking(seen.of(ids[j]), ended) <= 1;
+#pragma unroll
+    for (unsigned j = 0; j < entries_a_thread; ++j) {
+        const std::uint64_t at = begin + j * block_threads;
+        if (wanted[j]) rows.put(ids[j], table.size, list, table.value(list, from.scores[at], at + 1));
+    }
+}
+
+/// The score of a row with these values for what it lacks.
+template <class Score, class Others>
+__device__ double score_of_row(const ranked_table<Score>& table, const double* values, const Others& others) {
+    score_sum sum(table.rule);
+    for (unsigned i = 0; i < table.size; ++i) sum.take(is_missing(values[i]) ? others(i) : values[i]);
+    return sum.score(table.weights);
+}
+
+/// A thread a row: its lower bound.
+template <class Score>
+__global__ void bound_rows_kernel(ranked_table<Score> table, const double* values, std::uint64_t rows, double* bounds) {
+    const std::uint64_t row = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    bounds[row] = score_of_row(table, values + row * table.size, [&](unsigned i) { return table.floor_value(i); });
+}
+
+/// How deep lists must be read for the rows that lack them. A thread a row; rows that are open are few, and a warp
+/// searches for each of them together, 32 depths at a time. *bar_score, *bar_id: the last of the k best lower bounds.
+template <class Score>
+__global__ void __launch_bounds__(block_threads)
+    search_depths_kernel(ranked_table<Score> table, const double* values, const std::uint32_t* ids,
+                         std::uint64_t rows, const double* bar_score, const std::uint32_t* bar_id,
+                         stroke_state* state) {
+    const std::uint64_t row = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const unsigned lane = threadIdx.x % 32;
+    const scored_object bar{*bar_score, *bar_id};
+    const std::uint64_t depth = state->depth;
+    // Whether the row may be among the best if what it lacks stands just below this depth.
+    const auto open_at = [&](std::uint64_t of, std::uint64_t at) {
+        const double bound = score_of_row(table, values + of * table.size,
+                                          [&](unsigned i) { return table.bound(i, at); });
+        return !precedes(bar, {bound, ids[of]});
+    };
+    unsigned lacks = table.size;
+    for (unsigned i = 0; row < rows && i < table.size; ++i)
+        if (is_missing(values[row * table.size + i]) && table.lists[i].size > depth) lacks = i;
+    unsigned open = __ballot_sync(0xffffffffu, lacks != table.size && open_at(row, depth));
+    for (; open != 0; open &= open - 1) {
+        const unsigned leader = __ffs(open) - 1;
+        const std::uint64_t of = row - lane + leader;
+        const unsigned list = __shfl_sync(0xffffffffu, lacks, leader);
+        // Open at `low`; closed at `high`, or the list ends there.
+        std::uint64_t low = depth, high = table.lists[list].size;
+        while (high - low > 1) {
+            const std::uint64_t step = (high - low + 31) / 32;
+            const std::uint64_t probe = low + step * (lane + 1);
+            const bool closed = probe >= high || !open_at(of, probe);
+            const unsigned first = __ffs(__ballot_sync(0xffffffffu, closed)) - 1;
+            const std::uint64_t new_high = low + step * (first + 1);
+            low += step * first;
+            high = new_high < high ? new_high : high;
+        }
+        if (lane == 0) atomicMax(&state->reached[list], static_cast<unsigned long long>(high));
+    }
+}
+
+/// Stroke 3: block (x, y) goes through a part of what list y is read further, and fetches for the rows that lack it.
+template <class Score, class Word>
+__global__ void __launch_bounds__(block_threads)
+    fetch_open_kernel(ranked_table<Score> table, seen_lists<Word> seen, const stroke_state* state, Word ended,
+                      row_values rows) {
+    const unsigned list = blockIdx.y;
+    const list_there<Score> from = table.lists[list];
+    const std::uint64_t end = state->reached[list] < from.size ? state->reached[list] : from.size;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+#pragma unroll 4
+    for (std::uint64_t at = state->depth + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < end;
+         at += threads) {
+        const std::uint32_t id = from.ids[at];
+        const Word sets = seen.of(id);
+        if (sets != 0 && seen.lacking(sets, ended) <= 1)
+            rows.put(id, table.size, list, table.value(list, from.scores[at], at + 1));
+    }
+}
+
+/// A thread a row: its score; −infinity where a list it lacks was not read to the end, for then it cannot be among the
+/// best.
+template <class Score>
+__global__ void score_rows_kernel(ranked_table<Score> table, const double* values, std::uint64_t rows,
+                                  const stroke_state* state, double* scores) {
+    const std::uint64_t row = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    bool known = true;
+    const double score = score_of_row(table, values + row * table.size, [&](unsigned i) {
+        known &= state->reached[i] >= table.lists[i].size;
+        return table.floor_value(i);
+    });
+    scores[row] = known ? score : -__longlong_as_double(0x7ff0000000000000LL);
+}
+
+template <class Score, class Word>
+class strokes {
+  public:
+    strokes(device_lists<Score>& lists, const scoring& rule, std::uint32_t k)
+        : lists_(lists), place_(lists.place()), table_(table_of(lists, rule)), k_(k) {
+        const auto longest = static_cast<double>(lists.longest());
+        plan_.k = k;
+        plan_.objects = std::max(1.0, static_cast<double>(lists.objects()));
+        plan_.limit = static_cast<std::uint64_t>(worth_reading * longest);
+        // Of independent lists of all objects a share p^lists is complete at the share p.
+        const double share = std::pow(k / plan_.objects, 1 / static_cast<double>(lists.size()));
+        plan_.first = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(0.95 * share * longest) / 8, k,
+                                                std::max<std::uint64_t>(k, plan_.limit));
+    }
+
+    bool find(device_answer& answer) {
+        if (lists_.longest() < small_lists || plan_.first >= plan_.limit) return false;
+        const std::size_t words = words_of_objects<Word>(lists_.size(), lists_.objects());
+        const std::uint64_t capacity = lists_.objects() / 4;
+        if (place_.memory().left() < words * sizeof(Word) + 8 * std::uint64_t{lists_.objects()} + sizeof(stroke_state))
+            return false;
+        const cuda_array<Word> marks(place_, words, "the marks of objects");
+        const cuda_array<std::uint32_t> row_of(place_, lists_.objects(), "the rows of objects");
+        const cuda_array<std::uint32_t> ids(place_, capacity, "the objects of rows");
+        const cuda_array<stroke_state> state(place_, 1, "the state of a search");
+        const seen_lists<Word> seen = seen_in(marks.data(), lists_.size());
+        place_.fill_bytes(marks.data(), 0, words * sizeof(Word));
+        place_.fill_bytes(state.data(), 0, sizeof(stroke_state));
+        QUERN_LAUNCH(place_, (cuda::launch_shape{place_.multiprocessors(), mark_threads, 0, true}),
+                     (mark_kernel<Score, Word>), table_, seen, plan_, state.data());
+        QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(words, 4 * block_threads), block_threads}),
+                     (number_rows_kernel<Score, Word>), table_, seen, words, state.data(), row_of.data(), ids.data(),
+                     capacity);
+        const stroke_state now = to_host(place_, state.span())[0];
+        const std::uint64_t bytes_a_row = 8 * lists_.size() + 16;
+        if (now.stopped == 0 || now.rows > capacity || now.rows < k_ ||
+            now.rows * bytes_a_row + 12 * std::uint64_t{k_} > place_.memory().left())
+            return false;
+        answer.candidates = now.rows;
+        return finish(now, seen, row_of.data(), ids.span().first(now.rows), state.data(), answer);
+    }
+
+  private:
+    bool finish(const stroke_state& now, const seen_lists<Word>& seen, const std::uint32_t* row_of,
+                device_span<const std::uint32_t> ids, stroke_state* state, device_answer& answer) {
+        const std::uint64_t rows = ids.size();
+        const auto lists = static_cast<unsigned>(lists_.size());
+        const cuda_array<double> values(place_, rows * lists, "the values of rows");
+        const cuda_array<double> scores(place_, rows, "the scores of rows");
+        const cuda_array<double> best_scores(place_, k_, "the best scores");
+        const cuda_array<std::uint32_t> best_ids(place_, k_, "the best objects");
+        place_.fill_bytes(values.data(), 0xff, values.span().size_bytes());
+        const row_values put{row_of, values.data()};
+        Word ended = 0;
+        for (unsigned i = 0; i < lists; ++i)
+            if (lists_.lists()[i].size <= now.depth) ended |= Word{1} << i;
+        const cuda::launch_shape one_a_row{cuda::blocks_for(rows, block_threads), block_threads};
+        QUERN_LAUNCH(place_, (cuda::launch_shape{dim3(cuda::blocks_for(now.depth, 4 * block_threads), lists), block_threads}),
+                     (fetch_marked_kernel<Score, Word>), table_, seen, now.depth, ended, put);
+        QUERN_LAUNCH(place_, one_a_row, bound_rows_kernel<Score>, table_, values.data(), rows, scores.data());
+        primitives::top_k<double>(place_, scores.span(), ids, best_scores.span(), best_ids.span());
+        QUERN_LAUNCH(place_, one_a_row, search_depths_kernel<Score>, table_, values.data(), ids.data(), rows,
+                     best_scores.data() + k_ - 1, best_ids.data() + k_ - 1, state);
+        const dim3 some(std::max(1u, 4 * place_.multiprocessors() / lists), lists);
+        QUERN_LAUNCH(place_, (cuda::launch_shape{some, block_threads}), (fetch_open_kernel<Score, Word>), table_, seen,
+                     state, ended, put);
+        QUERN_LAUNCH(place_, one_a_row, score_rows_kernel<Score>, table_, values.data(), rows, state, scores.data());
+        primitives::top_k<double>(place_, scores.span(), ids, best_scores.span(), best_ids.span());
+        answer.scores = to_host(place_, best_scores.span());
+        if (answer.scores.back() == -std::numeric_limits<double>::infinity()) return false;
+        answer.ids = to_host(place_, best_ids.span());
+        const stroke_state then = to_host(place_, device_span<const stroke_state>(state, 1))[0];
+        for (unsigned i = 0; i < lists; ++i)
+            answer.depths.push_back(std::min<std::uint64_t>(then.reached[i], lists_.lists()[i].size));
+        return true;
+    }
+
+    device_lists<Score>& lists_;
+    cuda_place& place_;
+    ranked_table<Score> table_;
+    std::uint32_t k_;
+    stroke_plan plan_{};
+};
+
+}  // namespace
+
+template <class Score>
+bool stops_early(device_lists<Score>& lists, const scoring& rule, std::uint32_t k, device_answer& answer) {
+    return lists.size() <= 32 ? strokes<Score, std::uint32_t>(lists, rule, k).find(answer)
+                              : strokes<Score, std::uint64_t>(lists, rule, k).find(answer);
+}
+template bool stops_early(device_lists<float>&, const scoring&, std::uint32_t, device_answer&);
+template bool stops_early(device_lists<double>&, const scoring&, std::uint32_t, device_answer&);
+
+}  // namespace quern::top_k_detail
