@@ -55,3 +55,12 @@ own_setup() {
     : >empty.tsv
     ends_with 1 quern topk empty.tsv
 }
+
+@test "methods that a GPU does not have are refused there" {
+    for method in nra sc lara; do
+        ends_with 2 quern topk one.tsv two.tsv --method $method --device cuda
+        [[ $stderr == *"topk by $method runs on cpu only"* ]]
+    done
+    quern topk one.tsv two.tsv --device cpu --stats stats --quiet
+    [ "$(json stats 'd["device"]')" = cpu ]
+}

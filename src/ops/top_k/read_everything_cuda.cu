@@ -136,9 +136,10 @@ class everything {
 
     std::size_t cells_of(std::uint32_t objects) const { return lists_.size() * objects; }
 
-    /// Beside the cells an object takes its score, a flag, and again a score and an id where it is chosen.
+    /// Beside the cells an object takes its score and a flag; again a score and an id where it is in a list; and a composite
+    /// of both while the best are selected.
     std::uint32_t objects_at_once() const {
-        const std::uint64_t bytes = lists_.size() * sizeof(Cell) + 2 * sizeof(double) + sizeof(std::uint32_t) + 1;
+        const std::uint64_t bytes = lists_.size() * sizeof(Cell) + 2 * sizeof(double) + sizeof(std::uint32_t) + 1 + 16;
         const std::uint64_t left = place_.memory().left();
         const std::uint64_t all = bytes * lists_.objects();
         if (all <= left - left / 4) return lists_.objects();

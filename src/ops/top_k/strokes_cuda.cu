@@ -429,7 +429,7 @@ class strokes {
                      (number_rows_kernel<Score, Word>), table_, seen, words, state.data(), row_of.data(), ids.data(),
                      capacity);
         const stroke_state now = to_host(place_, state.span())[0];
-        const std::uint64_t bytes_a_row = 8 * lists_.size() + 16;
+        const std::uint64_t bytes_a_row = 8 * lists_.size() + 32;  // a selection's composites too
         if (now.stopped == 0 || now.rows > capacity || now.rows < k_ ||
             now.rows * bytes_a_row + 12 * std::uint64_t{k_} > place_.memory().left())
             return false;

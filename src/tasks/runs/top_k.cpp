@@ -75,7 +75,12 @@ void check(const top_k_request& request) {
 top_k_answer top_k_of_files(const top_k_request& request, const context& asked) {
     check(request);
     top_k_answer answer;
-    const context run = pinned_to_device(asked, "topk", answer.statistics, offered_places::cpu_only);
+    const top_k_method method = request.options.method;
+    const bool everywhere = method == top_k_method::automatic || method == top_k_method::segmented;
+    const std::string job =
+        everywhere ? "topk" : "topk by " + std::string(top_k_method_names[static_cast<std::size_t>(method)]);
+    const context run = pinned_to_device(asked, job, answer.statistics,
+                                         everywhere ? offered_places::all : offered_places::cpu_only);
     stage_clock clock(answer.statistics);
     cpu_place place(run);
     std::vector<std::optional<io::ranked_list>> reading(request.lists.size());
