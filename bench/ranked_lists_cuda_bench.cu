@@ -57,9 +57,10 @@ struct host_lists {
         const auto keys = make_array<float>(place, objects);
         const auto numbers = make_array<std::uint32_t>(place, objects);
         for (unsigned i = 0; i < lists; ++i) {
-            QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(objects, 256), 256}), make_scores_kernel, of, objects,
-                         i, keys.data(), numbers.data());
-            primitives::sort_pairs(place, keys.span(), numbers.span(), {.direction = primitives::order::descending});
+            QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(objects, 256), 256}), make_scores_kernel,
+                         of, objects, i, keys.data(), numbers.data());
+            primitives::sort_pairs(place, keys.span(), numbers.span(),
+                                   {.direction = primitives::order::descending});
             scores.push_back(to_host(place, keys.span()));
             ids.push_back(to_host(place, numbers.span()));
         }
@@ -107,9 +108,9 @@ class measured_lists {
             double share = 0;
             for (const std::uint64_t depth : answer.depths)
                 share += static_cast<double>(depth) / (static_cast<double>(objects_) * count_);
-            std::printf("%s\t%s\t%u\t%u\t%u\t%s\t%u\t%.4f\t%llu\t%.7f\n", what, kind_names[static_cast<int>(kind_)],
-                        objects_, count_, k, method, stride, share, static_cast<unsigned long long>(answer.candidates),
-                        seconds);
+            std::printf("%s\t%s\t%u\t%u\t%u\t%s\t%u\t%.4f\t%llu\t%.7f\n", what,
+                        kind_names[static_cast<int>(kind_)], objects_, count_, k, method, stride, share,
+                        static_cast<unsigned long long>(answer.candidates), seconds);
             std::fflush(stdout);
         };
         one("columns kept", 0, 16, [&] { return read_everything(*lists_, rule, k); });
@@ -122,14 +123,17 @@ class measured_lists {
             return automatic(*lists_, rule, k);
         });
         for (const std::uint32_t stride : strides)
-            one("segmented", stride, stride < 1000 ? 2 : 4, [&] { return segmented(*lists_, rule, k, stride); });
-        if (!right) std::fprintf(stderr, "%s, %u objects: answers differ\n", kind_names[static_cast<int>(kind_)], objects_);
+            one("segmented", stride, stride < 1000 ? 2 : 4,
+                [&] { return segmented(*lists_, rule, k, stride); });
+        if (!right)
+            std::fprintf(stderr, "%s, %u objects: answers differ\n", kind_names[static_cast<int>(kind_)],
+                         objects_);
         return right;
     }
 
     void print_taking() const {
-        std::printf("taken\t%s\t%u\t%u\t0\tcopied and checked\t0\t1\t0\t%.7f\n", kind_names[static_cast<int>(kind_)],
-                    objects_, count_, taking_);
+        std::printf("taken\t%s\t%u\t%u\t0\tcopied and checked\t0\t1\t0\t%.7f\n",
+                    kind_names[static_cast<int>(kind_)], objects_, count_, taking_);
     }
 
   private:
@@ -150,7 +154,8 @@ bool run(int count, char** arguments) {
     if (asked("paper")) {
         for (const std::uint32_t millions : {1u, 2u, 4u, 6u, 8u, 10u}) {
             const std::uint32_t objects = millions * 1'000'000;
-            right &= measured_lists(place, kind::uniform, objects, 4).measure("paper", 100, {100, objects / 100});
+            right &=
+                measured_lists(place, kind::uniform, objects, 4).measure("paper", 100, {100, objects / 100});
         }
     }
     if (asked("kinds")) {

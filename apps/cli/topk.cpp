@@ -42,8 +42,9 @@ void declare(command_line& line, request& request) {
                 [&](const std::string& text) { request.asked.floors = parse_numbers(text); });
     line.option("--constant", "C", "Of reciprocal ranks: 1 / (C + rank).", "60",
                 [&](const std::string& text) { options.constant = parse_number(text); });
-    line.option("--method", "NAME", "auto, nra, sc, lara or segmented; on a GPU auto and segmented. The answers are the same.", "auto",
-                [&](const std::string& text) {
+    line.option("--method", "NAME",
+                "auto, nra, sc, lara or segmented; on a GPU auto and segmented. The answers are the same.",
+                "auto", [&](const std::string& text) {
                     options.method = parse_name<top_k_method>(text, top_k_method_names);
                 });
     line.option(

@@ -100,7 +100,8 @@ class ranked_list_set {
     /// Throws as the calls do; on a GPU list_fault for everything but scores below the floor or too large for the weight,
     /// which depend on the rule.
     template <class Score>
-    ranked_list_set(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& run);
+    ranked_list_set(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
+                    const context& run);
     ~ranked_list_set();
     ranked_list_set(ranked_list_set&&) noexcept;
     ranked_list_set& operator=(ranked_list_set&&) noexcept;

@@ -31,7 +31,8 @@ struct device_answer {
 
 /// Scores by object, a column a list: what reading everything makes of the lists, kept for the next time.
 struct score_columns {
-    cuda_array<std::byte> cells;  ///< Score, or uint32 ranks; all bits set where the object is not in the list
+    cuda_array<std::byte>
+        cells;  ///< Score, or uint32 ranks; all bits set where the object is not in the list
     bool made = false, ranks = false;
 };
 
@@ -80,7 +81,8 @@ template <class Score>
 device_answer automatic(device_lists<Score>& lists, const scoring& rule, std::uint32_t k);
 /// The paper's. Reads `stride` levels at a time.
 template <class Score>
-device_answer segmented(device_lists<Score>& lists, const scoring& rule, std::uint32_t k, std::uint32_t stride);
+device_answer segmented(device_lists<Score>& lists, const scoring& rule, std::uint32_t k,
+                        std::uint32_t stride);
 
 /// What `automatic` chooses from. False where reading everything is the better way.
 template <class Score>

@@ -11,7 +11,15 @@ namespace quern::top_k_detail {
 namespace {
 
 /// The order of an entry's faults, as the CPU looks for them.
-enum entry_fault : unsigned { not_finite, out_of_range, rises, below_floor, twice, too_large, no_entry_fault };
+enum entry_fault : unsigned {
+    not_finite,
+    out_of_range,
+    rises,
+    below_floor,
+    twice,
+    too_large,
+    no_entry_fault
+};
 constexpr const char* fault_words[] = {"the score is not a finite number",
                                        "the id is out of range",
                                        "the score is greater than the one before it",
@@ -48,8 +56,7 @@ template <class Score>
 __global__ void find_first_places_kernel(list_there<Score> list, std::uint64_t size, std::uint32_t objects,
                                          std::uint32_t* first) {
     const std::uint64_t at = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (at < size && list.ids[at] < objects)
-        atomicMin(first + list.ids[at], static_cast<std::uint32_t>(at));
+    if (at < size && list.ids[at] < objects) atomicMin(first + list.ids[at], static_cast<std::uint32_t>(at));
 }
 
 /// A thread an entry: *found becomes the least of position · 8 + fault.
@@ -65,7 +72,8 @@ __global__ void find_first_fault_kernel(list_there<Score> list, std::uint64_t si
     if (fault == no_entry_fault && first[list.ids[at]] < at) fault = twice;
     if (fault == no_entry_fault && weights && !isfinite(list.weight * score)) fault = too_large;
     if (fault != no_entry_fault)
-        atomicMin(reinterpret_cast<unsigned long long*>(found), static_cast<unsigned long long>(at * 8 + fault));
+        atomicMin(reinterpret_cast<unsigned long long*>(found),
+                  static_cast<unsigned long long>(at * 8 + fault));
 }
 
 cuda::launch_shape one_an_entry(std::uint64_t size) {
@@ -131,7 +139,8 @@ void device_lists<Score>::refuse_first(std::size_t list, const scoring* rule) {
     const cuda_array<std::uint64_t> found(place_, 1);
     if (objects_ != 0) place_.fill_bytes(first.data(), 0xff, first.size() * sizeof(std::uint32_t));
     place_.fill_bytes(found.data(), 0xff, sizeof(std::uint64_t));
-    QUERN_LAUNCH(place_, one_an_entry(size), find_first_places_kernel<Score>, of, size, objects_, first.data());
+    QUERN_LAUNCH(place_, one_an_entry(size), find_first_places_kernel<Score>, of, size, objects_,
+                 first.data());
     const bool ruled = rule != nullptr && rule->rule() != aggregate::rrf;
     QUERN_LAUNCH(place_, one_an_entry(size), find_first_fault_kernel<Score>, of, size, objects_, first.data(),
                  ruled, ruled, found.data());

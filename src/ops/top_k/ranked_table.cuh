@@ -79,7 +79,8 @@ struct seen_lists {
         if constexpr (sizeof(Word) == 4)
             return atomicOr(word, bits);
         else
-            return atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(bits));
+            return atomicOr(reinterpret_cast<unsigned long long*>(word),
+                            static_cast<unsigned long long>(bits));
     }
 };
 

@@ -121,8 +121,9 @@ class everything {
             const cuda_array<std::byte> cells(place_, cells_of(at_once) * sizeof(Cell), "columns of scores");
             for (std::uint64_t first = 0; first < objects; first += at_once) {
                 place_.run().check_stop();
-                const object_range range{static_cast<std::uint32_t>(first),
-                                         static_cast<std::uint32_t>(std::min<std::uint64_t>(at_once, objects - first))};
+                const object_range range{
+                    static_cast<std::uint32_t>(first),
+                    static_cast<std::uint32_t>(std::min<std::uint64_t>(at_once, objects - first))};
                 fill(reinterpret_cast<Cell*>(cells.data()), range);
                 best_of(reinterpret_cast<const Cell*>(cells.data()), range);
             }
@@ -139,7 +140,8 @@ class everything {
     /// Beside the cells an object takes its score and a flag; again a score and an id where it is in a list; and a composite
     /// of both while the best are selected.
     std::uint32_t objects_at_once() const {
-        const std::uint64_t bytes = lists_.size() * sizeof(Cell) + 2 * sizeof(double) + sizeof(std::uint32_t) + 1 + 16;
+        const std::uint64_t bytes =
+            lists_.size() * sizeof(Cell) + 2 * sizeof(double) + sizeof(std::uint32_t) + 1 + 16;
         const std::uint64_t left = place_.memory().left();
         const std::uint64_t all = bytes * lists_.objects();
         if (all <= left - left / 4) return lists_.objects();
@@ -149,7 +151,8 @@ class everything {
     }
 
     void make_columns(score_columns& columns) {
-        columns.cells = cuda_array<std::byte>(place_, cells_of(lists_.objects()) * sizeof(Cell), "columns of scores");
+        columns.cells =
+            cuda_array<std::byte>(place_, cells_of(lists_.objects()) * sizeof(Cell), "columns of scores");
         columns.ranks = ranks;
         fill(reinterpret_cast<Cell*>(columns.cells.data()), {0, lists_.objects()});
         columns.made = true;
@@ -171,7 +174,8 @@ class everything {
                      (score_objects_kernel<Score, Cell>), table_, cells, range, scores.data(), flags.data());
         if (all) return select(scores.span(), {}, range.size);
         const cuda_array<std::uint32_t> ids(place_, range.size, "the objects in a list");
-        const std::size_t count = primitives::compact_positions<std::uint32_t>(place_, flags.span(), ids.span());
+        const std::size_t count =
+            primitives::compact_positions<std::uint32_t>(place_, flags.span(), ids.span());
         const cuda_array<double> gathered(place_, count, "the scores of objects");
         QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(count, block_threads), block_threads}),
                      gather_scores_kernel, scores.data(), ids.data(), count, range.first, gathered.data());

@@ -51,19 +51,21 @@ __global__ void append_objects_kernel(ranked_table<Score> table, levels read, st
 
 /// Puts the values of the objects that have a row there.
 template <class Score>
-__global__ void put_values_kernel(ranked_table<Score> table, levels read, const std::uint32_t* row_of, double* values) {
+__global__ void put_values_kernel(ranked_table<Score> table, levels read, const std::uint32_t* row_of,
+                                  double* values) {
     unsigned list;
     std::uint64_t at;
     if (!entry_of(table, read, list, at)) return;
     const std::uint32_t row = row_of[table.lists[list].ids[at]];
     if (row != no_row)
-        values[std::uint64_t{row} * table.size + list] = table.value(list, table.lists[list].scores[at], at + 1);
+        values[std::uint64_t{row} * table.size + list] =
+            table.value(list, table.lists[list].scores[at], at + 1);
 }
 
 /// A thread a row: w, and the row's number to be sorted with it.
 template <class Score>
-__global__ void lower_bounds_kernel(ranked_table<Score> table, const double* values, unsigned rows, double* bounds,
-                                    std::uint32_t* numbers) {
+__global__ void lower_bounds_kernel(ranked_table<Score> table, const double* values, unsigned rows,
+                                    double* bounds, std::uint32_t* numbers) {
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     score_sum sum(table.rule);
@@ -77,8 +79,8 @@ __global__ void lower_bounds_kernel(ranked_table<Score> table, const double* val
 
 /// One thread: whether the k-th of the sorted lower bounds is above T.
 template <class Score>
-__global__ void compare_kernel(ranked_table<Score> table, std::uint64_t depth, const double* bounds, std::uint64_t k,
-                               segment_state* state) {
+__global__ void compare_kernel(ranked_table<Score> table, std::uint64_t depth, const double* bounds,
+                               std::uint64_t k, segment_state* state) {
     score_sum sum(table.rule);
     for (unsigned i = 0; i < table.size; ++i) sum.take(table.bound(i, depth));
     state->enough = state->rows >= k && bounds[k - 1] > sum.score(table.weights) ? 1 : 0;
@@ -86,9 +88,9 @@ __global__ void compare_kernel(ranked_table<Score> table, std::uint64_t depth, c
 
 /// A thread a candidate: its upper bound at this depth, which is its score where it is complete; whether it is.
 template <class Score>
-__global__ void upper_bounds_kernel(ranked_table<Score> table, const double* values, const std::uint32_t* candidates,
-                                    unsigned count, std::uint64_t depth, double* bounds, std::uint8_t* complete,
-                                    segment_state* state) {
+__global__ void upper_bounds_kernel(ranked_table<Score> table, const double* values,
+                                    const std::uint32_t* candidates, unsigned count, std::uint64_t depth,
+                                    double* bounds, std::uint8_t* complete, segment_state* state) {
     const unsigned c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c >= count) return;
     score_sum sum(table.rule);
@@ -105,9 +107,10 @@ __global__ void upper_bounds_kernel(ranked_table<Score> table, const double* val
 }
 
 /// A thread a candidate: whether it stays one, being incomplete and not behind the k-th result.
-__global__ void open_candidates_kernel(const double* bounds, const std::uint32_t* candidates, const std::uint32_t* ids,
-                                       unsigned count, const double* last_score, const std::uint32_t* last_id,
-                                       const std::uint8_t* complete, std::uint8_t* open) {
+__global__ void open_candidates_kernel(const double* bounds, const std::uint32_t* candidates,
+                                       const std::uint32_t* ids, unsigned count, const double* last_score,
+                                       const std::uint32_t* last_id, const std::uint8_t* complete,
+                                       std::uint8_t* open) {
     const unsigned c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c >= count) return;
     open[c] = complete[c] == 0 && !precedes({*last_score, *last_id}, {bounds[c], ids[candidates[c]]}) ? 1 : 0;
@@ -167,8 +170,8 @@ class segments {
             const levels read = next_levels();
             const std::uint64_t entries = (read.to - read.from) * table_.size;
             make_room(std::min<std::uint64_t>(rows_ + entries, lists_.objects()));
-            QUERN_LAUNCH(place_, one_each(entries), append_objects_kernel<Score>, table_, read, row_of_.data(),
-                         ids_.data(), state_.data());
+            QUERN_LAUNCH(place_, one_each(entries), append_objects_kernel<Score>, table_, read,
+                         row_of_.data(), ids_.data(), state_.data());
             QUERN_LAUNCH(place_, one_each(entries), put_values_kernel<Score>, table_, read, row_of_.data(),
                          values_.data());
             rows_ = look().rows;
@@ -177,9 +180,10 @@ class segments {
             const cuda_array<std::uint32_t> numbers(place_, rows_, "candidates");
             QUERN_LAUNCH(place_, one_each(rows_), lower_bounds_kernel<Score>, table_, values_.data(), rows_,
                          bounds.data(), numbers.data());
-            primitives::sort_pairs(place_, bounds.span(), numbers.span(), {.direction = primitives::order::descending});
-            QUERN_LAUNCH(place_, (cuda::launch_shape{1, 1}), compare_kernel<Score>, table_, depth_, bounds.data(), k_,
-                         state_.data());
+            primitives::sort_pairs(place_, bounds.span(), numbers.span(),
+                                   {.direction = primitives::order::descending});
+            QUERN_LAUNCH(place_, (cuda::launch_shape{1, 1}), compare_kernel<Score>, table_, depth_,
+                         bounds.data(), k_, state_.data());
             enough = look().enough != 0;
         }
     }
@@ -188,7 +192,8 @@ class segments {
     void make_room(std::uint64_t rows) {
         if (rows <= ids_.size()) return;
         const std::size_t lists = table_.size, before = ids_.size();
-        const std::size_t now = std::min<std::uint64_t>(std::max<std::uint64_t>({rows, 2 * before, 4096}), lists_.objects());
+        const std::size_t now =
+            std::min<std::uint64_t>(std::max<std::uint64_t>({rows, 2 * before, 4096}), lists_.objects());
         cuda_array<std::uint32_t> ids(place_, now, "the objects of rows");
         cuda_array<double> values(place_, now * lists, "the values of rows");
         if (before != 0) {
@@ -204,8 +209,8 @@ class segments {
         candidates_ = cuda_array<std::uint32_t>(place_, rows_, "candidates");
         cuda_array<double> bounds(place_, rows_, "upper bounds");
         const cuda_array<std::uint8_t> complete(place_, rows_, "which candidates are complete");
-        QUERN_LAUNCH(place_, one_each(rows_), lower_bounds_kernel<Score>, table_, values_.data(), rows_, bounds.data(),
-                     candidates_.data());
+        QUERN_LAUNCH(place_, one_each(rows_), lower_bounds_kernel<Score>, table_, values_.data(), rows_,
+                     bounds.data(), candidates_.data());
         count_ = rows_;
         for (;;) {
             place_.fill_bytes(&state_.data()->complete, 0, sizeof(unsigned));
@@ -217,8 +222,8 @@ class segments {
                 if (count_ == 0 || ended()) return;
             }
             const levels read = next_levels();
-            QUERN_LAUNCH(place_, one_each((read.to - read.from) * table_.size), put_values_kernel<Score>, table_, read,
-                         row_of_.data(), values_.data());
+            QUERN_LAUNCH(place_, one_each((read.to - read.from) * table_.size), put_values_kernel<Score>,
+                         table_, read, row_of_.data(), values_.data());
         }
     }
 
@@ -228,27 +233,31 @@ class segments {
     }
 
     /// Complete candidates go to the results, of which the k best are kept; those behind them go.
-    void move_complete(const cuda_array<double>& bounds, device_span<const std::uint8_t> complete, unsigned now) {
+    void move_complete(const cuda_array<double>& bounds, device_span<const std::uint8_t> complete,
+                       unsigned now) {
         const std::size_t before = best_ids_.size(), all = before + now;
         const cuda_array<double> scores(place_, all, "the scores of results");
-        const cuda_array<std::uint32_t> ids(place_, all, "the objects of results"), rows(place_, now, "results");
+        const cuda_array<std::uint32_t> ids(place_, all, "the objects of results"),
+            rows(place_, now, "results");
         place_.copy_within(scores.data(), best_scores_.data(), before * sizeof(double));
         place_.copy_within(ids.data(), best_ids_.data(), before * sizeof(std::uint32_t));
         primitives::compact<std::uint64_t>(place_, words_of(bounds).first(count_), complete,
                                            words_of(scores).subspan(before));
         primitives::compact<std::uint32_t>(place_, candidates_.span().first(count_), complete, rows.span());
-        QUERN_LAUNCH(place_, one_each(now), gather_ids_kernel, rows.data(), ids_.data(), now, ids.data() + before);
+        QUERN_LAUNCH(place_, one_each(now), gather_ids_kernel, rows.data(), ids_.data(), now,
+                     ids.data() + before);
         const std::size_t kept = std::min<std::size_t>(k_, all);
         best_scores_ = cuda_array<double>(place_, kept, "the best scores");
         best_ids_ = cuda_array<std::uint32_t>(place_, kept, "the best objects");
         primitives::top_k<double>(place_, scores.span(), ids.span(), best_scores_.span(), best_ids_.span());
         if (ended() || kept == 0) return;
         const cuda_array<std::uint8_t> open(place_, count_, "which candidates are open");
-        QUERN_LAUNCH(place_, one_each(count_), open_candidates_kernel, bounds.data(), candidates_.data(), ids_.data(),
-                     count_, best_scores_.data() + kept - 1, best_ids_.data() + kept - 1, complete.data(), open.data());
+        QUERN_LAUNCH(place_, one_each(count_), open_candidates_kernel, bounds.data(), candidates_.data(),
+                     ids_.data(), count_, best_scores_.data() + kept - 1, best_ids_.data() + kept - 1,
+                     complete.data(), open.data());
         cuda_array<std::uint32_t> left(place_, count_, "candidates");
-        count_ = static_cast<unsigned>(
-            primitives::compact<std::uint32_t>(place_, candidates_.span().first(count_), open.span(), left.span()));
+        count_ = static_cast<unsigned>(primitives::compact<std::uint32_t>(
+            place_, candidates_.span().first(count_), open.span(), left.span()));
         candidates_ = std::move(left);
     }
 
@@ -269,7 +278,8 @@ class segments {
 }  // namespace
 
 template <class Score>
-device_answer segmented(device_lists<Score>& lists, const scoring& rule, std::uint32_t k, std::uint32_t stride) {
+device_answer segmented(device_lists<Score>& lists, const scoring& rule, std::uint32_t k,
+                        std::uint32_t stride) {
     return segments<Score>(lists, rule, k, stride).answer();
 }
 template device_answer segmented(device_lists<float>&, const scoring&, std::uint32_t, std::uint32_t);

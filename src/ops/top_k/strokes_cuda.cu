@@ -34,8 +34,8 @@ struct stroke_state {
     unsigned long long complete[most_rounds];  ///< objects that became complete in a round
     unsigned long long depth;                  ///< to which all lists are marked
     unsigned long long rows;
-    unsigned long long stopped;                ///< 1: reading on pays; 0: everything is to be read
-    unsigned long long reached[most_lists];    ///< how deep each list was read
+    unsigned long long stopped;              ///< 1: reading on pays; 0: everything is to be read
+    unsigned long long reached[most_lists];  ///< how deep each list was read
 };
 
 struct stroke_plan {
@@ -48,7 +48,8 @@ __device__ std::uint64_t next_depth(const stroke_plan& plan, unsigned lists, std
                                     std::uint64_t complete) {
     const double wanted = static_cast<double>(plan.k) / static_cast<double>(complete == 0 ? 1 : complete);
     const double grow = 1.02 * pow(wanted, 1.0 / lists);
-    const auto next = static_cast<std::uint64_t>(static_cast<double>(depth) * fmin(fmax(grow, 1.05), 2.0)) + 1;
+    const auto next =
+        static_cast<std::uint64_t>(static_cast<double>(depth) * fmin(fmax(grow, 1.05), 2.0)) + 1;
     return next < plan.limit ? next : plan.limit;
 }
 
@@ -67,8 +68,9 @@ struct entry_place {
     std::uint64_t at;
 };
 __device__ inline entry_place entry_of(std::uint64_t number, std::uint64_t from, std::uint64_t span) {
-    const std::uint64_t list =
-        (number | span) >> 32 == 0 ? static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(span) : number / span;
+    const std::uint64_t list = (number | span) >> 32 == 0
+                                   ? static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(span)
+                                   : number / span;
     return {static_cast<unsigned>(list), from + (number - list * span)};
 }
 
@@ -170,8 +172,8 @@ __device__ bool some_pair_reaches(const ranked_table<Score>& table, std::uint64_
 /// The least depth in [low, high] at which no pair reaches the score, high + 1 where there is none. By all threads of a
 /// block, which all get it: a depth a warp.
 template <class Score>
-__device__ std::uint64_t depth_without_two(const ranked_table<Score>& table, std::uint64_t low, std::uint64_t high,
-                                           double score, block_bounds& known) {
+__device__ std::uint64_t depth_without_two(const ranked_table<Score>& table, std::uint64_t low,
+                                           std::uint64_t high, double score, block_bounds& known) {
     const unsigned warp = threadIdx.x / 32;
     ++high;
     while (low < high) {
@@ -224,8 +226,9 @@ __global__ void __launch_bounds__(mark_threads, 1)
 /// is written for these objects only; `ids` holds `capacity` rows.
 template <class Score, class Word>
 __global__ void __launch_bounds__(block_threads)
-    number_rows_kernel(ranked_table<Score> table, seen_lists<Word> seen, std::size_t words, stroke_state* state,
-                       std::uint32_t* row_of, std::uint32_t* ids, std::uint64_t capacity) {
+    number_rows_kernel(ranked_table<Score> table, seen_lists<Word> seen, std::size_t words,
+                       stroke_state* state, std::uint32_t* row_of, std::uint32_t* ids,
+                       std::uint64_t capacity) {
     constexpr unsigned words_a_thread = 4;
     __shared__ unsigned of_block;
     __shared__ unsigned long long base;
@@ -315,10 +318,12 @@ __device__ double score_of_row(const ranked_table<Score>& table, const double* v
 
 /// A thread a row: its lower bound.
 template <class Score>
-__global__ void bound_rows_kernel(ranked_table<Score> table, const double* values, std::uint64_t rows, double* bounds) {
+__global__ void bound_rows_kernel(ranked_table<Score> table, const double* values, std::uint64_t rows,
+                                  double* bounds) {
     const std::uint64_t row = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (row >= rows) return;
-    bounds[row] = score_of_row(table, values + row * table.size, [&](unsigned i) { return table.floor_value(i); });
+    bounds[row] =
+        score_of_row(table, values + row * table.size, [&](unsigned i) { return table.floor_value(i); });
 }
 
 /// How deep lists must be read for the rows that lack them. A thread a row; rows that are open are few, and a warp
@@ -334,8 +339,8 @@ __global__ void __launch_bounds__(block_threads)
     const std::uint64_t depth = state->depth;
     // Whether the row may be among the best if what it lacks stands just below this depth.
     const auto open_at = [&](std::uint64_t of, std::uint64_t at) {
-        const double bound = score_of_row(table, values + of * table.size,
-                                          [&](unsigned i) { return table.bound(i, at); });
+        const double bound =
+            score_of_row(table, values + of * table.size, [&](unsigned i) { return table.bound(i, at); });
         return !precedes(bar, {bound, ids[of]});
     };
     unsigned lacks = table.size;
@@ -414,7 +419,8 @@ class strokes {
         if (lists_.longest() < small_lists || plan_.first >= plan_.limit) return false;
         const std::size_t words = words_of_objects<Word>(lists_.size(), lists_.objects());
         const std::uint64_t capacity = lists_.objects() / 4;
-        if (place_.memory().left() < words * sizeof(Word) + 8 * std::uint64_t{lists_.objects()} + sizeof(stroke_state))
+        if (place_.memory().left() <
+            words * sizeof(Word) + 8 * std::uint64_t{lists_.objects()} + sizeof(stroke_state))
             return false;
         const cuda_array<Word> marks(place_, words, "the marks of objects");
         const cuda_array<std::uint32_t> row_of(place_, lists_.objects(), "the rows of objects");
@@ -426,8 +432,8 @@ class strokes {
         QUERN_LAUNCH(place_, (cuda::launch_shape{place_.multiprocessors(), mark_threads, 0, true}),
                      (mark_kernel<Score, Word>), table_, seen, plan_, state.data());
         QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(words, 4 * block_threads), block_threads}),
-                     (number_rows_kernel<Score, Word>), table_, seen, words, state.data(), row_of.data(), ids.data(),
-                     capacity);
+                     (number_rows_kernel<Score, Word>), table_, seen, words, state.data(), row_of.data(),
+                     ids.data(), capacity);
         const stroke_state now = to_host(place_, state.span())[0];
         const std::uint64_t bytes_a_row = 8 * lists_.size() + 32;  // a selection's composites too
         if (now.stopped == 0 || now.rows > capacity || now.rows < k_ ||
@@ -452,16 +458,19 @@ class strokes {
         for (unsigned i = 0; i < lists; ++i)
             if (lists_.lists()[i].size <= now.depth) ended |= Word{1} << i;
         const cuda::launch_shape one_a_row{cuda::blocks_for(rows, block_threads), block_threads};
-        QUERN_LAUNCH(place_, (cuda::launch_shape{dim3(cuda::blocks_for(now.depth, 4 * block_threads), lists), block_threads}),
-                     (fetch_marked_kernel<Score, Word>), table_, seen, now.depth, ended, put);
+        QUERN_LAUNCH(
+            place_,
+            (cuda::launch_shape{dim3(cuda::blocks_for(now.depth, 4 * block_threads), lists), block_threads}),
+            (fetch_marked_kernel<Score, Word>), table_, seen, now.depth, ended, put);
         QUERN_LAUNCH(place_, one_a_row, bound_rows_kernel<Score>, table_, values.data(), rows, scores.data());
         primitives::top_k<double>(place_, scores.span(), ids, best_scores.span(), best_ids.span());
         QUERN_LAUNCH(place_, one_a_row, search_depths_kernel<Score>, table_, values.data(), ids.data(), rows,
                      best_scores.data() + k_ - 1, best_ids.data() + k_ - 1, state);
         const dim3 some(std::max(1u, 4 * place_.multiprocessors() / lists), lists);
-        QUERN_LAUNCH(place_, (cuda::launch_shape{some, block_threads}), (fetch_open_kernel<Score, Word>), table_, seen,
-                     state, ended, put);
-        QUERN_LAUNCH(place_, one_a_row, score_rows_kernel<Score>, table_, values.data(), rows, state, scores.data());
+        QUERN_LAUNCH(place_, (cuda::launch_shape{some, block_threads}), (fetch_open_kernel<Score, Word>),
+                     table_, seen, state, ended, put);
+        QUERN_LAUNCH(place_, one_a_row, score_rows_kernel<Score>, table_, values.data(), rows, state,
+                     scores.data());
         primitives::top_k<double>(place_, scores.span(), ids, best_scores.span(), best_ids.span());
         answer.scores = to_host(place_, best_scores.span());
         if (answer.scores.back() == -std::numeric_limits<double>::infinity()) return false;

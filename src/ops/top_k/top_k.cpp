@@ -76,7 +76,8 @@ bool runs_everywhere(top_k_method method) {
 }
 /// What a method that has no kernels is refused as where CUDA is asked for.
 std::string named_operation(top_k_method method) {
-    return std::string(operation) + " by " + std::string(top_k_method_names[static_cast<std::size_t>(method)]);
+    return std::string(operation) + " by " +
+           std::string(top_k_method_names[static_cast<std::size_t>(method)]);
 }
 
 /// Lists where they stay, whatever their scores are.
@@ -125,7 +126,8 @@ class lists_of_device final : public held_lists {
 
     top_k_result top_k(const top_k_options& options) override {
         const scoring rule(rules_, options);
-        if (!runs_everywhere(options.method)) throw usage_error(named_operation(options.method) + " runs on cpu only");
+        if (!runs_everywhere(options.method))
+            throw usage_error(named_operation(options.method) + " runs on cpu only");
         lists_.refuse_faults(&rule);
         const std::uint32_t k = std::min(options.k, lists_.objects());
         device_answer answer = options.method == top_k_method::segmented
@@ -203,8 +205,10 @@ ranked_list_set::ranked_list_set(std::span<const ranked_list_view<Score>> lists,
     check(rules_of(lists), {});
     state_->lists = hold(lists, objects, run, choose_device(run, operation), true);
 }
-template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<float>>, std::uint32_t, const context&);
-template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<double>>, std::uint32_t, const context&);
+template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<float>>, std::uint32_t,
+                                          const context&);
+template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<double>>, std::uint32_t,
+                                          const context&);
 ranked_list_set::~ranked_list_set() = default;
 ranked_list_set::ranked_list_set(ranked_list_set&&) noexcept = default;
 ranked_list_set& ranked_list_set::operator=(ranked_list_set&&) noexcept = default;

@@ -56,7 +56,8 @@ class top_k_places : public on_place<Tested> {
         const auto expected = reference::best_of_lists<Score>(views, options);
         for (const top_k_method method : everywhere) {
             for (const std::uint32_t k : wanted) {
-                if (method == top_k_method::segmented && lists.objects > 1000 && k != *wanted.begin()) continue;
+                if (method == top_k_method::segmented && lists.objects > 1000 && k != *wanted.begin())
+                    continue;
                 options.method = method;
                 options.k = k;
                 auto first = expected;
@@ -87,7 +88,8 @@ TYPED_TEST(top_k_places, small_lists_of_every_kind_and_rule) {
                 for (const aggregate rule : every_rule) {
                     if (few && rule != aggregate::sum && rule != aggregate::rrf) continue;
                     give_weights(lists, rule);
-                    this->expect_reference(lists, {.score = rule, .stride = 1 + objects / 5}, {1, 10, 100, 5000});
+                    this->expect_reference(lists, {.score = rule, .stride = 1 + objects / 5},
+                                           {1, 10, 100, 5000});
                 }
             }
         }
@@ -136,7 +138,8 @@ TYPED_TEST(top_k_places, lists_of_unequal_lengths) {
         const aggregate rule = every_rule[random() % std::size(every_rule)];
         give_weights(lists, rule);
         const auto k = static_cast<std::uint32_t>(1 + random() % 30);
-        this->expect_reference(lists, {.score = rule, .stride = static_cast<std::uint32_t>(1 + objects / 3)}, {k});
+        this->expect_reference(lists, {.score = rule, .stride = static_cast<std::uint32_t>(1 + objects / 3)},
+                               {k});
     }
 }
 
@@ -144,7 +147,8 @@ TYPED_TEST(top_k_places, a_set_is_asked_many_times_by_every_rule) {
     auto lists = make_lists<float>(list_kind::anti_correlated, 20'000, 2, 12);
     ranked_list_set set = placed(lists, this->run());
     for (int round = 0; round < 2; ++round)
-        for (const aggregate rule : every_rule) this->expect_reference(lists, {.score = rule, .stride = 9'000}, {4, 70}, set);
+        for (const aggregate rule : every_rule)
+            this->expect_reference(lists, {.score = rule, .stride = 9'000}, {4, 70}, set);
 }
 
 TYPED_TEST(top_k_places, stops_early_where_it_can) {
@@ -162,10 +166,11 @@ TYPED_TEST(top_k_places, one_shot_gives_the_same_and_says_where) {
     const auto views = lists.views();
     for (const top_k_method method : everywhere) {
         const top_k_options options{.k = 9, .method = method};
-        const auto found =
-            top_k<float>(std::span<const ranked_list_view<float>>(views), lists.objects, options, this->run());
+        const auto found = top_k<float>(std::span<const ranked_list_view<float>>(views), lists.objects,
+                                        options, this->run());
         EXPECT_EQ(pairs_of(found), reference::best_of_lists<float>(views, options));
-        const bool cpu = std::is_same_v<TypeParam, cpu_one_thread> || std::is_same_v<TypeParam, cpu_some_threads>;
+        const bool cpu =
+            std::is_same_v<TypeParam, cpu_one_thread> || std::is_same_v<TypeParam, cpu_some_threads>;
         EXPECT_EQ(found.place.substr(0, cpu ? 3 : 5), cpu ? "cpu" : "cuda:");
     }
 }
@@ -254,7 +259,8 @@ TYPED_TEST(top_k_places, methods_without_kernels_run_on_the_cpu_only) {
     const std::span<const ranked_list_view<float>> span(views);
     const top_k_options options{.k = 5, .method = top_k_method::lara};
     if constexpr (std::is_same_v<typename TypeParam::place_type, cpu_place>) {
-        EXPECT_EQ(pairs_of(placed(lists, this->run()).top_k(options)), reference::best_of_lists<float>(span, options));
+        EXPECT_EQ(pairs_of(placed(lists, this->run()).top_k(options)),
+                  reference::best_of_lists<float>(span, options));
     } else {
         for (const bool set : {false, true}) {
             try {
