@@ -12,215 +12,19 @@
 //    the bar: these depths are searched, each list is read to the greatest of its, passing over all but the open objects.
 //
 // Nothing depends on the order of atomics: they decide which row an object has, and rows are ordered by score and id.
-#include <cooperative_groups.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "ops/top_k/ranked_table.cuh"
+#include "ops/top_k/strokes_cuda.cuh"
 #include "primitives/top_k/top_k.hpp"
 
 namespace quern::top_k_detail {
 namespace {
 
-constexpr unsigned most_rounds = 64;
-constexpr unsigned mark_threads = 1024, mark_warps = mark_threads / 32;
 constexpr std::uint64_t small_lists = 1 << 14;  // below this, columns are as fast
 /// Marking a part of the lists costs about as much as writing as many cells of columns, and all comes to more passes.
 constexpr double worth_reading = 0.35;
-
-struct stroke_state {
-    unsigned long long complete[most_rounds];  ///< objects that became complete in a round
-    unsigned long long depth;                  ///< to which all lists are marked
-    unsigned long long rows;
-    unsigned long long stopped;              ///< 1: reading on pays; 0: everything is to be read
-    unsigned long long reached[most_lists];  ///< how deep each list was read
-};
-
-struct stroke_plan {
-    std::uint64_t k, first, limit;
-    double objects;
-};
-
-/// To which depth the next round marks: where k would be complete if lists were independent, a little further.
-__device__ std::uint64_t next_depth(const stroke_plan& plan, unsigned lists, std::uint64_t depth,
-                                    std::uint64_t complete) {
-    const double wanted = static_cast<double>(plan.k) / static_cast<double>(complete == 0 ? 1 : complete);
-    const double grow = 1.02 * pow(wanted, 1.0 / lists);
-    const auto next =
-        static_cast<std::uint64_t>(static_cast<double>(depth) * fmin(fmax(grow, 1.05), 2.0)) + 1;
-    return next < plan.limit ? next : plan.limit;
-}
-
-/// A bit for each list that has no entry below `depth`.
-template <class Word, class Score>
-__device__ Word ended_at(const ranked_table<Score>& table, std::uint64_t depth) {
-    Word ended = 0;
-    for (unsigned i = 0; i < table.size; ++i)
-        if (table.lists[i].size <= depth) ended |= Word{1} << i;
-    return ended;
-}
-
-/// The entry that a number counted through [from, to) of all lists means.
-struct entry_place {
-    unsigned list;
-    std::uint64_t at;
-};
-__device__ inline entry_place entry_of(std::uint64_t number, std::uint64_t from, std::uint64_t span) {
-    const std::uint64_t list = (number | span) >> 32 == 0
-                                   ? static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(span)
-                                   : number / span;
-    return {static_cast<unsigned>(list), from + (number - list * span)};
-}
-
-/// All threads of the grid mark [from, to) of all lists; how many objects this thread completed.
-template <class Score, class Word>
-__device__ unsigned mark(const ranked_table<Score>& table, const seen_lists<Word>& seen, std::uint64_t from,
-                         std::uint64_t to) {
-    const std::uint64_t span = to - from, entries = span * table.size;
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    const Word ended = ended_at<Word>(table, to);
-    constexpr unsigned at_once = 4;  // entries whose atomics are under way together
-    unsigned completed = 0;
-    for (std::uint64_t e = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; e < entries;
-         e += at_once * threads) {
-        std::uint32_t ids[at_once];
-        unsigned lists[at_once];
-        Word before[at_once];
-#pragma unroll
-        for (unsigned j = 0; j < at_once; ++j) {
-            const std::uint64_t number = e + j * threads;
-            const auto [list, at] = entry_of(number, from, span);
-            lists[j] = number < entries && at < table.lists[list].size ? list : table.size;
-            if (lists[j] != table.size) ids[j] = table.lists[list].ids[at];
-        }
-#pragma unroll
-        for (unsigned j = 0; j < at_once; ++j)
-            if (lists[j] != table.size) before[j] = seen.mark(ids[j], lists[j]);
-#pragma unroll
-        for (unsigned j = 0; j < at_once; ++j) {
-            if (lists[j] == table.size) continue;
-            const Word others = before[j] | ended;
-            completed += seen.lacking(others, 0) == 1 && (others >> lists[j] & 1) == 0;
-        }
-    }
-    return completed;
-}
-
-/// Adds one number a thread of a block to *sum.
-__device__ inline void add_up(unsigned mine, unsigned long long* sum) {
-    __shared__ unsigned of_block;
-    __syncthreads();
-    if (threadIdx.x == 0) of_block = 0;
-    __syncthreads();
-    const unsigned of_warp = __reduce_add_sync(0xffffffffu, mine);
-    if (threadIdx.x % 32 == 0 && of_warp != 0) atomicAdd(&of_block, of_warp);
-    __syncthreads();
-    if (threadIdx.x == 0 && of_block != 0) atomicAdd(sum, static_cast<unsigned long long>(of_block));
-}
-
-/// What a block remembers of the lists' values while it searches a depth.
-struct block_bounds {
-    double greatest[most_lists], at_depth[mark_warps][most_lists], candidates[most_lists + 1];
-    bool reaches[mark_warps];
-};
-
-/// A lower bound of the k-th best score: k objects are among the first `depth` of all lists, and k (others) among the
-/// first k of each. By all threads of a block, which all get it.
-template <class Score>
-__device__ double lower_bound_of_kth(const ranked_table<Score>& table, std::uint64_t k, std::uint64_t depth,
-                                     block_bounds& known) {
-    const unsigned t = threadIdx.x;
-    if (t <= table.size) {
-        const bool all = t == table.size;
-        score_sum sum(table.rule);
-        for (unsigned i = 0; i < table.size; ++i)
-            sum.take(all ? table.bound(i, depth) : i == t ? table.bound(i, k) : table.floor_value(i));
-        known.candidates[t] = sum.score(table.weights);
-        if (!all) known.greatest[t] = table.bound(t, 0);
-    }
-    __syncthreads();
-    double best = known.candidates[table.size];
-    // A list that has fewer than k entries: k objects would have to be outside it, and there may not be as many.
-    for (unsigned i = 0; i < table.size; ++i)
-        if (table.lists[i].size >= k) best = fmax(best, known.candidates[i]);
-    __syncthreads();
-    return best;
-}
-
-/// Whether an object that lacks two lists at this depth, or any that was not seen, can have the score. By a warp.
-template <class Score>
-__device__ bool some_pair_reaches(const ranked_table<Score>& table, std::uint64_t depth, double score,
-                                  const double* greatest, double* at_depth) {
-    const unsigned lane = threadIdx.x % 32, lists = table.size;
-    for (unsigned i = lane; i < lists; i += 32) at_depth[i] = table.bound(i, depth);
-    __syncwarp();
-    const auto reaches = [&](unsigned a, unsigned b) {
-        score_sum sum(table.rule);
-        for (unsigned i = 0; i < lists; ++i) sum.take(i == a || i == b ? at_depth[i] : greatest[i]);
-        return sum.score(table.weights) >= score;
-    };
-    bool found = lists == 1 && reaches(0, 0);
-    for (unsigned a = 0; a + 1 < lists; ++a)
-        for (unsigned b = a + 1 + lane; b < lists; b += 32) found |= reaches(a, b);
-    found = __any_sync(0xffffffffu, found) != 0;
-    __syncwarp();
-    return found;
-}
-
-/// The least depth in [low, high] at which no pair reaches the score, high + 1 where there is none. By all threads of a
-/// block, which all get it: a depth a warp.
-template <class Score>
-__device__ std::uint64_t depth_without_two(const ranked_table<Score>& table, std::uint64_t low,
-                                           std::uint64_t high, double score, block_bounds& known) {
-    const unsigned warp = threadIdx.x / 32;
-    ++high;
-    while (low < high) {
-        const std::uint64_t span = high - low;
-        const auto probe = [&](unsigned w) { return low + span * w / mark_warps; };
-        const bool reaches =
-            some_pair_reaches(table, probe(warp), score, known.greatest, known.at_depth[warp]);
-        if (threadIdx.x % 32 == 0) known.reaches[warp] = reaches;
-        __syncthreads();
-        unsigned first = 0;
-        while (first < mark_warps && known.reaches[first]) ++first;
-        const std::uint64_t new_high = first < mark_warps ? probe(first) : high;
-        low = first == 0 ? new_high : probe(first - 1) + 1;
-        high = new_high;
-        __syncthreads();
-    }
-    return high;
-}
-
-/// Stroke 1. Cooperative: as many blocks of mark_threads as run at once; every block searches for itself, and comes to
-/// the same. Shared: 18 KB of bounds. The state is zero before.
-template <class Score, class Word>
-__global__ void __launch_bounds__(mark_threads, 1)
-    mark_kernel(ranked_table<Score> table, seen_lists<Word> seen, stroke_plan plan, stroke_state* state) {
-    __shared__ block_bounds known;
-    const auto grid = cooperative_groups::this_grid();
-    std::uint64_t from = 0, depth = plan.first, complete = 0;
-    for (unsigned round = 0;; ++round) {
-        if (round == most_rounds) return;
-        add_up(mark(table, seen, from, depth), &state->complete[round]);
-        grid.sync();
-        complete += *static_cast<volatile unsigned long long*>(&state->complete[round]);
-        if (complete >= plan.k) break;
-        if (depth >= plan.limit) return;
-        from = depth;
-        depth = next_depth(plan, table.size, depth, complete);
-    }
-    const double score = lower_bound_of_kth(table, plan.k, depth, known);
-    const std::uint64_t enough = depth_without_two(table, depth, plan.limit, score, known);
-    if (enough > plan.limit) return;
-    mark(table, seen, depth, enough);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        state->depth = enough;
-        state->stopped = 1;
-    }
-    if (blockIdx.x == 0 && threadIdx.x < table.size) state->reached[threadIdx.x] = enough;
-}
 
 /// Numbers the objects that lack one list at most. A thread four words of marks, a block's rows side by side. rows_of
 /// is written for these objects only; `ids` holds `capacity` rows.
@@ -429,8 +233,7 @@ class strokes {
         const seen_lists<Word> seen = seen_in(marks.data(), lists_.size());
         place_.fill_bytes(marks.data(), 0, words * sizeof(Word));
         place_.fill_bytes(state.data(), 0, sizeof(stroke_state));
-        QUERN_LAUNCH(place_, (cuda::launch_shape{place_.multiprocessors(), mark_threads, 0, true}),
-                     (mark_kernel<Score, Word>), table_, seen, plan_, state.data());
+        mark_lists(place_, table_, seen, plan_, state.data());
         QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(words, 4 * block_threads), block_threads}),
                      (number_rows_kernel<Score, Word>), table_, seen, words, state.data(), row_of.data(),
                      ids.data(), capacity);
