@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// ranked_lists_bench KIND OBJECTS LISTS K ROUNDS [WAY...]: the K best objects over ranked lists of float scores, on the CPU,
+// beside a dense array of sums. Ways: auto, nra, sc, lara, segmented, dense-float, dense-double; auto and the dense ones where
+// none is named. One line a way and number of threads (1, 2), tab-separated: way, threads, median milliseconds, the part of
+// the lists' entries that was read, whether that was all. The ways take turns on the same lists; results are compared.
+//
+// The dense array is what a careful programmer writes who knows that all must be read: huge pages, the first list assigned,
+// scores fetched ahead, one pass to select; it checks nothing. Its memory stays from call to call, which ours does not.
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/array.hpp"
+#include "primitives/sort/sort.hpp"
+#include "quern/ops/top_k.hpp"
+
+namespace {
+
+using quern::top_k_result;
+using view = quern::ranked_list_view<float>;
+
+struct ranked_lists {
+    std::uint32_t objects = 0;
+    std::vector<std::vector<std::uint32_t>> ids;
+    std::vector<std::vector<float>> scores;
+
+    std::vector<view> views() const {
+        std::vector<view> all;
+        for (std::size_t i = 0; i < ids.size(); ++i) all.push_back({ids[i], scores[i]});
+        return all;
+    }
+};
+
+/// uniform: independent, in [0, 1); correlated: one number an object and a tenth of noise; heavy-tailed: Pareto,
+/// (1 − u)^−0.7; anti-correlated: u in the lists 1, 3, …, 1 − u in the others; mixed: the first heavy-tailed, others uniform.
+ranked_lists make_lists(const std::string& kind, std::uint32_t objects, std::size_t lists) {
+    ranked_lists made;
+    made.objects = objects;
+    std::mt19937_64 random(11);
+    const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+    std::vector<double> own(objects);
+    for (double& of_object : own) of_object = unit();
+    // Objects of equal score stand in random order.
+    std::vector<std::uint32_t> order(objects);
+    std::iota(order.begin(), order.end(), 0);
+    quern::cpu_place place(quern::context::cpu(2));
+    for (std::size_t l = 0; l < lists; ++l) {
+        std::shuffle(order.begin(), order.end(), random);
+        std::vector<float> scores(objects);
+        for (std::uint32_t j = 0; j < objects; ++j) {
+            const double of_object = own[order[j]];
+            double score = unit();
+            if (kind == "correlated") score = of_object + 0.1 * score;
+            if (kind == "anti-correlated") score = l % 2 == 0 ? of_object : 1 - of_object;
+            if (kind == "heavy-tailed" || (kind == "mixed" && l == 0)) score = std::pow(1 - score, -0.7);
+            scores[j] = static_cast<float>(score);
+        }
+        made.ids.push_back(order);
+        quern::primitives::sort_pairs<float, std::uint32_t>(
+            place, scores, made.ids.back(), {.direction = quern::primitives::order::descending});
+        made.scores.push_back(std::move(scores));
+    }
+    return made;
+}
+
+/// Sums of Sum in huge pages.
+template <class Sum>
+class dense_array {
+  public:
+    explicit dense_array(std::uint32_t objects)
+        : place_(quern::context::cpu(1)), sums_(place_, objects, "sums"), arenas_{1, 2} {
+        std::fill_n(sums_.data(), objects, Sum{0});
+    }
+
+    std::vector<std::pair<Sum, std::uint32_t>> best(const std::vector<view>& lists, std::size_t k,
+                                                    unsigned threads) {
+        std::vector<std::pair<Sum, std::uint32_t>> found;
+        arenas_[threads - 1].execute([&] {
+            for (std::size_t i = 0; i < lists.size(); ++i) {
+                tbb::parallel_for(0u, threads, [&](unsigned t) { add(lists[i], i == 0, t, threads); });
+            }
+            std::vector<std::vector<std::pair<Sum, std::uint32_t>>> of_thread(threads);
+            tbb::parallel_for(0u, threads, [&](unsigned t) { of_thread[t] = select(k, t, threads); });
+            for (const auto& one : of_thread) found.insert(found.end(), one.begin(), one.end());
+        });
+        std::sort(found.begin(), found.end(), before);
+        found.resize(std::min(k, found.size()));
+        return found;
+    }
+
+  private:
+    static constexpr std::size_t ahead = 24;
+    using entry = std::pair<Sum, std::uint32_t>;
+    static bool before(const entry& a, const entry& b) {
+        return a.first > b.first || (a.first == b.first && a.second < b.second);
+    }
+
+    void add(const view& list, bool first, unsigned thread, unsigned threads) {
+        const std::size_t size = list.ids.size(), begin = size * thread / threads,
+                          end = size * (thread + 1) / threads;
+        const std::uint32_t* const ids = list.ids.data();
+        const float* const scores = list.scores.data();
+        Sum* const sums = sums_.data();
+        for (std::size_t j = begin; j < end; ++j) {
+            __builtin_prefetch(sums + ids[std::min(j + ahead, size - 1)], 1);
+            if (first) {
+                sums[ids[j]] = scores[j];
+            } else {
+                sums[ids[j]] += scores[j];
+            }
+        }
+    }
+    std::vector<entry> select(std::size_t k, unsigned thread, unsigned threads) const {
+        const std::size_t size = sums_.size();
+        std::vector<entry> heap;
+        for (std::size_t id = size * thread / threads; id < size * (thread + 1) / threads; ++id) {
+            const Sum sum = sums_.data()[id];
+            if (heap.size() == k) {
+                if (sum <= heap.front().first) continue;
+                std::pop_heap(heap.begin(), heap.end(), before);
+                heap.pop_back();
+            }
+            heap.emplace_back(sum, static_cast<std::uint32_t>(id));
+            std::push_heap(heap.begin(), heap.end(), before);
+        }
+        return heap;
+    }
+
+    quern::cpu_place place_;
+    quern::cpu_array<Sum> sums_;
+    tbb::task_arena arenas_[2];
+};
+
+struct way {
+    std::string name;
+    unsigned threads;
+    std::vector<double> milliseconds{};
+    double read = 1;
+    bool read_all = true;
+};
+
+class comparison {
+  public:
+    comparison(const ranked_lists& lists, std::uint32_t k)
+        : lists_(lists), views_(lists.views()), k_(k), floats_(lists.objects), doubles_(lists.objects) {
+        for (const auto& [sum, id] : doubles_.best(views_, k, 1)) {
+            scores_.push_back(sum);
+            ids_.push_back(id);
+        }
+    }
+
+    void time(way& one) {
+        const auto begin = std::chrono::steady_clock::now();
+        top_k_result found;
+        if (one.name == "dense-float") {
+            if (floats_.best(views_, k_, one.threads).size() != ids_.size()) std::abort();
+        } else if (one.name == "dense-double") {
+            if (doubles_.best(views_, k_, one.threads).size() != ids_.size()) std::abort();
+        } else {
+            found = by_quern(one);
+        }
+        const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+        one.milliseconds.push_back(taken.count());
+        if (found.depths.empty()) return;
+        if (found.ids != ids_ || found.scores != scores_) {
+            std::fprintf(stderr, "%s: not the result of the dense array\n", one.name.c_str());
+            std::exit(1);
+        }
+        double read = 0, all = 0;
+        for (std::size_t i = 0; i < views_.size(); ++i) {
+            read += static_cast<double>(found.depths[i]);
+            all += static_cast<double>(views_[i].ids.size());
+        }
+        one.read = read / all;
+        one.read_all = found.read_all;
+    }
+
+  private:
+    top_k_result by_quern(const way& one) const {
+        quern::top_k_options options{.k = k_};
+        const auto method = std::ranges::find(quern::top_k_method_names, std::string_view(one.name));
+        if (method == std::end(quern::top_k_method_names)) throw std::invalid_argument(one.name);
+        options.method = static_cast<quern::top_k_method>(method - std::begin(quern::top_k_method_names));
+        return quern::top_k<float>(std::span<const view>(views_), lists_.objects, options,
+                                   quern::context::cpu(one.threads));
+    }
+
+    const ranked_lists& lists_;
+    std::vector<view> views_;
+    std::uint32_t k_;
+    dense_array<float> floats_;
+    dense_array<double> doubles_;
+    std::vector<double> scores_;
+    std::vector<std::uint32_t> ids_;
+};
+
+void measure(int count, char** arguments) {
+    const ranked_lists lists = make_lists(arguments[1], static_cast<std::uint32_t>(std::stoul(arguments[2])),
+                                          std::stoul(arguments[3]));
+    std::vector<std::string> names(arguments + 6, arguments + count);
+    if (names.empty()) names = {"auto", "dense-float", "dense-double"};
+    std::vector<way> ways;
+    for (const std::string& name : names) {
+        const bool both = name == "auto" || name.starts_with("dense");
+        for (const unsigned threads : {1u, 2u})
+            if (threads == 1 || both) ways.push_back({name, threads});
+    }
+    comparison all(lists, static_cast<std::uint32_t>(std::stoul(arguments[4])));
+    for (int round = 0; round < std::stoi(arguments[5]); ++round)
+        for (way& one : ways) all.time(one);
+    for (way& one : ways) {
+        auto& each = one.milliseconds;
+        std::sort(each.begin(), each.end());
+        std::printf("%s\t%u\t%.3f\t%.5f\t%d\n", one.name.c_str(), one.threads, each[each.size() / 2],
+                    one.read, one.read_all ? 1 : 0);
+    }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    try {
+        if (count < 6) throw std::invalid_argument("KIND OBJECTS LISTS K ROUNDS [WAY...]");
+        measure(count, arguments);
+        return 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "ranked_lists_bench: %s\n", e.what());
+        return 1;
+    }
+}
