@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include "ops/top_k/candidates.hpp"
+#include "ops/top_k/checked_lists.hpp"
 #include "ops/top_k/methods.hpp"
-#include "ops/top_k/prefixes.hpp"
+#include "ops/top_k/reading_plan.hpp"
 
 namespace quern::top_k_detail {
 
@@ -16,15 +17,16 @@ struct automatic_answer {
     std::vector<std::uint64_t> depths;
 };
 
-/// Throws list_fault; an id that is twice in a list is noticed as far as the list was read.
+/// Throws list_fault: of what was read, the order and range of scores and ids; ids that are twice as far as they were
+/// marked or found. Costs decide how it is read, never what is found.
 template <class Score>
 automatic_answer automatic(cpu_place& place, const scoring& rule,
                            std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
-                           std::uint32_t k);
+                           std::uint32_t k, const reading_costs& costs = {});
 
-/// Reads everything that is left: values are added up object by object, then the best are taken.
+/// Reads all lists: values are added up object by object, then the best are taken. Throws list_fault for whatever is
+/// wrong. `cached_objects`: see reading_costs.
 template <class Score>
-automatic_answer read_everything(cpu_place& place, const scoring& rule, list_prefixes<Score>& lists,
-                                 std::uint32_t objects, std::uint32_t k);
+found_objects read_everything(checked_lists<Score>& lists, std::uint32_t k, std::uint32_t cached_objects);
 
 }  // namespace quern::top_k_detail

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for each instruction set; Highway chooses at run time. Every one gives the same.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/top_k/list_kernels.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "ops/top_k/list_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace quern::top_k_detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class Score>
+bool scores_fall(const Score* scores, std::size_t size) {
+    const hn::ScalableTag<Score> d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::size_t i = 1;
+    auto all = hn::FirstN(d, lanes);
+    for (; i + lanes <= size; i += lanes)
+        all = hn::And(all, hn::Le(hn::LoadU(d, scores + i), hn::LoadU(d, scores + i - 1)));
+    bool fall = hn::AllTrue(d, all);
+    for (; i < size; ++i) fall = fall && scores[i] <= scores[i - 1];
+    return fall;
+}
+bool floats_fall(const float* scores, std::size_t size) {
+    return scores_fall(scores, size);
+}
+bool doubles_fall(const double* scores, std::size_t size) {
+    return scores_fall(scores, size);
+}
+
+std::uint32_t greatest_id(const std::uint32_t* ids, std::size_t size) {
+    const hn::ScalableTag<std::uint32_t> d;
+    const std::size_t lanes = hn::Lanes(d);
+    auto most = hn::Zero(d);
+    std::size_t i = 0;
+    for (; i + lanes <= size; i += lanes) most = hn::Max(most, hn::LoadU(d, ids + i));
+    std::uint32_t greatest = hn::GetLane(hn::MaxOfLanes(d, most));
+    for (; i < size; ++i) greatest = ids[i] > greatest ? ids[i] : greatest;
+    return greatest;
+}
+
+std::size_t find_marked(const std::uint32_t* ids, std::size_t size, const std::uint32_t* words, int shift,
+                        std::uint32_t* positions) {
+    const hn::ScalableTag<std::uint32_t> d;
+    const hn::RebindToSigned<decltype(d)> indices;
+    const std::size_t lanes = hn::Lanes(d);
+    const auto multipliers = hn::Set(d, 2654435769u), low = hn::Set(d, 31), one = hn::Set(d, 1);
+    const auto marks_of = [&](const std::uint32_t* from) HWY_ATTR {
+        const auto bit = hn::ShiftRightSame(hn::Mul(hn::LoadU(d, from), multipliers), shift);
+        const auto word = hn::GatherIndex(d, words, hn::BitCast(indices, hn::ShiftRight<5>(bit)));
+        return hn::And(hn::Shr(word, hn::And(bit, low)), one);
+    };
+    std::size_t count = 0, i = 0;
+    for (; i + 2 * lanes <= size; i += 2 * lanes) {
+        const auto first = marks_of(ids + i), second = marks_of(ids + i + lanes);
+        if (hn::AllFalse(d, hn::Eq(hn::Or(first, second), one))) continue;  // mostly
+        // Both stores have room: no more was found than looked at.
+        const auto at = hn::Iota(d, static_cast<std::uint32_t>(i));
+        const auto next = hn::Add(at, hn::Set(d, static_cast<std::uint32_t>(lanes)));
+        count += hn::CompressStore(at, hn::Eq(first, one), d, positions + count);
+        count += hn::CompressStore(next, hn::Eq(second, one), d, positions + count);
+    }
+    for (; i < size; ++i) {
+        const std::uint32_t bit = filter_bit(ids[i], shift);
+        positions[count] = static_cast<std::uint32_t>(i);
+        count += words[bit / 32] >> (bit % 32) & 1;
+    }
+    return count;
+}
+
+void stream_lines(const std::uint8_t* from, std::uint8_t* to, std::size_t lines) {
+    const hn::CappedTag<std::uint8_t, 64> d;
+    for (std::size_t i = 0; i < 64 * lines; i += hn::Lanes(d)) hn::Stream(hn::Load(d, from + i), d, to + i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quern::top_k_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quern::top_k_detail {
+
+HWY_EXPORT(floats_fall);
+HWY_EXPORT(doubles_fall);
+HWY_EXPORT(greatest_id);
+HWY_EXPORT(find_marked);
+HWY_EXPORT(stream_lines);
+
+bool falls(std::span<const float> scores) {
+    return HWY_DYNAMIC_DISPATCH(floats_fall)(scores.data(), scores.size());
+}
+bool falls(std::span<const double> scores) {
+    return HWY_DYNAMIC_DISPATCH(doubles_fall)(scores.data(), scores.size());
+}
+std::uint32_t greatest_id(std::span<const std::uint32_t> ids) {
+    return HWY_DYNAMIC_DISPATCH(greatest_id)(ids.data(), ids.size());
+}
+std::size_t find_marked(std::span<const std::uint32_t> ids, const std::uint32_t* words, int shift,
+                        std::uint32_t* positions) {
+    return HWY_DYNAMIC_DISPATCH(find_marked)(ids.data(), ids.size(), words, shift, positions);
+}
+void stream_lines(const void* from, void* to, std::size_t lines) {
+    HWY_DYNAMIC_DISPATCH(stream_lines)
+    (static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to), lines);
+}
+void end_streaming() {
+    hwy::FlushStream();
+}
+
+}  // namespace quern::top_k_detail
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/top_k/reading_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace quern::top_k_detail {
+namespace {
+
+constexpr std::uint64_t some_heads[] = {0, 64, 512, 4096, 32768, 262144};
+constexpr std::size_t some_lacking[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48};
+constexpr std::uint64_t most_sets = 20'000;  // of lists, looked at one by one
+constexpr int most_steps = 8;
+
+/// How many sets of `size` of `all`; no more than most_sets + 1.
+std::uint64_t sets_of(std::size_t all, std::size_t size) {
+    std::uint64_t count = 1;
+    for (std::size_t i = 0; i < size && count <= most_sets; ++i) count = count * (all - i) / (i + 1);
+    return count;
+}
+
+/// Bounds of what an object has in each list: where it lacks it at the depth, and where it is only in no head.
+struct two_bounds {
+    std::vector<double> lacking, other;
+    std::vector<std::size_t> open;  ///< lists that have not ended at the depth
+};
+
+template <class Score>
+two_bounds bounds_at(const checked_lists<Score>& lists, std::uint64_t heads, std::uint64_t depth) {
+    two_bounds at;
+    for (std::size_t i = 0; i < lists.lists(); ++i) {
+        at.lacking.push_back(lists.bound(i, depth));
+        at.other.push_back(lists.bound(i, heads));
+        if (depth < lists.size(i)) at.open.push_back(i);
+    }
+    return at;
+}
+
+/// Whether some set of `left` more of the open lists, from the `next` on, lets an object that lacks them reach `needed`.
+/// `sum` holds the lists before `list`.
+bool any_set_reaches(const scoring& rule, const two_bounds& at, double needed, score_sum sum,
+                     std::size_t list, std::size_t next, std::size_t left) {
+    for (; list < at.other.size(); ++list) {
+        const bool is_open = next < at.open.size() && at.open[next] == list;
+        if (is_open && left > 0) {
+            score_sum without = sum;
+            without.take(at.lacking[list]);
+            if (any_set_reaches(rule, at, needed, without, list + 1, next + 1, left - 1)) return true;
+        }
+        next += is_open ? 1 : 0;
+        if (at.open.size() - next < left) return false;
+        sum.take(at.other[list]);
+    }
+    return sum.score(rule.weights()) >= needed;
+}
+
+}  // namespace
+
+template <class Score>
+bool planner<Score>::likely_out(double needed, std::uint64_t heads, std::size_t lacking,
+                                std::uint64_t depth) const {
+    const scoring& rule = lists_.rule();
+    two_bounds at = bounds_at(lists_, heads, depth);
+    if (!at.open.empty() && rule.score(at.lacking) >= needed) return false;  // never seen
+    if (at.open.size() < lacking) return true;
+    std::vector<double> values = at.other;
+    std::vector<std::pair<double, std::size_t>>
+        left;  // what an object has at most that lacks this list alone
+    for (const std::size_t i : at.open) {
+        values[i] = at.lacking[i];
+        left.emplace_back(-rule.score(values), i);
+        values[i] = at.other[i];
+    }
+    std::nth_element(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(lacking - 1), left.end());
+    for (std::size_t i = 0; i < lacking; ++i) values[left[i].second] = at.lacking[left[i].second];
+    return rule.score(values) < needed;
+}
+
+template <class Score>
+bool planner<Score>::surely_out(double needed, std::uint64_t heads, std::size_t lacking,
+                                std::uint64_t depth) const {
+    const scoring& rule = lists_.rule();
+    const two_bounds at = bounds_at(lists_, heads, depth);
+    if (!at.open.empty() && rule.score(at.lacking) >= needed) return false;
+    if (at.open.size() < lacking) return true;
+    return !any_set_reaches(rule, at, needed, score_sum(rule.rule()), 0, 0, lacking);
+}
+
+template <class Score>
+std::uint64_t planner<Score>::least_depth(double needed, std::uint64_t heads, std::size_t lacking,
+                                          std::uint64_t from) const {
+    std::uint64_t low = from, high = lists_.longest();
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (likely_out(needed, heads, lacking, middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return high;
+}
+
+template <class Score>
+double planner<Score>::entries_to(std::uint64_t depth) const {
+    std::uint64_t entries = 0;
+    for (std::size_t i = 0; i < lists_.lists(); ++i) entries += std::min(depth, lists_.size(i));
+    return static_cast<double>(entries);
+}
+
+template <class Score>
+double planner<Score>::everything() const {
+    return static_cast<double>(lists_.entries()) * costs_.everything +
+           static_cast<double>(lists_.objects()) * costs_.object;
+}
+
+template <class Score>
+double planner<Score>::to_depth(std::uint64_t depth) const {
+    return entries_to(depth) * (costs_.mark + costs_.fetch);
+}
+
+template <class Score>
+std::uint64_t planner<Score>::independent_depth(std::uint32_t k) const {
+    // Of independent lists of all objects a share p^lists is complete at the share p.
+    const double share =
+        std::pow(static_cast<double>(k) / std::max(1.0, static_cast<double>(lists_.objects())),
+                 1 / static_cast<double>(lists_.lists()));
+    return static_cast<std::uint64_t>(0.95 * share * static_cast<double>(lists_.longest()));
+}
+
+template <class Score>
+double planner<Score>::expected_candidates(std::size_t lacking, std::uint64_t depth) const {
+    const auto all = static_cast<double>(lists_.objects()), count = static_cast<double>(lists_.lists());
+    const double share = std::min(1.0, entries_to(depth) / count / std::max(1.0, all));
+    double sets = 1, sum = 0;
+    for (std::size_t t = 0; t < lacking; ++t) {
+        const auto missing = static_cast<double>(t);
+        sum += sets * std::pow(1 - share, missing) * std::pow(share, count - missing);
+        sets *= (count - missing) / (missing + 1);
+    }
+    return all * sum;
+}
+
+template <class Score>
+reading_plan planner<Score>::heads_only(double needed, double closing) const {
+    std::uint64_t low = 1, high = lists_.longest();
+    const auto out = [&](std::uint64_t heads) {
+        const two_bounds at = bounds_at(lists_, heads, heads);
+        return at.open.empty() || lists_.rule().score(at.lacking) < needed;
+    };
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (out(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return {high, 0, 0,
+            entries_to(high) * costs_.head + std::max(0.0, closing - entries_to(high)) * costs_.scan};
+}
+
+template <class Score>
+std::optional<reading_plan> planner<Score>::with_planes(double needed, std::uint64_t heads,
+                                                        std::size_t lacking, std::uint64_t marked,
+                                                        double closing) const {
+    std::uint64_t depth = least_depth(needed, heads, lacking, std::max({heads, marked, std::uint64_t{1}}));
+    for (int step = 0; !surely_out(needed, heads, lacking, depth); ++step) {
+        if (step == most_steps) return std::nullopt;
+        depth = std::min(lists_.longest(), depth + depth / 64 + 1);
+    }
+    const double words = static_cast<double>(lists_.objects()) / 64 * static_cast<double>(lists_.lists());
+    const double cost = to_depth(depth) - entries_to(marked) * costs_.mark + words * costs_.plane_word +
+                        entries_to(heads) * costs_.head +
+                        expected_candidates(lacking, depth) * costs_.candidate +
+                        std::max(0.0, closing - entries_to(depth)) * costs_.scan;
+    return reading_plan{heads, depth, lacking, cost};
+}
+
+template <class Score>
+std::optional<reading_plan> planner<Score>::cheapest(double needed, std::uint64_t marked) const {
+    if (lists_.longest() == 0) return std::nullopt;
+    // There the last candidate that lacks a list is out.
+    const double closing = entries_to(least_depth(needed, 0, 1, 1));
+    reading_plan best = heads_only(needed, closing);
+    for (const std::uint64_t heads : some_heads) {
+        if (heads > lists_.longest()) break;
+        for (const std::size_t lacking : some_lacking) {
+            if (lacking > lists_.lists()) break;
+            if (sets_of(lists_.lists(), lacking) > most_sets) continue;
+            const auto plan = with_planes(needed, heads, lacking, marked, closing);
+            if (plan && plan->cost < best.cost) best = *plan;
+        }
+    }
+    return best;
+}
+
+template class planner<float>;
+template class planner<double>;
+
+}  // namespace quern::top_k_detail

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Method `auto`, made to read in each of its ways in turn: what is found never depends on it, nor on threads.
+#include "ops/top_k/automatic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "ops/top_k/ranked_lists.hpp"
+#include "quern/base/error.hpp"
+#include "reference/ranked_lists_reference.hpp"
+
+namespace quern::top_k_detail {
+namespace {
+
+constexpr double never = 1e12;
+
+struct way {
+    const char* name;
+    reading_costs costs;
+};
+const way every_way[] = {
+    {"by cost", {}},
+    {"heads, never everything", {.mark = never, .everything = never}},
+    {"planes, never everything", {.head = never, .everything = never}},
+    {"planes and some heads", {.head = 1000, .everything = never}},
+    {"no closing", {.head = never, .scan = never, .everything = never}},
+    {"everything in place", {.everything = 0, .object = 0}},
+    {"everything dealt out", {.everything = 0, .object = 0, .cached_objects = 0}},
+};
+
+struct answer {
+    std::vector<reference::scored> best;
+    std::vector<std::uint64_t> depths;
+};
+
+template <class Score>
+answer answer_of(const ranked_lists<Score>& lists, const top_k_options& options, const reading_costs& costs,
+                 unsigned threads) {
+    const auto views = lists.views();
+    std::vector<list_rule> rules;
+    for (const auto& view : views) rules.push_back({view.weight, view.floor});
+    const scoring rule(rules, options);
+    cpu_place place(context::cpu(threads));
+    const automatic_answer found = automatic<Score>(
+        place, rule, std::span<const ranked_list_view<Score>>(views), lists.objects, options.k, costs);
+    answer all{{}, found.depths};
+    for (const scored_object& object : found.found.best) all.best.push_back({object.score, object.id});
+    return all;
+}
+
+template <class Score>
+void expect_reference_every_way(const ranked_lists<Score>& lists, const top_k_options& options) {
+    const auto views = lists.views();
+    const auto expected = reference::best_of_lists<Score>(views, options);
+    for (const way& one : every_way) {
+        const std::string what = std::string(one.name) + ", " +
+                                 std::string(aggregate_names[static_cast<std::size_t>(options.score)]) +
+                                 ", k " + std::to_string(options.k) + ", " + std::to_string(views.size()) +
+                                 " lists of " + std::to_string(lists.objects) + " objects";
+        const answer with_one = answer_of(lists, options, one.costs, 1);
+        EXPECT_EQ(with_one.best, expected) << what;
+        const answer with_three = answer_of(lists, options, one.costs, 3);
+        EXPECT_EQ(with_three.best, expected) << what << ", 3 threads";
+        EXPECT_EQ(with_three.depths, with_one.depths) << what;
+    }
+}
+
+constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregate::min,
+                                    aggregate::max, aggregate::product, aggregate::rrf};
+
+TEST(automatic_top_k, every_way_of_reading_finds_the_same) {
+    for (const list_kind kind : every_list_kind) {
+        for (const std::size_t count : {1u, 2u, 3u, 6u}) {
+            auto lists = make_lists<float>(kind, 600, count, count);
+            for (const aggregate rule : every_rule) {
+                lists.weights.clear();
+                lists.floors.clear();
+                for (std::size_t i = 0; i < count && rule != aggregate::product; ++i) {
+                    lists.weights.push_back(0.5 + 0.3 * static_cast<double>(i));
+                    lists.floors.push_back(i % 2 == 0 ? -0.5 : 0);
+                }
+                for (const std::uint32_t k : {1u, 20u, 900u})
+                    expect_reference_every_way(lists, {.k = k, .score = rule});
+            }
+        }
+    }
+}
+
+TEST(automatic_top_k, many_lists_and_doubles) {
+    for (const list_kind kind : {list_kind::uniform, list_kind::tied, list_kind::partial}) {
+        const auto lists = make_lists<double>(kind, 700, most_lists, 5);
+        for (const aggregate rule : every_rule) expect_reference_every_way(lists, {.k = 9, .score = rule});
+    }
+}
+
+TEST(automatic_top_k, objects_of_several_buckets) {
+    for (const list_kind kind : every_list_kind) {
+        const auto lists = make_lists<float>(kind, 150'000, 3, 9);
+        expect_reference_every_way(lists, {.k = 50});
+        expect_reference_every_way(lists, {.k = 50, .score = aggregate::rrf});
+        expect_reference_every_way(lists, {.k = 50, .score = aggregate::min});
+    }
+    expect_reference_every_way(make_lists<double>(list_kind::heavy_tailed, 70'000, 4, 10), {.k = 1000});
+}
+
+/// The few entries of one list among many objects.
+TEST(automatic_top_k, short_lists_of_many_objects) {
+    auto lists = make_lists<float>(list_kind::uniform, 300, 3, 11);
+    lists.objects = 50'000'000;
+    for (auto& ids : lists.ids)
+        for (std::uint32_t& id : ids) id *= 160'001;
+    const answer found = answer_of(lists, {.k = 10}, {}, 1);
+    const auto views = lists.views();
+    EXPECT_EQ(found.best, reference::best_of_lists<float>(views, {.k = 10}));
+}
+
+TEST(automatic_top_k, heavy_tails_are_decided_by_their_heads) {
+    const auto lists = make_lists<float>(list_kind::heavy_tailed, 100'000, 4, 12);
+    const scoring rule(std::vector<list_rule>(4), {});
+    cpu_place place(context::cpu(1));
+    const auto views = lists.views();
+    const auto found =
+        automatic<float>(place, rule, std::span<const ranked_list_view<float>>(views), 100'000, 10);
+    EXPECT_LT(found.found.candidates, 2'000u);
+}
+
+TEST(automatic_top_k, lists_that_contradict_each_other_are_read_whole) {
+    const auto lists = make_lists<float>(list_kind::anti_correlated, 300'000, 4, 13);
+    const answer found = answer_of(lists, {.k = 10}, {}, 2);
+    const auto views = lists.views();
+    EXPECT_EQ(found.best, reference::best_of_lists<float>(views, {.k = 10}));
+    EXPECT_EQ(found.depths, std::vector<std::uint64_t>(4, 300'000));
+}
+
+template <class Break>
+void expect_fault_every_way(const Break& broken, std::size_t list, std::uint64_t position,
+                            const std::string& reason, bool by_heads = true) {
+    auto lists = make_lists<double>(list_kind::uniform, 100'000, 3, 14);
+    broken(lists);
+    for (const way& one : every_way) {
+        if (!by_heads && one.costs.everything != 0) continue;
+        for (const unsigned threads : {1u, 3u}) {
+            try {
+                (void)answer_of(lists, {.k = 10}, one.costs, threads);
+                ADD_FAILURE() << one.name << ": " << reason;
+            } catch (const list_fault& fault) {
+                EXPECT_EQ(fault.list(), list) << one.name;
+                EXPECT_EQ(fault.position(), position) << one.name;
+                EXPECT_EQ(fault.what(), reason) << one.name;
+            }
+        }
+    }
+}
+
+TEST(automatic_top_k, what_is_wrong_in_the_heads_is_named_whatever_the_way) {
+    using lists = ranked_lists<double>;
+    expect_fault_every_way([](lists& bad) { bad.scores[1][20] = bad.scores[1][19] + 1; }, 1, 20,
+                           "the score is greater than the one before it");
+    expect_fault_every_way([](lists& bad) { bad.scores[0][7] = std::numeric_limits<double>::quiet_NaN(); }, 0,
+                           7, "the score is not a finite number");
+    expect_fault_every_way([](lists& bad) { bad.ids[2][33] = bad.ids[2][3]; }, 2, 33,
+                           "the id is in the list twice");
+    expect_fault_every_way([](lists& bad) { bad.ids[2][9] = bad.objects; }, 2, 9, "the id is out of range");
+}
+
+TEST(automatic_top_k, what_is_wrong_at_the_end_is_named_where_all_is_read) {
+    using lists = ranked_lists<double>;
+    expect_fault_every_way([](lists& bad) { bad.scores[1][99'999] = -1; }, 1, 99'999,
+                           "the score is below the floor of the list", false);
+    expect_fault_every_way([](lists& bad) { bad.ids[0][99'999] = bad.ids[0][50'000]; }, 0, 99'999,
+                           "the id is in the list twice", false);
+    expect_fault_every_way([](lists& bad) { std::ranges::fill(bad.ids[1], 4u); }, 1, 1,
+                           "the id is in the list twice", false);
+    expect_fault_every_way(
+        [](lists& bad) {
+            bad.ids[1].pop_back();
+            bad.scores[1].pop_back();
+            bad.ids[1][99'998] = bad.ids[1][0];
+        },
+        1, 99'998, "the id is in the list twice", false);
+}
+
+}  // namespace
+}  // namespace quern::top_k_detail
