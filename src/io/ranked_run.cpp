@@ -7,7 +7,6 @@
 
 #include "base/hash.hpp"
 #include "base/id_order.hpp"
-#include "device/cpu/huge_pages.hpp"
 #include "io/run_lines.hpp"
 #include "io/trec_messages.hpp"
 #include "quern/base/error.hpp"
@@ -37,7 +36,6 @@ void ranked_run::read(const context& run) {
     const std::string_view text = text_.text();
     const std::size_t expected = expected_lines(text);  // what is not used of them is never touched
     entries_.reserve(expected);
-    wish_for_huge_pages(entries_.data(), expected * sizeof(ranked_entry));
 
     std::unordered_map<std::string_view, std::uint32_t> numbers;
     std::vector<std::uint32_t> topic_of_stretch;
