@@ -58,4 +58,15 @@ parsed_number parse_double(std::string_view text) {
     return {negative ? -value : value};
 }
 
+parsed_number parse_double(std::string_view field, const char* readable_end) {
+    constexpr std::size_t longest = 24, behind = 16;
+    if (field.size() <= longest &&
+        readable_end - field.data() >= static_cast<std::ptrdiff_t>(longest + behind)) {
+        const char* at = field.data();
+        double value = 0;
+        if (take_short_decimal(at, value) && at == field.data() + field.size()) return {value};
+    }
+    return parse_double(field);
+}
+
 }  // namespace quern::io

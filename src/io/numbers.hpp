@@ -45,7 +45,7 @@ struct digit_run {
 
 /// Runs beyond 20 digits do not fit, whatever they begin with.
 inline digit_run take_digits(const char*& text) {
-    constexpr std::uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    static constexpr std::uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     digit_run run;
     std::uint64_t word = load_eight(text);
     unsigned count = leading_digits(word);
@@ -72,27 +72,28 @@ inline digit_run take_digits(const char*& text) {
 /// are an integer below 2^53, over or times a power of ten up to 22, are doubles without error, so that IEEE rounds once
 /// (Clinger, "How to Read Floating Point Numbers Accurately", PLDI 1990). False of any other text; `at` is anywhere then.
 inline bool take_short_decimal(const char*& at, double& value) {
-    constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    constexpr std::uint64_t integer_powers[] = {1,
-                                                10,
-                                                100,
-                                                1000,
-                                                10000,
-                                                100000,
-                                                1000000,
-                                                10000000,
-                                                100000000,
-                                                1000000000,
-                                                10000000000,
-                                                100000000000,
-                                                1000000000000,
-                                                10000000000000,
-                                                100000000000000,
-                                                1000000000000000,
-                                                10000000000000000,
-                                                100000000000000000,
-                                                1000000000000000000};
+    static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    static constexpr std::uint64_t integer_powers[] = {1,
+                                                       10,
+                                                       100,
+                                                       1000,
+                                                       10000,
+                                                       100000,
+                                                       1000000,
+                                                       10000000,
+                                                       100000000,
+                                                       1000000000,
+                                                       10000000000,
+                                                       100000000000,
+                                                       1000000000000,
+                                                       10000000000000,
+                                                       100000000000000,
+                                                       1000000000000000,
+                                                       10000000000000000,
+                                                       100000000000000000,
+                                                       1000000000000000000};
     const bool negative = *at == '-';
     at +=
         static_cast<int>(negative) | static_cast<int>(*at == '+');  // signs are not to be foreseen: no branch
@@ -136,5 +137,7 @@ struct parsed_number {
 /// A decimal number, "inf", "infinity" or "nan" in any case, with a sign or none: the double nearest to it. What lies
 /// beyond the greatest double is too_large; what is too small becomes 0 or a subnormal, as IEEE 754 rounds.
 parsed_number parse_double(std::string_view text);
+/// The same of a field with a blank, a tab or a line feed behind it, in a text of which all before `readable_end` can be read.
+parsed_number parse_double(std::string_view field, const char* readable_end);
 
 }  // namespace quern::io

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/ranked_list.hpp"
 
-#include <charconv>
 #include <cstring>
 
 #include "base/ascii.hpp"
+#include "io/numbers.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 
-ranked_list::ranked_list(const std::filesystem::path& path, const context& run)
-    : name_(path.string()), text_(path, run) {
+ranked_list::ranked_list(const std::filesystem::path& path, const context& run) : text_(path, run) {
     const char* at = text_.text().data();
     const char* const end = at + text_.text().size();
     for (std::uint64_t line = 1; at != end; ++line) {
-        const auto refuse = [&](const char* reason) { throw invalid_input(name_, line, reason); };
+        const auto refuse = [&](const char* reason) { throw invalid_input(name(), line, reason); };
         const auto* stop =
             static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
         if (stop == nullptr) stop = end;
@@ -24,15 +23,12 @@ ranked_list::ranked_list(const std::filesystem::path& path, const context& run)
         const std::size_t tab = text.find('\t');
         if (tab == std::string_view::npos) refuse("no tab between an id and its score");
         if (tab == 0) refuse("the id is empty");
-        std::string_view number = text.substr(tab + 1);
-        number = trimmed(number.substr(0, number.find('\t')));
-        if (number.size() > 1 && number[0] == '+' && number[1] != '-') number.remove_prefix(1);
-        double score = 0;
-        const auto [last, problem] = std::from_chars(number.data(), number.data() + number.size(), score);
-        if (problem != std::errc{} || last != number.data() + number.size())
-            refuse("the score is not a finite number");
+        std::string_view field = text.substr(tab + 1);
+        field = trimmed(field.substr(0, field.find('\t')));
+        const parsed_number score = parse_double(field, end);
+        if (score.problem != number_problem::none) refuse("the score is not a finite number");
         ids_.push_back(text.substr(0, tab));
-        scores_.push_back(score);
+        scores_.push_back(score.value);
     }
 }
 

@@ -19,13 +19,12 @@ class ranked_list {
     /// invalid_input with the line: no tab, an empty id, a score that is none. One thread: several lists are read at once.
     ranked_list(const std::filesystem::path& path, const context& run);
 
-    const std::string& name() const { return name_; }
+    const std::string& name() const { return text_.name(); }
     const std::vector<std::string_view>& ids() const { return ids_; }
     const std::vector<double>& scores() const { return scores_; }  ///< as they are, not a number too
     std::size_t bytes() const { return text_.text().size(); }
 
   private:
-    std::string name_;
     text_of_file text_;
     std::vector<std::string_view> ids_;
     std::vector<double> scores_;

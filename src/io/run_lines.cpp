@@ -98,13 +98,7 @@ std::string_view run_lines::take_field() {
 }
 
 double run_lines::score_of(std::string_view text) const {
-    constexpr std::size_t longest = 24, readable = 48;
-    if (text.size() <= longest && static_cast<std::size_t>(end_ - text.data()) >= readable) {
-        const char* at = text.data();
-        double score = 0;
-        if (take_short_decimal(at, score) && at == text.data() + text.size()) return score;
-    }
-    const parsed_number score = parse_double(text);
+    const parsed_number score = parse_double(text, end_);
     if (score.problem == number_problem::too_large)
         refuse("the score " + quoted_field(text) + " is out of range");
     if (score.problem != number_problem::none || std::isnan(score.value))

@@ -21,7 +21,16 @@ namespace {
 
 parsed_number number_of(const std::string& text) {
     const std::string padded = text + std::string(32, '\0');
-    return take_number(padded.data(), padded.data() + text.size());
+    const parsed_number number = take_number(padded.data(), padded.data() + text.size());
+    // As a field of a text, far from its end and at it.
+    for (const std::string& whole : {text + " " + std::string(40, '9'), text}) {
+        const parsed_number again = parse_double({whole.data(), text.size()}, whole.data() + whole.size());
+        EXPECT_EQ(again.problem, number.problem) << text;
+        if (number.problem != number_problem::none || std::isnan(number.value)) continue;
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(again.value), std::bit_cast<std::uint64_t>(number.value))
+            << text;
+    }
+    return number;
 }
 
 TEST(numbers, runs_of_digits) {

@@ -104,7 +104,8 @@ std::vector<io::ranked_run> read_runs(std::span<const std::filesystem::path> pat
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t r) { return sizes[r]; });
 
-    context each = run;  // a file has the threads that the others leave it
+    context each = run;  // a file has the threads that the others leave it; limits are looked up once
+    each.memory_bytes = run.memory_limit();
     each.threads = static_cast<unsigned>(std::max<std::size_t>(1, run.thread_count() / paths.size()));
     std::vector<std::optional<io::ranked_run>> reading(paths.size());
     for_each_index(run, paths.size(),
