@@ -193,11 +193,10 @@ class dictionary_method {
         auto in_collection = make<std::uint64_t>(rows), history_in_collection = make<std::uint64_t>(rows);
         auto weights = make<double>(rows);
         auto begins = make<std::uint8_t>(rows);
-        const row_formula formula{
-            options_.measure, options_.smoothing,
-            options_.lambda,  options_.mu,
-            options_.delta,   bm25_constants(options_.k1, options_.b, size_, document_count_),
-            document_count_};
+        const row_formula formula{options_.measure,
+                                  {options_.smoothing, options_.lambda, options_.mu, options_.delta},
+                                  bm25_constants(options_.k1, options_.b, size_, document_count_),
+                                  document_count_};
         write_rows(place_, from, formula,
                    {documents.span(), firsts.span(), in_document.span(), history_in_document.span(),
                     in_collection.span(), history_in_collection.span(), weights.span(), begins.span()});

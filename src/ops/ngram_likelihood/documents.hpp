@@ -29,7 +29,7 @@ class document_table {
             ids_.data()[filled++] = static_cast<std::uint32_t>(d);
         }
         const std::uint64_t words = documents == 0 ? 0 : offsets.back();
-        while ((words >> shift_) > 2 * filled) ++shift_;
+        while ((words >> shift_) > std::max<std::uint64_t>(2 * filled, least_blocks)) ++shift_;
         first_ = cpu_array<std::uint32_t>(place, (words >> shift_) + 2, "documents by position");
         std::size_t k = 0;
         for (std::size_t block = 0; block < first_.size(); ++block) {
@@ -54,6 +54,8 @@ class document_table {
     }
 
   private:
+    static constexpr std::uint64_t least_blocks = std::uint64_t{1} << 16;  ///< a quarter of a megabyte
+
     unsigned shift_ = 0;
     cpu_array<std::uint64_t> ends_;  ///< of the documents that have words
     cpu_array<std::uint32_t> ids_;   ///< their numbers

@@ -10,24 +10,37 @@
 
 namespace quern::ngram_detail {
 
-constexpr double likelihood(const ngram_counts& counts, ngram_smoothing smoothing, double lambda, double mu,
-                            double delta) {
-    if (counts.history_in_collection == 0) return 0;
-    const double background =
-        static_cast<double>(counts.in_collection) / static_cast<double>(counts.history_in_collection);
-    if (counts.history_in_document == 0) return background;
-    const double f = static_cast<double>(counts.in_document);
-    const double h = static_cast<double>(counts.history_in_document);
-    switch (smoothing) {
-        case ngram_smoothing::dirichlet:
-            return (f + mu * background) / (h + mu);
-        case ngram_smoothing::absolute: {
-            const double kept = f > delta ? f - delta : 0;
-            return kept / h + delta * static_cast<double>(counts.followers) / h * background;
-        }
-        default:
-            return lambda * (f / h) + (1.0 - lambda) * background;
+/// The likelihoods of one n-gram, whose share after its history in the collection is computed once.
+struct smoother {
+    ngram_smoothing smoothing;
+    double lambda, mu, delta;
+    double background = 0;
+
+    constexpr void set_background(std::uint64_t in_collection, std::uint64_t history_in_collection) {
+        background = static_cast<double>(in_collection) / static_cast<double>(history_in_collection);
     }
+    /// In a document that holds the history.
+    constexpr double likelihood(std::uint64_t in_document, std::uint64_t history_in_document,
+                                std::uint64_t followers) const {
+        const double f = static_cast<double>(in_document), h = static_cast<double>(history_in_document);
+        switch (smoothing) {
+            case ngram_smoothing::dirichlet:
+                return (f + mu * background) / (h + mu);
+            case ngram_smoothing::absolute: {
+                const double kept = f > delta ? f - delta : 0;
+                return kept / h + delta * static_cast<double>(followers) / h * background;
+            }
+            default:
+                return lambda * (f / h) + (1.0 - lambda) * background;
+        }
+    }
+};
+
+constexpr double likelihood(const ngram_counts& counts, smoother of) {
+    if (counts.history_in_collection == 0) return 0;
+    of.set_background(counts.in_collection, counts.history_in_collection);
+    if (counts.history_in_document == 0) return of.background;
+    return of.likelihood(counts.in_document, counts.history_in_document, counts.followers);
 }
 
 /// How rare an n-gram is that `holders` of `documents` hold.

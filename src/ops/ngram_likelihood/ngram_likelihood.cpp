@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "device/cpu/huge_pages.hpp"
 #include "device/place.hpp"
 #include "ops/ngram_likelihood/dictionary.hpp"
 #include "ops/ngram_likelihood/formula.hpp"
@@ -103,11 +104,10 @@ template <class Position>
 std::vector<ngram_totals> by_order(cpu_place& place, const ngram_collection& collection,
                                    const document_table& documents, const ngram_options& options,
                                    const std::function<void(const ngram_rows&)>& take) {
-    const std::size_t document_count = collection.documents.empty() ? 0 : collection.documents.size() - 1;
     const auto order = reads_strings(options)
                            ? order_of_strings<Position>(place, collection, documents, options.order)
                            : packed_order<Position>(place, collection, documents, options.order);
-    return rows_from_order<Position>(place, order.view(), documents, document_count, options, take);
+    return rows_from_order<Position>(place, order.view(), documents, collection.documents, options, take);
 }
 
 std::vector<ngram_totals> by_method(cpu_place& place, const ngram_collection& collection,
@@ -120,6 +120,36 @@ std::vector<ngram_totals> by_method(cpu_place& place, const ngram_collection& co
     if (words_in(collection, options) <= std::numeric_limits<std::uint32_t>::max())
         return by_order<std::uint32_t>(place, collection, documents, options, take);
     return by_order<std::uint64_t>(place, collection, documents, options, take);
+}
+
+/// Room for the most rows there can be, so that tables do not move while they grow: what is never written takes no memory.
+void reserve_rows(std::vector<ngram_table>& tables, const ngram_collection& collection,
+                  const ngram_options& options, const context& run) {
+    constexpr std::uint64_t row_bytes = 28, history_bytes = 12;
+    std::vector<std::uint64_t> rows(tables.size());
+    std::uint64_t all = 0;
+    for (std::size_t d = 1; d < collection.documents.size(); ++d) {
+        for (std::size_t t = 0; t < tables.size(); ++t) {
+            const std::uint64_t words =
+                collection.documents[d] - std::min(collection.documents[d], collection.documents[d - 1]);
+            if (words >= tables[t].n) rows[t] += words - tables[t].n + 1;
+        }
+    }
+    for (const std::uint64_t of_n : rows) all += of_n;
+    if (all > run.memory_limit() / (row_bytes + (options.history_counts ? history_bytes : 0))) return;
+    const auto reserve = [](auto& column, std::uint64_t size) {
+        column.reserve(size);
+        wish_for_huge_pages(column.data(), size * sizeof(column[0]));
+    };
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+        ngram_table& to = tables[t];
+        for (auto* column : {&to.documents, &to.firsts, &to.in_document}) reserve(*column, rows[t]);
+        reserve(to.in_collection, rows[t]);
+        reserve(to.weights, rows[t]);
+        if (!options.history_counts) continue;
+        reserve(to.history_in_document, rows[t]);
+        reserve(to.history_in_collection, rows[t]);
+    }
 }
 
 template <class T>
@@ -152,6 +182,7 @@ ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_op
         result.tables.emplace_back();
         result.tables.back().n = n;
     }
+    reserve_rows(result.tables, collection, options, run);
     result.record = ngram_likelihood(collection, options, run, [&](const ngram_rows& rows) {
         ngram_table& to = result.tables[rows.n - first_n];
         append(to.documents, rows.documents);
@@ -167,7 +198,7 @@ ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_op
 
 double likelihood_of(const ngram_counts& counts, const ngram_options& options) {
     check_smoothing(options);
-    return likelihood(counts, options.smoothing, options.lambda, options.mu, options.delta);
+    return likelihood(counts, {options.smoothing, options.lambda, options.mu, options.delta});
 }
 
 }  // namespace quern

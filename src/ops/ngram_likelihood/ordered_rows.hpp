@@ -3,6 +3,7 @@
 // and what it makes waits here until all pieces before it have been given out.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -15,30 +16,30 @@
 
 namespace quern::ngram_detail {
 
-struct ngram_row {
-    std::uint32_t document, first;
-    std::uint32_t in_document, history_in_document;
-    std::uint64_t in_collection, history_in_collection;
-    double weight;
-};
-
 /// Rows of one n that wait, in columns.
 class row_block {
   public:
     row_block(unsigned n, bool history_counts) : n_(n), history_counts_(history_counts) {}
 
-    void add(const ngram_row& row) {
-        if (size_ == documents_.size()) grow();
-        documents_[size_] = row.document;
-        firsts_[size_] = row.first;
-        in_document_[size_] = row.in_document;
-        in_collection_[size_] = row.in_collection;
-        weights_[size_] = row.weight;
-        if (history_counts_) {
-            history_in_document_[size_] = row.history_in_document;
-            history_in_collection_[size_] = row.history_in_collection;
-        }
-        ++size_;
+    /// Where the next rows go; the columns of history counts are null unless asked for.
+    struct columns {
+        std::uint32_t *documents, *firsts, *in_document;
+        std::uint64_t* in_collection;
+        double* weights;
+        std::uint32_t* history_in_document;
+        std::uint64_t* history_in_collection;
+    };
+    columns add(std::size_t count) {
+        const std::size_t at = size_;
+        size_ += count;
+        if (size_ > documents_.size()) grow();
+        return {documents_.data() + at,
+                firsts_.data() + at,
+                in_document_.data() + at,
+                in_collection_.data() + at,
+                weights_.data() + at,
+                history_counts_ ? history_in_document_.data() + at : nullptr,
+                history_counts_ ? history_in_collection_.data() + at : nullptr};
     }
     std::size_t size() const { return size_; }
     void clear() { size_ = 0; }
@@ -56,7 +57,7 @@ class row_block {
 
   private:
     void grow() {
-        const std::size_t room = documents_.empty() ? 256 : 2 * documents_.size();
+        const std::size_t room = std::max<std::size_t>({256, size_, 2 * documents_.size()});
         documents_.resize(room);
         firsts_.resize(room);
         in_document_.resize(room);

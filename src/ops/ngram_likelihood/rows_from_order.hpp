@@ -23,10 +23,11 @@ struct sorted_ngrams {
     std::span<const std::uint8_t> shared;
 };
 
-/// Rows are given to `take` in order; returns what was given out of each n.
+/// `offsets`: of the documents. Rows are given to `take` in order; returns what was given out of each n.
 template <class Position>
 std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<Position>& sorted,
-                                          const document_table& documents, std::uint64_t document_count,
+                                          const document_table& documents,
+                                          std::span<const std::uint64_t> offsets,
                                           const ngram_options& options,
                                           const std::function<void(const ngram_rows&)>& take);
 

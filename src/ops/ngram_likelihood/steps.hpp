@@ -92,8 +92,7 @@ struct row_columns {
 };
 struct row_formula {
     ngram_measure measure;
-    ngram_smoothing smoothing;
-    double lambda, mu, delta;
+    smoother smooth;
     bm25_constants bm25;
     std::uint64_t document_count;
 };

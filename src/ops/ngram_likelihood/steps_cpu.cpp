@@ -160,7 +160,7 @@ void write_rows(cpu_place& place, const row_sources<cpu_place>& from, const row_
                 ? formula.bm25.weight(inverse_document_frequency(formula.document_count, holders),
                                       counts.in_document,
                                       from.documents[document + std::size_t{1}] - from.documents[document])
-                : likelihood(counts, formula.smoothing, formula.lambda, formula.mu, formula.delta);
+                : likelihood(counts, formula.smooth);
     });
 }
 

@@ -19,6 +19,25 @@ namespace {
 
 constexpr std::size_t reducers_for_each_thread = 16, most_rows_waiting = std::size_t{1} << 21;
 
+struct ngram_row {
+    std::uint32_t document, first;
+    std::uint32_t in_document, history_in_document;
+    std::uint64_t in_collection, history_in_collection;
+    double weight;
+};
+
+void add(row_block& block, const ngram_row& row) {
+    const row_block::columns to = block.add(1);
+    *to.documents = row.document;
+    *to.firsts = row.first;
+    *to.in_document = row.in_document;
+    *to.in_collection = row.in_collection;
+    *to.weights = row.weight;
+    if (to.history_in_document == nullptr) return;
+    *to.history_in_document = row.history_in_document;
+    *to.history_in_collection = row.history_in_collection;
+}
+
 /// An n-gram in one document.
 struct holder {
     std::uint32_t document, first, count, followed, followers, words;
@@ -177,7 +196,7 @@ class reducer {
             const double weight =
                 options_.measure == ngram_measure::bm25
                     ? bm25_.weight(idf, h.count, h.words)
-                    : likelihood(counts, options_.smoothing, options_.lambda, options_.mu, options_.delta);
+                    : likelihood(counts, {options_.smoothing, options_.lambda, options_.mu, options_.delta});
             out.rows.push_back({h.document, h.first, h.count,
                                 static_cast<std::uint32_t>(counts.history_in_document), in_collection,
                                 counts.history_in_collection, weight});
@@ -191,7 +210,7 @@ class reducer {
             reversed& of_n = reversed_[b];
             for (std::size_t g = of_n.ends.size(); g-- > 0;) {
                 for (std::size_t r = g == 0 ? 0 : of_n.ends[g - 1]; r < of_n.ends[g]; ++r)
-                    out.blocks[b].add(of_n.rows[r]);
+                    add(out.blocks[b], of_n.rows[r]);
             }
             out.distinct[b] += of_n.ends.size();
             of_n = {};

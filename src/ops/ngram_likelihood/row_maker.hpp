@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the rows of stretches of sorted n-grams, shortest first: a stretch's documents and their counts, the weights from them
+// and from the history's, and then the stretches of the n-grams one word longer.
+//
+// A stretch's positions are in the order of what follows, not of their documents (but for n = order), so documents are gathered
+// for each stretch anew: few by insertion, many in counters (document_tally.hpp). Half of a text's n-grams occur once: of those
+// all lengths are written at once. What a history counts in each document stays at hand while the stretches behind it are made.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/array.hpp"
+#include "ops/ngram_likelihood/document_tally.hpp"
+#include "ops/ngram_likelihood/documents.hpp"
+#include "ops/ngram_likelihood/formula.hpp"
+#include "ops/ngram_likelihood/ordered_rows.hpp"
+#include "ops/ngram_likelihood/rows_from_order.hpp"
+
+namespace quern::ngram_detail {
+
+/// What all makers have in common.
+template <class Position>
+struct row_facts {
+    const sorted_ngrams<Position>& sorted;
+    const document_table& documents;
+    std::span<const std::uint64_t> offsets;  ///< of documents
+    const ngram_options& options;
+    std::span<const std::uint32_t> distinct_words;  ///< of each document; empty: not needed
+    bool tables;                                    ///< whether there is memory for counters of all documents
+
+    std::uint64_t words() const { return sorted.positions.size(); }
+    std::uint64_t document_count() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+    unsigned first_n() const { return options.only ? options.order : 1; }
+    bool is_bm25() const { return options.measure == ngram_measure::bm25; }
+    /// Memory of the counters of one maker.
+    static std::uint64_t table_bytes(std::uint64_t documents, unsigned order) {
+        return document_tally::bytes_for(documents) + documents * 8 * (order - 1);
+    }
+};
+
+template <class Position>
+class row_maker {
+  public:
+    row_maker(cpu_place& place, const row_facts<Position>& facts)
+        : place_(place),
+          facts_(facts),
+          bm25_(facts.options.k1, facts.options.b, facts.words(), facts.document_count()),
+          smoother_{facts.options.smoothing, facts.options.lambda, facts.options.mu, facts.options.delta, 1},
+          weight_alone_(smoother_.likelihood(1, 1, 1)),
+          idf_alone_(inverse_document_frequency(facts.document_count(), 1)),
+          histories_(facts.options.order) {
+        if (facts.tables && order() > 1)
+            tally_ = std::make_unique<document_tally>(place, facts.document_count());
+    }
+
+    /// The sorted positions [begin, end): whole stretches of n = 1. Calls `relieve` when there are many rows.
+    template <class Relieve>
+    void make(std::size_t begin, std::size_t end, piece_rows& out, const Relieve& relieve) {
+        out_ = &out;
+        base_ = begin;
+        if (places_.size() < end - begin) places_.resize(std::max(end - begin, 2 * places_.size()));
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::uint64_t position = facts_.sorted.positions[i];
+            const auto where = facts_.documents.of(position);
+            places_[i - begin] = std::uint64_t{where.document} << 32 | (position - where.begin);
+        }
+        for (std::size_t i = begin; i < end;) {
+            const std::size_t next = end_of_stretch(1, i, end);
+            stretch_of(1, i, next);
+            i = next;
+            relieve();
+        }
+    }
+
+  private:
+    /// A document that holds the n-gram at hand.
+    struct holder {
+        std::uint32_t document, first, count;
+    };
+    /// A history's counts in one document: its occurrences that are followed, and by how many distinct words.
+    struct followed_count {
+        std::uint32_t followed, followers;
+    };
+    struct history {
+        std::uint64_t followed = 0;
+        bool in_table = false;
+        std::vector<std::uint32_t> documents;  ///< rising, unless in the table
+        std::vector<followed_count> counts;    ///< of each of them
+        cpu_array<followed_count> table;       ///< of every document
+    };
+    static constexpr std::size_t few_positions = 24, few_holders = 16;
+
+    unsigned order() const { return facts_.options.order; }
+    std::uint64_t place_of(std::size_t i) const { return places_[i - base_]; }
+    static std::uint32_t document_of(std::uint64_t place) { return static_cast<std::uint32_t>(place >> 32); }
+    static std::uint32_t at(std::uint64_t place) { return static_cast<std::uint32_t>(place); }
+    std::uint32_t words_of(std::uint32_t document) const {
+        return static_cast<std::uint32_t>(facts_.offsets[document + std::size_t{1}] -
+                                          facts_.offsets[document]);
+    }
+
+    std::size_t end_of_stretch(unsigned n, std::size_t i, std::size_t end) const {
+        const std::uint8_t* const shared = facts_.sorted.shared.data();
+        ++i;
+        while (i < end && shared[i] >= n) ++i;
+        return i;
+    }
+
+    void stretch_of(unsigned n, std::size_t begin, std::size_t end) {
+        if (end - begin < facts_.options.min_count) return;
+        if (end - begin == 1) {
+            one_occurrence(n, place_of(begin));
+            return;
+        }
+        if (n >= facts_.first_n() || n + 1 == order()) gather(n, begin, end);
+        if (n >= facts_.first_n()) give_rows(n, end - begin);
+        if (n == order()) return;
+
+        // Those at the end of their documents come first: the end sorts before every word.
+        const std::size_t first = begin;
+        while (begin < end && at(place_of(begin)) + n == words_of(document_of(place_of(begin)))) ++begin;
+        if (begin == end) return;
+        if (n + 1 >= facts_.first_n()) keep_history(n, first, begin, end);
+        while (begin < end) {
+            const std::size_t next = end_of_stretch(n + 1, begin, end);
+            stretch_of(n + 1, begin, next);
+            begin = next;
+        }
+    }
+
+    /// An n-gram that occurs once, and the longer ones that it begins.
+    void one_occurrence(unsigned n, std::uint64_t place) {
+        const std::uint32_t document = document_of(place), words = words_of(document);
+        const unsigned last = std::min(order(), words - at(place));
+        const auto write = [&](unsigned length, const followed_count& of_history,
+                               std::uint64_t history_in_collection, double weight) {
+            if (length < facts_.first_n()) return;
+            const row_block::columns to = block_of(length).add(1);
+            *to.documents = document;
+            *to.firsts = at(place);
+            *to.in_document = 1;
+            *to.in_collection = 1;
+            *to.weights = facts_.is_bm25() ? bm25_.weight(idf_alone_, 1, words) : weight;
+            ++out_->distinct[length - facts_.first_n()];
+            if (to.history_in_document == nullptr) return;
+            *to.history_in_document = of_history.followed;
+            *to.history_in_collection = history_in_collection;
+        };
+        if (n >= facts_.first_n()) {
+            std::size_t cursor = 0;
+            const followed_count of_history = history_of(n, document, cursor);
+            smoother_.set_background(1, history_total(n));
+            write(n, of_history, history_total(n),
+                  smoother_.likelihood(1, of_history.followed, of_history.followers));
+        }
+        while (n++ < last) write(n, {1, 1}, 1, weight_alone_);
+    }
+
+    /// The documents of a stretch of n, in order, to holders_.
+    void gather(unsigned n, std::size_t begin, std::size_t end) {
+        const std::uint64_t* places = places_.data() + (begin - base_);
+        const std::size_t size = end - begin;
+        holders_.clear();
+        if (n < order()) {
+            if (size > few_positions && tally_ != nullptr && size > facts_.document_count() >> 11) {
+                for (std::size_t i = 0; i < size; ++i) tally_->meet(document_of(places[i]), at(places[i]));
+                tally_->take_all([&](std::uint32_t document, std::uint32_t first, std::uint32_t count) {
+                    holders_.push_back({document, first, count});
+                });
+                return;
+            }
+            sorted_.assign(places, places + size);
+            if (size <= few_positions)
+                insertion_sort(sorted_);
+            else
+                std::sort(sorted_.begin(), sorted_.end());
+            places = sorted_.data();
+        }
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::uint32_t document = document_of(places[i]);
+            if (holders_.empty() || holders_.back().document != document)
+                holders_.push_back({document, at(places[i]), 0});
+            ++holders_.back().count;
+        }
+    }
+    static void insertion_sort(std::vector<std::uint64_t>& values) {
+        for (std::size_t i = 1; i < values.size(); ++i) {
+            const std::uint64_t value = values[i];
+            std::size_t to = i;
+            for (; to != 0 && values[to - 1] > value; --to) values[to] = values[to - 1];
+            values[to] = value;
+        }
+    }
+
+    void give_rows(unsigned n, std::uint64_t in_collection) {
+        const row_block::columns to = block_of(n).add(holders_.size());
+        ++out_->distinct[n - facts_.first_n()];
+        const std::uint64_t of_all = history_total(n);
+        smoother_.set_background(in_collection, of_all);
+        const double idf =
+            facts_.is_bm25() ? inverse_document_frequency(facts_.document_count(), holders_.size()) : 0;
+        std::size_t cursor = 0;
+        for (std::size_t r = 0; r < holders_.size(); ++r) {
+            const holder& h = holders_[r];
+            const followed_count of_history = history_of(n, h.document, cursor);
+            to.documents[r] = h.document;
+            to.firsts[r] = h.first;
+            to.in_document[r] = h.count;
+            to.in_collection[r] = in_collection;
+            to.weights[r] = facts_.is_bm25()
+                                ? bm25_.weight(idf, h.count, words_of(h.document))
+                                : smoother_.likelihood(h.count, of_history.followed, of_history.followers);
+            if (to.history_in_document == nullptr) continue;
+            to.history_in_document[r] = of_history.followed;
+            to.history_in_collection[r] = of_all;
+        }
+    }
+
+    /// The stretch at hand, without the documents' ends [first, begin), is the history of what follows.
+    void keep_history(unsigned n, std::size_t first, std::size_t begin, std::size_t end) {
+        history& now = histories_[n];
+        now.followed = end - begin;
+        now.in_table = tally_ != nullptr && holders_.size() > few_holders;
+        if (now.in_table && now.table.size() == 0)
+            now.table = cpu_array<followed_count>(place_, facts_.document_count(), "counters of documents");
+        now.documents.clear();
+        now.counts.clear();
+        for (const holder& h : holders_) {
+            if (now.in_table) {
+                now.table.data()[h.document] = {h.count, 0};
+            } else {
+                now.documents.push_back(h.document);
+                now.counts.push_back({h.count, 0});
+            }
+        }
+        for (std::size_t i = first; i < begin; ++i) --count_in(now, document_of(place_of(i))).followed;
+        if (facts_.options.smoothing != ngram_smoothing::absolute) return;
+        while (begin < end) {
+            const std::size_t next = end_of_stretch(n + 1, begin, end);
+            gather(n + 1, begin, next);
+            for (const holder& h : holders_) ++count_in(now, h.document).followers;
+            begin = next;
+        }
+    }
+    static followed_count& count_in(history& of, std::uint32_t document) {
+        if (of.in_table) return of.table.data()[document];
+        const auto found = std::lower_bound(of.documents.begin(), of.documents.end(), document);
+        return of.counts[static_cast<std::size_t>(found - of.documents.begin())];
+    }
+
+    std::uint64_t history_total(unsigned n) const {
+        return n == 1 ? facts_.words() : histories_[n - 1].followed;
+    }
+    /// The counts of an n-gram's history in a document that rises from call to call with one cursor, from 0.
+    followed_count history_of(unsigned n, std::uint32_t document, std::size_t& cursor) const {
+        if (n == 1)
+            return {words_of(document), facts_.distinct_words.empty() ? 0 : facts_.distinct_words[document]};
+        const history& of = histories_[n - 1];
+        if (of.in_table) return of.table.data()[document];
+        if (of.documents.size() > few_holders) {
+            cursor = static_cast<std::size_t>(
+                std::lower_bound(of.documents.begin() + static_cast<std::ptrdiff_t>(cursor),
+                                 of.documents.end(), document) -
+                of.documents.begin());
+        } else {
+            while (of.documents[cursor] != document) ++cursor;
+        }
+        return of.counts[cursor];
+    }
+
+    row_block& block_of(unsigned n) { return out_->blocks[n - facts_.first_n()]; }
+
+    cpu_place& place_;
+    const row_facts<Position>& facts_;
+    bm25_constants bm25_;
+    smoother smoother_;
+    double weight_alone_, idf_alone_;  ///< of what occurs once, after a history that does
+    piece_rows* out_ = nullptr;
+    std::size_t base_ = 0;
+    std::vector<std::uint64_t> places_, sorted_;  ///< document and word in it, as one number
+    std::vector<holder> holders_;
+    std::unique_ptr<document_tally> tally_;
+    std::vector<history> histories_;  ///< [n]: of the stretch of n that is being cut
+};
+
+}  // namespace quern::ngram_detail
