@@ -5,7 +5,8 @@
 // the lists' entries that was read, whether that was all. The ways take turns on the same lists; results are compared.
 //
 // The dense array is what a careful programmer writes who knows that all must be read: huge pages, the first list assigned,
-// scores fetched ahead, one pass to select; it checks nothing. Its memory stays from call to call, which ours does not.
+// scores fetched ahead, one pass to select; it checks nothing. Its memory, as ours, is that of one call. dense-float has other
+// scores than the contract's sums in double.
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -81,13 +82,14 @@ ranked_lists make_lists(const std::string& kind, std::uint32_t objects, std::siz
 template <class Sum>
 class dense_array {
   public:
-    explicit dense_array(std::uint32_t objects)
-        : place_(quern::context::cpu(1)), sums_(place_, objects, "sums"), arenas_{1, 2} {
-        std::fill_n(sums_.data(), objects, Sum{0});
-    }
+    explicit dense_array(std::uint32_t objects) : objects_(objects), arenas_{1, 2} {}
+
+    /// The first list holds every object.
 
     std::vector<std::pair<Sum, std::uint32_t>> best(const std::vector<view>& lists, std::size_t k,
                                                     unsigned threads) {
+        quern::cpu_place place(quern::context::cpu(threads));
+        sums_ = quern::cpu_array<Sum>(place, objects_, "sums");
         std::vector<std::pair<Sum, std::uint32_t>> found;
         arenas_[threads - 1].execute([&] {
             for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -99,6 +101,7 @@ class dense_array {
         });
         std::sort(found.begin(), found.end(), before);
         found.resize(std::min(k, found.size()));
+        sums_ = {};
         return found;
     }
 
@@ -140,7 +143,7 @@ class dense_array {
         return heap;
     }
 
-    quern::cpu_place place_;
+    std::uint32_t objects_;
     quern::cpu_array<Sum> sums_;
     tbb::task_arena arenas_[2];
 };
