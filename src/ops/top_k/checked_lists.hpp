@@ -69,8 +69,16 @@ class checked_lists {
     [[noreturn]] void refuse(std::size_t list, std::uint64_t end) const;
 
   private:
+    static constexpr std::uint64_t few_entries = 8 * block;      ///< too few to wake threads for
     static constexpr std::uint64_t between_stops = 512 * block;  ///< looks at whether the run was stopped
 
+    template <class Work>
+    void for_each_stretch(std::span<const list_stretch> stretches, const Work& work) const {
+        std::uint64_t entries = 0;
+        for (const list_stretch& one : stretches) entries += one.end - one.begin;
+        if (entries > few_entries) return for_each_piece(place_, stretches.size(), work);
+        for (std::size_t s = 0; s < stretches.size(); ++s) work(s);
+    }
     void add_pieces(std::size_t list, std::uint64_t begin, std::uint64_t end,
                     std::vector<list_stretch>& to) const;
     bool is_good(std::size_t list, std::uint64_t begin, std::uint64_t end) const;
@@ -86,7 +94,7 @@ class checked_lists {
 template <class Score>
 template <class Take>
 void checked_lists<Score>::visit(std::span<const list_stretch> stretches, const Take& take) const {
-    for_each_piece(place_, stretches.size(), [&](std::size_t s) {
+    for_each_stretch(stretches, [&](std::size_t s) {
         place_.run().check_stop();
         for (std::uint64_t begin = stretches[s].begin; begin < stretches[s].end; begin += block)
             (void)take(s, begin, std::min(stretches[s].end, begin + block));
@@ -97,7 +105,7 @@ template <class Score>
 template <class Take>
 void checked_lists<Score>::read(std::span<const list_stretch> stretches, const Take& take) {
     std::vector<std::uint8_t> bad(stretches.size(), 0);
-    for_each_piece(place_, stretches.size(), [&](std::size_t s) {
+    for_each_stretch(stretches, [&](std::size_t s) {
         const auto& [list, first, last] = stretches[s];
         for (std::uint64_t begin = first; begin < last && bad[s] == 0; begin += block) {
             if ((begin - first) % between_stops == 0) place_.run().check_stop();

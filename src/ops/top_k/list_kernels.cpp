@@ -72,9 +72,38 @@ std::size_t find_marked(const std::uint32_t* ids, std::size_t size, const std::u
     return count;
 }
 
-void stream_lines(const std::uint8_t* from, std::uint8_t* to, std::size_t lines) {
-    const hn::CappedTag<std::uint8_t, 64> d;
-    for (std::size_t i = 0; i < 64 * lines; i += hn::Lanes(d)) hn::Stream(hn::Load(d, from + i), d, to + i);
+template <class T>
+HWY_INLINE void write_past_caches(const T (&from)[line_entries], T* to) {
+    const hn::CappedTag<T, 64 / sizeof(T)> d;
+    for (std::size_t i = 0; i < line_entries; i += hn::Lanes(d)) hn::Stream(hn::Load(d, from + i), d, to + i);
+}
+
+template <class Payload>
+bool deal_entries(const std::uint32_t* ids, std::size_t size, const Payload* payloads,
+                  const bucket_targets<Payload>& to) {
+    constexpr std::uint32_t most = std::uint32_t{1} << bucket_bits;
+    std::uint32_t* const sizes = to.sizes;
+    bucket_line<Payload>* const lines = to.lines;
+    for (std::size_t j = 0; j < size; ++j) {
+        const std::uint32_t id = ids[j], b = id >> bucket_bits, at = sizes[b]++, in_line = at % line_entries;
+        bucket_line<Payload>& line = lines[b];
+        line.ids[in_line] = static_cast<std::uint16_t>(id);
+        line.payloads[in_line] = payloads[j];
+        if (in_line != line_entries - 1) [[likely]]
+            continue;
+        if (at >= most) return false;
+        write_past_caches(line.ids, to.ids + to.begins[b] + at - in_line);
+        write_past_caches(line.payloads, to.payloads + to.begins[b] + at - in_line);
+    }
+    return true;
+}
+bool deal_floats(const std::uint32_t* ids, std::size_t size, const float* payloads,
+                 const bucket_targets<float>& to) {
+    return deal_entries(ids, size, payloads, to);
+}
+bool deal_doubles(const std::uint32_t* ids, std::size_t size, const double* payloads,
+                  const bucket_targets<double>& to) {
+    return deal_entries(ids, size, payloads, to);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -88,7 +117,8 @@ HWY_EXPORT(floats_fall);
 HWY_EXPORT(doubles_fall);
 HWY_EXPORT(greatest_id);
 HWY_EXPORT(find_marked);
-HWY_EXPORT(stream_lines);
+HWY_EXPORT(deal_floats);
+HWY_EXPORT(deal_doubles);
 
 bool falls(std::span<const float> scores) {
     return HWY_DYNAMIC_DISPATCH(floats_fall)(scores.data(), scores.size());
@@ -103,11 +133,13 @@ std::size_t find_marked(std::span<const std::uint32_t> ids, const std::uint32_t*
                         std::uint32_t* positions) {
     return HWY_DYNAMIC_DISPATCH(find_marked)(ids.data(), ids.size(), words, shift, positions);
 }
-void stream_lines(const void* from, void* to, std::size_t lines) {
-    HWY_DYNAMIC_DISPATCH(stream_lines)
-    (static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to), lines);
+bool deal(std::span<const std::uint32_t> ids, const float* payloads, const bucket_targets<float>& to) {
+    return HWY_DYNAMIC_DISPATCH(deal_floats)(ids.data(), ids.size(), payloads, to);
 }
-void end_streaming() {
+bool deal(std::span<const std::uint32_t> ids, const double* payloads, const bucket_targets<double>& to) {
+    return HWY_DYNAMIC_DISPATCH(deal_doubles)(ids.data(), ids.size(), payloads, to);
+}
+void end_dealing() {
     hwy::FlushStream();
 }
 

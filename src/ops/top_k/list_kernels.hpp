@@ -22,8 +22,26 @@ inline std::uint32_t filter_bit(std::uint32_t id, int shift) {
 std::size_t find_marked(std::span<const std::uint32_t> ids, const std::uint32_t* words, int shift,
                         std::uint32_t* positions);
 
-/// Copies past the caches: whole lines of 64 bytes, both aligned to them. Seen by others after end_streaming().
-void stream_lines(const void* from, void* to, std::size_t lines);
-void end_streaming();
+/// Entries on their way to buckets of 2^16 objects: gathered in lines, which are written past the caches.
+inline constexpr unsigned bucket_bits = 16;
+inline constexpr std::uint32_t line_entries = 32;
+template <class Payload>
+struct alignas(64) bucket_line {
+    std::uint16_t ids[line_entries];
+    Payload payloads[line_entries];
+};
+template <class Payload>
+struct bucket_targets {
+    std::uint16_t* ids;           ///< within their bucket
+    Payload* payloads;            ///< aligned to 64 bytes, as the ids
+    const std::uint64_t* begins;  ///< where buckets begin there: multiples of line_entries
+    std::uint32_t* sizes;         ///< entries that each bucket has got
+    bucket_line<Payload>* lines;  ///< one a bucket: what is not written yet
+};
+/// False where a bucket would get more entries than it has objects. What was written is seen by other threads after
+/// end_dealing().
+bool deal(std::span<const std::uint32_t> ids, const float* payloads, const bucket_targets<float>& to);
+bool deal(std::span<const std::uint32_t> ids, const double* payloads, const bucket_targets<double>& to);
+void end_dealing();
 
 }  // namespace quern::top_k_detail

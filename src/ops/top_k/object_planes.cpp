@@ -20,7 +20,11 @@ object_planes::object_planes(cpu_place& place, std::size_t lists, std::uint32_t 
       lists_(lists),
       words_((std::size_t{objects} + 63) / 64),
       planes_(place, words_ * lists, "the marks of objects") {
-    for_each_piece(place_, lists, [&](std::size_t list) { std::ranges::fill(plane(list), 0); });
+    const std::size_t pieces = pieces_for(place_, planes_.size(), least_words);
+    for_each_piece(place_, pieces, [&](std::size_t p) {
+        const stretch mine = piece_of(planes_.size(), pieces, p);
+        std::fill(planes_.data() + mine.begin, planes_.data() + mine.end, 0);
+    });
 }
 
 bool object_planes::mark(std::size_t list, std::span<const std::uint32_t> ids) {

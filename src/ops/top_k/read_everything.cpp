@@ -23,7 +23,6 @@
 namespace quern::top_k_detail {
 namespace {
 
-constexpr unsigned bucket_bits = 16;
 constexpr std::uint32_t bucket_objects = std::uint32_t{1} << bucket_bits;
 constexpr std::uint32_t most_buckets = std::uint32_t{1} << 13;  // whose lines stay in the second cache
 
@@ -157,25 +156,13 @@ class dealt_list {
     bool full() const { return full_; }
 
     /// False where a bucket gets more entries than it has objects.
-    template <class PayloadAt>
-    bool deal(std::span<const std::uint32_t> ids, const PayloadAt& payload_at) {
+    bool deal(std::span<const std::uint32_t> ids, const Payload* payloads) {
         if (lines_.empty()) lines_.resize(sizes_.size());
-        std::uint32_t* const sizes = sizes_.data();
-        line* const lines = lines_.data();
-        for (std::size_t j = 0; j < ids.size(); ++j) {
-            const std::uint32_t b = ids[j] / bucket_objects, at = sizes[b]++, in_line = at % line_entries;
-            line& to = lines[b];
-            to.ids[in_line] = static_cast<std::uint16_t>(ids[j] % bucket_objects);
-            to.payloads[in_line] = payload_at(j);
-            if (in_line == line_entries - 1) [[unlikely]] {
-                if (at >= bucket_objects) return false;
-                write_line(to, begins_[b] + at - in_line);
-            }
-        }
-        return true;
+        return top_k_detail::deal(
+            ids, payloads, {ids_.data(), payloads_.data(), begins_.data(), sizes_.data(), lines_.data()});
     }
     bool dealt() {
-        end_streaming();
+        end_dealing();
         for (std::size_t b = 0; b < lines_.size(); ++b) {
             if (sizes_[b] > bucket_objects) return false;
             const std::uint32_t left = sizes_[b] % line_entries;
@@ -193,22 +180,11 @@ class dealt_list {
     const Payload* payloads(std::uint32_t b) const { return payloads_.data() + begins_[b]; }
 
   private:
-    static constexpr std::uint32_t line_entries = 32;  ///< of ids, a line of a cache
-    struct alignas(64) line {
-        std::uint16_t ids[line_entries];
-        Payload payloads[line_entries];
-    };
-
-    void write_line(const line& from, std::uint64_t at) {
-        stream_lines(from.ids, ids_.data() + at, sizeof from.ids / 64);
-        stream_lines(from.payloads, payloads_.data() + at, sizeof from.payloads / 64);
-    }
-
     cpu_array<std::uint16_t> ids_;
     cpu_array<Payload> payloads_;
     std::vector<std::uint64_t> begins_;  ///< multiples of a line
     std::vector<std::uint32_t> sizes_;
-    std::vector<line> lines_;
+    std::vector<bucket_line<Payload>> lines_;
     bool full_;
 };
 
@@ -281,25 +257,24 @@ class dealt_lists {
     }
     bool deal_block(std::size_t list, std::uint64_t begin, std::uint64_t end) {
         const auto ids = lists_.view(list).ids.subspan(begin, end - begin);
-        if constexpr (std::is_same_v<Payload, Score>) {
-            return dealt_[list].deal(
-                ids, [scores = lists_.view(list).scores.data() + begin](std::size_t j) { return scores[j]; });
-        } else {
-            return dealt_[list].deal(ids,
-                                     [&](std::size_t j) { return Payload{lists_.value(list, begin + j)}; });
+        if (!by_rank()) {
+            if constexpr (std::is_same_v<Payload, Score>)
+                return dealt_[list].deal(ids, lists_.view(list).scores.data() + begin);
         }
+        Payload values[checked_lists<Score>::block];
+        for (std::size_t j = 0; j < ids.size(); ++j)
+            values[j] = static_cast<Payload>(lists_.value(list, begin + j));
+        return dealt_[list].deal(ids, values);
     }
+    /// Values are dealt out then, and scores otherwise.
+    bool by_rank() const { return lists_.rule().rule() == aggregate::rrf; }
 
     void add(sums<Combination>& to, std::uint32_t b, std::size_t& twice) const {
         for (std::size_t i = 0; i < lists_.lists(); ++i) {
             const Payload* const payloads = dealt_[i].payloads(b);
-            const double weight = lists_.rule().rules()[i].weight;
+            const double weight = by_rank() ? 1 : lists_.rule().rules()[i].weight;
             const bool good = to.add(i, dealt_[i].ids(b), [=](std::size_t j) {
-                if constexpr (std::is_same_v<Payload, Score>) {
-                    return weight * static_cast<double>(payloads[j]);
-                } else {
-                    return payloads[j].value;
-                }
+                return weight * static_cast<double>(payloads[j]);
             });
             if (!good) twice = std::min(twice, i);
             if (!dealt_[i].full()) to.add_floor(i);
@@ -321,10 +296,6 @@ best_objects best_of(checked_lists<Score>& lists, std::uint32_t k, std::uint32_t
     return dealt(lists).best(k);
 }
 
-struct value_of_rank {
-    double value;
-};
-
 template <class Score>
 best_objects best_by_rule(checked_lists<Score>& lists, std::uint32_t k, std::uint32_t cached_objects) {
     switch (lists.rule().rule()) {
@@ -335,7 +306,7 @@ best_objects best_by_rule(checked_lists<Score>& lists, std::uint32_t k, std::uin
         case aggregate::product:
             return best_of<multiplied, Score>(lists, k, cached_objects);
         case aggregate::rrf:
-            return best_of<added, value_of_rank>(lists, k, cached_objects);
+            return best_of<added, double>(lists, k, cached_objects);
         default:
             return best_of<added, Score>(lists, k, cached_objects);
     }

@@ -185,7 +185,7 @@ std::optional<reading_plan> planner<Score>::cheapest(double needed, std::uint64_
     const double closing = entries_to(least_depth(needed, 0, 1, 1));
     reading_plan best = heads_only(needed, closing);
     for (const std::uint64_t heads : some_heads) {
-        if (heads > lists_.longest()) break;
+        if (heads > lists_.longest() || entries_to(heads) * costs_.head >= best.cost) break;
         for (const std::size_t lacking : some_lacking) {
             if (lacking > lists_.lists()) break;
             if (sets_of(lists_.lists(), lacking) > most_sets) continue;

@@ -96,12 +96,12 @@ TEST(automatic_top_k, many_lists_and_doubles) {
 }
 
 TEST(automatic_top_k, objects_of_several_buckets) {
-    for (const list_kind kind : every_list_kind) {
-        const auto lists = make_lists<float>(kind, 150'000, 3, 9);
-        expect_reference_every_way(lists, {.k = 50});
-        expect_reference_every_way(lists, {.k = 50, .score = aggregate::rrf});
-        expect_reference_every_way(lists, {.k = 50, .score = aggregate::min});
-    }
+    for (const list_kind kind : {list_kind::tied, list_kind::anti_correlated, list_kind::partial})
+        expect_reference_every_way(make_lists<float>(kind, 135'000, 3, 9), {.k = 50});
+    expect_reference_every_way(make_lists<float>(list_kind::uniform, 70'000, 3, 9),
+                               {.k = 50, .score = aggregate::rrf});
+    expect_reference_every_way(make_lists<float>(list_kind::partial, 70'000, 4, 9),
+                               {.k = 50, .score = aggregate::min});
     expect_reference_every_way(make_lists<double>(list_kind::heavy_tailed, 70'000, 4, 10), {.k = 1000});
 }
 
@@ -127,11 +127,11 @@ TEST(automatic_top_k, heavy_tails_are_decided_by_their_heads) {
 }
 
 TEST(automatic_top_k, lists_that_contradict_each_other_are_read_whole) {
-    const auto lists = make_lists<float>(list_kind::anti_correlated, 300'000, 4, 13);
+    const auto lists = make_lists<float>(list_kind::anti_correlated, 140'000, 4, 13);
     const answer found = answer_of(lists, {.k = 10}, {}, 2);
     const auto views = lists.views();
     EXPECT_EQ(found.best, reference::best_of_lists<float>(views, {.k = 10}));
-    EXPECT_EQ(found.depths, std::vector<std::uint64_t>(4, 300'000));
+    EXPECT_EQ(found.depths, std::vector<std::uint64_t>(4, 140'000));
 }
 
 template <class Break>
