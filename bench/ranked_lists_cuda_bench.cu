@@ -7,6 +7,7 @@
 //          of one object in a hundred
 //   kinds  10 million objects in 4 lists, all kinds of scores, k of 10, 100 and 10,000: auto; by columns made anew, and kept
 //   large  100 million objects in 8 lists
+//   once   one call of `auto` and one that makes columns, 10 million uniform objects, for a profiler; only where it is named
 // Every answer is compared with that of reading everything.
 #include <algorithm>
 #include <chrono>
@@ -131,6 +132,12 @@ class measured_lists {
         return right;
     }
 
+    void run_once(std::uint32_t k) {
+        const scoring rule(rules_, {.k = k});
+        automatic(*lists_, rule, k);
+        read_everything(*lists_, rule, k);
+    }
+
     void print_taking() const {
         std::printf("taken\t%s\t%u\t%u\t0\tcopied and checked\t0\t1\t0\t%.7f\n",
                     kind_names[static_cast<int>(kind_)], objects_, count_, taking_);
@@ -157,6 +164,10 @@ bool run(int count, char** arguments) {
             right &=
                 measured_lists(place, kind::uniform, objects, 4).measure("paper", 100, {100, objects / 100});
         }
+    }
+    if (count == 2 && asked("once")) {
+        measured_lists lists(place, kind::uniform, 10'000'000, 4);
+        lists.run_once(100);
     }
     if (asked("kinds")) {
         for (const kind of : {kind::uniform, kind::correlated, kind::heavy_tailed, kind::anti_correlated}) {

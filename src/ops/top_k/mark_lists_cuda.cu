@@ -15,7 +15,7 @@ __device__ std::uint64_t next_depth(const stroke_plan& plan, unsigned lists, std
     const double wanted = static_cast<double>(plan.k) / static_cast<double>(complete == 0 ? 1 : complete);
     const double grow = 1.02 * pow(wanted, 1.0 / lists);
     const auto next =
-        static_cast<std::uint64_t>(static_cast<double>(depth) * fmin(fmax(grow, 1.05), 2.0)) + 1;
+        static_cast<std::uint64_t>(static_cast<double>(depth) * fmin(fmax(grow, 1.05), 4.0)) + 1;
     return next < plan.limit ? next : plan.limit;
 }
 

@@ -4,6 +4,8 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include "device/cuda/check.cuh"
 #include "ops/top_k/device_lists.hpp"
@@ -39,6 +41,38 @@ template <class Score>
 ranked_table<Score> table_of(const device_lists<Score>& lists, const scoring& rule) {
     return {lists.table(), static_cast<unsigned>(lists.size()), rule.rule(), rule.constant(), rule.weights()};
 }
+
+/// The best objects while they are on the device, in one piece with what else goes to the host: each transfer waits.
+class best_there {
+  public:
+    best_there(cuda_place& place, std::size_t size, std::size_t bytes_beside)
+        : size_(size),
+          beside_(bytes_beside),
+          memory_(place, beside_ + size * (sizeof(double) + sizeof(std::uint32_t)), "the best objects") {}
+    std::size_t size() const { return size_; }
+    device_span<double> scores() const {
+        return {reinterpret_cast<double*>(memory_.data() + beside_), size_};
+    }
+    device_span<std::uint32_t> ids() const {
+        return {reinterpret_cast<std::uint32_t*>(memory_.data() + beside_ + size_ * sizeof(double)), size_};
+    }
+    std::byte* beside() const { return memory_.data(); }
+    /// `beside`: null, or where what stands beside goes.
+    void to_host(cuda_place& place, device_answer& answer, void* beside = nullptr) const {
+        const std::vector<std::byte> all = quern::to_host(place, memory_.span());
+        answer.scores.resize(size_);
+        answer.ids.resize(size_);
+        if (beside != nullptr) std::memcpy(beside, all.data(), beside_);
+        if (size_ == 0) return;
+        std::memcpy(answer.scores.data(), all.data() + beside_, size_ * sizeof(double));
+        std::memcpy(answer.ids.data(), all.data() + beside_ + size_ * sizeof(double),
+                    size_ * sizeof(std::uint32_t));
+    }
+
+  private:
+    std::size_t size_, beside_;  ///< bytes, a multiple of 8
+    cuda_array<std::byte> memory_;
+};
 
 /// A value that was not seen: no value is it. What memory holds that is filled with the byte 0xff.
 __device__ inline bool is_missing(double value) {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists turned into columns: a score for each object and list, all bits set where there is none. Ids come in no order, so a
-// column is written in no order; of four bytes an object, a column of ten million stays in the GPU's second-level cache
-// meanwhile, where sums of doubles would not. Then all columns are read side by side, once, each thread sums its objects
-// in the order of the lists, and the best are selected. Columns stay with the lists: the next reading of everything
-// streams them. Reciprocal ranks have columns of ranks.
+// Lists turned into columns (columns_cuda.cu): a score for each object and list. Then all columns are read side by side,
+// once, each thread sums its objects in the order of the lists, and the best are selected. Columns stay with the lists: the
+// next reading of everything streams them. Reciprocal ranks have columns of ranks.
 //
 // Where memory holds no columns of all objects, ranges of objects are taken in turn.
 #include <algorithm>
 
-#include "ops/top_k/ranked_table.cuh"
+#include "ops/top_k/columns_cuda.cuh"
 #include "primitives/select/select.hpp"
 #include "primitives/top_k/top_k.hpp"
 #include "quern/base/error.hpp"
@@ -16,32 +14,7 @@
 namespace quern::top_k_detail {
 namespace {
 
-/// The objects [first, first + size).
-struct object_range {
-    std::uint32_t first, size;
-};
-
-constexpr unsigned entries_a_thread = 4;
 constexpr std::uint32_t no_rank = ~std::uint32_t{0};
-
-/// Block (x, y): block_threads · entries_a_thread entries of list y, whose cells lie at cells + y · range.size.
-template <class Score, class Cell>
-__global__ void fill_columns_kernel(const list_there<Score>* lists, object_range range, Cell* cells) {
-    const list_there<Score> list = lists[blockIdx.y];
-    Cell* const column = cells + std::uint64_t{blockIdx.y} * range.size;
-    const std::uint64_t begin = std::uint64_t{blockIdx.x} * (block_threads * entries_a_thread) + threadIdx.x;
-#pragma unroll
-    for (unsigned j = 0; j < entries_a_thread; ++j) {
-        const std::uint64_t at = begin + j * block_threads;
-        if (at >= list.size) continue;
-        const std::uint32_t id = list.ids[at] - range.first;
-        if (id >= range.size) continue;
-        if constexpr (std::is_same_v<Cell, Score>)
-            column[id] = list.scores[at];
-        else
-            column[id] = static_cast<Cell>(at + 1);
-    }
-}
 
 template <class Cell>
 __device__ bool is_there(Cell cell) {
@@ -90,14 +63,6 @@ __global__ void gather_scores_kernel(const double* scores, std::uint32_t* ids, s
     ids[j] += first;
 }
 
-/// The best of some objects, on the device.
-struct best_there {
-    cuda_array<double> scores;
-    cuda_array<std::uint32_t> ids;
-    best_there(cuda_place& place, std::size_t size)
-        : scores(place, size, "the best scores"), ids(place, size, "the best objects") {}
-};
-
 template <class Score, class Cell>
 class everything {
   public:
@@ -138,10 +103,10 @@ class everything {
     std::size_t cells_of(std::uint32_t objects) const { return lists_.size() * objects; }
 
     /// Beside the cells an object takes its score and a flag; again a score and an id where it is in a list; and a composite
-    /// of both while the best are selected.
+    /// of both while the best are selected, which comes after what filling takes.
     std::uint32_t objects_at_once() const {
-        const std::uint64_t bytes =
-            lists_.size() * sizeof(Cell) + 2 * sizeof(double) + sizeof(std::uint32_t) + 1 + 16;
+        const std::uint64_t bytes = lists_.size() * sizeof(Cell) +
+                                    std::max<std::uint64_t>(2 * sizeof(double) + 21, bytes_beside<Cell>);
         const std::uint64_t left = place_.memory().left();
         const std::uint64_t all = bytes * lists_.objects();
         if (all <= left - left / 4) return lists_.objects();
@@ -158,12 +123,14 @@ class everything {
         columns.made = true;
     }
 
+    /// The columns of a range, all at cells.
     void fill(Cell* cells, object_range range) {
-        place_.fill_bytes(cells, 0xff, cells_of(range.size) * sizeof(Cell));
-        const dim3 grid(cuda::blocks_for(lists_.longest(), block_threads * entries_a_thread),
-                        static_cast<unsigned>(lists_.size()));
-        QUERN_LAUNCH(place_, (cuda::launch_shape{grid, block_threads}), (fill_columns_kernel<Score, Cell>),
-                     lists_.table(), range, cells);
+        for (std::uint64_t first = 0; first < range.size; first += most_columns<Cell>) {
+            const auto size =
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(most_columns<Cell>, range.size - first));
+            fill_columns(lists_, {range.first + static_cast<std::uint32_t>(first), size}, cells + first,
+                         range.size);
+        }
     }
 
     void best_of(const Cell* cells, object_range range) {
@@ -183,32 +150,32 @@ class everything {
     }
 
     void select(device_span<const double> scores, device_span<const std::uint32_t> ids, std::size_t count) {
-        best_there best(place_, std::min<std::size_t>(k_, count));
+        best_there best(place_, std::min<std::size_t>(k_, count), 0);
         if (ids.empty())
-            primitives::top_k<double>(place_, scores, best.scores.span(), best.ids.span());
+            primitives::top_k<double>(place_, scores, best.scores(), best.ids());
         else
-            primitives::top_k<double>(place_, scores, ids, best.scores.span(), best.ids.span());
+            primitives::top_k<double>(place_, scores, ids, best.scores(), best.ids());
         found_.push_back(std::move(best));
     }
 
     /// The best of all ranges.
     void hand_out(device_answer& answer) {
         std::size_t count = 0;
-        for (const best_there& of_range : found_) count += of_range.ids.size();
+        for (const best_there& of_range : found_) count += of_range.size();
         if (found_.size() > 1) {
-            const best_there all(place_, count);
+            const best_there all(place_, count, 0);
             std::size_t at = 0;
             for (const best_there& of_range : found_) {
-                const std::size_t size = of_range.ids.size();
-                place_.copy_within(all.scores.data() + at, of_range.scores.data(), size * sizeof(double));
-                place_.copy_within(all.ids.data() + at, of_range.ids.data(), size * sizeof(std::uint32_t));
+                const std::size_t size = of_range.size();
+                place_.copy_within(all.scores().data() + at, of_range.scores().data(), size * sizeof(double));
+                place_.copy_within(all.ids().data() + at, of_range.ids().data(),
+                                   size * sizeof(std::uint32_t));
                 at += size;
             }
             found_.clear();
-            select(all.scores.span(), all.ids.span(), count);
+            select(all.scores(), all.ids(), count);
         }
-        answer.scores = to_host(place_, found_[0].scores.span());
-        answer.ids = to_host(place_, found_[0].ids.span());
+        found_[0].to_host(place_, answer);
     }
 
     device_lists<Score>& lists_;

@@ -215,7 +215,8 @@ class strokes {
         plan_.limit = static_cast<std::uint64_t>(worth_reading * longest);
         // Of independent lists of all objects a share p^lists is complete at the share p.
         const double share = std::pow(k / plan_.objects, 1 / static_cast<double>(lists.size()));
-        plan_.first = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(0.95 * share * longest) / 8, k,
+        // Lists that agree have them at a fraction of it.
+        plan_.first = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(0.95 * share * longest) / 4, k,
                                                 std::max<std::uint64_t>(k, plan_.limit));
     }
 
@@ -229,32 +230,32 @@ class strokes {
         const cuda_array<Word> marks(place_, words, "the marks of objects");
         const cuda_array<std::uint32_t> row_of(place_, lists_.objects(), "the rows of objects");
         const cuda_array<std::uint32_t> ids(place_, capacity, "the objects of rows");
-        const cuda_array<stroke_state> state(place_, 1, "the state of a search");
+        const best_there best(place_, k_, sizeof(stroke_state));
+        auto* const state = reinterpret_cast<stroke_state*>(best.beside());
         const seen_lists<Word> seen = seen_in(marks.data(), lists_.size());
         place_.fill_bytes(marks.data(), 0, words * sizeof(Word));
-        place_.fill_bytes(state.data(), 0, sizeof(stroke_state));
-        mark_lists(place_, table_, seen, plan_, state.data());
+        place_.fill_bytes(state, 0, sizeof(stroke_state));
+        mark_lists(place_, table_, seen, plan_, state);
         QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(words, 4 * block_threads), block_threads}),
-                     (number_rows_kernel<Score, Word>), table_, seen, words, state.data(), row_of.data(),
-                     ids.data(), capacity);
-        const stroke_state now = to_host(place_, state.span())[0];
+                     (number_rows_kernel<Score, Word>), table_, seen, words, state, row_of.data(), ids.data(),
+                     capacity);
+        const stroke_state now = to_host(place_, device_span<const stroke_state>(state, 1))[0];
         const std::uint64_t bytes_a_row = 8 * lists_.size() + 32;  // a selection's composites too
         if (now.stopped == 0 || now.rows > capacity || now.rows < k_ ||
             now.rows * bytes_a_row + 12 * std::uint64_t{k_} > place_.memory().left())
             return false;
         answer.candidates = now.rows;
-        return finish(now, seen, row_of.data(), ids.span().first(now.rows), state.data(), answer);
+        return finish(now, seen, row_of.data(), ids.span().first(now.rows), best, answer);
     }
 
   private:
     bool finish(const stroke_state& now, const seen_lists<Word>& seen, const std::uint32_t* row_of,
-                device_span<const std::uint32_t> ids, stroke_state* state, device_answer& answer) {
+                device_span<const std::uint32_t> ids, const best_there& best, device_answer& answer) {
+        auto* const state = reinterpret_cast<stroke_state*>(best.beside());
         const std::uint64_t rows = ids.size();
         const auto lists = static_cast<unsigned>(lists_.size());
         const cuda_array<double> values(place_, rows * lists, "the values of rows");
         const cuda_array<double> scores(place_, rows, "the scores of rows");
-        const cuda_array<double> best_scores(place_, k_, "the best scores");
-        const cuda_array<std::uint32_t> best_ids(place_, k_, "the best objects");
         place_.fill_bytes(values.data(), 0xff, values.span().size_bytes());
         const row_values put{row_of, values.data()};
         Word ended = 0;
@@ -266,19 +267,18 @@ class strokes {
             (cuda::launch_shape{dim3(cuda::blocks_for(now.depth, 4 * block_threads), lists), block_threads}),
             (fetch_marked_kernel<Score, Word>), table_, seen, now.depth, ended, put);
         QUERN_LAUNCH(place_, one_a_row, bound_rows_kernel<Score>, table_, values.data(), rows, scores.data());
-        primitives::top_k<double>(place_, scores.span(), ids, best_scores.span(), best_ids.span());
+        primitives::top_k<double>(place_, scores.span(), ids, best.scores(), best.ids());
         QUERN_LAUNCH(place_, one_a_row, search_depths_kernel<Score>, table_, values.data(), ids.data(), rows,
-                     best_scores.data() + k_ - 1, best_ids.data() + k_ - 1, state);
+                     best.scores().data() + k_ - 1, best.ids().data() + k_ - 1, state);
         const dim3 some(std::max(1u, 4 * place_.multiprocessors() / lists), lists);
         QUERN_LAUNCH(place_, (cuda::launch_shape{some, block_threads}), (fetch_open_kernel<Score, Word>),
                      table_, seen, state, ended, put);
         QUERN_LAUNCH(place_, one_a_row, score_rows_kernel<Score>, table_, values.data(), rows, state,
                      scores.data());
-        primitives::top_k<double>(place_, scores.span(), ids, best_scores.span(), best_ids.span());
-        answer.scores = to_host(place_, best_scores.span());
+        primitives::top_k<double>(place_, scores.span(), ids, best.scores(), best.ids());
+        stroke_state then;
+        best.to_host(place_, answer, &then);
         if (answer.scores.back() == -std::numeric_limits<double>::infinity()) return false;
-        answer.ids = to_host(place_, best_ids.span());
-        const stroke_state then = to_host(place_, device_span<const stroke_state>(state, 1))[0];
         for (unsigned i = 0; i < lists; ++i)
             answer.depths.push_back(std::min<std::uint64_t>(then.reached[i], lists_.lists()[i].size));
         return true;

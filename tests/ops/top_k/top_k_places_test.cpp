@@ -187,6 +187,46 @@ TYPED_TEST(top_k_places, little_memory_is_enough) {
     }
 }
 
+/// More objects than cells go straight to their columns on a GPU, in lists whose order arithmetic knows.
+TYPED_TEST(top_k_places, columns_longer_than_a_cache) {
+    if (tested_with().small_sizes) return;
+    constexpr std::uint32_t objects = (1u << 21) + 70'003;
+    constexpr std::uint64_t steps[] = {1'000'003, 7'368'787, 15'485'863};  // primes: every object comes once
+    ranked_lists<float> lists;
+    lists.objects = objects;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const std::uint32_t size = i == 1 ? objects / 2 : objects;
+        std::vector<std::uint32_t> ids(size);
+        std::vector<float> scores(size);
+        for (std::uint64_t at = 0; at < size; ++at) {
+            ids[at] = static_cast<std::uint32_t>(at * steps[i] % objects);
+            scores[at] = static_cast<float>(objects - at);
+        }
+        lists.ids.push_back(std::move(ids));
+        lists.scores.push_back(std::move(scores));
+    }
+    ranked_list_set set = placed(lists, this->run());
+    const auto views = lists.views();
+    for (const aggregate rule : {aggregate::max, aggregate::sum, aggregate::min, aggregate::rrf}) {
+        std::vector<std::vector<double>> values(3, std::vector<double>(objects, 0));
+        for (std::size_t i = 0; i < 3; ++i)
+            for (std::size_t at = 0; at < lists.ids[i].size(); ++at)
+                values[i][lists.ids[i][at]] =
+                    rule == aggregate::rrf ? 1 / (60 + static_cast<double>(at + 1)) : lists.scores[i][at];
+        std::vector<reference::scored> expected(objects);
+        for (std::uint32_t o = 0; o < objects; ++o)
+            expected[o] = {
+                reference::aggregate_of({values[0][o], values[1][o], values[2][o]}, {1, 1, 1}, rule), o};
+        std::ranges::sort(expected, [](const auto& a, const auto& b) {
+            return a.score != b.score ? a.score > b.score : a.id < b.id;
+        });
+        const std::uint32_t k = rule == aggregate::rrf ? objects / 3 : 1000;
+        expected.resize(k);
+        EXPECT_TRUE(pairs_of(set.top_k({.k = k, .score = rule})) == expected)
+            << aggregate_names[static_cast<std::size_t>(rule)];
+    }
+}
+
 TYPED_TEST(top_k_places, nothing_to_find) {
     ranked_lists<double> lists;
     lists.ids = {{}, {}};
