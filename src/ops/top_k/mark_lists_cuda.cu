@@ -16,7 +16,7 @@ __device__ std::uint64_t next_depth(const stroke_plan& plan, unsigned lists, std
     const double grow = 1.02 * pow(wanted, 1.0 / lists);
     const auto next =
         static_cast<std::uint64_t>(static_cast<double>(depth) * fmin(fmax(grow, 1.05), 4.0)) + 1;
-    return next < plan.limit ? next : plan.limit;
+    return next < plan.deepest ? next : plan.deepest;
 }
 
 /// The entry that a number counted through [from, to) of all lists means.
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(mark_threads, 1)
         grid.sync();
         complete += *static_cast<volatile unsigned long long*>(&state->complete[round]);
         if (complete >= plan.k) break;
-        if (depth >= plan.limit) return;
+        if (depth >= plan.deepest) return;
         from = depth;
         depth = next_depth(plan, table.size, depth, complete);
     }

@@ -210,14 +210,19 @@ class strokes {
     strokes(device_lists<Score>& lists, const scoring& rule, std::uint32_t k)
         : lists_(lists), place_(lists.place()), table_(table_of(lists, rule)), k_(k) {
         const auto longest = static_cast<double>(lists.longest());
+        const double objects = std::max(1.0, static_cast<double>(lists.objects()));
         plan_.k = k;
-        plan_.objects = std::max(1.0, static_cast<double>(lists.objects()));
         plan_.limit = static_cast<std::uint64_t>(worth_reading * longest);
-        // Of independent lists of all objects a share p^lists is complete at the share p.
-        const double share = std::pow(k / plan_.objects, 1 / static_cast<double>(lists.size()));
-        // Lists that agree have them at a fraction of it.
-        plan_.first = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(0.95 * share * longest) / 4, k,
-                                                std::max<std::uint64_t>(k, plan_.limit));
+        // Of independent lists of all objects a share p^lists is complete at the share p. Lists that agree have k complete
+        // objects at a fraction of that depth; those that contradict each other lack them where chance would not.
+        const auto depth_of = [&](double complete) {
+            return std::pow(complete / objects, 1 / static_cast<double>(lists.size())) * longest;
+        };
+        const double surely = depth_of(k + 3 * std::sqrt(static_cast<double>(k)) + 3);
+        plan_.first = std::max<std::uint64_t>(static_cast<std::uint64_t>(depth_of(k) / 4), k);
+        plan_.deepest = std::min<std::uint64_t>(
+            plan_.limit,
+            static_cast<std::uint64_t>(std::max({1.1 * surely, 1.5 * depth_of(k), static_cast<double>(k)})));
     }
 
     bool find(device_answer& answer) {

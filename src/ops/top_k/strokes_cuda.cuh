@@ -18,9 +18,9 @@ struct stroke_state {
     unsigned long long reached[most_lists];  ///< how deep each list was read
 };
 
+/// In depths: where the first round ends; up to where k complete objects are looked for, and lists marked after that.
 struct stroke_plan {
-    std::uint64_t k, first, limit;
-    double objects;
+    std::uint64_t k, first, deepest, limit;
 };
 
 /// A bit for each list that has no entry below `depth`.
