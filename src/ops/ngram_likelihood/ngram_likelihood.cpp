@@ -101,25 +101,28 @@ void count_occurrences(const ngram_collection& collection, const ngram_options& 
 }
 
 template <class Position>
-std::vector<ngram_totals> by_order(cpu_place& place, const ngram_collection& collection,
-                                   const document_table& documents, const ngram_options& options,
-                                   const std::function<void(const ngram_rows&)>& take) {
+void by_order(cpu_place& place, const ngram_collection& collection, const document_table& documents,
+              const ngram_options& options, const std::function<void(const ngram_rows&)>& take,
+              ngram_record& record) {
     const auto order = reads_strings(options)
                            ? order_of_strings<Position>(place, collection, documents, options.order)
                            : packed_order<Position>(place, collection, documents, options.order);
-    return rows_from_order<Position>(place, order.view(), documents, collection.documents, options, take);
+    record.bytes_spilled = order.bytes_spilled;
+    record.totals =
+        rows_from_order<Position>(place, order.view(), documents, collection.documents, options, take);
 }
 
-std::vector<ngram_totals> by_method(cpu_place& place, const ngram_collection& collection,
-                                    const document_table& documents, const ngram_options& options,
-                                    const std::function<void(const ngram_rows&)>& take) {
+void by_method(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
+               const std::function<void(const ngram_rows&)>& take, ngram_record& record) {
+    const document_table documents(place, collection.documents);
     if (options.method == ngram_method::suffix_sigma)
-        return suffix_sigma(place, collection, documents, options, take);
-    if (options.method == ngram_method::dictionary)
-        return dictionary_method<cpu_place>(place, collection, options).run(take);
-    if (words_in(collection, options) <= std::numeric_limits<std::uint32_t>::max())
-        return by_order<std::uint32_t>(place, collection, documents, options, take);
-    return by_order<std::uint64_t>(place, collection, documents, options, take);
+        record.totals = suffix_sigma(place, collection, documents, options, take);
+    else if (options.method == ngram_method::dictionary)
+        record.totals = dictionary_method<cpu_place>(place, collection, options).run(take);
+    else if (words_in(collection, options) <= std::numeric_limits<std::uint32_t>::max())
+        by_order<std::uint32_t>(place, collection, documents, options, take, record);
+    else
+        by_order<std::uint64_t>(place, collection, documents, options, take, record);
 }
 
 /// Room for the most rows there can be, so that tables do not move while they grow: what is never written takes no memory.
@@ -165,10 +168,9 @@ ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_op
     require_cpu(run, "n-gram likelihood");
     cpu_place place(run);
     check_collection(place, collection, options);
-    const document_table documents(place, collection.documents);
     ngram_record record;
     record.place = "cpu";
-    record.totals = by_method(place, collection, documents, options, take);
+    by_method(place, collection, options, take, record);
     count_occurrences(collection, options, record.totals);
     return record;
 }

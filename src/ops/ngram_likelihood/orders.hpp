@@ -3,22 +3,53 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "device/array.hpp"
 #include "ops/ngram_likelihood/documents.hpp"
 #include "ops/ngram_likelihood/rows_from_order.hpp"
+#include "ops/ngram_likelihood/scratch_array.hpp"
 
 namespace quern::ngram_detail {
 
-/// Owns what sorted_ngrams shows.
+/// Owns what sorted_ngrams shows, in memory or in scratch files.
 template <class Position>
-struct ngram_order {
-    cpu_array<Position> positions;
-    cpu_array<std::uint8_t> shared;
-    sorted_ngrams<Position> view() const { return {positions.span(), shared.span()}; }
+class ngram_order {
+  public:
+    ngram_order(cpu_place& place, std::size_t size)
+        : position_memory_(place, size, "sorted n-grams"),
+          shared_memory_(place, size, "sorted n-grams"),
+          positions_(position_memory_.span()),
+          shared_(shared_memory_.span()) {}
+    struct in_scratch_files {};
+    ngram_order(in_scratch_files, const context& run, std::size_t size)
+        : files_(std::make_unique<files>(run, size)),
+          positions_(files_->positions.span()),
+          shared_(files_->shared.span()) {}
+
+    std::span<Position> positions() const { return positions_; }
+    std::span<std::uint8_t> shared() const { return shared_; }
+    sorted_ngrams<Position> view() const { return {positions_, shared_}; }
+
+    std::uint64_t bytes_spilled = 0;
+
+  private:
+    struct files {
+        scratch_folder folder;
+        scratch_array<Position> positions;
+        scratch_array<std::uint8_t> shared;
+        files(const context& run, std::size_t size)
+            : folder(run), positions(folder, "positions", size), shared(folder, "shared", size) {}
+    };
+    cpu_array<Position> position_memory_;
+    cpu_array<std::uint8_t> shared_memory_;
+    std::unique_ptr<files> files_;
+    std::span<Position> positions_;
+    std::span<std::uint8_t> shared_;
 };
 
-/// Words packed into 64-bit keys, one radix sort; ties by the words behind (packed_order.cpp). Takes 28 bytes a word of memory.
+/// Words packed into 64-bit keys and sorted, ties by the words behind (packed_order.cpp). In memory where it is enough, 29 bytes
+/// a word (33 with 64-bit positions); else sorted runs on disk, merged, and the order in scratch files, 5 bytes a word (9).
 template <class Position>
 ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& collection,
                                    const document_table& documents, unsigned order);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stable radix sort of keys that hold the first words of a position: three words of natural text fit into 64 bits. Where
-// n-grams are longer, positions whose keys are equal are few, and are sorted by the next words, and so on.
+// n-grams are longer, positions whose keys are equal are few, and are sorted by the next words, and so on (tie_sorter.cpp).
+// Beyond memory the same sort works in runs on disk.
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "device/cpu/parallel.hpp"
 #include "ops/ngram_likelihood/orders.hpp"
-#include "ops/ngram_likelihood/packed_words.hpp"
+#include "ops/ngram_likelihood/packed_keys.hpp"
+#include "ops/ngram_likelihood/tie_sorter.hpp"
+#include "primitives/external_sort/external_sort.hpp"
 #include "primitives/sort/sort.hpp"
 
 namespace quern::ngram_detail {
@@ -15,146 +16,76 @@ namespace {
 
 constexpr std::size_t piece_positions = std::size_t{1} << 16;
 
-std::size_t pieces_of(std::size_t items) {
-    return (items + piece_positions - 1) / piece_positions;
+template <class Work>
+void for_each_stretch(cpu_place& place, std::size_t size, const Work& work) {
+    const std::size_t pieces = (size + piece_positions - 1) / piece_positions;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.run().check_stop();
+        const auto [begin, end] = piece_of(size, pieces, p);
+        work(begin, end);
+    });
 }
 
 template <class Position>
-class packed_sorter {
-  public:
-    packed_sorter(cpu_place& place, const ngram_collection& collection, const document_table& documents,
-                  unsigned order)
-        : place_(place),
-          words_(collection.words),
-          documents_(documents),
-          order_(order),
-          packing_(collection.vocabulary, order) {}
+ngram_order<Position> order_in_memory(cpu_place& place, const packed_keys& packed, std::size_t size) {
+    ngram_order<Position> made(place, size);
+    const cpu_array<std::uint64_t> keys(place, size, "keys of n-grams");
+    for_each_stretch(place, size, [&](std::size_t begin, std::size_t end) {
+        packed.pack(begin, end, keys.data() + begin, made.positions().data() + begin);
+    });
+    primitives::sort_pairs(place, keys.span(), made.positions(), {.key_bits = packed.packing().key_bits()});
+    for_each_stretch(place, size, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            made.shared()[i] =
+                i == 0
+                    ? 0
+                    : static_cast<std::uint8_t>(packed.packing().shared(keys.data()[i - 1], keys.data()[i]));
+    });
+    return made;
+}
 
-    ngram_order<Position> sort() {
-        ngram_order<Position> made{cpu_array<Position>(place_, words_.size(), "sorted n-grams"), {}};
-        cpu_array<std::uint64_t> keys(place_, words_.size(), "keys of n-grams");
-        for_each_stretch([&](std::size_t begin, std::size_t end) { pack(begin, end, keys, made.positions); });
-        primitives::sort_pairs(place_, keys.span(), made.positions.span(), {.key_bits = packing_.key_bits()});
-        made.shared = cpu_array<std::uint8_t>(place_, words_.size(), "sorted n-grams");
-        for_each_stretch([&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i)
-                made.shared.data()[i] =
-                    i == 0 ? 0
-                           : static_cast<std::uint8_t>(packing_.shared(keys.data()[i - 1], keys.data()[i]));
-        });
-        keys = {};
-        if (order_ > packing_.words) sort_ties(made);
-        return made;
+template <class Position>
+ngram_order<Position> order_by_runs(cpu_place& place, const packed_keys& packed, std::size_t size) {
+    ngram_order<Position> made(typename ngram_order<Position>::in_scratch_files{}, place.run(), size);
+    const std::size_t at_once = std::min(size, piece_positions);
+    const cpu_array<std::uint64_t> keys(place, at_once, "keys of n-grams");
+    const cpu_array<Position> positions(place, at_once, "keys of n-grams");
+    const std::uint64_t memory = place.memory().left() / 8 * 7;
+    primitives::external_sorter<cpu_place, std::uint64_t, Position> sorter(
+        place, memory, {.key_bits = packed.packing().key_bits()},
+        std::min(memory, primitives::external_sort_least_memory));
+    for (std::size_t begin = 0; begin < size; begin += at_once) {
+        const std::size_t count = std::min(at_once, size - begin);
+        packed.pack(begin, begin + count, keys.data(), positions.data());
+        sorter.push(keys.span().first(count), positions.span().first(count));
     }
-
-  private:
-    template <class Work>
-    void for_each_stretch(const Work& work) {
-        const std::size_t pieces = pieces_of(words_.size());
-        for_each_piece(place_, pieces, [&](std::size_t p) {
-            place_.run().check_stop();
-            const auto [begin, end] = piece_of(words_.size(), pieces, p);
-            work(begin, end);
-        });
-    }
-
-    void pack(std::size_t begin, std::size_t end, const cpu_array<std::uint64_t>& keys,
-              const cpu_array<Position>& positions) const {
-        while (begin < end) {
-            const std::uint64_t document_end = documents_.of(begin).end;
-            const std::size_t stop = std::min<std::size_t>(end, document_end);
-            std::uint64_t key = stop == document_end ? packing_.end() : key_of(stop, document_end);
-            for (std::size_t i = stop; i-- > begin;) {
-                key = packing_.before(words_[i], key);
-                keys.data()[i] = key;
-                positions.data()[i] = static_cast<Position>(i);
-            }
-            begin = stop;
+    std::size_t i = 0;
+    std::uint64_t last = 0;
+    sorter.finish([&](std::span<const std::uint64_t> sorted_keys, std::span<const Position> sorted) {
+        std::copy(sorted.begin(), sorted.end(), made.positions().begin() + static_cast<std::ptrdiff_t>(i));
+        for (const std::uint64_t key : sorted_keys) {
+            made.shared()[i] = i == 0 ? 0 : static_cast<std::uint8_t>(packed.packing().shared(last, key));
+            last = key;
+            ++i;
         }
-    }
-
-    /// The key of a position whose document ends at `document_end`.
-    std::uint64_t key_of(std::uint64_t position, std::uint64_t document_end) const {
-        std::uint64_t key = packing_.end();
-        for (std::uint64_t i = std::min(document_end, position + packing_.words); i-- > position;)
-            key = packing_.before(words_[i], key);
-        return key;
-    }
-
-    struct tie {
-        std::uint64_t key, position;
-        auto operator<=>(const tie&) const = default;
-    };
-
-    /// Stretches of equal keys, all of whose words are known: by the words behind them.
-    void sort_ties(const ngram_order<Position>& made) {
-        const std::span<const std::uint8_t> shared = made.shared.span();
-        const unsigned words = packing_.words;
-        // A piece has the stretches that begin in it; what the next one sees of a stretch is unchanged at `words` and above.
-        std::vector<std::size_t> begins{0};
-        for (std::size_t i = piece_positions; i < shared.size(); i = begins.back() + piece_positions) {
-            while (i < shared.size() && shared[i] >= words) ++i;
-            if (i < shared.size())
-                begins.push_back(i);
-            else
-                break;
-        }
-        begins.push_back(shared.size());
-        for_each_piece(place_, begins.size() - 1, [&](std::size_t p) {
-            place_.run().check_stop();
-            std::vector<tie> ties;
-            for (std::size_t i = begins[p]; i < begins[p + 1];) {
-                std::size_t end = i + 1;
-                while (end < begins[p + 1] && shared[end] >= words) ++end;
-                if (end - i > 1) sort_stretch(made, i, end, words, ties);
-                i = end;
-            }
-        });
-    }
-
-    /// Positions that begin alike with `known` words.
-    void sort_stretch(const ngram_order<Position>& made, std::size_t begin, std::size_t end, unsigned known,
-                      std::vector<tie>& ties) {
-        const unsigned more = std::min(packing_.words, order_ - known);
-        ties.clear();
-        for (std::size_t i = begin; i < end; ++i) {
-            const std::uint64_t position = made.positions.data()[i];
-            const std::uint64_t document_end = documents_.of(position).end;
-            const std::uint64_t behind = position + known;
-            ties.push_back(
-                {behind >= document_end ? packing_.end() : packing_.first(key_of(behind, document_end), more),
-                 position});
-        }
-        std::sort(ties.begin(), ties.end());
-        for (std::size_t i = begin; i < end; ++i) {
-            made.positions.data()[i] = static_cast<Position>(ties[i - begin].position);
-            if (i != begin)
-                made.shared.data()[i] = static_cast<std::uint8_t>(
-                    known + packing_.shared(ties[i - begin - 1].key, ties[i - begin].key));
-        }
-        known += more;
-        if (known == order_) return;
-        for (std::size_t i = begin; i < end;) {
-            std::size_t next = i + 1;
-            while (next < end && made.shared.data()[next] >= known) ++next;
-            if (next - i > 1) sort_stretch(made, i, next, known, ties);
-            i = next;
-        }
-    }
-
-    cpu_place& place_;
-    std::span<const std::uint32_t> words_;
-    const document_table& documents_;
-    unsigned order_;
-    word_packing packing_;
-};
+    });
+    made.bytes_spilled = sorter.record().bytes_written + size * (sizeof(Position) + 1);
+    return made;
+}
 
 }  // namespace
 
 template <class Position>
 ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& collection,
                                    const document_table& documents, unsigned order) {
-    return packed_sorter<Position>(place, collection, documents, order).sort();
+    const packed_keys packed(collection, documents, order);
+    const std::size_t size = collection.words.size();
+    constexpr std::uint64_t sort_bytes = 16;  // the pairs once more, side by side
+    const std::uint64_t needed = size * (sizeof(std::uint64_t) + sizeof(Position) + sort_bytes + 1);
+    auto made = needed <= place.memory().left() / 16 * 15 ? order_in_memory<Position>(place, packed, size)
+                                                          : order_by_runs<Position>(place, packed, size);
+    sort_ties(place, packed, made);
+    return made;
 }
 template ngram_order<std::uint32_t> packed_order(cpu_place&, const ngram_collection&, const document_table&,
                                                  unsigned);

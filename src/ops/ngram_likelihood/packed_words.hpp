@@ -17,8 +17,9 @@ struct word_packing {
           words(64 / bits < order ? 64 / bits : order) {}
 
     constexpr unsigned key_bits() const { return bits * words; }
-    constexpr std::uint64_t end() const { return 0; }
-    /// The key of a position, from its word and the key of the position behind it (`end()` at the end of the document).
+    /// The key of the end of a document.
+    static constexpr std::uint64_t end = 0;
+    /// The key of a position, from its word and the key of the position behind it (`end` at the end of the document).
     constexpr std::uint64_t before(std::uint32_t word, std::uint64_t key_behind) const {
         return (std::uint64_t{word} + 1) << (bits * (words - 1)) | (words == 1 ? 0 : key_behind >> bits);
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -56,22 +57,21 @@ class row_maker {
             tally_ = std::make_unique<document_tally>(place, facts.document_count());
     }
 
-    /// The sorted positions [begin, end): whole stretches of n = 1. Calls `relieve` when there are many rows.
-    template <class Relieve>
-    void make(std::size_t begin, std::size_t end, piece_rows& out, const Relieve& relieve) {
+    /// The sorted positions [begin, end): whole stretches of n = 1. Calls `relieve` after each `most_held` rows or so.
+    void make(std::size_t begin, std::size_t end, piece_rows& out, std::size_t most_held,
+              const std::function<void()>& relieve) {
         out_ = &out;
+        relieve_ = &relieve;
+        most_held_ = most_held;
         base_ = begin;
-        if (places_.size() < end - begin) places_.resize(std::max(end - begin, 2 * places_.size()));
-        for (std::size_t i = begin; i < end; ++i) {
-            const std::uint64_t position = facts_.sorted.positions[i];
-            const auto where = facts_.documents.of(position);
-            places_[i - begin] = std::uint64_t{where.document} << 32 | (position - where.begin);
-        }
+        // The places of a frequent word's piece are found anew for each length, rather than held.
+        placed_ = end - begin <= most_placed ? end - begin : 0;
+        if (places_.size() < placed_) places_.resize(std::max(placed_, 2 * places_.size()));
+        for (std::size_t i = 0; i < placed_; ++i) places_[i] = find_place(begin + i);
         for (std::size_t i = begin; i < end;) {
             const std::size_t next = end_of_stretch(1, i, end);
             stretch_of(1, i, next);
             i = next;
-            relieve();
         }
     }
 
@@ -91,10 +91,15 @@ class row_maker {
         std::vector<followed_count> counts;    ///< of each of them
         cpu_array<followed_count> table;       ///< of every document
     };
-    static constexpr std::size_t few_positions = 24, few_holders = 16;
+    static constexpr std::size_t few_positions = 24, few_holders = 16, most_placed = std::size_t{1} << 21;
 
     unsigned order() const { return facts_.options.order; }
-    std::uint64_t place_of(std::size_t i) const { return places_[i - base_]; }
+    std::uint64_t place_of(std::size_t i) const { return placed_ != 0 ? places_[i - base_] : find_place(i); }
+    std::uint64_t find_place(std::size_t i) const {
+        const std::uint64_t position = facts_.sorted.positions[i];
+        const auto where = facts_.documents.of(position);
+        return std::uint64_t{where.document} << 32 | (position - where.begin);
+    }
     static std::uint32_t document_of(std::uint64_t place) { return static_cast<std::uint32_t>(place >> 32); }
     static std::uint32_t at(std::uint64_t place) { return static_cast<std::uint32_t>(place); }
     std::uint32_t words_of(std::uint32_t document) const {
@@ -128,6 +133,10 @@ class row_maker {
             const std::size_t next = end_of_stretch(n + 1, begin, end);
             stretch_of(n + 1, begin, next);
             begin = next;
+            if (made_ >= most_held_) {
+                (*relieve_)();
+                made_ = 0;
+            }
         }
     }
 
@@ -138,7 +147,7 @@ class row_maker {
         const auto write = [&](unsigned length, const followed_count& of_history,
                                std::uint64_t history_in_collection, double weight) {
             if (length < facts_.first_n()) return;
-            const row_block::columns to = block_of(length).add(1);
+            const row_block::columns to = add(length, 1);
             *to.documents = document;
             *to.firsts = at(place);
             *to.in_document = 1;
@@ -161,30 +170,35 @@ class row_maker {
 
     /// The documents of a stretch of n, in order, to holders_.
     void gather(unsigned n, std::size_t begin, std::size_t end) {
-        const std::uint64_t* places = places_.data() + (begin - base_);
         const std::size_t size = end - begin;
         holders_.clear();
-        if (n < order()) {
-            if (size > few_positions && tally_ != nullptr && size > facts_.document_count() >> 11) {
-                for (std::size_t i = 0; i < size; ++i) tally_->meet(document_of(places[i]), at(places[i]));
-                tally_->take_all([&](std::uint32_t document, std::uint32_t first, std::uint32_t count) {
-                    holders_.push_back({document, first, count});
-                });
-                return;
+        if (n < order() && size > few_positions && tally_ != nullptr &&
+            size > facts_.document_count() >> 11) {
+            for (std::size_t i = begin; i < end; ++i) {
+                const std::uint64_t place = place_of(i);
+                tally_->meet(document_of(place), at(place));
             }
-            sorted_.assign(places, places + size);
+            tally_->take_all([&](std::uint32_t document, std::uint32_t first, std::uint32_t count) {
+                holders_.push_back({document, first, count});
+            });
+        } else if (n < order()) {
+            sorted_.clear();
+            for (std::size_t i = begin; i < end; ++i) sorted_.push_back(place_of(i));
             if (size <= few_positions)
                 insertion_sort(sorted_);
             else
                 std::sort(sorted_.begin(), sorted_.end());
-            places = sorted_.data();
+            for (const std::uint64_t place : sorted_) hold(place);
+        } else {
+            for (std::size_t i = begin; i < end; ++i) hold(place_of(i));
         }
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::uint32_t document = document_of(places[i]);
-            if (holders_.empty() || holders_.back().document != document)
-                holders_.push_back({document, at(places[i]), 0});
-            ++holders_.back().count;
-        }
+    }
+    /// The next occurrence in the order of documents.
+    void hold(std::uint64_t place) {
+        const std::uint32_t document = document_of(place);
+        if (holders_.empty() || holders_.back().document != document)
+            holders_.push_back({document, at(place), 0});
+        ++holders_.back().count;
     }
     static void insertion_sort(std::vector<std::uint64_t>& values) {
         for (std::size_t i = 1; i < values.size(); ++i) {
@@ -196,7 +210,7 @@ class row_maker {
     }
 
     void give_rows(unsigned n, std::uint64_t in_collection) {
-        const row_block::columns to = block_of(n).add(holders_.size());
+        const row_block::columns to = add(n, holders_.size());
         ++out_->distinct[n - facts_.first_n()];
         const std::uint64_t of_all = history_total(n);
         smoother_.set_background(in_collection, of_all);
@@ -271,7 +285,10 @@ class row_maker {
         return of.counts[cursor];
     }
 
-    row_block& block_of(unsigned n) { return out_->blocks[n - facts_.first_n()]; }
+    row_block::columns add(unsigned n, std::size_t rows) {
+        made_ += rows;
+        return out_->blocks[n - facts_.first_n()].add(rows);
+    }
 
     cpu_place& place_;
     const row_facts<Position>& facts_;
@@ -279,7 +296,9 @@ class row_maker {
     smoother smoother_;
     double weight_alone_, idf_alone_;  ///< of what occurs once, after a history that does
     piece_rows* out_ = nullptr;
-    std::size_t base_ = 0;
+    const std::function<void()>* relieve_ = nullptr;
+    std::size_t most_held_ = 0, made_ = 0;  ///< rows, since they were last given out
+    std::size_t base_ = 0, placed_ = 0;  ///< where the piece begins; how many of its positions have places_
     std::vector<std::uint64_t> places_, sorted_;  ///< document and word in it, as one number
     std::vector<holder> holders_;
     std::unique_ptr<document_tally> tally_;

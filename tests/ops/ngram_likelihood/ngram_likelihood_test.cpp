@@ -6,10 +6,12 @@
 #include <rapidcheck/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <limits>
 
 #include "ops/ngram_likelihood/ngram_texts.hpp"
 #include "quern/base/error.hpp"
+#include "temporary_folder.hpp"
 
 namespace quern {
 namespace {
@@ -88,7 +90,7 @@ TEST(ngram_likelihood, any_documents) {
         const ngram_texts texts(documents, vocabulary);
         expect_reference(texts, {.order = *rc::gen::inRange(1u, 10u), .min_count = *rc::gen::inRange(1u, 4u)},
                          "any documents");
-        RC_ASSERT(!testing::Test::HasFatalFailure());
+        RC_ASSERT(!::testing::Test::HasFatalFailure());
     }));
 }
 
@@ -97,6 +99,49 @@ TEST(ngram_likelihood, pieces_join_where_a_collection_is_cut_for_threads) {
     expect_reference(texts, {.order = 3}, "many pieces");
     const auto one = make_texts(text_kind::one_word, 300, 300, 2, false, 4);
     expect_reference(one, {.order = 4}, "one word");
+}
+
+TEST(ngram_likelihood, little_memory_gives_the_same_by_sorted_runs) {
+    const quern::testing::temporary_folder folder;
+    for (const text_kind kind : {text_kind::skewed, text_kind::one_word, text_kind::periodic}) {
+        const auto texts = make_texts(kind, 250, 300, 3000, true, 8);
+        const ngram_options options{
+            .order = 7, .smoothing = ngram_smoothing::absolute, .history_counts = true};
+        const auto expected = rows_of(ngram_likelihood(texts.view(), options, context::cpu(1)), texts, true);
+        for (const unsigned threads : {1u, 3u}) {
+            context run = context::cpu(threads);
+            run.memory_bytes = std::uint64_t{700} << 10;
+            run.scratch = folder.path();
+            const ngram_result found = ngram_likelihood(texts.view(), options, run);
+            EXPECT_GT(found.record.bytes_spilled, 0u);
+            ASSERT_EQ(rows_of(found, texts, true), expected) << threads << " threads";
+            EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+        }
+    }
+}
+
+TEST(ngram_likelihood, long_ties_are_sorted_by_what_follows) {
+    // Longer stretches of equal words than one thread sorts by itself, and documents that end within them.
+    std::vector<word_list> documents{word_list(50'000, 1), word_list(20'000, 1), word_list(30'000, 1)};
+    documents[1].back() = 0;
+    documents[2].back() = 2;
+    const ngram_texts texts(documents, 0x7ffffffe);  // two words a key
+    ngram_options options{.order = 5, .history_counts = true, .method = ngram_method::dictionary};
+    const auto expected = rows_of(ngram_likelihood(texts.view(), options, context::cpu(1)), texts, true);
+    options.method = ngram_method::automatic;
+    for (const unsigned threads : {1u, 3u}) {
+        const ngram_result found = ngram_likelihood(texts.view(), options, context::cpu(threads));
+        ASSERT_EQ(rows_of(found, texts, true), expected);
+    }
+}
+
+TEST(ngram_likelihood, too_little_memory_is_said) {
+    const auto texts = make_texts(text_kind::skewed, 400, 400, 3000, true, 8);
+    context run = context::cpu(1);
+    run.memory_bytes = 1000;
+    for (const ngram_method method :
+         {ngram_method::automatic, ngram_method::dictionary, ngram_method::suffix_sigma})
+        EXPECT_THROW(ngram_likelihood(texts.view(), {.method = method}, run), out_of_memory);
 }
 
 /// The paper's table 1: a, b, c, w, x, y, z are the words 0 to 6; documents 0, 1, 4 and 6 are filled up with other words.
@@ -165,8 +210,8 @@ TEST(ngram_likelihood, totals_say_what_was_counted_and_given) {
         const ngram_record record =
             ngram_likelihood(texts.view(), {.order = 3, .method = method}, context::cpu(1)).record;
         EXPECT_THAT(record.totals,
-                    testing::ElementsAre(ngram_totals{1, 9, 3, 3, 7}, ngram_totals{2, 6, 4, 3, 6},
-                                         ngram_totals{3, 4, 4, 3, 4}));
+                    ::testing::ElementsAre(ngram_totals{1, 9, 3, 3, 7}, ngram_totals{2, 6, 4, 3, 6},
+                                           ngram_totals{3, 4, 4, 3, 4}));
         EXPECT_EQ(record.place, "cpu");
     }
 }
@@ -186,7 +231,7 @@ void expect_refused(const ngram_collection& collection, const ngram_options& opt
         ngram_likelihood(collection, options, context::cpu(1));
         ADD_FAILURE() << "not refused: " << words;
     } catch (const Error& refused) {
-        EXPECT_THAT(refused.what(), testing::HasSubstr(words));
+        EXPECT_THAT(refused.what(), ::testing::HasSubstr(words));
     }
 }
 
@@ -222,7 +267,7 @@ TEST(ngram_likelihood, nothing_gives_nothing) {
             ASSERT_EQ(found.tables.size(), 2u);
             EXPECT_TRUE(found.tables[0].documents.empty());
             EXPECT_THAT(found.record.totals,
-                        testing::ElementsAre(ngram_totals{.n = 1}, ngram_totals{.n = 2}));
+                        ::testing::ElementsAre(ngram_totals{.n = 1}, ngram_totals{.n = 2}));
         }
     }
 }

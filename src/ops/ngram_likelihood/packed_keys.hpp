@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packed keys of a collection's positions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "ops/ngram_likelihood/documents.hpp"
+#include "ops/ngram_likelihood/packed_words.hpp"
+#include "quern/ops/ngram_likelihood.hpp"
+
+namespace quern::ngram_detail {
+
+class packed_keys {
+  public:
+    packed_keys(const ngram_collection& collection, const document_table& documents, unsigned order)
+        : words_(collection.words),
+          documents_(documents),
+          order_(order),
+          packing_(collection.vocabulary, order) {}
+
+    const word_packing& packing() const { return packing_; }
+    unsigned order() const { return order_; }
+
+    /// keys[i - begin] and positions[i - begin] for i in [begin, end).
+    template <class Position>
+    void pack(std::size_t begin, std::size_t end, std::uint64_t* keys, Position* positions) const {
+        for (std::size_t from = begin; from < end;) {
+            const std::uint64_t document_end = documents_.of(from).end;
+            const std::size_t stop = std::min<std::size_t>(end, document_end);
+            std::uint64_t key = stop == document_end ? word_packing::end : key_of(stop, document_end);
+            for (std::size_t i = stop; i-- > from;) {
+                key = packing_.before(words_[i], key);
+                keys[i - begin] = key;
+                positions[i - begin] = static_cast<Position>(i);
+            }
+            from = stop;
+        }
+    }
+
+    /// How many words more than `known` a key has that is made of the words behind them.
+    unsigned words_behind(unsigned known) const { return std::min(packing_.words, order_ - known); }
+    /// The key of those words.
+    std::uint64_t key_behind(std::uint64_t position, unsigned known) const {
+        const std::uint64_t document_end = documents_.of(position).end, behind = position + known;
+        if (behind >= document_end) return word_packing::end;
+        return packing_.first(key_of(behind, document_end), words_behind(known));
+    }
+
+  private:
+    std::uint64_t key_of(std::uint64_t position, std::uint64_t document_end) const {
+        std::uint64_t key = word_packing::end;
+        for (std::uint64_t i = std::min(document_end, position + packing_.words); i-- > position;)
+            key = packing_.before(words_[i], key);
+        return key;
+    }
+
+    std::span<const std::uint32_t> words_;
+    const document_table& documents_;
+    unsigned order_;
+    word_packing packing_;
+};
+
+}  // namespace quern::ngram_detail
