@@ -86,6 +86,11 @@ int run_fuse(const command& self, const std::vector<std::string>& arguments) {
         run.messages.warning(fmt::format("{} lacks {} of {}, {} first", missing.run, grouped(missing.count),
                                          counted(found.topics, "topic"), missing.first));
     }
+    if (!found.unused_weights.empty()) {
+        run.messages.warning(
+            fmt::format("{} has weights for {} that no run has, {} first", asked.topic_weights.string(),
+                        counted(found.unused_weights.size(), "topic"), found.unused_weights.front()));
+    }
     run.messages.info(fmt::format("{} of {} fused: {}, {} written", counted(found.topics, "topic"),
                                   counted(asked.runs.size(), "run"), counted(found.lines_read, "line"),
                                   grouped(found.lines_written)));

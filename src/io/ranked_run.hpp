@@ -36,16 +36,15 @@ class ranked_run {
   public:
     /// Lines as run_lines takes them; those of a topic need not stand together. Plain or compressed; "-" is standard
     /// input; a byte order mark is passed over. That a document occurs once in a topic is not looked at. One thread:
-    /// several runs are read at once. Throws usage_error (no such file, a folder), io_error, out_of_memory, interrupted, and what
-    /// run_lines throws.
+    /// several runs are read at once. Throws usage_error (no such file, a folder), io_error, out_of_memory, interrupted,
+    /// and what run_lines throws.
     ranked_run(const std::filesystem::path& path, const context& run);
     /// What is left to read of `source`.
     ranked_run(byte_source& source, const context& run);
 
     const std::string& name() const { return text_.name(); }
-    std::span<const ranked_topic> topics() const {
-        return topics_;
-    }                                                        ///< in the order in which they occur first
+    /// In the order in which they occur first.
+    std::span<const ranked_topic> topics() const { return topics_; }
     std::uint64_t lines() const { return entries_.size(); }  ///< without the empty ones
     std::uint64_t bytes() const { return text_.text().size(); }
     /// Whether all ids of documents compare as numbers: id_order.hpp.

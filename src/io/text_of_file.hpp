@@ -11,8 +11,8 @@
 namespace quern::io {
 
 /// Move-only; the text stays where it is when it moves. "-" is standard input. A byte order mark is left out. Throws
-/// usage_error (no such file, a folder), io_error, invalid_input where compressed data are damaged, out_of_memory where they hold
-/// more than the run's budget, interrupted.
+/// usage_error (no such file, a folder), io_error, invalid_input where compressed data are damaged, out_of_memory where
+/// they hold more than the run's budget, interrupted.
 class text_of_file {
   public:
     text_of_file() = default;

@@ -74,6 +74,19 @@ own_setup() {
     ends_with 2 quern fuse one.run -o one.run
 }
 
+@test "of several bad runs and topics the first is named, whatever the threads" {
+    for t in 1 2 3 4 5 6 7 8 9; do printf "$t Q0 a 1 5 x\n$t Q0 a 2 4 x\n"; done >twice.run
+    printf '1 Q0 b 1 3 x\n2 Q0 b 1 x\n' >short.run
+    for threads in 1 3 8; do
+        ends_with 3 quern fuse one.run twice.run --threads $threads -o out.run
+        says 'twice.run:2: document "a" again in topic "1"'
+        ends_with 3 quern fuse short.run missing.run twice.run --threads $threads -o out.run
+        says "short.run:2: a line of a run is"
+        ends_with 2 quern fuse missing.run short.run twice.run --threads $threads -o out.run
+        says "missing.run: no such file"
+    done
+}
+
 @test "ranks of the lines: numbers, 0 too" {
     printf '1 Q0 b first 3 x\n' >bad.run
     quern fuse bad.run --aggregate rrf >/dev/null
@@ -110,6 +123,9 @@ own_setup() {
         ends_with 3 quern fuse one.run two.run --topic-weights weights
         says "weights:2: "
     done
+    printf '1\t0\t1\n4\t0\t1\n5\t0\t1\n' >weights
+    run --separate-stderr quern fuse one.run two.run --topic-weights weights
+    [ "$status" -eq 0 ] && [[ $stderr == *"weights has weights for 2 topics that no run has, 4 first"* ]]
     printf '1\t0\t1\n1\t1\t1\n' >weights
     ends_with 3 quern fuse one.run two.run --topic-weights weights
     says 'weights:2: topic "1" again'

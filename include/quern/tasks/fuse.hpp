@@ -38,7 +38,8 @@ struct missing_topics {
 
 struct fuse_result {
     std::uint64_t topics = 0, lines_read = 0, lines_written = 0;
-    std::vector<missing_topics> missing;  ///< runs that lack none are not named
+    std::vector<missing_topics> missing;      ///< runs that lack none are not named
+    std::vector<std::string> unused_weights;  ///< topics with weights of their own that no run has, by bytes
     run_statistics statistics;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -92,6 +94,15 @@ weights_by_topic read_weights(const std::filesystem::path& path, std::size_t run
     return weights;
 }
 
+std::vector<std::string> unused(const weights_by_topic& weights, std::span<const topic_lists> topics) {
+    std::set<std::string_view> known;
+    for (const topic_lists& topic : topics) known.insert(topic.id);
+    std::vector<std::string> all;
+    for (const auto& [topic, of_topic] : weights)
+        if (!known.contains(topic)) all.push_back(topic);
+    return all;
+}
+
 /// All runs, on as many threads as there are; the largest first, so that none is waited for at the end.
 std::vector<io::ranked_run> read_runs(std::span<const std::filesystem::path> paths, const context& run) {
     std::vector<std::uintmax_t> sizes;
@@ -108,10 +119,20 @@ std::vector<io::ranked_run> read_runs(std::span<const std::filesystem::path> pat
     each.memory_bytes = run.memory_limit();
     each.threads = static_cast<unsigned>(std::max<std::size_t>(1, run.thread_count() / paths.size()));
     std::vector<std::optional<io::ranked_run>> reading(paths.size());
-    for_each_index(run, paths.size(),
-                   [&](std::uint64_t i) { reading[order[i]].emplace(paths[order[i]], each); });
+    std::vector<std::exception_ptr> failures(paths.size());
+    for_each_index(run, paths.size(), [&](std::uint64_t i) {
+        const std::size_t r = order[i];
+        try {
+            reading[r].emplace(paths[r], each);
+        } catch (...) {
+            failures[r] = std::current_exception();
+        }
+    });
     std::vector<io::ranked_run> runs;
-    for (auto& one : reading) runs.push_back(std::move(*one));
+    for (std::size_t r = 0; r < paths.size(); ++r) {  // of several bad runs the first, whatever the threads
+        if (failures[r]) std::rethrow_exception(failures[r]);
+        runs.push_back(std::move(*reading[r]));
+    }
     return runs;
 }
 
@@ -137,6 +158,13 @@ class shelf {
     std::vector<std::unique_ptr<T>> free_;
 };
 
+/// One topic on its way through the pipeline.
+struct piece {
+    std::size_t topic = 0;
+    std::unique_ptr<topic_fusion> fusion;
+    std::exception_ptr failure;
+};
+
 }  // namespace
 
 fuse_result fuse_runs(const fuse_request& request, const context& run,
@@ -148,25 +176,22 @@ fuse_result fuse_runs(const fuse_request& request, const context& run,
     stage_clock clock(result.statistics);
     const std::size_t count = request.runs.size();
 
+    const weights_by_topic weights =
+        request.topic_weights.empty() ? weights_by_topic{} : read_weights(request.topic_weights, count, run);
     const std::vector<io::ranked_run> runs = read_runs(request.runs, run);
     std::uint64_t bytes = 0;
     for (const io::ranked_run& one : runs) {
         result.lines_read += one.lines();
         bytes += one.bytes();
     }
-    const weights_by_topic weights =
-        request.topic_weights.empty() ? weights_by_topic{} : read_weights(request.topic_weights, count, run);
     clock.end_stage("read", bytes);
 
     const std::vector<topic_lists> topics = topics_of(runs);
     result.topics = topics.size();
     result.missing = missing_in(topics, runs);
+    result.unused_weights = unused(weights, topics);
     const bool numeric = std::ranges::all_of(runs, &io::ranked_run::has_numbers_alone);
     // Topics are fused side by side and written in their order, while others are still being fused.
-    struct piece {
-        std::size_t topic = 0;
-        std::unique_ptr<topic_fusion> fusion;
-    };
     shelf<topic_fusion> fusions;
     pipeline<piece> line(2 * std::size_t{run.thread_count()});
     std::size_t given_out = 0;
@@ -176,15 +201,20 @@ fuse_result fuse_runs(const fuse_request& request, const context& run,
         return next.topic < topics.size();
     });
     line.in_parallel([&](piece& one) {
-        run.check_stop();
         const topic_lists& topic = topics[one.topic];
         fusion_options options = request.options;
         if (const auto own = weights.find(topic.id); own != weights.end()) options.weights = own->second;
-        one.fusion =
-            fusions.take([&] { return std::make_unique<topic_fusion>(runs, numeric, request.ranks); });
-        one.fusion->fuse(topic, options);
+        try {
+            run.check_stop();
+            one.fusion =
+                fusions.take([&] { return std::make_unique<topic_fusion>(runs, numeric, request.ranks); });
+            one.fusion->fuse(topic, options);
+        } catch (...) {
+            one.failure = std::current_exception();
+        }
     });
     line.in_order([&](piece& one) {
+        if (one.failure) std::rethrow_exception(one.failure);  // of the first topic that has one
         write(one.fusion->text());
         bytes += one.fusion->text().size();
         result.lines_written += one.fusion->lines();
