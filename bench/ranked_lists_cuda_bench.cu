@@ -2,7 +2,7 @@
 // Top-k of ranked lists that are on a GPU, sorted and checked. Lists are made there.
 // ranked_lists_cuda_bench [paper] [kinds] [large]: what to measure; all of it without arguments. One line a measurement,
 // tab-separated: what, kind of scores, objects, lists, k, method, stride, share of the lists that was read, entries held at
-// most, seconds by the host's clock from the call to the results in host memory (median).
+// most, seconds by the host's clock from the call to the results in host memory (median; one call where the stride is 100).
 //   paper  the paper's case, uniform scores in 4 lists, 1 to 10 million objects, k = 100: auto, segmented of stride 100 and
 //          of one object in a hundred
 //   kinds  10 million objects in 4 lists, all kinds of scores, k of 10, 100 and 10,000: auto; by columns made anew, and kept
@@ -80,6 +80,7 @@ double median_seconds(int rounds, const std::function<void()>& work) {
         work();
         seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
+    if (rounds == 1) return seconds[0];
     std::sort(seconds.begin() + 1, seconds.end());  // the first warms up
     return seconds[1 + (seconds.size() - 1) / 2];
 }
@@ -124,7 +125,7 @@ class measured_lists {
             return automatic(*lists_, rule, k);
         });
         for (const std::uint32_t stride : strides)
-            one("segmented", stride, stride < 1000 ? 2 : 4,
+            one("segmented", stride, stride < 1000 ? 1 : 4,
                 [&] { return segmented(*lists_, rule, k, stride); });
         if (!right)
             std::fprintf(stderr, "%s, %u objects: answers differ\n", kind_names[static_cast<int>(kind_)],

@@ -24,8 +24,8 @@ __device__ bool is_there(Cell cell) {
         return cell == cell;
 }
 
-/// A thread an object: its score, and where `flags` are wanted, whether it is in a list.
-template <class Score, class Cell>
+/// A thread an object: its score, and where `flags` are wanted, whether it is in a list. Rule is the table's.
+template <class Score, class Cell, aggregate Rule>
 __global__ void score_objects_kernel(ranked_table<Score> table, const Cell* cells, object_range range,
                                      double* scores, std::uint8_t* flags) {
     __shared__ double weights[most_lists], floors[most_lists];
@@ -36,7 +36,7 @@ __global__ void score_objects_kernel(ranked_table<Score> table, const Cell* cell
     __syncthreads();
     const std::uint64_t o = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (o >= range.size) return;
-    score_sum sum(table.rule);
+    score_sum sum(Rule);  // which the compiler follows
     bool in_some = false;
 #pragma unroll 4
     for (unsigned i = 0; i < table.size; ++i) {
@@ -44,8 +44,8 @@ __global__ void score_objects_kernel(ranked_table<Score> table, const Cell* cell
         const bool there = is_there(cell);
         in_some |= there;
         double value = 0;
-        if constexpr (std::is_same_v<Cell, std::uint32_t>)
-            value = value_of(aggregate::rrf, weights[i], table.constant, 0, cell);
+        if constexpr (Rule == aggregate::rrf)
+            value = value_of(Rule, weights[i], table.constant, 0, cell);
         else
             value = weights[i] * static_cast<double>(cell);
         sum.take(there ? value : floors[i]);
@@ -102,11 +102,12 @@ class everything {
 
     std::size_t cells_of(std::uint32_t objects) const { return lists_.size() * objects; }
 
-    /// Beside the cells an object takes its score and a flag; again a score and an id where it is in a list; and a composite
-    /// of both while the best are selected, which comes after what filling takes.
+    /// Beside the cells an object takes its score and a flag; again a score and an id where it is in a list; as much twice
+    /// while the best are sorted, and once more as one of them. Filling takes less, and before all that.
     std::uint32_t objects_at_once() const {
-        const std::uint64_t bytes = lists_.size() * sizeof(Cell) +
-                                    std::max<std::uint64_t>(2 * sizeof(double) + 21, bytes_beside<Cell>);
+        constexpr std::uint64_t pair = sizeof(double) + sizeof(std::uint32_t);
+        static_assert(bytes_beside<Cell> < 4 * pair);
+        const std::uint64_t bytes = lists_.size() * sizeof(Cell) + sizeof(double) + 1 + 4 * pair;
         const std::uint64_t left = place_.memory().left();
         const std::uint64_t all = bytes * lists_.objects();
         if (all <= left - left / 4) return lists_.objects();
@@ -137,8 +138,31 @@ class everything {
         const bool all = lists_.all_in_one() && range.size == lists_.objects();
         const cuda_array<double> scores(place_, range.size, "the scores of objects");
         const cuda_array<std::uint8_t> flags(place_, all ? 0 : range.size, "which objects are in a list");
-        QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(range.size, block_threads), block_threads}),
-                     (score_objects_kernel<Score, Cell>), table_, cells, range, scores.data(), flags.data());
+        const auto score = [&](auto kernel) {
+            QUERN_LAUNCH(place_,
+                         (cuda::launch_shape{cuda::blocks_for(range.size, block_threads), block_threads}),
+                         kernel, table_, cells, range, scores.data(), flags.data());
+        };
+        if constexpr (ranks) {
+            score(score_objects_kernel<Score, Cell, aggregate::rrf>);
+        } else {
+            switch (table_.rule) {
+                case aggregate::mean:
+                    score(score_objects_kernel<Score, Cell, aggregate::mean>);
+                    break;
+                case aggregate::min:
+                    score(score_objects_kernel<Score, Cell, aggregate::min>);
+                    break;
+                case aggregate::max:
+                    score(score_objects_kernel<Score, Cell, aggregate::max>);
+                    break;
+                case aggregate::product:
+                    score(score_objects_kernel<Score, Cell, aggregate::product>);
+                    break;
+                default:
+                    score(score_objects_kernel<Score, Cell, aggregate::sum>);
+            }
+        }
         if (all) return select(scores.span(), {}, range.size);
         const cuda_array<std::uint32_t> ids(place_, range.size, "the objects in a list");
         const std::size_t count =

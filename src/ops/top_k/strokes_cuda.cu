@@ -26,6 +26,23 @@ constexpr std::uint64_t small_lists = 1 << 14;  // below this, columns are as fa
 /// Marking a part of the lists costs about as much as writing as many cells of columns, and all comes to more passes.
 constexpr double worth_reading = 0.35;
 
+/// Whether one of a word's objects is in so many lists, looked at side by side: the number of bits in each object's field,
+/// plus what carries into the field's first bit from `least` on.
+__device__ inline bool some_object_has(std::uint32_t word, unsigned bits, unsigned least) {
+    if (bits < 4 || least == 0) return word != 0;
+    std::uint32_t count = word - (word >> 1 & 0x55555555u);
+    count = (count & 0x33333333u) + (count >> 2 & 0x33333333u);
+    if (bits >= 8) count = (count + (count >> 4)) & 0x0f0f0f0fu;
+    if (bits >= 16) count = (count + (count >> 8)) & 0x00ff00ffu;
+    if (bits >= 32) count = (count + (count >> 16)) & 0x0000ffffu;
+    const std::uint32_t ones = 0xffffffffu / (bits == 32 ? 0xffffffffu : (1u << bits) - 1),
+                        top = 1u << (bits - 1);
+    return ((count + ones * (top - least)) & ones * top) != 0;
+}
+__device__ inline bool some_object_has(std::uint64_t word, unsigned /*one object*/, unsigned least) {
+    return word != 0 && __popcll(word) >= least;
+}
+
 /// Numbers the objects that lack one list at most. A thread four words of marks, a block's rows side by side. rows_of
 /// is written for these objects only; `ids` holds `capacity` rows.
 template <class Score, class Word>
@@ -41,11 +58,16 @@ __global__ void __launch_bounds__(block_threads)
     __syncthreads();
     const Word ended = ended_at<Word>(table, state->depth);
     const std::size_t first = std::size_t{blockIdx.x} * (block_threads * words_a_thread) + threadIdx.x;
-    Word mine[words_a_thread];
+    Word not_ended = 0, mine[words_a_thread];  // the lists that count, in every object's field
+    for (unsigned place = 0; place < 1u << seen.packing; ++place)
+        not_ended |= static_cast<Word>((seen.all & ~ended) << (place * seen.bits));
+    const unsigned lists = seen.lacking(0, ended), least = lists == 0 ? 0 : lists - 1;
 #pragma unroll
     for (unsigned j = 0; j < words_a_thread; ++j) {
         const std::size_t w = first + j * block_threads;
         mine[j] = w < words ? seen.words[w] : Word{0};
+        if (least != 0 && !some_object_has(static_cast<Word>(mine[j] & not_ended), seen.bits, least))
+            mine[j] = 0;
     }
     const auto each_row = [&](const auto& take) {
 #pragma unroll
@@ -219,7 +241,7 @@ class strokes {
             return std::pow(complete / objects, 1 / static_cast<double>(lists.size())) * longest;
         };
         const double surely = depth_of(k + 3 * std::sqrt(static_cast<double>(k)) + 3);
-        plan_.first = std::max<std::uint64_t>(static_cast<std::uint64_t>(depth_of(k) / 4), k);
+        plan_.first = std::max<std::uint64_t>(static_cast<std::uint64_t>(depth_of(k) / 64), k);
         plan_.deepest = std::min<std::uint64_t>(
             plan_.limit,
             static_cast<std::uint64_t>(std::max({1.1 * surely, 1.5 * depth_of(k), static_cast<double>(k)})));
@@ -230,7 +252,7 @@ class strokes {
         const std::size_t words = words_of_objects<Word>(lists_.size(), lists_.objects());
         const std::uint64_t capacity = lists_.objects() / 4;
         if (place_.memory().left() <
-            words * sizeof(Word) + 8 * std::uint64_t{lists_.objects()} + sizeof(stroke_state))
+            words * sizeof(Word) + 12 * std::uint64_t{lists_.objects()} + sizeof(stroke_state))
             return false;
         const cuda_array<Word> marks(place_, words, "the marks of objects");
         const cuda_array<std::uint32_t> row_of(place_, lists_.objects(), "the rows of objects");
