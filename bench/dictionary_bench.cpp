@@ -128,7 +128,8 @@ void measure(const char* path, unsigned threads, int rounds) {
     std::size_t same = 0;
     print("word", nanoseconds * median_seconds(rounds, [&] {
                       same = 0;
-                      for (std::size_t i = 0; i < asked.size(); ++i) same += view->word(ids[i]) == asked[i] ? 1 : 0;
+                      for (std::size_t i = 0; i < asked.size(); ++i)
+                          same += view->word(ids[i]) == asked[i] ? 1 : 0;
                   }));
     require(same == asked.size(), "words come back changed");
     const batch together(asked);
@@ -138,7 +139,8 @@ void measure(const char* path, unsigned threads, int rounds) {
         const auto keys = resident.list().keys;
         const primitives::key_index index(reinterpret_cast<const char*>(keys.data()), keys.size());
         std::vector<std::uint32_t> found(asked.size());
-        print(t == 1 ? "find many" : "find many, threads", nanoseconds * median_seconds(rounds, [&] {
+        print(t == 1 ? "find many" : "find many, threads",
+              nanoseconds * median_seconds(rounds, [&] {
                   primitives::find_words(place, resident.list(), index, together.text, together.begins,
                                          together.ends, found);
               }));
@@ -176,7 +178,8 @@ int main(int argc, char** argv) try {
         quern::make(std::stoul(argv[2]));
         return 0;
     }
-    if (argc != 5) throw std::runtime_error("make COUNT | measure WORDS THREADS ROUNDS | cut TEXT THREADS ROUNDS");
+    if (argc != 5)
+        throw std::runtime_error("make COUNT | measure WORDS THREADS ROUNDS | cut TEXT THREADS ROUNDS");
     const auto threads = static_cast<unsigned>(std::stoul(argv[3]));
     if (what == "measure") quern::measure(argv[2], threads, std::stoi(argv[4]));
     if (what == "cut") quern::cut(argv[2], threads, std::stoi(argv[4]));

@@ -7,6 +7,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "primitives/dictionary/dictionary.hpp"
+#include "primitives/dictionary/fast_block.hpp"
 #include "primitives/doors.hpp"
 #include "quern/base/error.hpp"
 
@@ -19,14 +20,24 @@ std::uint64_t load_key(const char* from) {
     return key;
 }
 
-/// How many of `count` keys are less: without a branch, since the answer cannot be guessed.
+/// How many of `count` rising keys are less: halves without a branch, since the answer cannot be guessed.
 std::uint64_t count_below(const char* keys, std::uint64_t count, std::uint64_t key) {
     std::uint64_t below = 0;
-    for (std::uint64_t i = 0; i < count; ++i) below += load_key(keys + i * 8) < key ? 1 : 0;
+    while (count > 0) {
+        const std::uint64_t half = (count + 1) / 2;
+        below += load_key(keys + (below + half - 1) * 8) < key ? half : 0;
+        count -= half;
+    }
     return below;
 }
 std::uint64_t count_below_of_group(const char* keys, std::uint64_t key) {
-    return count_below(keys, key_index::fan_out, key);
+    static_assert(key_index::fan_out == 16);
+    std::uint64_t below = 0;
+#pragma GCC unroll 4
+    for (std::uint64_t half = 8; half > 0; half /= 2) {
+        below += static_cast<std::uint64_t>(load_key(keys + (below + half - 1) * 8) < key) * half;
+    }
+    return below + (load_key(keys + below * 8) < key ? 1 : 0);
 }
 
 }  // namespace
@@ -71,6 +82,9 @@ struct search {
     const std::uint8_t* word;
     std::uint64_t length, key, group;
     std::uint64_t before;  ///< blocks with a lesser key
+    std::uint64_t which;   ///< block the word would be in
+    front_coding::block_bytes bytes;
+    bool fast;  ///< its headers may be read, and the word by eight bytes
 };
 
 class finder {
@@ -84,25 +98,31 @@ class finder {
         for (std::size_t first = 0; first < ids.size(); first += most_at_once) {
             const std::size_t count = std::min(most_at_once, ids.size() - first);
             for (std::size_t i = 0; i < count; ++i) {
-                at_once[i] = begin(begins[first + i], ends[first + i]);
+                begin(at_once[i], begins[first + i], ends[first + i]);
             }
             for (std::size_t i = 0; i < count; ++i) narrow(at_once[i]);
-            for (std::size_t i = 0; i < count; ++i) ids[first + i] = end(at_once[i]);
+            for (std::size_t i = 0; i < count; ++i) choose_block(at_once[i]);
+            for (std::size_t i = 0; i < count; i += side_by_side) {
+                const std::size_t some = std::min(side_by_side, count - i);
+                end({at_once + i, some}, ids.subspan(first + i, some));
+            }
         }
     }
 
   private:
     static constexpr std::size_t most_at_once = 32;
+    static constexpr std::size_t side_by_side = 4;  // headers: more than that leave the registers
 
-    search begin(std::uint32_t from, std::uint32_t to) const {
+    void begin(search& s, std::uint32_t from, std::uint32_t to) const {
         if (from > to || to > text_.size()) throw usage_error("find_words: a word lies outside the text");
-        search s{text_.data() + from, to - from, 0, 0, 0};
-        if (text_.size() - from >= 8 &&
-            s.length > 0) {  // eight bytes may be read, whatever of them is the word's
+        s.word = text_.data() + from;
+        s.length = to - from;
+        s.fast = text_.size() - to >= front_coding::read_beyond_word;
+        if (s.fast && s.length > 0) {
             static_assert(std::endian::native == std::endian::little);
             std::memcpy(&s.key, s.word, 8);
             s.key = __builtin_bswap64(s.key);
-            if (s.length < 8) s.key &= ~std::uint64_t{0} << (64 - 8 * s.length);
+            s.key &= ~std::uint64_t{0} << (64 - 8 * std::min<std::uint64_t>(s.length, 8));
         } else {
             s.key = front_coding::key_of(s.word, s.length);
         }
@@ -112,7 +132,6 @@ class finder {
         const std::uint64_t block = s.group * key_index::fan_out;
         __builtin_prefetch(list_.offsets.empty() ? static_cast<const void*>(list_.wide_offsets.data() + block)
                                                  : list_.offsets.data() + block);
-        return s;
     }
 
     void narrow(search& s) const {
@@ -120,15 +139,38 @@ class finder {
         const std::uint8_t* const likely = block(s.before == 0 ? 0 : s.before - 1).begin;
         __builtin_prefetch(likely);
         __builtin_prefetch(likely + 64);
-        __builtin_prefetch(likely + 127);
     }
 
-    std::uint32_t end(const search& s) const {
-        const front_coding::bound found = front_coding::find_from(
+    void choose_block(search& s) const {
+        s.which = front_coding::block_of(
             [this](std::uint64_t i) { return list_.keys[i]; }, [this](std::uint64_t i) { return block(i); },
-            list_.size, s.before, s.key, s.word, s.length);
-        return found.equal ? found.rank : list_.size;
+            front_coding::blocks_for(list_.size), s.before, s.key, s.word, s.length);
+        s.bytes = block(s.which);
+        s.fast = s.fast && front_coding::may_read_headers(s.bytes, list_end(), words_in(s.which));
     }
+
+    void end(std::span<const search> some, std::span<std::uint32_t> ids) const {
+        static constexpr std::uint8_t nothing[front_coding::fast_block_bytes] = {};
+        const std::uint8_t* firsts[side_by_side];
+        for (std::size_t i = 0; i < side_by_side; ++i) {
+            firsts[i] =
+                i < some.size() && some[i].fast ? some[i].bytes.begin + 1 + *some[i].bytes.begin : nothing;
+        }
+        front_coding::block_headers headers[side_by_side];
+        front_coding::read_headers<side_by_side>(firsts, headers);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            const search& s = some[i];
+            const front_coding::bound found = front_coding::in_list(
+                s.fast ? front_coding::lower_bound(s.bytes, headers[i], s.word, s.length)
+                       : front_coding::lower_bound(s.bytes.begin, s.bytes.end, words_in(s.which), s.word,
+                                                   s.length),
+                s.which);
+            ids[i] = found.equal ? found.rank : list_.size;
+        }
+    }
+
+    std::uint32_t words_in(std::uint64_t block) const { return front_coding::words_in(block, list_.size); }
+    const std::uint8_t* list_end() const { return list_.blocks.data() + list_.blocks.size(); }
 
     front_coding::block_bytes block(std::uint64_t i) const {
         const std::uint8_t* const all = list_.blocks.data();

@@ -52,8 +52,14 @@ __global__ void find_words_kernel(device_list list, const std::uint8_t* text, st
         if (list.keys[before + half - 1] < key) before += half;
         left -= half;
     }
-    const front_coding::bound found = front_coding::find_from(keys_of_list{list.keys}, blocks_of_list{list},
-                                                              list.size, before, key, word, length);
+    const blocks_of_list blocks{list};
+    const std::uint64_t block =
+        front_coding::block_of(keys_of_list{list.keys}, blocks, list.block_count, before, key, word, length);
+    const front_coding::block_bytes bytes = blocks(block);
+    const front_coding::bound found = front_coding::in_list(
+        front_coding::lower_bound(bytes.begin, bytes.end, front_coding::words_in(block, list.size), word,
+                                  length),
+        block);
     ids[i] = found.equal ? found.rank : list.size;
 }
 

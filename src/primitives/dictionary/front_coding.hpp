@@ -133,12 +133,18 @@ constexpr bool begins_at_most(const std::uint8_t* at, const std::uint8_t* end, c
     return walk.added() <= length;
 }
 
-/// A list as flat arrays. `Keys` and `Blocks` hand out what they hold of block i: keys(i), the key of its first word;
-/// blocks(i), the bytes from begin to end. `before`: how many blocks have a key less than `word`'s.
+/// Where the bytes of a block lie.
+struct block_bytes {
+    const std::uint8_t* begin;
+    const std::uint8_t* end;
+};
+
+/// The block of a list in which a word lies, if anywhere. keys(i) is the key of the first word of block i, blocks(i) its
+/// bytes. `before`: how many blocks have a key less than the word's.
 template <class Keys, class Blocks>
-constexpr bound find_from(const Keys& keys, const Blocks& blocks, std::uint32_t size, std::uint64_t before,
-                          std::uint64_t key, const std::uint8_t* word, std::uint64_t length) {
-    const std::uint64_t block_count = (std::uint64_t{size} + words_per_block - 1) / words_per_block;
+constexpr std::uint64_t block_of(const Keys& keys, const Blocks& blocks, std::uint64_t block_count,
+                                 std::uint64_t before, std::uint64_t key, const std::uint8_t* word,
+                                 std::uint64_t length) {
     // Of the blocks with the same key the words themselves decide: bisect them.
     std::uint64_t last = before;
     if (before < block_count && keys(before) == key) {
@@ -153,18 +159,21 @@ constexpr bound find_from(const Keys& keys, const Blocks& blocks, std::uint32_t 
             count = at_most ? count - half - 1 : half;
         }
     }
-    const std::uint64_t block = last == 0 ? 0 : last - 1;
-    const auto first = static_cast<std::uint32_t>(block * words_per_block);
-    const std::uint32_t held = size - first < words_per_block ? size - first : words_per_block;
-    const auto bytes = blocks(block);
-    const bound found = lower_bound(bytes.begin, bytes.end, held, word, length);
-    return {first + found.rank, found.equal};
+    return last == 0 ? 0 : last - 1;
 }
 
-/// Where the bytes of a block lie.
-struct block_bytes {
-    const std::uint8_t* begin;
-    const std::uint8_t* end;
-};
+/// How many blocks a list of `size` words has, and how many words are in one of them.
+constexpr std::uint64_t blocks_for(std::uint32_t size) {
+    return (std::uint64_t{size} + words_per_block - 1) / words_per_block;
+}
+constexpr std::uint32_t words_in(std::uint64_t block, std::uint32_t size) {
+    const std::uint64_t left = size - block * words_per_block;
+    return left < words_per_block ? static_cast<std::uint32_t>(left) : words_per_block;
+}
+
+/// The rank in the list of what was found in a block of it.
+constexpr bound in_list(bound within, std::uint64_t block) {
+    return {static_cast<std::uint32_t>(block * words_per_block) + within.rank, within.equal};
+}
 
 }  // namespace quern::primitives::front_coding
