@@ -12,7 +12,6 @@
 #include "text/dictionary.hpp"
 
 #include "base/varint.hpp"
-#include "primitives/dictionary/fast_block.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -165,24 +164,17 @@ primitives::front_coding::block_bytes dictionary_view::block(std::uint64_t index
 
 primitives::front_coding::bound dictionary_view::lower_bound(std::string_view word) const {
     if (size_ == 0) return {0, false};
-    // A copy behind which the fast walk may read.
-    constexpr std::size_t most_copied = 48;
-    std::uint8_t copied[most_copied + primitives::front_coding::read_beyond_word] = {};
-    const bool fast = word.size() <= most_copied;
-    if (fast && !word.empty()) std::memcpy(copied, word.data(), word.size());
-    const std::uint8_t* const letters = fast ? copied : bytes_of(word);
+    const std::uint8_t* const letters = bytes_of(word);
     const std::uint64_t key = key_of(word);
-    const std::uint8_t* const list_end = bytes_of({blocks_.data(), blocks_.size()}) + blocks_.size();
     const std::uint64_t which = primitives::front_coding::block_of(
         [this](std::uint64_t i) { return load<std::uint64_t>(keys_.data() + i * 8); },
         [this](std::uint64_t i) { return block(i); }, primitives::front_coding::blocks_for(size_),
         index_.below(key), key, letters, word.size());
     const primitives::front_coding::block_bytes bytes = block(which);
+    __builtin_prefetch(bytes.begin + 64);  // most blocks go on into the next line
     const std::uint32_t count = primitives::front_coding::words_in(which, size_);
     return primitives::front_coding::in_list(
-        fast ? primitives::front_coding::fast_lower_bound(bytes, list_end, count, letters, word.size())
-             : primitives::front_coding::lower_bound(bytes.begin, bytes.end, count, letters, word.size()),
-        which);
+        primitives::front_coding::lower_bound(bytes.begin, bytes.end, count, letters, word.size()), which);
 }
 
 std::optional<std::uint32_t> dictionary_view::find(std::string_view word) const {
