@@ -104,10 +104,19 @@ own_setup() {
     quern fuse one.run --quiet >expected
     quern fuse odd.run --quiet | cmp - expected
     quern fuse - --quiet <odd.run | cmp - expected
+    mv expected odd.expected
     # Ids are bytes: what is no UTF-8 comes out as it went in, and ids that differ stay different.
     printf '1 Q0 \xc3\xa9t\xc3\xa9 1 4 x\n1 Q0 \xe9t\xe9 2 3 x\n1 Q0 \xe8t\xe9 3 2 x\n' >bytes.run
     printf '1 Q0 \xc3\xa9t\xc3\xa9 1 4 quern\n1 Q0 \xe9t\xe9 2 3 quern\n1 Q0 \xe8t\xe9 3 2 quern\n' >expected
     quern fuse bytes.run --quiet | cmp - expected
+    for packer in gzip bzip2 zstd xz; do
+        $packer -c <odd.run >packed.run
+        quern fuse packed.run --quiet --threads 3 | cmp - odd.expected
+    done
+    # The memory that compressed runs take is bounded.
+    head -c 8000000 /dev/zero | tr '\0' '\n' | gzip >large.run
+    ends_with 4 quern fuse odd.run large.run --memory 4M
+    says "what large.run holds needs"
     : >empty.run
     run --separate-stderr quern fuse one.run empty.run
     [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 3 ] && [[ $stderr == *"empty.run lacks 2 of 2 topics, 1 first"* ]]

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 /// Everything there is to read: how much that is, is known when it has come.
 void whole_file::read_all(byte_source& source, memory_budget& memory) {
     constexpr std::uint64_t least = std::uint64_t{1} << 16, most = std::uint64_t{1} << 24;
-    large_array<char> all(memory, "the bytes of a file");
+    large_array<char> all(memory, "what " + name_ + " holds");
     std::uint64_t size = 0;
     for (std::uint64_t step = least;; step = std::min(2 * step, most)) {
         if (size == all.size()) all.grow(size + std::max<std::uint64_t>(1, std::min(step, memory.left())));
