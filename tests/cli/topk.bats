@@ -27,8 +27,13 @@ own_setup() {
             quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k 40 --aggregate $rule --method $method --quiet --threads 2 | cmp - expected
         done
     done
-    quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k 5 --stats stats >/dev/null
+    quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k 5 --method nra --stats stats >/dev/null
     [ "$(json stats 'd["counts"]["depth_1"] < d["counts"]["length_1"]')" = True ]
+    # Lists so short are read whole by auto; longer ones are not.
+    awk 'BEGIN { srand(6); for (o = 0; o < 30000; o++) printf "%d\t%.5f\n", o, rand() }' | sort -t "$(printf '\t')" -k 2,2nr >long.tsv
+    awk '{ print $1 "\t" $2 / 2 }' long.tsv >half.tsv
+    quern topk long.tsv half.tsv -k 5 --stats stats >/dev/null
+    [ "$(json stats 'd["counts"]["depth_2"] < d["counts"]["length_2"]')" = True ]
     quern topk l0.tsv l1.tsv l2.tsv l3.tsv -k all --quiet >all
     [ "$(wc -l <all)" -eq 3000 ]
 }
