@@ -13,7 +13,8 @@
 namespace quern::ngram_detail {
 namespace {
 
-constexpr std::size_t piece_positions = std::size_t{1} << 16, most_in_cache = std::size_t{1} << 15;
+constexpr std::size_t piece_positions = std::size_t{1} << 16, most_in_cache = std::size_t{1} << 15,
+                      ahead = 24;
 
 /// Positions [begin, end) of the order begin alike with `known` words.
 struct tied_stretch {
@@ -56,9 +57,15 @@ class tie_sorter {
   private:
     /// The stretches within one, each of which begins alike with its `known` words.
     void sort_stretches(const tied_stretch& within, std::vector<tie>& ties) {
+        const bool far = within.end - within.begin > 2 * ahead;  // what is near has been fetched already
         for (std::size_t i = within.begin; i < within.end;) {
             std::size_t end = i + 1;
             while (end < within.end && shared_[end] >= within.known) ++end;
+            if (far && end + ahead < within.end) {
+                for (std::size_t j = i + ahead; j < end + ahead; ++j)
+                    if (shared_[j] >= within.known || shared_[j + 1] >= within.known)
+                        keys_.fetch(positions_[j], within.known);
+            }
             if (end - i > most_in_cache) {
                 const std::lock_guard hold(mutex_);
                 long_.push_back({i, end, within.known});
