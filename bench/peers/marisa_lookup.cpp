@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     for (const std::string& word : words) keys.push_back(word.data(), word.size());
     marisa::Trie trie;
     trie.build(keys);
-    std::printf("build\t%g\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    std::printf("build\t%g\n",
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     std::printf("words\t%zu\nbits\t%g\n", words.size(), 8.0 * trie.io_size() / words.size());
     words = {};
 
@@ -49,24 +50,26 @@ int main(int argc, char** argv) {
     std::vector<std::size_t> ids(asked.size());
     marisa::Agent agent;
     std::printf("find\t%g\n", 1e9 / asked.size() * median_seconds(rounds, [&] {
-        for (std::size_t i = 0; i < asked.size(); ++i) {
-            agent.set_query(asked[i].data(), asked[i].size());
-            if (!trie.lookup(agent)) std::abort();
-            ids[i] = agent.key().id();
-        }
-    }));
+                                  for (std::size_t i = 0; i < asked.size(); ++i) {
+                                      agent.set_query(asked[i].data(), asked[i].size());
+                                      if (!trie.lookup(agent)) std::abort();
+                                      ids[i] = agent.key().id();
+                                  }
+                              }));
     std::printf("word\t%g\n", 1e9 / asked.size() * median_seconds(rounds, [&] {
-        for (std::size_t i = 0; i < asked.size(); ++i) {
-            agent.set_query(ids[i]);
-            trie.reverse_lookup(agent);
-            if (asked[i].compare(0, std::string::npos, agent.key().ptr(), agent.key().length()) != 0) std::abort();
-        }
-    }));
+                                  for (std::size_t i = 0; i < asked.size(); ++i) {
+                                      agent.set_query(ids[i]);
+                                      trie.reverse_lookup(agent);
+                                      if (asked[i].compare(0, std::string::npos, agent.key().ptr(),
+                                                           agent.key().length()) != 0)
+                                          std::abort();
+                                  }
+                              }));
     for (std::string& word : asked) word += "~";
     std::printf("find none\t%g\n", 1e9 / asked.size() * median_seconds(rounds, [&] {
-        for (const std::string& word : asked) {
-            agent.set_query(word.data(), word.size());
-            if (trie.lookup(agent)) std::abort();
-        }
-    }));
+                                       for (const std::string& word : asked) {
+                                           agent.set_query(word.data(), word.size());
+                                           if (trie.lookup(agent)) std::abort();
+                                       }
+                                   }));
 }
