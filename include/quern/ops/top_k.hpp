@@ -87,7 +87,8 @@ struct top_k_result {
 };
 
 /// Ids are below `objects`. At most most_lists lists. Throws usage_error for options, weights and floors out of range;
-/// list_fault for what is wrong in a list, as far as it was read (a GPU reads all of it when it takes it);
+/// list_fault for what is wrong in a list, as far as it was read (where `automatic` only looked for open objects, an id
+/// that comes twice is noticed if it is one of those; a GPU reads all of it when it takes it);
 /// out_of_memory, interrupted, device_error. GPUs have `automatic` and `segmented`: asked for another there, usage_error.
 template <class Score>
 top_k_result top_k(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
