@@ -72,7 +72,7 @@ class dictionary_method {
     struct stretches {
         array<std::uint64_t> offsets;
         array<std::uint32_t> of_item;
-        std::size_t count;
+        std::size_t count = 0;
         stretches_on<Place> view() const { return {offsets.span(), of_item.span(), count}; }
     };
     array<std::uint64_t> offsets_of(span<const std::uint8_t> flags, std::size_t& count) {

@@ -12,8 +12,8 @@ namespace quern::ngram_detail {
 
 /// The likelihoods of one n-gram, whose share after its history in the collection is computed once.
 struct smoother {
-    ngram_smoothing smoothing;
-    double lambda, mu, delta;
+    ngram_smoothing smoothing = ngram_smoothing::jelinek_mercer;
+    double lambda = 0, mu = 0, delta = 0;
     double background = 0;
 
     constexpr void set_background(std::uint64_t in_collection, std::uint64_t history_in_collection) {

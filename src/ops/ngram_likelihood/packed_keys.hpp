@@ -49,7 +49,9 @@ class packed_keys {
     }
 
     /// The words behind a position will be asked for.
-    void fetch(std::uint64_t position, unsigned known) const { __builtin_prefetch(words_.data() + position + known); }
+    void fetch(std::uint64_t position, unsigned known) const {
+        __builtin_prefetch(words_.data() + position + known);
+    }
 
   private:
     std::uint64_t key_of(std::uint64_t position, std::uint64_t document_end) const {

@@ -81,7 +81,10 @@ ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& col
     const packed_keys packed(collection, documents, order);
     const std::size_t size = collection.words.size();
     constexpr std::uint64_t sort_bytes = 16;  // the pairs once more, side by side
-    const std::uint64_t needed = size * (sizeof(std::uint64_t) + sizeof(Position) + sort_bytes + 1);
+    const std::uint64_t of_threads =
+        place.threads() * std::min<std::uint64_t>(std::uint64_t{5} << 20, 2 * sort_bytes * size);
+    const std::uint64_t needed =
+        size * (sizeof(std::uint64_t) + sizeof(Position) + sort_bytes + 1) + of_threads;
     auto made = needed <= place.memory().left() / 16 * 15 ? order_in_memory<Position>(place, packed, size)
                                                           : order_by_runs<Position>(place, packed, size);
     sort_ties(place, packed, made);

@@ -91,10 +91,10 @@ struct row_columns {
     span_on<Place, std::uint8_t> begins;
 };
 struct row_formula {
-    ngram_measure measure;
+    ngram_measure measure = ngram_measure::likelihood;
     smoother smooth;
-    bm25_constants bm25;
-    std::uint64_t document_count;
+    bm25_constants bm25{0, 0, 0, 0};
+    std::uint64_t document_count = 0;
 };
 void write_rows(cpu_place& place, const row_sources<cpu_place>& from, const row_formula& formula,
                 const row_columns<cpu_place>& to);

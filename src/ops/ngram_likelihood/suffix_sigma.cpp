@@ -33,9 +33,8 @@ void add(row_block& block, const ngram_row& row) {
     *to.in_document = row.in_document;
     *to.in_collection = row.in_collection;
     *to.weights = row.weight;
-    if (to.history_in_document == nullptr) return;
-    *to.history_in_document = row.history_in_document;
-    *to.history_in_collection = row.history_in_collection;
+    if (to.history_in_document != nullptr) *to.history_in_document = row.history_in_document;
+    if (to.history_in_collection != nullptr) *to.history_in_collection = row.history_in_collection;
 }
 
 /// An n-gram in one document.

@@ -135,6 +135,23 @@ TEST(ngram_likelihood, long_ties_are_sorted_by_what_follows) {
     }
 }
 
+TEST(ngram_likelihood, any_memory_from_little_to_enough_does) {
+    const quern::testing::temporary_folder folder;
+    const auto texts = make_texts(text_kind::skewed, 250, 300, 3000, true, 8);
+    const ngram_options options{.order = 4, .history_counts = true};
+    const auto expected = rows_of(ngram_likelihood(texts.view(), options, context::cpu(1)), texts, true);
+    unsigned in_memory = 0;
+    for (std::uint64_t kib = 600; kib < 40'000; kib = kib * 5 / 4) {
+        context run = context::cpu(3);
+        run.memory_bytes = kib << 10;
+        run.scratch = folder.path();
+        const ngram_result found = ngram_likelihood(texts.view(), options, run);
+        ASSERT_EQ(rows_of(found, texts, true), expected) << kib << " KiB";
+        in_memory += found.record.bytes_spilled == 0 ? 1 : 0;
+    }
+    EXPECT_GT(in_memory, 3u);
+}
+
 TEST(ngram_likelihood, too_little_memory_is_said) {
     const auto texts = make_texts(text_kind::skewed, 400, 400, 3000, true, 8);
     context run = context::cpu(1);
