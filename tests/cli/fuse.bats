@@ -56,6 +56,9 @@ own_setup() {
     printf '1 Q0 b 1 3 x\n\r\n1 Q0 a 1 2 x\r\n1 Q0 b 1 1 x\n' >bad.run
     ends_with 3 quern fuse one.run bad.run -o out.run
     says 'bad.run:4: document "b" again in topic "1"'
+    printf '1 Q0 b 1 1 x\n1 Q0 a 2 3 x\n1 Q0 b 3 5 x\n' >rising.run
+    ends_with 3 quern fuse one.run rising.run -o out.run
+    says 'rising.run:3: document "b" again in topic "1"'
     gzip -c bad.run >bad.run.gz
     ends_with 3 quern fuse one.run bad.run.gz -o out.run
     says 'bad.run.gz:4: document "b" again in topic "1"'

@@ -25,7 +25,7 @@ inline double aggregate_of(const std::vector<double>& values, const std::vector<
     for (std::size_t i = 0; i < values.size(); ++i) {
         all_weights += weights[i];
         if (rule == aggregate::product) {
-            score *= values[i];
+            score = score == 0 || values[i] == 0 ? 0 : score * values[i];  // ∞ · 0 is 0
         } else if (rule == aggregate::min) {
             score = i == 0 ? values[i] : std::min(score, values[i]);
         } else if (rule == aggregate::max) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 
 #include "quern/base/error.hpp"
@@ -33,37 +32,48 @@ class normalised_scores {
     normalised_scores(const run_list_view& list, score_normalisation how) : how_(how), scores_(list.scores) {
         if (scores_.empty() || how == score_normalisation::none) return;
         count_ = static_cast<double>(scores_.size());
-        least_ = scores_.back();
-        range_ = scores_.front() - least_;
+        unit_ = unit_of(std::max(std::fabs(scores_.front()), std::fabs(scores_.back())));
+        least_ = scaled(scores_.size() - 1);
+        range_ = scaled(0) - least_;
         if (how == score_normalisation::sum) {
-            for (const double s : scores_) total_ += s - least_;
+            for (std::size_t i = 0; i < scores_.size(); ++i) total_ += scaled(i) - least_;
         } else if (how == score_normalisation::zscore) {
-            mean_ = std::accumulate(scores_.begin(), scores_.end(), 0.0) / count_;
+            for (std::size_t i = 0; i < scores_.size(); ++i) mean_ += scaled(i);
+            mean_ /= count_;
             double squares = 0;
-            for (const double s : scores_) squares += (s - mean_) * (s - mean_);
+            for (std::size_t i = 0; i < scores_.size(); ++i)
+                squares += (scaled(i) - mean_) * (scaled(i) - mean_);
             deviation_ = std::sqrt(squares / count_);
         }
     }
 
     double operator[](std::size_t at) const {
-        const double s = scores_[at];
         switch (how_) {
             case score_normalisation::minmax:
-                return range_ == 0 ? 1 : (s - least_) / range_;
+                return range_ == 0 ? 1 : (scaled(at) - least_) / range_;
             case score_normalisation::zscore:
-                return range_ == 0 || deviation_ == 0 ? 0 : (s - mean_) / deviation_;
+                return range_ == 0 || deviation_ == 0 ? 0 : (scaled(at) - mean_) / deviation_;
             case score_normalisation::sum:
-                return range_ == 0 ? 1 / count_ : (s - least_) / total_;
+                return range_ == 0 ? 1 / count_ : (scaled(at) - least_) / total_;
             case score_normalisation::rank:
                 return 1 - static_cast<double>(at) / count_;
             default:
-                return s;
+                return scores_[at];
         }
     }
 
   private:
+    /// A power of two that changes no bit of the result, and keeps squares and differences within doubles.
+    static double unit_of(double greatest) {
+        constexpr int far = 400, most = 1000;
+        const int exponent = greatest > 0 ? std::ilogb(greatest) : 0;
+        return std::abs(exponent) < far ? 1 : std::ldexp(1, -std::clamp(exponent, -most, most));
+    }
+    double scaled(std::size_t at) const { return scores_[at] * unit_; }
+
     score_normalisation how_;
     std::span<const double> scores_;
+    double unit_ = 1;
     double count_ = 0, least_ = 0, range_ = 0, total_ = 0, mean_ = 0, deviation_ = 0;
 };
 

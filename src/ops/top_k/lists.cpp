@@ -44,6 +44,8 @@ scoring::scoring(std::span<const list_rule> rules, const top_k_options& options)
         floors_.push_back(value_of_floor(rule_, rule.weight, rule.floor));
         weights_ += rule.weight;
     }
+    if (rule_ == aggregate::mean && !std::isfinite(weights_))
+        throw usage_error("the sum of all weights is beyond the greatest double");
 }
 
 }  // namespace quern::top_k_detail

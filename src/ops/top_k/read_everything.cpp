@@ -34,7 +34,7 @@ struct added {
 };
 struct multiplied {
     static constexpr double start = 1;
-    static double of(double score, double value) { return score * value; }
+    static double of(double score, double value) { return product(score, value); }
 };
 struct least {
     static constexpr double start = std::numeric_limits<double>::infinity();

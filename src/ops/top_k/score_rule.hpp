@@ -3,7 +3,7 @@
 // and every place computes scores, lower and upper bounds with it. A plain header: nvcc reads it.
 //
 // The function is monotone in each value also when it is rounded: a rounded sum, product or quotient does not fall when an
-// operand rises (weights, the other factors of a product and divisors are not negative). So with the floor for what was not
+// operand rises (weights, the other factors of a product and divisors are not negative; ∞ · 0 is 0). So with the floor for what was not
 // seen it gives a lower bound of what it gives for all values, and with the last value read an upper bound, exactly: there
 // are no error terms, and comparisons of bounds are comparisons of doubles.
 #pragma once
@@ -24,6 +24,11 @@ constexpr double value_of_floor(aggregate rule, double weight, double floor) {
     return rule == aggregate::rrf ? 0 : weight * floor;
 }
 
+/// Of factors that are not negative. Zero times what is beyond the greatest double is zero, so that it stays monotone.
+constexpr double product(double a, double b) {
+    return a == 0 || b == 0 ? 0 : a * b;
+}
+
 /// The score of one object, its values taken one by one in the order of the lists.
 class score_sum {
   public:
@@ -37,7 +42,7 @@ class score_sum {
                 score_ = first_ || value > score_ ? value : score_;
                 break;
             case aggregate::product:
-                score_ = score_ * value;
+                score_ = product(score_, value);
                 break;
             default:
                 score_ = score_ + value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The doors: what is asked for is checked, the place and the method are chosen.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -69,6 +70,16 @@ top_k_result on_cpu(cpu_place& place, const scoring& rule, std::span<const ranke
     return result;
 }
 
+/// With where it ran. Throws usage_error for a score that no double is.
+top_k_result finished(top_k_result result, const std::string& where) {
+    // Best first: what is beyond doubles stands at an end.
+    if (!result.scores.empty() &&
+        !(std::isfinite(result.scores.front()) && std::isfinite(result.scores.back())))
+        throw usage_error("the best scores are beyond the greatest double: the weights are too large");
+    result.place = where;
+    return result;
+}
+
 constexpr const char* operation = "top-k of lists";
 
 bool runs_everywhere(top_k_method method) {
@@ -99,9 +110,7 @@ class lists_of_cpu final : public held_lists {
         : place_(run), lists_(lists.begin(), lists.end()), objects_(objects), where_(std::move(where)) {}
     top_k_result top_k(const top_k_options& options) override {
         const std::span<const ranked_list_view<Score>> lists(lists_);
-        top_k_result result = on_cpu(place_, scoring(rules_of(lists), options), lists, objects_, options);
-        result.place = where_;
-        return result;
+        return finished(on_cpu(place_, scoring(rules_of(lists), options), lists, objects_, options), where_);
     }
 
   private:
@@ -141,8 +150,7 @@ class lists_of_device final : public held_lists {
         result.read_all = true;
         for (std::size_t i = 0; i < lists_.size(); ++i)
             result.read_all &= result.depths[i] == lists_.lists()[i].size;
-        result.place = where_;
-        return result;
+        return finished(std::move(result), where_);
     }
 
   private:
@@ -189,9 +197,8 @@ top_k_result top_k(std::span<const pulled_list> lists, std::uint32_t objects, co
     const scoring rule(rules_of(lists), options);
     cpu_place place(run);
     list_cursors cursors = cursors_of(rule, lists, objects);
-    top_k_result result = result_of(by_method(place, rule, cursors, objects, options), cursors);
-    result.place = "cpu (lists are pulled)";
-    return result;
+    return finished(result_of(by_method(place, rule, cursors, objects, options), cursors),
+                    "cpu (lists are pulled)");
 }
 
 struct ranked_list_set::state {

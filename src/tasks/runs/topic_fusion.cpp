@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 
-
 namespace quern {
 namespace {
 
@@ -84,9 +83,13 @@ void topic_fusion::refuse(const list_fault& fault) const {
     const io::ranked_run& run = runs_[fault.list()];
     const order entries = in_order(topic.entries);
     const io::ranked_entry& entry = *entries[fault.position()];
-    const auto before = std::span(entries).first(fault.position());
-    const auto same = [&](const io::ranked_entry* other) { return other->document() == entry.document(); };
-    if (std::ranges::any_of(before, same)) run.refuse_repeated(topic, entry);
+    // A document that is there twice is named where it comes again in the file.
+    const io::ranked_entry* first = nullptr;
+    for (const io::ranked_entry& other : topic.entries) {
+        if (other.document() != entry.document()) continue;
+        if (first != nullptr) run.refuse_repeated(topic, other);
+        first = &other;
+    }
     run.refuse(entry, fault.what());
 }
 

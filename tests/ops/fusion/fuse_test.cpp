@@ -67,6 +67,22 @@ TEST(fusion, every_rule_and_normalisation_is_as_worded) {
     }
 }
 
+// Powers of two change no digit: what is far from 1 is normalised as what is near.
+TEST(fusion, scores_of_any_size_are_normalised) {
+    const std::vector<double> near = {7, 3, 2.5, -1};
+    for (const score_normalisation how :
+         {score_normalisation::minmax, score_normalisation::zscore, score_normalisation::sum}) {
+        const auto normalised = [&](int power) {
+            one_run run{{0, 1, 2, 3}, {}};
+            for (const double score : near) run.scores.push_back(std::ldexp(score, power));
+            const std::vector<one_run> runs = {run};
+            return fuse(views_of(runs), 4, {.normalisation = how}).scores;
+        };
+        for (const int power : {-1060, -800, -500, 0, 500, 800, 1020})
+            EXPECT_EQ(normalised(power), normalised(0)) << power;
+    }
+}
+
 TEST(fusion, ties_stand_as_the_caller_has_them) {
     const std::vector<one_run> runs = {{{0, 1, 2, 3}, {1, 1, 1, 1}}};
     const auto falling = [](std::uint32_t a, std::uint32_t b) { return a > b; };

@@ -227,6 +227,33 @@ TYPED_TEST(top_k_places, columns_longer_than_a_cache) {
     }
 }
 
+TYPED_TEST(top_k_places, products_beyond_doubles_keep_their_order) {
+    ranked_lists<double> lists;
+    lists.objects = 2;
+    lists.ids = {{0, 1}, {0, 1}, {1, 0}};
+    lists.scores = {{1e200, 1}, {1e200, 2}, {3, 0}};
+    this->expect_reference(lists, {.score = aggregate::product}, {1, 2});
+    EXPECT_EQ(placed(lists, this->run()).top_k({.score = aggregate::product}).scores,
+              (std::vector<double>{6, 0}));
+    lists.scores[2][1] = 1;
+    for (const top_k_method method : everywhere)
+        EXPECT_THROW(placed(lists, this->run()).top_k({.score = aggregate::product, .method = method}),
+                     usage_error);
+}
+
+TYPED_TEST(top_k_places, what_no_double_is_is_refused) {
+    ranked_lists<double> lists;
+    lists.objects = 2;
+    lists.ids = {{0, 1}, {0, 1}};
+    lists.scores = {{1e308, 1}, {1e308, 2}};
+    for (const top_k_method method : everywhere)
+        EXPECT_THROW(placed(lists, this->run()).top_k({.method = method}), usage_error);
+    EXPECT_NO_THROW(placed(lists, this->run()).top_k({.score = aggregate::max}));
+    lists.scores = {{2, 1}, {2, 1}};
+    lists.weights = {1e308, 1e308};
+    EXPECT_THROW(placed(lists, this->run()).top_k({.score = aggregate::mean}), usage_error);
+}
+
 TYPED_TEST(top_k_places, nothing_to_find) {
     ranked_lists<double> lists;
     lists.ids = {{}, {}};
