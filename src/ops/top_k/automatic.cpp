@@ -61,7 +61,9 @@ class early_stop {
             add_heads(lists_.longest());
             return true;
         }
-        add_heads(std::max<std::uint64_t>(first_heads, k_));
+        const std::uint64_t heads = std::max<std::uint64_t>(first_heads, k_);
+        if (plans_.heads_to(heads) > everything) return false;
+        add_heads(heads);
         update();
         const std::optional<reading_plan> plan = best_plan();
         if (plan && !worth_a_better_bound(*plan)) return plan->cost < everything && follow(*plan);
@@ -319,6 +321,7 @@ automatic_answer automatic(cpu_place& place, const scoring& rule,
                            std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                            std::uint32_t k, const reading_costs& costs) {
     checked_lists<Score> read(place, rule, lists, objects);
+    k = std::min(k, objects);
     std::optional<found_objects> found = early_stop<Score>(read, k, costs).found();
     if (!found) found = read_everything(read, k, costs.cached_objects);
     return {std::move(*found), read.depths()};

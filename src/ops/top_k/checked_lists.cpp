@@ -14,11 +14,7 @@ checked_lists<Score>::checked_lists(cpu_place& place, const scoring& rule,
                                     std::span<const ranked_list_view<Score>> lists, std::uint32_t objects)
     : place_(place), rule_(rule), lists_(lists), objects_(objects), depths_(lists.size()) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
-        if (lists[i].ids.size() != lists[i].scores.size()) {
-            throw usage_error("list " + std::to_string(i + 1) + " has " +
-                              std::to_string(lists[i].ids.size()) + " ids, but " +
-                              std::to_string(lists[i].scores.size()) + " scores");
-        }
+        check_list_sizes(i, lists[i].ids.size(), lists[i].scores.size());
         longest_ = std::max<std::uint64_t>(longest_, lists[i].ids.size());
         entries_ += lists[i].ids.size();
     }

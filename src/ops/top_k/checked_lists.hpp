@@ -120,7 +120,7 @@ void checked_lists<Score>::read(std::span<const list_stretch> stretches, const T
         first_bad = stretches[s].list;
         end = std::max(end, stretches[s].end);
     }
-    if (first_bad < lists_.size()) refuse(first_bad, size(first_bad) < end ? size(first_bad) : end);
+    if (first_bad < lists_.size()) refuse(first_bad, end);
     for (const list_stretch& one : stretches) depths_[one.list] = std::max(depths_[one.list], one.end);
 }
 

@@ -134,13 +134,14 @@ std::size_t find_marked(std::span<const std::uint32_t> ids, const std::uint32_t*
     return HWY_DYNAMIC_DISPATCH(find_marked)(ids.data(), ids.size(), words, shift, positions);
 }
 bool deal(std::span<const std::uint32_t> ids, const float* payloads, const bucket_targets<float>& to) {
-    return HWY_DYNAMIC_DISPATCH(deal_floats)(ids.data(), ids.size(), payloads, to);
+    const bool fits = HWY_DYNAMIC_DISPATCH(deal_floats)(ids.data(), ids.size(), payloads, to);
+    hwy::FlushStream();  // orders this thread's writes alone
+    return fits;
 }
 bool deal(std::span<const std::uint32_t> ids, const double* payloads, const bucket_targets<double>& to) {
-    return HWY_DYNAMIC_DISPATCH(deal_doubles)(ids.data(), ids.size(), payloads, to);
-}
-void end_dealing() {
+    const bool fits = HWY_DYNAMIC_DISPATCH(deal_doubles)(ids.data(), ids.size(), payloads, to);
     hwy::FlushStream();
+    return fits;
 }
 
 }  // namespace quern::top_k_detail

@@ -38,10 +38,8 @@ struct bucket_targets {
     std::uint32_t* sizes;         ///< entries that each bucket has got
     bucket_line<Payload>* lines;  ///< one a bucket: what is not written yet
 };
-/// False where a bucket would get more entries than it has objects. What was written is seen by other threads after
-/// end_dealing().
+/// False where a bucket would get more entries than it has objects.
 bool deal(std::span<const std::uint32_t> ids, const float* payloads, const bucket_targets<float>& to);
 bool deal(std::span<const std::uint32_t> ids, const double* payloads, const bucket_targets<double>& to);
-void end_dealing();
 
 }  // namespace quern::top_k_detail

@@ -162,7 +162,6 @@ class dealt_list {
             ids, payloads, {ids_.data(), payloads_.data(), begins_.data(), sizes_.data(), lines_.data()});
     }
     bool dealt() {
-        end_dealing();
         for (std::size_t b = 0; b < lines_.size(); ++b) {
             if (sizes_[b] > bucket_objects) return false;
             const std::uint32_t left = sizes_[b] % line_entries;

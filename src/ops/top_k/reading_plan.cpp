@@ -116,6 +116,11 @@ double planner<Score>::everything() const {
 }
 
 template <class Score>
+double planner<Score>::heads_to(std::uint64_t depth) const {
+    return entries_to(depth) * costs_.head;
+}
+
+template <class Score>
 double planner<Score>::to_depth(std::uint64_t depth) const {
     return entries_to(depth) * (costs_.mark + costs_.fetch);
 }
@@ -164,18 +169,21 @@ reading_plan planner<Score>::heads_only(double needed, double closing) const {
 template <class Score>
 std::optional<reading_plan> planner<Score>::with_planes(double needed, std::uint64_t heads,
                                                         std::size_t lacking, std::uint64_t marked,
-                                                        double closing) const {
+                                                        double closing, double most_cost) const {
+    const double words = static_cast<double>(lists_.objects()) / 64 * static_cast<double>(lists_.lists());
+    const auto cost = [&](std::uint64_t depth) {
+        return to_depth(depth) - entries_to(marked) * costs_.mark + words * costs_.plane_word +
+               entries_to(heads) * costs_.head + expected_candidates(lacking, depth) * costs_.candidate +
+               std::max(0.0, closing - entries_to(depth)) * costs_.scan;
+    };
     std::uint64_t depth = least_depth(needed, heads, lacking, std::max({heads, marked, std::uint64_t{1}}));
-    for (int step = 0; !surely_out(needed, heads, lacking, depth); ++step) {
-        if (step == most_steps) return std::nullopt;
+    for (int step = 0; cost(depth) < most_cost; ++step) {
+        if (surely_out(needed, heads, lacking, depth))
+            return reading_plan{heads, depth, lacking, cost(depth)};
+        if (step == most_steps) break;
         depth = std::min(lists_.longest(), depth + depth / 64 + 1);
     }
-    const double words = static_cast<double>(lists_.objects()) / 64 * static_cast<double>(lists_.lists());
-    const double cost = to_depth(depth) - entries_to(marked) * costs_.mark + words * costs_.plane_word +
-                        entries_to(heads) * costs_.head +
-                        expected_candidates(lacking, depth) * costs_.candidate +
-                        std::max(0.0, closing - entries_to(depth)) * costs_.scan;
-    return reading_plan{heads, depth, lacking, cost};
+    return std::nullopt;
 }
 
 template <class Score>
@@ -184,13 +192,16 @@ std::optional<reading_plan> planner<Score>::cheapest(double needed, std::uint64_
     // There the last candidate that lacks a list is out.
     const double closing = entries_to(least_depth(needed, 0, 1, 1));
     reading_plan best = heads_only(needed, closing);
+    // Planning is to be a small part of what it could save: a set takes some ns a list, for each plan that is tried.
+    const double sets =
+        std::min<double>(most_sets, everything() / (1000 * static_cast<double>(lists_.lists())));
     for (const std::uint64_t heads : some_heads) {
         if (heads > lists_.longest() || entries_to(heads) * costs_.head >= best.cost) break;
         for (const std::size_t lacking : some_lacking) {
             if (lacking > lists_.lists()) break;
-            if (sets_of(lists_.lists(), lacking) > most_sets) continue;
-            const auto plan = with_planes(needed, heads, lacking, marked, closing);
-            if (plan && plan->cost < best.cost) best = *plan;
+            if (sets_of(lists_.lists(), lacking) > sets) continue;
+            const auto plan = with_planes(needed, heads, lacking, marked, closing, best.cost);
+            if (plan) best = *plan;
         }
     }
     return best;

@@ -46,7 +46,9 @@ class planner {
     /// Reading all into sums.
     double everything() const;
     /// All objects of all entries get rows.
-    double all_heads() const { return static_cast<double>(lists_.entries()) * costs_.head; }
+    double all_heads() const { return heads_to(lists_.longest()); }
+    /// The objects of the first entries get rows.
+    double heads_to(std::uint64_t depth) const;
     /// The depth to which k objects would be in every one of independent lists.
     std::uint64_t independent_depth(std::uint32_t k) const;
     /// Marking and fetching all lists to the depth.
@@ -54,8 +56,9 @@ class planner {
 
   private:
     reading_plan heads_only(double needed, double closing) const;
+    /// None where it costs `most_cost` or more, or is not sure.
     std::optional<reading_plan> with_planes(double needed, std::uint64_t heads, std::size_t lacking,
-                                            std::uint64_t marked, double closing) const;
+                                            std::uint64_t marked, double closing, double most_cost) const;
     /// Where no object that is in no head and lacks so many lists can reach `needed`, most likely.
     std::uint64_t least_depth(double needed, std::uint64_t heads, std::size_t lacking,
                               std::uint64_t from) const;

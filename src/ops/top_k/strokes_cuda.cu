@@ -251,8 +251,9 @@ class strokes {
         if (lists_.longest() < small_lists || plan_.first >= plan_.limit) return false;
         const std::size_t words = words_of_objects<Word>(lists_.size(), lists_.objects());
         const std::uint64_t capacity = lists_.objects() / 4;
-        if (place_.memory().left() <
-            words * sizeof(Word) + 12 * std::uint64_t{lists_.objects()} + sizeof(stroke_state))
+        if (k_ > capacity || place_.memory().left() < words * sizeof(Word) +
+                                                          12 * std::uint64_t{lists_.objects()} +
+                                                          12 * std::uint64_t{k_} + sizeof(stroke_state))
             return false;
         const cuda_array<Word> marks(place_, words, "the marks of objects");
         const cuda_array<std::uint32_t> row_of(place_, lists_.objects(), "the rows of objects");
@@ -269,7 +270,7 @@ class strokes {
         const stroke_state now = to_host(place_, device_span<const stroke_state>(state, 1))[0];
         const std::uint64_t bytes_a_row = 8 * lists_.size() + 32;  // a selection's composites too
         if (now.stopped == 0 || now.rows > capacity || now.rows < k_ ||
-            now.rows * bytes_a_row + 12 * std::uint64_t{k_} > place_.memory().left())
+            now.rows * bytes_a_row > place_.memory().left())
             return false;
         answer.candidates = now.rows;
         return finish(now, seen, row_of.data(), ids.span().first(now.rows), best, answer);
