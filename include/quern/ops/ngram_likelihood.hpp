@@ -125,7 +125,8 @@ struct ngram_result {
 };
 
 /// Gives the rows out in blocks: those of one n in order, blocks of different n in any order of their own. `take` is called by
-/// one thread at a time, and reads the block before it returns. Beyond the run's memory sorted runs go to its scratch folder.
+/// one thread at a time, and reads the block before it returns. Beyond the run's memory `automatic` puts sorted
+/// runs into its scratch folder; the named methods throw out_of_memory.
 /// Throws usage_error for options out of range, columns that do not fit together and 2^32 documents or words in one document;
 /// invalid_value for offsets that do not rise from 0 to the number of words and for a word beyond `vocabulary`; out_of_memory,
 /// io_error, interrupted, and what `take` throws.

@@ -3,6 +3,8 @@
 // and what it makes waits here until all pieces before it have been given out.
 #pragma once
 
+#include <oneapi/tbb/task_arena.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -156,7 +158,9 @@ class ordered_rows {
         for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
             totals_[b].distinct += rows.distinct[b];
             totals_[b].rows += rows.blocks[b].size();
-            if (rows.blocks[b].size() != 0) take_(rows.blocks[b].rows());
+            // What `take` does on several threads must not begin another piece here, which would ask for the lock again.
+            if (rows.blocks[b].size() != 0)
+                tbb::this_task_arena::isolate([&] { take_(rows.blocks[b].rows()); });
         }
         rows.clear();
     }

@@ -321,7 +321,7 @@ automatic_answer automatic(cpu_place& place, const scoring& rule,
                            std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                            std::uint32_t k, const reading_costs& costs) {
     checked_lists<Score> read(place, rule, lists, objects);
-    k = std::min(k, objects);
+    k = std::min(k, std::max(objects, std::uint32_t{1}));
     std::optional<found_objects> found = early_stop<Score>(read, k, costs).found();
     if (!found) found = read_everything(read, k, costs.cached_objects);
     return {std::move(*found), read.depths()};

@@ -194,12 +194,12 @@ std::optional<reading_plan> planner<Score>::cheapest(double needed, std::uint64_
     reading_plan best = heads_only(needed, closing);
     // Planning is to be a small part of what it could save: a set takes some ns a list, for each plan that is tried.
     const double sets =
-        std::min<double>(most_sets, everything() / (1000 * static_cast<double>(lists_.lists())));
+        std::min(static_cast<double>(most_sets), everything() / (1000 * static_cast<double>(lists_.lists())));
     for (const std::uint64_t heads : some_heads) {
         if (heads > lists_.longest() || entries_to(heads) * costs_.head >= best.cost) break;
         for (const std::size_t lacking : some_lacking) {
             if (lacking > lists_.lists()) break;
-            if (sets_of(lists_.lists(), lacking) > sets) continue;
+            if (static_cast<double>(sets_of(lists_.lists(), lacking)) > sets) continue;
             const auto plan = with_planes(needed, heads, lacking, marked, closing, best.cost);
             if (plan) best = *plan;
         }
