@@ -30,7 +30,7 @@ struct row_facts {
     std::span<const std::uint64_t> offsets;  ///< of documents
     const ngram_options& options;
     std::span<const std::uint32_t> distinct_words;  ///< of each document; empty: not needed
-    bool tables;                                    ///< whether there is memory for counters of all documents
+    bool tables = false;                            ///< whether there is memory for counters of all documents
 
     std::uint64_t words() const { return sorted.positions.size(); }
     std::uint64_t document_count() const { return offsets.empty() ? 0 : offsets.size() - 1; }
