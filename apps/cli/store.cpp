@@ -34,6 +34,15 @@ void write_sections(row_writer& rows, const std::vector<store_section>& sections
     }
 }
 
+void write_text_options(row_writer& rows, const text_options& text) {
+    const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
+    row("language", text.language);
+    row("tokens", token_rule_names[static_cast<std::size_t>(text.tokens)]);
+    row("min_length", static_cast<std::uint64_t>(text.min_length));
+    row("stop_words", text.stop_words);
+    row("stem", stemmer_names[static_cast<std::size_t>(text.stem)]);
+}
+
 void write_info(row_writer& rows, const duplicate_store_info& info) {
     const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
     row("kind", "duplicates");
@@ -71,11 +80,7 @@ void write_info(row_writer& rows, const dictionary_info& info) {
     row("kind", "dictionary");
     row("format_version", static_cast<std::uint64_t>(info.format_version));
     row("unicode_version", info.unicode_version);
-    row("language", info.text.language);
-    row("tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]);
-    row("min_length", static_cast<std::uint64_t>(info.text.min_length));
-    row("stop_words", info.text.stop_words);
-    row("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
+    write_text_options(rows, info.text);
     row("verbatim", static_cast<std::uint64_t>(info.verbatim ? 1 : 0));
     row("min_count", info.min_count);
     row("documents", info.documents);
@@ -93,11 +98,7 @@ void write_info(row_writer& rows, const store_info& info) {
     row("kind", "store");
     row("format_version", static_cast<std::uint64_t>(info.format_version));
     row("unicode_version", info.unicode_version);
-    row("language", info.text.language);
-    row("tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]);
-    row("min_length", static_cast<std::uint64_t>(info.text.min_length));
-    row("stop_words", info.text.stop_words);
-    row("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
+    write_text_options(rows, info.text);
     row("documents", info.documents);
     row("words", info.words);
     row("vocabulary", info.vocabulary);

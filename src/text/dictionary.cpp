@@ -11,13 +11,14 @@
 //   blocks                 primitives/dictionary/front_coding.hpp
 #include "text/dictionary.hpp"
 
-#include "base/varint.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+
+#include "base/prefix_key.hpp"
+#include "base/varint.hpp"
 
 namespace quern::text {
 namespace {
@@ -38,18 +39,6 @@ Number load(const char* from) {
 template <class Number>
 void store(std::string& out, Number number) {
     out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-/// The first eight bytes as a number that compares as the bytes do; a short word is filled with zeros, so
-/// that a word and the same word with NUL bytes behind share a key.
-std::uint64_t key_of(std::string_view word) {
-    std::uint64_t key = 0;
-    if (word.size() >= 8) {
-        std::memcpy(&key, word.data(), 8);
-    } else if (!word.empty()) {
-        std::memcpy(&key, word.data(), word.size());
-    }
-    return __builtin_bswap64(key);
 }
 
 std::size_t common_prefix(std::string_view a, std::string_view b) {
@@ -78,7 +67,7 @@ void dictionary_builder::append(std::string_view word) {
     if (size_ == std::numeric_limits<std::uint32_t>::max()) throw std::logic_error("dictionary is full");
     if (size_ % words_per_block == 0) {
         offsets_.push_back(block_bytes());
-        keys_.push_back(key_of(word));
+        keys_.push_back(prefix_key(word));
         append_varint(blocks_, word.size());
         blocks_ += word;
         previous_.assign(word);
@@ -165,7 +154,7 @@ primitives::front_coding::block_bytes dictionary_view::block(std::uint64_t index
 primitives::front_coding::bound dictionary_view::lower_bound(std::string_view word) const {
     if (size_ == 0) return {0, false};
     const std::uint8_t* const letters = bytes_of(word);
-    const std::uint64_t key = key_of(word);
+    const std::uint64_t key = prefix_key(word);
     const std::uint64_t which = primitives::front_coding::block_of(
         [this](std::uint64_t i) { return load<std::uint64_t>(keys_.data() + i * 8); },
         [this](std::uint64_t i) { return block(i); }, primitives::front_coding::blocks_for(size_),

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/prefix_key.hpp"
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "io/graph/line_kernels.hpp"
@@ -293,10 +294,7 @@ struct word_item {
 };
 
 word_item make_item(std::string_view text, std::uint32_t source, std::uint32_t local) {
-    std::uint64_t prefix = 0;
-    std::memcpy(&prefix, text.data(), std::min<std::size_t>(text.size(), 8));
-    if constexpr (std::endian::native == std::endian::little) prefix = __builtin_bswap64(prefix);
-    return {prefix, text.data(), static_cast<std::uint32_t>(text.size()), source, local};
+    return {prefix_key(text), text.data(), static_cast<std::uint32_t>(text.size()), source, local};
 }
 
 /// Every id of every source, and what node each is.

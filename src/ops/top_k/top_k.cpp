@@ -75,7 +75,7 @@ top_k_result finished(top_k_result result, const std::string& where) {
     // Best first: what is beyond doubles stands at an end.
     if (!result.scores.empty() &&
         !(std::isfinite(result.scores.front()) && std::isfinite(result.scores.back())))
-        throw usage_error("the best scores are beyond the greatest double: the weights are too large");
+        throw usage_error("the best scores are beyond the greatest double");
     result.place = where;
     return result;
 }

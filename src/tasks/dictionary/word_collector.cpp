@@ -8,19 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "base/prefix_key.hpp"
 #include "base/varint.hpp"
 #include "device/cpu/parallel.hpp"
 
 namespace quern {
 namespace {
-
-std::uint64_t key_of(std::string_view word) {
-    std::uint64_t key = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-        key = key << 8 | (i < word.size() ? static_cast<unsigned char>(word[i]) : 0U);
-    }
-    return key;
-}
 
 /// Words in rising order, one after the other.
 class word_source {
@@ -49,7 +42,7 @@ class run_on_disk final : public word_source {
         read_ += added;
         count = number();
         word = letters_;
-        key = key_of(word);
+        key = prefix_key(word);
         return true;
     }
 
@@ -123,7 +116,7 @@ void word_collector::add(const word_tally& words) {
 
 std::vector<word_collector::sorted_number> word_collector::numbers() const {
     std::vector<sorted_number> all(words_.size());
-    for (std::uint32_t n = 0; n < words_.size(); ++n) all[n] = {key_of(words_.word(n)), n};
+    for (std::uint32_t n = 0; n < words_.size(); ++n) all[n] = {prefix_key(words_.word(n)), n};
     return all;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -75,6 +76,36 @@ ranked_lists<Score> make_lists(list_kind kind, std::uint32_t objects, std::size_
         for (const std::uint32_t o : order) made.scores.back().push_back(score[o]);
     }
     return made;
+}
+
+/// expect(lists, list, position, reason) for lists with one thing wrong.
+template <class Expect>
+void for_each_fault(const Expect& expect) {
+    ranked_lists<double> lists;
+    lists.objects = 5;
+    lists.ids = {{0, 1, 2}, {4, 3, 2, 1}};
+    lists.scores = {{9, 8, 7}, {6, 5, 4, 3}};
+    ranked_lists<double> bad = lists;
+    bad.scores[1][2] = 5.5;
+    expect(bad, 1, 2, "the score is greater than the one before it");
+    bad = lists;
+    bad.scores[0][1] = std::numeric_limits<double>::quiet_NaN();
+    expect(bad, 0, 1, "the score is not a finite number");
+    bad.scores[0][1] = -std::numeric_limits<double>::infinity();
+    expect(bad, 0, 1, "the score is not a finite number");
+    bad = lists;
+    bad.ids[1][3] = 4;
+    expect(bad, 1, 3, "the id is in the list twice");
+    bad = lists;
+    bad.ids[0][0] = 5;
+    expect(bad, 0, 0, "the id is out of range");
+    bad = lists;
+    bad.scores[1][3] = -1;
+    expect(bad, 1, 3, "the score is below the floor of the list");
+    bad = lists;
+    bad.scores[1] = {1e300, 5, 4, 3};
+    bad.weights = {1, 1e10};
+    expect(bad, 1, 0, "the score times the weight of the list is not a finite number");
 }
 
 }  // namespace quern

@@ -133,7 +133,7 @@ TEST(top_k, stops_early_where_it_can) {
     }
 }
 
-void expect_fault(ranked_lists<double> lists, std::size_t list, std::uint64_t position,
+void expect_fault(const ranked_lists<double>& lists, std::size_t list, std::uint64_t position,
                   const std::string& reason) {
     for (const top_k_method method : named_methods) {
         try {
@@ -148,25 +148,7 @@ void expect_fault(ranked_lists<double> lists, std::size_t list, std::uint64_t po
 }
 
 TEST(top_k, what_is_wrong_in_a_list_is_named) {
-    ranked_lists<double> lists;
-    lists.objects = 5;
-    lists.ids = {{0, 1, 2}, {4, 3, 2, 1}};
-    lists.scores = {{9, 8, 7}, {6, 5, 4, 3}};
-    auto bad = lists;
-    bad.scores[1][2] = 5.5;
-    expect_fault(bad, 1, 2, "the score is greater than the one before it");
-    bad = lists;
-    bad.scores[0][1] = std::numeric_limits<double>::quiet_NaN();
-    expect_fault(bad, 0, 1, "the score is not a finite number");
-    bad = lists;
-    bad.ids[1][3] = 4;
-    expect_fault(bad, 1, 3, "the id is in the list twice");
-    bad = lists;
-    bad.ids[0][0] = 5;
-    expect_fault(bad, 0, 0, "the id is out of range");
-    bad = lists;
-    bad.scores[1][3] = -1;
-    expect_fault(bad, 1, 3, "the score is below the floor of the list");
+    for_each_fault(expect_fault);
 }
 
 TEST(top_k, stops_early_or_reads_everything_in_large_lists_too) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/prefix_key.hpp"
 #include "base/release.hpp"
 #include "base/varint.hpp"
 #include "quern/base/error.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/prefix_key.hpp"
 #include "base/varint.hpp"
 
 namespace quern::search_detail {
