@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words as bytes: how the words of a document are kept in order. Every code ends with its only byte of 128 or more
+// (an end-tagged dense code: Brisaboa, Fariña, Navarro and Paramá 2007), so that codes written one behind the other
+// can be cut anywhere, and a phrase is found as a string of bytes, without decoding. The most frequent words have
+// codes of one and two bytes; the others carry their id. docs/formats.md has the format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::search_detail {
+
+/// The code of one word: `size` bytes.
+struct codeword {
+    static constexpr std::size_t longest = 5;
+    char bytes[longest + 2] = {};
+    std::uint8_t size = 0;
+    std::string_view text() const { return {bytes, size}; }
+};
+
+/// Thread-safe. Reading throws damaged_store where bytes are no code of this collection.
+class token_code {
+  public:
+    static constexpr std::size_t one_byte_words = 128, two_byte_words = 128 * 128;
+
+    /// The words that get short codes: the most frequent 128, then the next 16,384, each in rising order; of equal
+    /// frequencies the lower id comes first. Cost: linear.
+    static std::vector<std::uint32_t> frequent_words(std::span<const std::uint64_t> collection_frequencies);
+
+    /// `frequent` is what frequent_words() gave for a collection of `vocabulary` words; throws damaged_store where it
+    /// cannot be. It must outlive the code.
+    token_code(std::span<const std::uint32_t> frequent, std::uint32_t vocabulary);
+
+    std::uint32_t vocabulary() const { return vocabulary_; }
+    codeword of(std::uint32_t word) const;
+    /// The codes of `words`, which rise: faster than of() for each.
+    std::vector<codeword> of_rising(std::span<const std::uint32_t> words) const;
+
+    /// Appends the words of `coded` to `words`.
+    void decode(std::string_view coded, std::vector<std::uint32_t>& words) const;
+
+  private:
+    std::span<const std::uint32_t> one_byte_, two_bytes_;
+    std::uint32_t vocabulary_;
+};
+
+/// The number of words in `coded`. Damaged bytes do not matter.
+std::uint64_t count_words(std::string_view coded);
+
+}  // namespace quern::search_detail

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/search/phrases.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "ops/search/phrase_samples.hpp"
+#include "quern/base/error.hpp"
+
+namespace {
+
+using namespace quern;
+using namespace quern::search_detail;
+using search_samples::worded_collection;
+using words = std::vector<std::uint32_t>;
+
+/// Documents of `lengths` words below `vocabulary`, low ids by far the most frequent.
+reference::documents_of_words random_documents(const std::vector<std::size_t>& lengths,
+                                               std::uint32_t vocabulary, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    reference::documents_of_words documents;
+    for (const std::size_t length : lengths) {
+        auto& document = documents.emplace_back(length);
+        for (auto& word : document) {
+            const double u = static_cast<double>(random() >> 11) * 0x1p-53;
+            word = static_cast<std::uint32_t>(std::pow(static_cast<double>(vocabulary), u) - 1);
+            word = std::min(word, vocabulary - 1);
+        }
+    }
+    return documents;
+}
+
+const std::vector<std::size_t> every_length = {0,  1,  2,  0,  15,  16,  17,   31, 32,
+                                               33, 63, 64, 65, 255, 257, 4097, 3};
+
+TEST(token_code, short_codes_go_to_frequent_words) {
+    EXPECT_THAT(token_code::frequent_words({}), testing::IsEmpty());
+    std::vector<std::uint64_t> frequencies(20000, 5);
+    frequencies[19999] = 6;
+    frequencies[7] = 4;
+    const auto frequent = token_code::frequent_words(frequencies);
+    ASSERT_EQ(frequent.size(), token_code::one_byte_words + token_code::two_byte_words);
+    const token_code code(frequent, 20000);
+    EXPECT_EQ(code.of(0).size, 1);
+    EXPECT_EQ(code.of(127).size, 1) << "128 words have one byte: 0 to 127 but 7, and the last";
+    EXPECT_EQ(code.of(128).size, 2);
+    EXPECT_EQ(code.of(7).size, 3);
+    EXPECT_EQ(code.of(19999).size, 1);
+    EXPECT_EQ(code.of(19998).size, 3);
+}
+
+TEST(token_code, words_round_trip) {
+    for (const std::uint32_t vocabulary :
+         {1u, 127u, 128u, 129u, 16511u, 16512u, 16513u, 1u << 21, 1u << 22, (1u << 28) + 5, ~0u}) {
+        // Of a large vocabulary, short codes go to even and to odd ids, so that both tables hold gaps.
+        const bool large = vocabulary > 40000;
+        const std::uint32_t one_byte = std::min(vocabulary, 128u);
+        const std::uint32_t two_bytes = std::min(vocabulary - one_byte, 16384u);
+        words frequent;
+        for (std::uint32_t i = 0; i < one_byte; ++i) frequent.push_back(large ? 2 * i : i);
+        for (std::uint32_t i = 0; i < two_bytes; ++i) frequent.push_back(large ? 2 * i + 1 : one_byte + i);
+        const token_code code(frequent, vocabulary);
+        words asked;
+        for (std::uint64_t word = 0; word < vocabulary; word += 1 + word / 7)
+            asked.push_back(static_cast<std::uint32_t>(word));
+        asked.push_back(vocabulary - 1);
+        std::string coded;
+        for (const std::uint32_t word : asked) coded += code.of(word).text();
+        words back;
+        code.decode(coded, back);
+        ASSERT_EQ(back, asked) << vocabulary;
+        EXPECT_EQ(count_words(coded), asked.size());
+        const auto rising = code.of_rising(asked);
+        ASSERT_EQ(rising.size(), asked.size());
+        for (std::size_t i = 0; i < asked.size(); ++i)
+            ASSERT_EQ(rising[i].text(), code.of(asked[i]).text()) << asked[i];
+    }
+}
+
+TEST(token_code, refuses_what_it_did_not_write) {
+    const words frequent = {0, 1, 2};
+    EXPECT_THROW(token_code(frequent, 4), damaged_store);
+    EXPECT_THROW(token_code(words{0, 2, 1}, 3), damaged_store);
+    EXPECT_THROW(token_code(words{0, 1, 3}, 3), damaged_store);
+    const token_code code(frequent, 3);
+    words out;
+    for (const std::string bytes :
+         {"\x83", "\x01\x80", "\x01", "\x01\x01\x01\x80", "\x01\x01\x01\x01\x01\x01\x80", "\x80\x01"})
+        EXPECT_THROW(code.decode(bytes, out), damaged_store);
+}
+
+TEST(phrases, small_cases) {
+    const worded_collection collection({{0, 0, 0}, {}, {1, 0, 1, 0}, {0, 1}, {2}}, 4);
+    const auto find = [&](const words& phrase, document_range range = {}) {
+        return find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase), range);
+    };
+    using found = std::vector<phrase_posting>;
+    EXPECT_EQ(find({0, 0}), (found{{0, 2, 1}}));
+    EXPECT_EQ(find({0}), (found{{0, 3, 2}, {2, 2, 1}, {3, 1, 1}}));
+    EXPECT_EQ(find({1, 0}), (found{{2, 2, 1}}));
+    EXPECT_EQ(find({0, 1}), (found{{2, 1, 1}, {3, 1, 0}}));
+    EXPECT_EQ(find({0, 1}, {3, 4}), (found{{3, 1, 0}}));
+    EXPECT_EQ(find({0, 1}, {3, 3}), found{});
+    EXPECT_EQ(find({0, 0, 0, 0}), found{});
+    EXPECT_EQ(find({0, 3}), found{}) << "a word of no documents";
+    EXPECT_EQ(find({}), found{});
+}
+
+TEST(phrases, every_code_length_and_document_length) {
+    for (const std::uint32_t vocabulary : {3u, 200u, 40000u}) {
+        std::vector<std::size_t> lengths;
+        for (int i = 0; i < 12; ++i) lengths.insert(lengths.end(), every_length.begin(), every_length.end());
+        const worded_collection collection(random_documents(lengths, vocabulary, vocabulary), vocabulary);
+        std::mt19937_64 random(vocabulary);
+        for (int round = 0; round < 300; ++round) {
+            // Phrases that occur, at a document's beginning, in it and at its end, and some that do not.
+            const auto& document = collection.documents()[random() % lengths.size()];
+            words phrase;
+            const std::size_t size = 1 + random() % 5;
+            std::size_t at = document.size() < size || random() % 4 == 0 ? 0 : document.size() - size;
+            if (at != 0 && random() % 2 == 0) at = random() % at;
+            for (; phrase.size() < size && at < document.size(); ++at) phrase.push_back(document[at]);
+            if (phrase.empty() || random() % 8 == 0)
+                phrase.push_back(static_cast<std::uint32_t>(random() % vocabulary));
+            document_range range;
+            if (random() % 2 == 0) {
+                range.first = static_cast<std::uint32_t>(random() % lengths.size());
+                range.last = range.first + static_cast<std::uint32_t>(random() % lengths.size());
+            }
+            ASSERT_EQ(find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase), range),
+                      reference::find_phrase(collection.documents(), phrase, range))
+                << testing::PrintToString(phrase);
+        }
+    }
+}
+
+RC_GTEST_PROP(phrases, matches_reference, ()) {
+    const std::uint32_t vocabulary = 4;
+    const auto word = rc::gen::inRange<std::uint32_t>(0, vocabulary);
+    const auto documents =
+        *rc::gen::container<reference::documents_of_words>(rc::gen::container<words>(word));
+    const auto phrase = *rc::gen::resize(5, rc::gen::container<words>(word));
+    const worded_collection collection(documents, vocabulary);
+    RC_ASSERT(find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase)) ==
+              reference::find_phrase(documents, phrase));
+}
+
+}  // namespace
