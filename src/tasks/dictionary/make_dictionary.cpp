@@ -7,16 +7,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <memory>
 #include <utility>
-
-#include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
-#include "io/corpus/corpus.hpp"
 #include "io/files/atomic_file.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
@@ -24,21 +20,19 @@
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
-#include "tasks/corpus/id_table.hpp"
+#include "tasks/corpus/admitted_corpus.hpp"
+#include "tasks/corpus/document_words.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dictionary/dictionary_file.hpp"
 #include "tasks/dictionary/word_collector.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 #include "text/dictionary.hpp"
 
 namespace quern {
 namespace {
 
-struct unit_in_work {
-    std::unique_ptr<io::corpus_unit> raw;
-    io::parsed_unit parsed;
+struct unit_in_work : document_unit {
     word_tally words;
     std::uint64_t occurrences = 0;
 };
@@ -57,20 +51,18 @@ class dictionary_run {
           file_(options.file, options.force ? io::existing::replace : io::existing::refuse),
           scratch_(run),
           collected_(scratch_, run.memory_limit() / 2),
-          corpus_(io::open_corpus(options.inputs, corpus_options_for(options.input_format, run), run)),
-          analyzers_([&options] { return text::analyzer(options.text); }) {
-        analyzers_.local();  // options that are refused are so before the work
-    }
+          corpus_(options.inputs, options.input_format, options.max_errors, run),
+          words_(options.text) {}
 
     dictionary_result run() {
         read();
-        clock_.end_stage("read", corpus_->consumed_bytes());
+        clock_.end_stage("read", corpus_.consumed_bytes());
         const threshold from = choose();
         clock_.end_stage("choose", 0);
         write(from);
         clock_.end_stage("write", result_.info.file_bytes);
-        result_.counts = std::move(record_.counts);
-        result_.issues = std::move(record_.issues);
+        result_.counts = std::move(corpus_.record().counts);
+        result_.issues = std::move(corpus_.record().issues);
         result_.runs = collected_.runs();
         fill_statistics();
         return std::move(result_);
@@ -79,57 +71,23 @@ class dictionary_run {
   private:
     void read() {
         pipeline<unit_in_work> line(units_at_once(run_));
-        line.from([this](unit_in_work& unit) { return cut(unit); });
-        line.in_parallel([](unit_in_work& unit) {
-            unit.parsed = unit.raw->parse();
-            unit.raw.reset();
-        });
-        line.in_order([this](unit_in_work& unit) { admit(unit); });
+        corpus_.begin(line);
         line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
         line.in_order([this](unit_in_work& unit) {
             result_.info.occurrences += unit.occurrences;
             collected_.add(unit.words);
         });
-        run_parallel(run_, [&] { line.run(); });
-        record_.refuse_too_many(options_.max_errors, options_.inputs);
-        result_.info.documents = record_.counts.documents;
-    }
-
-    bool cut(unit_in_work& unit) {
-        run_.check_stop();
-        unit.raw = corpus_->next();
-        if (unit.raw) refuse_oversized(*unit.raw, run_);
-        run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
-        return unit.raw != nullptr;
-    }
-
-    void admit(unit_in_work& unit) {
-        record_.take(unit.parsed);
-        std::erase_if(unit.parsed.documents, [&](const document& d) {
-            if (ids_.insert(d.id, 0)) return false;
-            record_.reject_repeated(d);
-            return true;
-        });
-        if (ids_.memory_bytes() > run_.memory_limit() / 4) {
-            throw out_of_memory("the table of document ids", 2 * ids_.memory_bytes(),
-                                run_.memory_limit() / 4);
-        }
-        for (const document& d : unit.parsed.documents) result_.info.verbatim |= d.verbatim;
-        if (!options_.max_errors.is_share) record_.refuse_too_many(options_.max_errors, options_.inputs);
+        corpus_.run(line);
+        result_.info.documents = corpus_.record().counts.documents;
+        result_.info.verbatim = corpus_.verbatim();
     }
 
     void analyse(unit_in_work& unit) {
-        text::analyzer& analyzer = analyzers_.local();
-        text::token_list& words = tokens_.local();
         unit.words = word_tally();
         unit.occurrences = 0;
         for (const document& d : unit.parsed.documents) {
             run_.check_stop();
-            if (d.verbatim) {
-                text::analyzer::take_lines(d.text, words);
-            } else {
-                analyzer.analyze(d.text, words);
-            }
+            const text::token_list& words = words_.of(d);
             for (const text::token& t : words.tokens) unit.words.add(words.word(t));
             unit.occurrences += words.tokens.size();
         }
@@ -213,11 +171,8 @@ class dictionary_run {
     io::atomic_file file_;
     scratch_folder scratch_;
     word_collector collected_;
-    std::unique_ptr<io::corpus_reader> corpus_;
-    tbb::enumerable_thread_specific<text::analyzer> analyzers_;
-    tbb::enumerable_thread_specific<text::token_list> tokens_;
-    id_table ids_;
-    reading_record record_;
+    admitted_corpus corpus_;
+    document_words words_;
 };
 
 }  // namespace

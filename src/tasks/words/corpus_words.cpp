@@ -6,24 +6,18 @@
 // table stays in the cache.
 #include "tasks/words/corpus_words.hpp"
 
-#include <oneapi/tbb/enumerable_thread_specific.h>
-
-#include <memory>
 #include <utility>
 
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
-#include "io/corpus/corpus.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/corpus/id_table.hpp"
-#include "text/analyzer.hpp"
+#include "tasks/corpus/admitted_corpus.hpp"
+#include "tasks/corpus/document_words.hpp"
 
 namespace quern {
 namespace {
 
-struct unit_in_work {
-    std::unique_ptr<io::corpus_unit> raw;
-    io::parsed_unit parsed;
+struct unit_in_work : document_unit {
     word_tally distinct;
     std::vector<std::uint32_t> numbers, number_of_distinct, document_lengths;
     std::uint64_t occurrences = 0;
@@ -48,19 +42,12 @@ class word_reader {
           keep_lengths_(keep_lengths),
           into_(into),
           run_(run),
-          corpus_(io::open_corpus(options.inputs, corpus_options_for(options.input_format, run), run)),
-          analyzers_([text] { return text::analyzer(text); }) {
-        analyzers_.local();  // options that are refused are so before the work
-    }
+          corpus_(options.inputs, options.input_format, options.max_errors, run),
+          words_(text) {}
 
     void read() {
         pipeline<unit_in_work> line(units_at_once(run_));
-        line.from([this](unit_in_work& unit) { return cut(unit); });
-        line.in_parallel([](unit_in_work& unit) {
-            unit.parsed = unit.raw->parse();
-            unit.raw.reset();
-        });
-        line.in_order([this](unit_in_work& unit) { admit(unit); });
+        corpus_.begin(line);
         line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
         line.in_order([this](unit_in_work& unit) { number(unit); });
         line.in_parallel([](unit_in_work& unit) {
@@ -69,49 +56,20 @@ class word_reader {
             }
         });
         line.in_order([this](unit_in_work& unit) { append(unit); });
-        run_parallel(run_, [&] { line.run(); });
-        into_.input_bytes = corpus_->consumed_bytes();
-        into_.record.refuse_too_many(options_.max_errors, options_.inputs);
+        corpus_.run(line);
+        into_.input_bytes = corpus_.consumed_bytes();
+        into_.verbatim = corpus_.verbatim();
+        into_.record = std::move(corpus_.record());
     }
 
   private:
-    bool cut(unit_in_work& unit) {
-        run_.check_stop();
-        unit.raw = corpus_->next();
-        if (unit.raw) refuse_oversized(*unit.raw, run_);
-        run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
-        return unit.raw != nullptr;
-    }
-
-    void admit(unit_in_work& unit) {
-        into_.record.take(unit.parsed);
-        std::erase_if(unit.parsed.documents, [&](const document& d) {
-            if (ids_.insert(d.id, 0)) return false;
-            into_.record.reject_repeated(d);
-            return true;
-        });
-        if (ids_.memory_bytes() > run_.memory_limit() / 4) {
-            throw out_of_memory("the table of document ids", 2 * ids_.memory_bytes(),
-                                run_.memory_limit() / 4);
-        }
-        for (const document& d : unit.parsed.documents) into_.verbatim |= d.verbatim;
-        if (!options_.max_errors.is_share) {
-            into_.record.refuse_too_many(options_.max_errors, options_.inputs);
-        }
-    }
-
     void analyse(unit_in_work& unit) {
-        text::analyzer& analyzer = analyzers_.local();
-        text::token_list& words = tokens_.local();
         const auto dropped = options_.question.gaps == gap_policy::keep ? text::dropped_words::keep_place
                                                                         : text::dropped_words::left_out;
         for (const document& d : unit.parsed.documents) {
             run_.check_stop();
-            if (d.verbatim) {
-                text::analyzer::take_lines(d.text, words);
-            } else {
-                analyzer.analyze(d.text, words, boundaries_of(d, options_.question.window_end), dropped);
-            }
+            const text::token_list& words =
+                words_.of(d, boundaries_of(d, options_.question.window_end), dropped);
             const std::size_t before = unit.numbers.size();
             add_document(words, unit);
             if (keep_lengths_) {
@@ -154,10 +112,8 @@ class word_reader {
     const bool keep_lengths_;
     corpus_words& into_;
     const context& run_;
-    std::unique_ptr<io::corpus_reader> corpus_;
-    tbb::enumerable_thread_specific<text::analyzer> analyzers_;
-    tbb::enumerable_thread_specific<text::token_list> tokens_;
-    id_table ids_;
+    admitted_corpus corpus_;
+    document_words words_;
 };
 
 }  // namespace
