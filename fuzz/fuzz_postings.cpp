@@ -51,11 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         begin = end;
     }
-    for (const auto model : {ranking_model::bm25, ranking_model::ql, ranking_model::dirichlet}) {
+    for (const auto model :
+         {ranking_model::bm25, ranking_model::ql, ranking_model::dirichlet, ranking_model::two_stage}) {
         try {
             const ranking_options options{.model = model};
-            const auto pruned = search(collection, terms, options, 10);
-            const auto whole = search_detail::rank_cpu(collection, terms, options, 10, {512, false});
+            const auto pruned = search(collection, {terms}, options, 10);
+            const auto whole = search_detail::rank_cpu(collection, {terms}, options, 10, {512, false});
             if (sound && pruned != whole) std::abort();
         } catch (const damaged_store&) {
             if (sound) std::abort();

@@ -55,13 +55,10 @@ void declare(command_line& line, search_request& request) {
                 });
     ranking_options& ranking = request.search.ranking;
     line.option("--model", "MODEL",
-                "bm25, ql (query likelihood, Jelinek-Mercer) or dirichlet (query likelihood, "
-                "Dirichlet).",
+                "bm25, or query likelihood: ql (Jelinek-Mercer), dirichlet or two-stage (Dirichlet, then "
+                "Jelinek-Mercer).",
                 "bm25", [&](const std::string& value) {
-                    ranking.model =
-                        parse_choice<ranking_model>(value, {{"bm25", ranking_model::bm25},
-                                                            {"ql", ranking_model::ql},
-                                                            {"dirichlet", ranking_model::dirichlet}});
+                    ranking.model = parse_name<ranking_model>(value, ranking_model_names);
                 });
     const auto number = [&](const char* name, const char* help, double& target) {
         line.option(name, "X", help, shortest(target),
@@ -69,8 +66,9 @@ void declare(command_line& line, search_request& request) {
     };
     number("--k1", "bm25: how soon more occurrences of a word stop to count; 0 or more.", ranking.k1);
     number("--b", "bm25: how much long documents are held back; 0 to 1.", ranking.b);
-    number("--mu", "dirichlet: words of the collection mixed into each document; above 0.", ranking.mu);
-    number("--lambda", "ql: weight of the document against the collection; above 0, below 1.",
+    number("--mu", "dirichlet, two-stage: words of the collection mixed into each document; above 0.",
+           ranking.mu);
+    number("--lambda", "ql, two-stage: weight of the document against the collection; above 0, below 1.",
            ranking.lambda);
     line.option("--title-weight", "X",
                 "What a query word in a document's title adds, in units of the word's idf; 0 to 100.",

@@ -30,7 +30,7 @@ own_setup() { build "$data/corpus.jsonl" store; }
 }
 
 @test "every model ranks" {
-    for model in bm25 ql dirichlet; do
+    for model in bm25 ql dirichlet two-stage; do
         golden "search.$model.tsv" quern search store apple bees --quiet --model "$model"
     done
     golden search.k1.tsv quern search store apple bees --quiet --k1 2 --b 1

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/canonical_math.hpp"
@@ -22,6 +24,13 @@ struct query_word {
     word_documents documents;
     std::uint32_t count = 1;
     word_documents titles;
+    std::uint32_t continued = 0;
+};
+
+/// A word behind a history: document -> (occurrences of the history, of them with the word behind them).
+struct query_history {
+    std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> documents;
+    std::uint32_t count = 1;
 };
 
 inline std::int64_t fixed(double x) {
@@ -30,7 +39,9 @@ inline std::int64_t fixed(double x) {
 
 inline std::vector<scored_document> search(const std::vector<std::uint32_t>& lengths, std::uint64_t words,
                                            const std::vector<query_word>& query,
-                                           const ranking_options& options, std::size_t k) {
+                                           const ranking_options& options, std::size_t k,
+                                           const std::vector<query_history>& histories = {},
+                                           const std::set<std::uint32_t>* allowed = nullptr) {
     const double n = static_cast<double>(lengths.size()), total = static_cast<double>(words);
     std::vector<double> collection_frequencies;
     for (const auto& word : query) {
@@ -44,8 +55,9 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
         std::int64_t score = 0;
         bool holds_a_word = false;
         for (std::size_t w = 0; w < query.size(); ++w) {
-            const auto& [documents, count, titles] = query[w];
-            if (documents.empty() || count == 0) continue;
+            const auto& [documents, asked, titles, continued] = query[w];
+            if (documents.empty() || asked == 0) continue;
+            const std::int64_t count = asked - continued;
             const double cf = collection_frequencies[w], df = static_cast<double>(documents.size());
             const auto found = documents.find(d);
             const bool holds = found != documents.end();
@@ -60,6 +72,11 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
                 const double weighted = (1.0 - options.lambda) * cf;
                 score += count * fixed(canonical_log(weighted / total));
                 part = canonical_log(1.0 + options.lambda * total / weighted * f / length);
+            } else if (options.model == ranking_model::two_stage) {
+                const double rest = 1.0 - options.lambda;
+                score += count * (fixed(canonical_log(cf / total)) -
+                                  fixed(canonical_log((length + options.mu) / (options.mu + rest * length))));
+                part = canonical_log(1.0 + options.lambda * total / cf * f / (options.mu + rest * length));
             } else {
                 const double prior = options.mu * cf / total;
                 score += count * (fixed(canonical_log(prior)) - fixed(canonical_log(length + options.mu)));
@@ -68,9 +85,23 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             if (holds) score += count * std::max<std::int64_t>(1, fixed(part));
             if (options.title_weight != 0 && titles.contains(d)) {
                 const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
-                score += count * std::max<std::int64_t>(1, fixed(options.title_weight * idf));
+                score += asked * std::max<std::int64_t>(1, fixed(options.title_weight * idf));
             }
         }
+        for (const auto& [documents, count] : histories) {
+            double history = 0, continued = 0;
+            for (const auto& [_, counts] : documents) {
+                history += counts.first;
+                continued += counts.second;
+            }
+            double probability = continued / history;
+            if (const auto found = documents.find(d); found != documents.end()) {
+                const double h = found->second.first, f = found->second.second;
+                probability = options.lambda * (f / h) + (1.0 - options.lambda) * probability;
+            }
+            score += count * fixed(canonical_log(probability));
+        }
+        if (allowed != nullptr && !allowed->contains(d)) continue;
         if (holds_a_word) ranked.push_back({d, score});
     }
     std::sort(ranked.begin(), ranked.end(), [](const scored_document& a, const scored_document& b) {

@@ -94,11 +94,34 @@ void dirichlet_parts(const std::uint32_t* frequencies, std::size_t size, double 
         store_positive(log_normal(hn::Add(one, hn::Div(load_as_double(frequencies + i), priors))), parts + i);
 }
 
-void document_parts(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts) {
+void two_stage_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+                     double ratio, double mu, double rest, std::int64_t* parts) {
+    const doubles d;
+    const vector ratios = hn::Set(d, ratio), mus = hn::Set(d, mu), rests = hn::Set(d, rest),
+                 one = hn::Set(d, 1.0);
+    for (std::size_t i = 0; i < size; i += hn::Lanes(d)) {
+        const vector f = load_as_double(frequencies + i), length = load_as_double(lengths + i);
+        const vector odds = hn::Div(hn::Mul(ratios, f), hn::Add(mus, hn::Mul(rests, length)));
+        store_positive(log_normal(hn::Add(one, odds)), parts + i);
+    }
+}
+
+void dirichlet_lengths(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts) {
     const doubles d;
     const vector mus = hn::Set(d, mu);
     for (std::size_t i = 0; i < size; i += hn::Lanes(d))
         hn::StoreU(to_fixed(log_normal(hn::Add(load_as_double(lengths + i), mus))), integers64(), parts + i);
+}
+
+void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu, double rest,
+                       std::int64_t* parts) {
+    const doubles d;
+    const vector mus = hn::Set(d, mu), rests = hn::Set(d, rest);
+    for (std::size_t i = 0; i < size; i += hn::Lanes(d)) {
+        const vector length = load_as_double(lengths + i);
+        const vector ratio = hn::Div(hn::Add(length, mus), hn::Add(mus, hn::Mul(rests, length)));
+        hn::StoreU(to_fixed(log_normal(ratio)), integers64(), parts + i);
+    }
 }
 
 std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,
@@ -135,7 +158,9 @@ namespace quern::search_detail {
 HWY_EXPORT(bm25_parts);
 HWY_EXPORT(jelinek_mercer_parts);
 HWY_EXPORT(dirichlet_parts);
-HWY_EXPORT(document_parts);
+HWY_EXPORT(two_stage_parts);
+HWY_EXPORT(dirichlet_lengths);
+HWY_EXPORT(two_stage_lengths);
 HWY_EXPORT(collect_above);
 
 void bm25_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
@@ -149,8 +174,16 @@ void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t*
 void dirichlet_parts(const std::uint32_t* frequencies, std::size_t size, double prior, std::int64_t* parts) {
     HWY_DYNAMIC_DISPATCH(dirichlet_parts)(frequencies, size, prior, parts);
 }
-void document_parts(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts) {
-    HWY_DYNAMIC_DISPATCH(document_parts)(lengths, size, mu, parts);
+void two_stage_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+                     double ratio, double mu, double rest, std::int64_t* parts) {
+    HWY_DYNAMIC_DISPATCH(two_stage_parts)(frequencies, lengths, size, ratio, mu, rest, parts);
+}
+void dirichlet_lengths(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts) {
+    HWY_DYNAMIC_DISPATCH(dirichlet_lengths)(lengths, size, mu, parts);
+}
+void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu, double rest,
+                       std::int64_t* parts) {
+    HWY_DYNAMIC_DISPATCH(two_stage_lengths)(lengths, size, mu, rest, parts);
 }
 std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,
                           std::uint32_t* positions) {

@@ -19,8 +19,14 @@ void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t*
                           double ratio, std::int64_t* parts);
 /// parts[i] = max(1, fixed(ln(1 + f / prior)))
 void dirichlet_parts(const std::uint32_t* frequencies, std::size_t size, double prior, std::int64_t* parts);
+/// parts[i] = max(1, fixed(ln(1 + (ratio f) / (mu + rest length))))
+void two_stage_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+                     double ratio, double mu, double rest, std::int64_t* parts);
 /// parts[i] = fixed(ln(length + mu))
-void document_parts(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts);
+void dirichlet_lengths(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts);
+/// parts[i] = fixed(ln((length + mu) / (mu + rest length)))
+void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu, double rest,
+                       std::int64_t* parts);
 
 /// The positions i < size with sums[i] > limit, rising, into `positions` (room for `size`); their number.
 std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,

@@ -28,7 +28,18 @@ constexpr std::int64_t positive_part(double x) {
 
 // Each scorer has part() for one posting, parts() for a block of them with the same bits, and background().
 // part() rises with the frequency and falls with the length; rounding can break this by one unit, so
-// part(most, shortest) + 1 is an upper bound.
+// part(most, shortest) + 1 is an upper bound. What the document's length alone takes, once for each word of the query, is
+// its length_model's: it rises with the length, but for a unit of rounding, and is asked only where `used`.
+
+/// Of models that score no length by itself.
+struct no_length_model {
+    static constexpr bool used = false;
+    explicit no_length_model(const ranking_options& /*options*/) {}
+    std::int64_t part(std::uint32_t /*length*/) const { return 0; }
+    void parts(const std::uint32_t* /*lengths*/, std::size_t size, std::int64_t* out) const {
+        std::fill_n(out, size, 0);
+    }
+};
 
 /// How rare a word is: ln(1 + (N - df + 1/2) / (df + 1/2)).
 inline double inverse_document_frequency(const collection_view& collection, const posting_list& list) {
@@ -45,6 +56,7 @@ inline std::int64_t title_part(const collection_view& collection, const posting_
 /// Okapi BM25.
 class bm25_scorer {
   public:
+    using length_model = no_length_model;
     bm25_scorer(const collection_view& collection, const posting_list& list, const ranking_options& options) {
         const double documents = static_cast<double>(collection.document_lengths.size());
         idf_ = inverse_document_frequency(collection, list);
@@ -70,6 +82,7 @@ class bm25_scorer {
 /// adds to it.
 class jelinek_mercer_scorer {
   public:
+    using length_model = no_length_model;
     jelinek_mercer_scorer(const collection_view& collection, const posting_list& list,
                           const ranking_options& options) {
         const double words = static_cast<double>(collection.words);
@@ -93,10 +106,20 @@ class jelinek_mercer_scorer {
     std::int64_t background_;
 };
 
-/// Query likelihood, Dirichlet. The length enters through document_part alone, once for each word of the
-/// query.
+/// Query likelihood, Dirichlet.
 class dirichlet_scorer {
   public:
+    struct length_model {
+        static constexpr bool used = true;
+        double mu;
+        explicit length_model(const ranking_options& options) : mu(options.mu) {}
+        std::int64_t part(std::uint32_t length) const {
+            return to_fixed(canonical_log(static_cast<double>(length) + mu));
+        }
+        void parts(const std::uint32_t* lengths, std::size_t size, std::int64_t* out) const {
+            dirichlet_lengths(lengths, size, mu, out);
+        }
+    };
     dirichlet_scorer(const collection_view& collection, const posting_list& list,
                      const ranking_options& options) {
         prior_ = (options.mu * static_cast<double>(list.collection_frequency)) /
@@ -117,9 +140,81 @@ class dirichlet_scorer {
     std::int64_t background_;
 };
 
-/// What each word of the query takes from a document of this length: 0 but for Dirichlet.
-inline std::int64_t document_part(std::uint32_t length, double mu) {
-    return to_fixed(canonical_log(static_cast<double>(length) + mu));
+/// Query likelihood, two-stage: the document is smoothed as by Dirichlet, then mixed with the collection as by
+/// Jelinek-Mercer. With p = cf/|C| a document that lacks the word gives it p (μ + (1-λ)|d|) / (|d| + μ), and f
+/// occurrences multiply that by 1 + λ/p f / (μ + (1-λ)|d|).
+class two_stage_scorer {
+  public:
+    struct length_model {
+        static constexpr bool used = true;
+        double mu, rest;
+        explicit length_model(const ranking_options& options) : mu(options.mu), rest(1.0 - options.lambda) {}
+        std::int64_t part(std::uint32_t length) const {
+            const double d = length;
+            return to_fixed(canonical_log_normal((d + mu) / (mu + rest * d)));
+        }
+        void parts(const std::uint32_t* lengths, std::size_t size, std::int64_t* out) const {
+            two_stage_lengths(lengths, size, mu, rest, out);
+        }
+    };
+    two_stage_scorer(const collection_view& collection, const posting_list& list,
+                     const ranking_options& options)
+        : mu_(options.mu), rest_(1.0 - options.lambda) {
+        const double words = static_cast<double>(collection.words);
+        const double occurrences = static_cast<double>(list.collection_frequency);
+        ratio_ = (options.lambda * words) / occurrences;
+        background_ = to_fixed(canonical_log(occurrences / words));
+    }
+    std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
+        const double odds =
+            (ratio_ * static_cast<double>(frequency)) / (mu_ + rest_ * static_cast<double>(length));
+        return positive_part(canonical_log_normal(1.0 + odds));
+    }
+    void parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
+               std::int64_t* out) const {
+        two_stage_parts(frequencies, lengths, size, ratio_, mu_, rest_, out);
+    }
+    std::int64_t background() const { return background_; }
+
+  private:
+    double mu_, rest_, ratio_;
+    std::int64_t background_;
+};
+
+/// A word behind a history, Jelinek-Mercer: the likelihood of quern/ops/ngram_likelihood.hpp, whose bits it has. A
+/// document that holds the history and not the word behind it stands below one without the history: parts may be
+/// negative.
+class continuation_scorer {
+  public:
+    continuation_scorer(const query_continuation& continuation, const ranking_options& options)
+        : lambda_(options.lambda),
+          share_(static_cast<double>(continuation.frequency) / static_cast<double>(continuation.history)),
+          background_(to_fixed(canonical_log(share_))) {}
+    std::int64_t part(const continued_document& of) const {
+        const double in_document = static_cast<double>(of.frequency) / static_cast<double>(of.history);
+        return to_fixed(canonical_log(lambda_ * in_document + (1.0 - lambda_) * share_)) - background_;
+    }
+    std::int64_t background() const { return background_; }
+
+  private:
+    double lambda_, share_;
+    std::int64_t background_;
+};
+
+/// Calls `use` with the model's scorer as its template argument.
+template <typename Use>
+decltype(auto) with_scorer(ranking_model model, Use&& use) {
+    switch (model) {
+        case ranking_model::ql:
+            return use.template operator()<jelinek_mercer_scorer>();
+        case ranking_model::dirichlet:
+            return use.template operator()<dirichlet_scorer>();
+        case ranking_model::two_stage:
+            return use.template operator()<two_stage_scorer>();
+        case ranking_model::bm25:
+            break;
+    }
+    return use.template operator()<bm25_scorer>();
 }
 
 }  // namespace quern::search_detail

@@ -26,6 +26,7 @@ void check_options(const ranking_options& options) {
         case ranking_model::bm25:
         case ranking_model::ql:
         case ranking_model::dirichlet:
+        case ranking_model::two_stage:
             return;
     }
     throw usage_error("no such ranking model");
@@ -37,22 +38,65 @@ void check_counts(const posting_list& list, const collection_view& collection, c
         throw damaged_store("the store", section, "a list's counts do not fit the collection");
 }
 
+void check_rising(std::span<const std::uint32_t> documents, std::size_t size) {
+    std::uint64_t next = 0;
+    for (const std::uint32_t document : documents) {
+        if (document < next || document >= size)
+            throw usage_error("allowed documents must rise within the collection");
+        next = std::uint64_t{document} + 1;
+    }
+}
+
+void check_continuation(const query_continuation& continuation, const collection_view& collection,
+                        const ranking_options& options) {
+    if (options.model != ranking_model::ql)
+        throw usage_error("histories of words are for query likelihood (ql) alone");
+    std::uint64_t next = 0, histories = 0, frequency = 0;
+    for (const continued_document& of : continuation.documents) {
+        if (of.document < next || of.document >= collection.document_lengths.size() || of.history == 0 ||
+            of.frequency > of.history)
+            throw usage_error("documents of a history must rise within the collection, with fitting counts");
+        next = std::uint64_t{of.document} + 1;
+        histories += of.history;
+        frequency += of.frequency;
+    }
+    if (frequency == 0 || frequency != continuation.frequency || histories != continuation.history)
+        throw usage_error("the counts of a history are not those of its documents");
+}
+
+void check_query(const collection_view& collection, const search_query& query,
+                 const ranking_options& options) {
+    check_options(options);
+    std::uint64_t words = 0;
+    for (const query_term& term : query.terms) words += term.count;
+    for (const query_continuation& continuation : query.continuations) words += continuation.count;
+    if (words > max_query_words) throw usage_error("a query may hold 262144 words at most");
+    for (const query_term& term : query.terms) {
+        check_counts(term.list, collection, "postings");
+        check_counts(term.titles, collection, "title_postings");
+        if (term.continued > term.count)
+            throw usage_error("more words of a query have a history than it holds");
+    }
+    for (const query_continuation& continuation : query.continuations)
+        check_continuation(continuation, collection, options);
+    if (query.allowed) check_rising(*query.allowed, collection.document_lengths.size());
+}
+
 }  // namespace
 }  // namespace search_detail
 
-std::vector<scored_document> search(const collection_view& collection, std::span<const query_term> terms,
+std::vector<scored_document> search(const collection_view& collection, const search_query& query,
                                     const ranking_options& options, std::size_t k) {
-    using namespace search_detail;
-    check_options(options);
-    std::uint64_t words = 0;
-    for (const query_term& term : terms) words += term.count;
-    if (words > max_query_words) throw usage_error("a query may hold 262144 words at most");
-    for (const query_term& term : terms) {
-        check_counts(term.list, collection, "postings");
-        check_counts(term.titles, collection, "title_postings");
-    }
+    search_detail::check_query(collection, query, options);
     if (k == 0) return {};
-    return rank_cpu(collection, terms, options, k);
+    return search_detail::rank_cpu(collection, query, options, k);
+}
+
+std::vector<score_parts> explain(const collection_view& collection, const search_query& query,
+                                 const ranking_options& options, std::uint32_t document) {
+    search_detail::check_query(collection, query, options);
+    if (document >= collection.document_lengths.size()) throw usage_error("no such document");
+    return search_detail::parts_of(collection, query, options, document);
 }
 
 }  // namespace quern

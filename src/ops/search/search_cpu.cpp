@@ -7,7 +7,8 @@
 // pruned search; nothing is kept between calls.
 #include <algorithm>
 #include <array>
-#include <type_traits>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "ops/search/best_documents.hpp"
@@ -75,11 +76,15 @@ class window_search {
   public:
     // documents_ and scores_ are written before they are read; zeros would cost a short query a percent or two.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
-    window_search(const collection_view& collection, std::span<const query_term> terms,
+    window_search(const collection_view& collection, const search_query& query,
                   const ranking_options& options, std::size_t k, const strategy& how)
-        : lengths_(collection.document_lengths), options_(options), how_(how), best_(k) {
-        words_.reserve(2 * terms.size());
-        for (const query_term& term : terms) {
+        : allowed_(query.allowed),
+          lengths_(collection.document_lengths),
+          length_model_(options),
+          how_(how),
+          best_(k) {
+        words_.reserve(2 * query.terms.size());
+        for (const query_term& term : query.terms) {
             if (term.list.document_frequency == 0 || term.count == 0) continue;
             words_.emplace_back(collection, term, options);
             background_ += words_.back().count * words_.back().scorer.background();
@@ -104,17 +109,19 @@ class window_search {
 
   private:
     static constexpr std::uint64_t piece_size = 512;
-    static constexpr bool scores_lengths = std::is_same_v<Scorer, dirichlet_scorer>;
+    // With fewer than one allowed document in so many, looking words up for them costs less than reading the lists.
+    static constexpr std::uint64_t dense_share = 8;
+    using length_model = typename Scorer::length_model;
 
     // The most that the length of a document with `shortest` words or more can add to its score.
     std::int64_t most_from(std::uint32_t shortest) const {
         // A logarithm may break the order of lengths by a unit.
-        return scores_lengths ? -query_words_ * (document_part(shortest, options_.mu) - 1) : 0;
+        return length_model::used ? -query_words_ * (length_model_.part(shortest) - 1) : 0;
     }
 
-    // Moves `begin` to the lowest document that a word may hold; false where there is none.
+    // Moves `begin` to the lowest document that a word may hold and that is allowed; false where there is none.
     bool next_window(std::uint64_t& begin) {
-        if (begin >= lengths_.size()) return false;
+        if (begin >= lengths_.size() || !move_to_allowed(begin)) return false;
         std::uint64_t lowest = lengths_.size();
         for (auto* word : active_) {
             word->cursor.seek_block(static_cast<std::uint32_t>(begin));
@@ -122,28 +129,53 @@ class window_search {
         }
         std::erase_if(active_, [](const auto* word) { return word->cursor.done(); });
         begin = lowest;
-        return !active_.empty() && begin < lengths_.size();
+        return !active_.empty() && begin < lengths_.size() && move_to_allowed(begin);
+    }
+
+    bool move_to_allowed(std::uint64_t& begin) {
+        if (!allowed_) return true;
+        *allowed_ = allowed_->subspan(
+            static_cast<std::size_t>(std::ranges::lower_bound(*allowed_, begin) - allowed_->begin()));
+        if (allowed_->empty()) return false;
+        begin = allowed_->front();
+        return true;
+    }
+    std::span<const std::uint32_t> allowed_below(std::uint64_t end) const {
+        return allowed_->first(
+            static_cast<std::size_t>(std::ranges::lower_bound(*allowed_, end) - allowed_->begin()));
+    }
+
+    bool prunes() const { return how_.prune && best_.threshold() != best_documents::no_threshold; }
+
+    // Bounds what each word can add to a document of the window, and puts the words in this order.
+    void bound_words(std::uint64_t end) {
+        std::uint32_t shortest = ~std::uint32_t{0};
+        for (auto* word : active_) {
+            word->set_bound(end);
+            shortest = std::min(shortest, word->shortest);
+        }
+        std::sort(active_.begin(), active_.end(),
+                  [](const auto* a, const auto* b) { return a->bound < b->bound; });
+        most_from_length_ = most_from(shortest);
     }
 
     void score_window(std::uint64_t begin, std::uint64_t end) {
+        if (allowed_) {
+            const auto allowed = allowed_below(end);
+            if (allowed.size() * dense_share < end - begin) return score_few(allowed, end);
+        }
         // Words [0, optional) together add at most `optional_bound`: not enough without the others.
         std::size_t optional = 0;
         std::int64_t optional_bound = 0;
-        if (how_.prune && best_.threshold() != best_documents::no_threshold) {
-            std::uint32_t shortest = ~std::uint32_t{0};
-            for (auto* word : active_) {
-                word->set_bound(end);
-                shortest = std::min(shortest, word->shortest);
-            }
-            std::sort(active_.begin(), active_.end(),
-                      [](const auto* a, const auto* b) { return a->bound < b->bound; });
-            most_from_length_ = most_from(shortest);
+        if (prunes()) {
+            bound_words(end);
             const std::int64_t needed = best_.threshold() - background_ - most_from_length_;
             while (optional < active_.size() && optional_bound + active_[optional]->bound <= needed)
                 optional_bound += active_[optional++]->bound;
             if (optional == active_.size()) return;
         }
         for (std::size_t i = optional; i < active_.size(); ++i) add_all(*active_[i], begin, end);
+        if (allowed_) clear_others(begin, end);
 
         // In pieces, so that the first window's best documents soon bar the way to its others.
         for (std::uint64_t piece = begin; piece < end; piece += piece_size)
@@ -151,11 +183,44 @@ class window_search {
         std::fill_n(sums_.begin(), end - begin, 0);
     }
 
+    // Few documents are allowed: words are looked up for them, those that may add most first.
+    void score_few(std::span<const std::uint32_t> allowed, std::uint64_t end) {
+        const bool pruned = prunes();
+        std::int64_t rest = 0;  // what the words not yet looked up can add
+        if (pruned) {
+            bound_words(end);
+            for (const auto* word : active_) rest += word->bound;
+        }
+        std::size_t candidates = allowed.size();
+        std::ranges::copy(allowed, documents_.begin());
+        std::fill_n(scores_.begin(), candidates, background_);
+        for (std::size_t i = active_.size(); i > 0 && candidates > 0; --i) {
+            if (pruned) candidates = keep_above(candidates, best_.threshold() - most_from_length_ - rest);
+            rest -= active_[i - 1]->bound;
+            look_up(*active_[i - 1], candidates);
+        }
+        candidates = keep_above(candidates, background_);  // a document must hold a word
+        if constexpr (length_model::used) subtract_lengths(candidates);
+        for (std::size_t i = 0; i < candidates; ++i) best_.add(documents_[i], scores_[i]);
+        best_.settle();
+    }
+
+    // A document without a sum is no candidate.
+    void clear_others(std::uint64_t begin, std::uint64_t end) {
+        std::int64_t* const sums = sums_.data();
+        std::uint64_t next = begin;
+        for (const std::uint32_t document : allowed_below(end)) {
+            std::fill(sums + (next - begin), sums + (document - begin), 0);
+            next = std::uint64_t{document} + 1;
+        }
+        std::fill(sums + (next - begin), sums + (end - begin), 0);
+    }
+
     // Turns the sums of documents [from, to) into scores and offers those that may be among the best.
     void finish(std::uint64_t begin, std::uint64_t from, std::uint64_t to, std::size_t optional,
                 std::int64_t optional_bound) {
         std::int64_t limit = 0;
-        if (how_.prune && best_.threshold() != best_documents::no_threshold)
+        if (prunes())
             limit = std::max(limit, best_.threshold() - background_ - most_from_length_ - optional_bound);
         std::size_t candidates =
             collect_above(sums_.data() + (from - begin), to - from, limit, documents_.data());
@@ -163,7 +228,7 @@ class window_search {
             scores_[i] = sums_[documents_[i] + (from - begin)] + background_;
             documents_[i] += static_cast<std::uint32_t>(from);
         }
-        if constexpr (scores_lengths) subtract_lengths(candidates);
+        if constexpr (length_model::used) subtract_lengths(candidates);
 
         while (optional > 0 && candidates > 0) {
             candidates = keep_above(candidates, best_.threshold() - optional_bound);
@@ -221,7 +286,7 @@ class window_search {
         for (std::size_t from = 0; from < candidates; from += block_size) {
             const std::size_t size = std::min(block_size, candidates - from);
             for (std::size_t i = 0; i < size; ++i) block_lengths_[i] = lengths_[documents_[from + i]];
-            document_parts(block_lengths_.data(), size, options_.mu, parts_.data());
+            length_model_.parts(block_lengths_.data(), size, parts_.data());
             for (std::size_t i = 0; i < size; ++i) scores_[from + i] -= query_words_ * parts_[i];
         }
     }
@@ -236,8 +301,9 @@ class window_search {
         return kept;
     }
 
+    std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
     std::span<const std::uint32_t> lengths_;
-    const ranking_options& options_;
+    length_model length_model_;
     strategy how_;
     best_documents best_;
     std::vector<word<Scorer>> words_;
@@ -255,20 +321,14 @@ class window_search {
 
 }  // namespace
 
-std::vector<scored_document> rank_cpu(const collection_view& collection, std::span<const query_term> terms,
+std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& query,
                                       const ranking_options& options, std::size_t k, const strategy& how) {
-    const auto run = [&]<typename Scorer>() {
-        return window_search<Scorer>(collection, terms, options, k, how).run();
-    };
-    switch (options.model) {
-        case ranking_model::bm25:
-            return run.template operator()<bm25_scorer>();
-        case ranking_model::ql:
-            return run.template operator()<jelinek_mercer_scorer>();
-        case ranking_model::dirichlet:
-            return run.template operator()<dirichlet_scorer>();
-    }
-    return {};
+    const auto continued = [](const query_term& term) { return term.continued != 0; };
+    if (!query.continuations.empty() || std::ranges::any_of(query.terms, continued))
+        return rank_continuations(collection, query, options, k, how);
+    return with_scorer(options.model, [&]<typename Scorer>() {
+        return window_search<Scorer>(collection, query, options, k, how).run();
+    });
 }
 
 }  // namespace quern::search_detail

@@ -17,8 +17,17 @@ struct strategy {
 };
 
 /// `search` behind its door: arguments are checked, k is at least 1.
-std::vector<scored_document> rank_cpu(const collection_view& collection, std::span<const query_term> terms,
+std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& query,
                                       const ranking_options& options, std::size_t k,
                                       const strategy& how = {});
+
+/// The same for queries with continuations.
+std::vector<scored_document> rank_continuations(const collection_view& collection, const search_query& query,
+                                                const ranking_options& options, std::size_t k,
+                                                const strategy& how);
+
+/// `explain` behind its door.
+std::vector<score_parts> parts_of(const collection_view& collection, const search_query& query,
+                                  const ranking_options& options, std::uint32_t document);
 
 }  // namespace quern::search_detail

@@ -127,7 +127,7 @@ search_answer search_engine::search(std::string_view query, const search_options
     answer.empty_query = analysed.empty;
     answer.unknown_words = analysed.unknown;
     const auto ranking =
-        quern::search(state_->store.collection(), analysed.terms, options.ranking, options.k);
+        quern::search(state_->store.collection(), {analysed.terms}, options.ranking, options.k);
     answer.hits.reserve(ranking.size());
     for (const scored_document& scored : ranking) {
         answer.hits.push_back(state_->hit(scored, static_cast<std::uint32_t>(answer.hits.size() + 1)));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/search/postings.hpp"
+#include "ops/search/search_impl.hpp"
 #include "reference/search_reference.hpp"
 
 namespace quern::search_samples {
@@ -56,5 +57,38 @@ inline sample random_sample(std::uint32_t documents, const std::vector<double>& 
         result.lengths.push_back(static_cast<std::uint32_t>(used[d] + 50 * (random() % 6)));
     return result;
 }
+
+inline constexpr ranking_model all_models[] = {ranking_model::bm25, ranking_model::ql,
+                                               ranking_model::dirichlet, ranking_model::two_stage};
+inline constexpr search_detail::strategy all_strategies[] = {{4096, false}, {4096, true}, {1, false},
+                                                             {1, true},     {100, false}, {100, true}};
+
+using query = std::vector<std::pair<std::size_t, std::uint32_t>>;  // word, count
+
+struct encoded_query {
+    /// Some of a word's documents, others for each word; none for every fourth word.
+    static reference::word_documents in_titles(const reference::word_documents& documents, std::size_t word) {
+        reference::word_documents titles;
+        if (word % 4 == 3) return titles;
+        for (const auto& [document, _] : documents)
+            if (document % (3 + word) == word) titles[document] = 1;
+        return titles;
+    }
+
+    std::vector<encoded_list> lists, titles;
+    std::vector<reference::query_word> words;
+    std::vector<query_term> terms;
+
+    encoded_query(const sample& collection, const query& asked, bool with_lengths = true) {
+        for (const auto& [word, count] : asked) {
+            lists.emplace_back(collection.words[word],
+                               with_lengths ? collection.lengths : std::span<const std::uint32_t>{});
+            words.push_back({collection.words[word], count, in_titles(collection.words[word], word)});
+        }
+        for (const auto& word : words) titles.emplace_back(word.titles, std::span<const std::uint32_t>{});
+        for (std::size_t i = 0; i < asked.size(); ++i)
+            terms.push_back({lists[i].view(), asked[i].second, titles[i].view()});
+    }
+};
 
 }  // namespace quern::search_samples

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Query likelihood with histories. The documents of a history were found by reading documents, which takes longer
+// than adding up their parts: so nothing is left out here. Which documents may be found is a question to the words'
+// lists; a part may be negative, and a sum of 0 says nothing.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "ops/search/best_documents.hpp"
+#include "ops/search/postings.hpp"
+#include "ops/search/scoring.hpp"
+#include "ops/search/search_impl.hpp"
+
+namespace quern::search_detail {
+namespace {
+
+class continuation_search {
+  public:
+    continuation_search(const collection_view& collection, const search_query& query,
+                        const ranking_options& options, std::size_t k, const strategy& how)
+        : lengths_(collection.document_lengths), allowed_(query.allowed), window_(how.window), best_(k) {
+        for (const query_term& term : query.terms) {
+            if (term.list.document_frequency == 0 || term.count == 0) continue;
+            add_list(collection, term, term.list, term.count - term.continued, 0, options);
+            background_ += lists_.back().count * lists_.back().scorer.background();
+            if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
+            add_list(collection, term, term.titles, term.count,
+                     title_part(collection, term.list, options.title_weight), options);
+        }
+        for (const query_continuation& of : query.continuations) {
+            histories_.push_back({continuation_scorer(of, options), of.documents, of.count});
+            background_ += histories_.back().count * histories_.back().scorer.background();
+        }
+    }
+
+    std::vector<scored_document> run() {
+        for (std::uint64_t begin = 0; next_window(begin); begin += window_)
+            score_window(begin, std::min<std::uint64_t>(begin + window_, lengths_.size()));
+        return best_.take();
+    }
+
+  private:
+    struct list {
+        jelinek_mercer_scorer scorer;
+        postings_cursor cursor;
+        std::int64_t count;     // 0: the documents may be found, and have no part for it
+        std::int64_t constant;  // 0: the model's part
+    };
+    struct history {
+        continuation_scorer scorer;
+        std::span<const continued_document> rest;
+        std::int64_t count;
+    };
+
+    void add_list(const collection_view& collection, const query_term& term, const posting_list& of,
+                  std::int64_t count, std::int64_t constant, const ranking_options& options) {
+        lists_.push_back({jelinek_mercer_scorer(collection, term.list, options),
+                          postings_cursor(of, collection.document_lengths), count, constant});
+    }
+
+    // Moves `begin` to the lowest document that a list may hold; false where there is none.
+    bool next_window(std::uint64_t& begin) {
+        std::uint64_t lowest = lengths_.size();
+        for (list& of : lists_) {
+            if (begin < lengths_.size()) of.cursor.seek_block(static_cast<std::uint32_t>(begin));
+            if (!of.cursor.done()) lowest = std::min(lowest, std::max(begin, of.cursor.lowest()));
+        }
+        begin = lowest;
+        return begin < lengths_.size();
+    }
+
+    void score_window(std::uint64_t begin, std::uint64_t end) {
+        std::fill_n(sums_.begin(), end - begin, background_);
+        std::fill_n(held_.begin(), end - begin, false);
+        for (list& of : lists_) add_list_parts(of, begin, end);
+        for (history& of : histories_) add_history_parts(of, begin, end);
+        if (!allowed_) {
+            for (std::uint64_t d = begin; d < end; ++d) offer(d, begin);
+        } else {
+            const auto first = std::ranges::lower_bound(*allowed_, begin);
+            const auto last = std::ranges::lower_bound(first, allowed_->end(), end);
+            for (auto at = first; at != last; ++at) offer(*at, begin);
+            *allowed_ = {last, allowed_->end()};
+        }
+        best_.settle();
+    }
+    void offer(std::uint64_t document, std::uint64_t begin) {
+        if (held_[document - begin]) best_.add(static_cast<std::uint32_t>(document), sums_[document - begin]);
+    }
+
+    void add_list_parts(list& of, std::uint64_t begin, std::uint64_t end) {
+        for (auto& cursor = of.cursor; !cursor.done() && cursor.lowest() < end; cursor.next_block()) {
+            cursor.decode();
+            for (std::size_t i = 0; i < cursor.documents().size(); ++i) {
+                const std::uint32_t document = cursor.documents()[i];
+                if (document < begin) continue;
+                if (document >= end) return;
+                held_[document - begin] = true;
+                if (of.count == 0) continue;
+                const std::int64_t part = of.constant != 0
+                                              ? of.constant
+                                              : of.scorer.part(cursor.frequencies()[i], lengths_[document]);
+                sums_[document - begin] += of.count * part;
+            }
+            if (cursor.last() >= end) return;
+        }
+    }
+
+    static void pass(history& of, std::uint64_t begin) {
+        const auto first = std::ranges::lower_bound(of.rest, begin, {}, &continued_document::document);
+        of.rest = {first, of.rest.end()};
+    }
+    void add_history_parts(history& of, std::uint64_t begin, std::uint64_t end) {
+        pass(of, begin);
+        for (; !of.rest.empty() && of.rest.front().document < end; of.rest = of.rest.subspan(1))
+            sums_[of.rest.front().document - begin] += of.count * of.scorer.part(of.rest.front());
+    }
+
+    std::span<const std::uint32_t> lengths_;
+    std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
+    std::uint64_t window_;
+    best_documents best_;
+    std::vector<list> lists_;
+    std::vector<history> histories_;
+    std::int64_t background_ = 0;
+    std::array<std::int64_t, strategy::largest_window> sums_{};
+    std::array<bool, strategy::largest_window> held_{};  // whether a word's list has the document
+};
+
+}  // namespace
+
+std::vector<scored_document> rank_continuations(const collection_view& collection, const search_query& query,
+                                                const ranking_options& options, std::size_t k,
+                                                const strategy& how) {
+    return continuation_search(collection, query, options, k, how).run();
+}
+
+}  // namespace quern::search_detail
