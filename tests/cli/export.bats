@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# quern export of a store: the Common Index File Format. (Of a space: words.bats.)
+load common
+
+own_setup() {
+    printf '{"id":"a","title":"First","text":"Red apples, red pears."}\n{"id":"b","text":"A red car"}\n' >corpus.jsonl
+    build corpus.jsonl store
+}
+
+# read_ciff FILE: word, then document:frequency of each posting; then the documents. A parser for this test alone.
+read_ciff() {
+    python3 - "$1" <<'PY'
+import gzip, sys
+data = (gzip.open if sys.argv[1].endswith(".gz") else open)(sys.argv[1], "rb").read()
+at = 0
+def varint():
+    global at
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value
+def message():
+    global at
+    size = varint()
+    end, fields = at + size, {}
+    while at < end:
+        key = varint()
+        if key & 7 == 0:
+            value = varint()
+        elif key & 7 == 1:
+            value, at = data[at:at + 8], at + 8
+        else:
+            size = varint()
+            value, at = data[at:at + size], at + size
+        fields.setdefault(key >> 3, []).append(value)
+    assert at == end
+    return fields
+header = message()
+for _ in range(header[2][0]):
+    fields, document = message(), 0
+    outer, rest = data, at
+    postings = []
+    for bytes_of_posting in fields[4]:
+        data, at = bytes([len(bytes_of_posting)]) + bytes_of_posting, 0
+        posting = message()
+        document += posting.get(1, [0])[0]
+        postings.append(f"{document}:{posting[2][0]}")
+    data, at = outer, rest
+    print(fields[1][0].decode(), fields[2][0], fields[3][0], *postings)
+for _ in range(header[3][0]):
+    fields = message()
+    print(fields.get(1, [0])[0], fields[2][0].decode(), fields.get(3, [0])[0])
+assert at == len(data)
+PY
+}
+
+@test "a store goes out with every word, posting and document" {
+    quern export store --ciff index.ciff --quiet --stats stats
+    [ "$(read_ciff index.ciff)" = "a 1 1 1:1
+apples 1 1 0:1
+car 1 1 1:1
+first 1 1 0:1
+pears 1 1 0:1
+red 2 3 0:2 1:1
+0 a 5
+1 b 3" ]
+    [ "$(json stats 'd["counts"]["words"], d["counts"]["postings"], d["counts"]["documents"]')" = "(6, 7, 2)" ]
+    [ "$(json stats 'd["counts"]["ciff_bytes"]')" -eq "$(wc -c <index.ciff)" ]
+    grep -qa "tokens unicode" index.ciff
+}
+
+@test "compressed where the name says so, and to standard output" {
+    quern export store --ciff index.ciff --quiet
+    quern export store --ciff index.ciff.gz --quiet --threads 3
+    gzip -dc index.ciff.gz | cmp - index.ciff
+    quern export store --ciff - --quiet | cmp - index.ciff
+}
+
+@test "whole or not at all" {
+    quern export store --ciff index.ciff --quiet
+    ends_with 2 quern export store --ciff index.ciff
+    cp -r store damaged
+    printf x | dd of=damaged/postings.section bs=1 conv=notrunc status=none
+    mkdir out
+    ends_with 5 quern export damaged --ciff out/index.ciff
+    says postings
+    nothing_left out
+    ends_with 5 quern export damaged --ciff index.ciff.gz --force
+    [ ! -e index.ciff.gz ]
+    quern export store --ciff index.ciff --quiet --force
+    ends_with 2 quern export store --ciff store/index.ciff
+    [ ! -e store/index.ciff ]
+}
+
+@test "each kind of folder has its own options" {
+    ends_with 2 quern export store
+    says "what to export is not given"
+    ends_with 2 quern export store --ciff a --graph b.tsv
+    says "not both at once"
+    ends_with 2 quern export store --graph b.tsv
+    says "is a store of documents"
+    ends_with 2 quern export missing --ciff a
+    says "no such store"
+    ends_with 2 quern export corpus.jsonl --ciff a
+    says "is no store"
+    printf 'red\ncar\n\nred\nbus\n' >lines
+    quern words lines -o space --input-format lines --min-count 1 --quiet
+    ends_with 2 quern export space --ciff a
+    says "is a space of words"
+    ends_with 2 quern export store --ciff a --device cuda
+    [ ! -e a ]
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store becomes for others, read back by a parser of its own and held against words counted by hand.
+#include "quern/tasks/export.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <map>
+#include <stdexcept>
+
+#include "io/byte_source.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/build.hpp"
+#include "reference/ciff_reference.hpp"
+#include "tasks/store/layout.hpp"
+#include "temporary_folder.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using reference::ciff_document;
+using reference::ciff_index;
+using reference::ciff_list;
+using reference::read_ciff;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::read_file;
+using testing::temporary_folder;
+using testing::write_file;
+
+context run_with(unsigned threads, std::uint64_t memory = 0) {
+    context run;
+    run.threads = threads;
+    run.memory_bytes = memory;
+    return run;
+}
+
+fs::path store_of(const temporary_folder& folder, const std::string& name, const std::string& corpus) {
+    write_file(folder / name, corpus);
+    build_options options;
+    options.inputs = {folder / name};
+    options.store = folder / "store";
+    options.force = true;
+    if (name == "lines") options.input_format = "lines";
+    build(options, run_with(2));
+    return options.store;
+}
+
+std::string exported(const fs::path& store, const ciff_options& options = {},
+                     const context& run = run_with(2)) {
+    std::string bytes;
+    export_ciff(
+        store, [&](std::string_view part) { bytes += part; }, options, run);
+    return bytes;
+}
+
+std::string unpacked(const std::string& bytes, const temporary_folder& folder) {
+    write_file(folder / "packed.gz", bytes);
+    const auto source = io::open_bytes(folder / "packed.gz", run_with(1));
+    std::string plain, part(1 << 16, '\0');
+    while (const std::size_t count = source->read(part)) plain.append(part, 0, count);
+    return plain;
+}
+
+TEST(ExportCiff, HoldsWordsDocumentsAndLengths) {
+    const temporary_folder folder;
+    const fs::path store = store_of(folder, "corpus.jsonl",
+                                    "{\"id\":\"a\",\"title\":\"First\",\"text\":\"Red apples, red pears.\"}\n"
+                                    "{\"id\":7,\"text\":\"\"}\n"
+                                    "{\"id\":\"é\",\"title\":\"Third\",\"text\":\"A red Öl\"}\n");
+    const std::string bytes = exported(store);
+    const ciff_index index = read_ciff(bytes);
+    EXPECT_EQ(index.version, 1);
+    EXPECT_EQ(index.lists_in_all, index.lists_here);
+    EXPECT_EQ(index.documents_in_all, 3);
+    EXPECT_EQ(index.words, 9);
+    EXPECT_EQ(index.mean_length, 3.0);
+    EXPECT_THAT(index.description, HasSubstr("tokens unicode"));
+    EXPECT_THAT(index.lists,
+                ElementsAre(ciff_list{"a", 1, 1, {{2, 1}}}, ciff_list{"apples", 1, 1, {{0, 1}}},
+                            ciff_list{"first", 1, 1, {{0, 1}}}, ciff_list{"pears", 1, 1, {{0, 1}}},
+                            ciff_list{"red", 2, 3, {{0, 2}, {2, 1}}}, ciff_list{"third", 1, 1, {{2, 1}}},
+                            ciff_list{"öl", 1, 1, {{2, 1}}}));
+    EXPECT_THAT(index.documents,
+                ElementsAre(ciff_document{0, "a", 5}, ciff_document{1, "7", 0}, ciff_document{2, "é", 4}));
+
+    const ciff_counts counts = export_ciff(
+        store, [](std::string_view) {}, {}, run_with(1));
+    EXPECT_EQ(counts.lists, 7U);
+    EXPECT_EQ(counts.postings, 8U);
+    EXPECT_EQ(counts.documents, 3U);
+    EXPECT_EQ(counts.bytes, bytes.size());
+}
+
+/// Words of every size of number that a file holds: gaps and frequencies of one and of two bytes, lists of several blocks.
+void expect_what_counting_finds(std::uint32_t documents, std::uint64_t vocabulary, std::uint64_t state) {
+    const auto next = [&](std::uint64_t below) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        return (state >> 33) % below;
+    };
+    std::map<std::string, std::map<std::int32_t, std::int32_t>> counted;
+    std::vector<ciff_document> lengths;
+    std::string lines;
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        // Words that every document has, that few have, and one that a document has hundreds of times.
+        std::map<std::string, std::int32_t> words;
+        words["w0"] = 1;
+        for (std::uint64_t w = next(vocabulary); w > 0; --w)
+            ++words["wört" + std::to_string(next(vocabulary) * next(vocabulary))];
+        if (next(50) == 0) words["often"] = static_cast<std::int32_t>(1 + next(1000));
+        std::int32_t length = 0;
+        for (const auto& [word, count] : words) {
+            for (std::int32_t i = 0; i < count; ++i) lines += word + "\n";
+            counted[word][static_cast<std::int32_t>(d)] = count;
+            length += count;
+        }
+        lines += "\n";
+        lengths.push_back({static_cast<std::int32_t>(d), std::to_string(d), length});
+    }
+    const temporary_folder folder;
+    const ciff_index index = read_ciff(exported(store_of(folder, "lines", lines)));
+    std::vector<ciff_list> expected;
+    for (const auto& [word, postings] : counted) {
+        ciff_list& list = expected.emplace_back();
+        list.word = word;
+        list.documents = static_cast<std::int64_t>(postings.size());
+        for (const auto& [document, count] : postings) list.occurrences += count;
+        list.postings.assign(postings.begin(), postings.end());
+    }
+    EXPECT_EQ(index.lists, expected);
+    EXPECT_EQ(index.documents, lengths);
+}
+
+TEST(ExportCiff, HoldsWhatCountingFinds) {
+    for (const std::uint32_t documents : {1U, 31U, 127U, 128U, 129U, 255U, 257U, 1000U}) {
+        for (const std::uint64_t vocabulary : {1U, 7U, 40U}) {
+            SCOPED_TRACE(std::to_string(documents) + " documents, " + std::to_string(vocabulary) + " words");
+            expect_what_counting_finds(documents, vocabulary, documents * vocabulary);
+        }
+    }
+}
+
+TEST(ExportCiff, CompressesToTheSameBytesWhateverTheThreads) {
+    const temporary_folder folder;
+    std::string lines;
+    for (int d = 0; d < 60'000; ++d) {
+        lines += "w" + std::to_string(d % 7919) + "\nx" + std::to_string(d % 13) + "\ny" + std::to_string(d) +
+                 "\n\n";
+    }
+    const fs::path store = store_of(folder, "lines", lines);
+    const std::string plain = exported(store);
+    ASSERT_GT(plain.size(), std::size_t{2} << 20);  // several pieces
+    const std::string packed = exported(store, {.gzip = true}, run_with(1));
+    EXPECT_LT(packed.size(), plain.size() / 2);
+    EXPECT_EQ(unpacked(packed, folder), plain);
+    EXPECT_EQ(exported(store, {.gzip = true}, run_with(5)), packed);
+    EXPECT_EQ(exported(store, {.gzip = true}, run_with(3, std::uint64_t{64} << 20)), packed);
+}
+
+TEST(ExportCiff, EndsWithWhatGoesWrong) {
+    const temporary_folder folder;
+    const fs::path store = store_of(folder, "lines", "a\nb\n\na\n");
+    EXPECT_THROW(export_ciff(
+                     store, [](std::string_view) { throw std::runtime_error("full"); }, {}, run_with(1)),
+                 std::runtime_error);
+    const std::atomic<int> stop = SIGINT;
+    context stopped = run_with(1);
+    stopped.stop_signal = &stop;
+    EXPECT_THROW(exported(store, {}, stopped), interrupted);
+    EXPECT_THROW(exported(store, {.gzip = true}, stopped), interrupted);
+
+    for (const std::string_view section :
+         {store_layout::ids, store_layout::all_words.postings, store_layout::all_words.dictionary,
+          store_layout::document_lengths}) {
+        const fs::path file = store_layout::file_of(store, section);
+        const std::string whole = read_file(file);
+        std::string damaged = whole;
+        damaged[0] = static_cast<char>(damaged[0] ^ 1);
+        write_file(file, damaged);
+        try {
+            exported(store);
+            ADD_FAILURE() << section << " may be damaged";
+        } catch (const damaged_store& told) {
+            EXPECT_EQ(told.section(), section);
+        }
+        write_file(file, whole);
+    }
+}
+
+}  // namespace
+}  // namespace quern
