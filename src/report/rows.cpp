@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -56,12 +57,21 @@ inline constexpr bool is_text = std::is_same_v<Value, std::string_view>;
 template <typename Value>
 inline constexpr bool is_nothing = std::is_same_v<Value, std::monostate>;
 
+/// The text of a cell that holds one.
+std::optional<std::string_view> text_of(const cell& c) {
+    if (const auto* text = std::get_if<std::string_view>(&c)) return *text;
+    if (const auto* json = std::get_if<raw_json>(&c)) return json->text;
+    return {};
+}
+
 void append_tsv(std::string& out, const cell& c) {
     std::visit(
         [&](auto value) {
             using value_type = decltype(value);
             if constexpr (is_text<value_type>) {
                 append_tsv_field(out, value);
+            } else if constexpr (std::is_same_v<value_type, raw_json>) {
+                append_tsv_field(out, value.text);
             } else if constexpr (is_nothing<value_type>) {
                 // an empty field
             } else if constexpr (std::is_integral_v<value_type>) {
@@ -76,6 +86,10 @@ void append_tsv(std::string& out, const cell& c) {
 void append_json(std::string& out, const cell& c) {
     if (const auto* text = std::get_if<std::string_view>(&c)) {
         append_json_string(out, *text);
+        return;
+    }
+    if (const auto* json = std::get_if<raw_json>(&c)) {
+        out += json->text;
         return;
     }
     const auto* wide = std::get_if<double>(&c);
@@ -134,7 +148,7 @@ void row_writer::row(const std::vector<cell>& cells) {
         auto& held = held_.emplace_back();
         for (const cell& c : cells) {
             std::string text;
-            if (const auto* field = std::get_if<std::string_view>(&c)) {
+            if (const auto field = text_of(c)) {
                 text = visible(*field);
             } else if (const auto* wide = std::get_if<double>(&c)) {
                 text = rounded(*wide);
@@ -143,7 +157,7 @@ void row_writer::row(const std::vector<cell>& cells) {
             } else {
                 append_tsv(text, c);
             }
-            held.push_back({std::move(text), !std::holds_alternative<std::string_view>(c)});
+            held.push_back({std::move(text), !text_of(c)});
         }
         return;
     }

@@ -66,6 +66,13 @@ TEST(Rows, TsvReplacesBreaksByOneSpace) {
     EXPECT_EQ(one_row(row_format::tsv, {"a\tb"sv, "c\r\nd"sv, "\n"sv}), "a b\tc d\t \n");
 }
 
+TEST(Rows, JsonIsWrittenAsItStands) {
+    const raw_json json{R"([{"a":"\\t"},1])"};
+    EXPECT_EQ(one_row(row_format::jsonl, {1.5, json}), "{\"c0\":1.5,\"c1\":[{\"a\":\"\\\\t\"},1]}\n");
+    EXPECT_EQ(one_row(row_format::tsv, {1.5, json}), "1.5\t[{\"a\":\"\\\\t\"},1]\n");
+    EXPECT_EQ(one_row(row_format::table, {json}), "c0\n[{\"a\":\"\\\\t\"},1]\n");
+}
+
 TEST(Rows, TsvWritesIntegersInFull) {
     EXPECT_EQ(one_row(row_format::tsv, {std::uint64_t{UINT64_MAX}, std::int64_t{INT64_MIN}, 1e300, 0.5F}),
               "18446744073709551615\t-9223372036854775808\t1e+300\t0.5\n");

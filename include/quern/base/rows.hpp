@@ -16,8 +16,14 @@ namespace quern {
 
 enum class row_format { tsv, jsonl, table };
 
+/// A value in JSON, as it stands: a list or an object in JSON lines, its text in TSV and in a table.
+struct raw_json {
+    std::string_view text;
+};
+
 /// std::monostate: nothing, an empty field of a table or of TSV, null in JSON.
-using cell = std::variant<std::string_view, std::int64_t, std::uint64_t, double, float, std::monostate>;
+using cell =
+    std::variant<std::string_view, std::int64_t, std::uint64_t, double, float, std::monostate, raw_json>;
 
 /// The shortest decimal that reads back to the same value of its type; `nan`, `inf`, `-inf`.
 std::string shortest(double value);

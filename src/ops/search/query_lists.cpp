@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/search/query_lists.hpp"
+
+#include <algorithm>
+
+#include "ops/search/postings.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::search_detail {
+namespace {
+
+std::vector<std::uint32_t> ids_of(std::span<const phrase_word> words) {
+    std::vector<std::uint32_t> ids;
+    ids.reserve(words.size());
+    for (const phrase_word& word : words) ids.push_back(word.word);
+    return ids;
+}
+
+/// Whether the words in order end with this one; every code ends with its only byte of 128 or more.
+bool end_with(std::string_view words, std::string_view code) {
+    return words.ends_with(code) &&
+           (words.size() == code.size() ||
+            static_cast<unsigned char>(words[words.size() - code.size() - 1]) >= 0x80);
+}
+
+/// A word alone: its list says how often, and only as a document's last word it has none behind it.
+std::vector<phrase_posting> find_word(const collection_view& collection, const token_stream& tokens,
+                                      const phrase_word& word) {
+    const auto code = tokens.code->of(word.word);
+    const std::string_view last = code.text();
+    std::vector<phrase_posting> found;
+    found.reserve(word.list.document_frequency);
+    for (postings_cursor cursor(word.list, collection.document_lengths); !cursor.done();
+         cursor.next_block()) {
+        cursor.decode();
+        for (std::size_t i = 0; i < cursor.documents().size(); ++i) {
+            const std::uint32_t document = cursor.documents()[i], frequency = cursor.frequencies()[i];
+            const bool ends = end_with(tokens.words_of(document), last);
+            found.push_back({document, frequency, frequency - (ends ? 1U : 0U)});
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+made_list list_of(std::span<const phrase_posting> found, std::span<const std::uint32_t> document_lengths) {
+    made_list made;
+    postings_writer writer(made.bytes, document_lengths);
+    for (const phrase_posting& posting : found) writer.add(posting.document, posting.frequency);
+    const auto totals = writer.finish_list();
+    made.document_frequency = totals.document_frequency;
+    made.collection_frequency = totals.collection_frequency;
+    return made;
+}
+
+std::vector<std::uint32_t> documents_of(const posting_list& list, const collection_view& collection) {
+    std::vector<std::uint32_t> documents;
+    documents.reserve(list.document_frequency);
+    if (list.document_frequency == 0) return documents;
+    for (postings_cursor cursor(list, collection.document_lengths); !cursor.done(); cursor.next_block()) {
+        cursor.decode();
+        documents.insert(documents.end(), cursor.documents().begin(), cursor.documents().end());
+    }
+    return documents;
+}
+
+const std::vector<phrase_posting>& history_finder::documents_with(std::span<const phrase_word> words) {
+    const auto [at, added] = looked_for_.try_emplace(ids_of(words));
+    if (added)
+        at->second = words.size() == 1 ? find_word(collection_, tokens_, words.front())
+                                       : find_phrase(collection_, tokens_, words);
+    return at->second;
+}
+
+history_finder::continuation history_finder::continue_history(std::span<const phrase_word> words) {
+    const auto& with_word = documents_with(words);
+    const auto& with_history = documents_with(words.first(words.size() - 1));
+    continuation made;
+    made.words = ids_of(words);
+    made.holders = static_cast<std::uint32_t>(with_word.size());
+    auto next = with_word.begin();
+    bool fits = true;  // postings and the words in order tell the same of a sound store
+    for (const phrase_posting& of : with_history) {
+        if (of.followed == 0) continue;
+        continued_document document{of.document, of.followed, 0};
+        if (next != with_word.end() && next->document == of.document)
+            document.frequency = (next++)->frequency;
+        fits = fits && document.frequency <= document.history;
+        made.documents.push_back(document);
+        made.frequency += document.frequency;
+        made.history += document.history;
+    }
+    if (!fits || next != with_word.end())
+        throw damaged_store("the store", "tokens", "does not fit the postings");
+    return made;
+}
+
+bool history_finder::add(std::span<const std::optional<phrase_word>> words, std::size_t at) {
+    std::vector<phrase_word> longest;
+    if (!words[at]) return false;
+    longest.push_back(*words[at]);
+    for (std::size_t first = at; first > 0 && longest.size() < order_ && words[first - 1]; --first) {
+        longest.insert(longest.begin(), *words[first - 1]);
+        if (!documents_with(longest).empty()) continue;
+        longest.erase(longest.begin());
+        break;
+    }
+    if (longest.size() == 1) return false;
+    auto known = std::ranges::find(found_, ids_of(longest), &continuation::words);
+    if (known == found_.end()) known = found_.insert(known, continue_history(longest));
+    ++known->count;
+    return true;
+}
+
+}  // namespace quern::search_detail

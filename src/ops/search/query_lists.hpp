@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists made for one query: a phrase's documents as a posting list, so that it scores as a word does, and the words
+// of a query behind the words before them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/search/phrases.hpp"
+#include "quern/ops/search.hpp"
+
+namespace quern::search_detail {
+
+/// A posting list that owns its bytes.
+struct made_list {
+    std::string bytes;
+    std::uint32_t document_frequency = 0;
+    std::uint64_t collection_frequency = 0;
+    posting_list view() const { return {bytes, document_frequency, collection_frequency}; }
+};
+
+/// The list of `found`, with bounds by the lengths. Cost: linear.
+made_list list_of(std::span<const phrase_posting> found, std::span<const std::uint32_t> document_lengths);
+
+/// The documents of a list, rising.
+std::vector<std::uint32_t> documents_of(const posting_list& list, const collection_view& collection);
+
+/// Finds, for each word of a query, the longest stretch of words that ends with it and that the collection holds: at most
+/// `order` words. Each n-gram is looked for once.
+class history_finder {
+  public:
+    /// All that is given must outlive it.
+    history_finder(const collection_view& collection, const token_stream& tokens, unsigned order)
+        : collection_(collection), tokens_(tokens), order_(order) {}
+
+    struct continuation {
+        std::vector<std::uint32_t> words;  ///< the history, then the word behind it: two at least
+        std::vector<continued_document> documents;
+        std::uint64_t frequency = 0, history = 0;
+        std::uint32_t holders = 0;  ///< documents with the word behind the history
+        std::uint32_t count = 0;
+        query_continuation view() const { return {documents, frequency, history, count}; }
+    };
+
+    /// Whether words[at] stands behind a history; then one of `found` counts once more. Words that are not there
+    /// (nothing) end a stretch, and so does the beginning.
+    bool add(std::span<const std::optional<phrase_word>> words, std::size_t at);
+    const std::vector<continuation>& found() const { return found_; }
+
+  private:
+    const std::vector<phrase_posting>& documents_with(std::span<const phrase_word> words);
+    continuation continue_history(std::span<const phrase_word> words);
+
+    const collection_view& collection_;
+    const token_stream& tokens_;
+    unsigned order_;
+    std::map<std::vector<std::uint32_t>, std::vector<phrase_posting>> looked_for_;
+    std::vector<continuation> found_;
+};
+
+}  // namespace quern::search_detail
