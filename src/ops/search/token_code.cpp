@@ -2,7 +2,6 @@
 #include "ops/search/token_code.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "quern/base/error.hpp"
 
@@ -10,6 +9,7 @@ namespace quern::search_detail {
 namespace {
 
 constexpr unsigned char end_tag = 0x80;
+constexpr std::size_t short_codes = token_code::one_byte_words + token_code::two_byte_words;
 
 [[noreturn]] void damaged(const char* reason) {
     throw damaged_store("the store", "tokens", reason);
@@ -34,21 +34,32 @@ bool rises_below(std::span<const std::uint32_t> words, std::uint32_t limit) {
 
 }  // namespace
 
-std::vector<std::uint32_t> token_code::frequent_words(std::span<const std::uint64_t> frequencies) {
-    std::vector<std::uint32_t> words(frequencies.size());
-    std::iota(words.begin(), words.end(), 0);
-    const auto rarer_last = [&](std::uint32_t a, std::uint32_t b) {
-        return frequencies[a] != frequencies[b] ? frequencies[a] > frequencies[b] : a < b;
-    };
-    const std::size_t kept = std::min(words.size(), one_byte_words + two_byte_words);
-    std::nth_element(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(kept), words.end(),
-                     rarer_last);
-    words.resize(kept);
-    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), one_byte_words));
-    std::nth_element(words.begin(), middle, words.end(), rarer_last);
+void frequent_words::add(std::uint64_t collection_frequency) {
+    const std::uint32_t word = words_++;
+    // Of equal frequencies the words seen before stay.
+    if (candidates_.size() >= short_codes && collection_frequency <= too_few_) return;
+    candidates_.push_back({collection_frequency, word});
+    if (candidates_.size() == 4 * short_codes) select();
+}
+
+void frequent_words::select() {
+    if (candidates_.size() <= short_codes) return;
+    const auto last = candidates_.begin() + (short_codes - 1);
+    std::nth_element(candidates_.begin(), last, candidates_.end(), before);
+    too_few_ = last->frequency;
+    candidates_.resize(short_codes);
+}
+
+std::vector<std::uint32_t> frequent_words::finish() {
+    select();
+    std::sort(candidates_.begin(), candidates_.end(), before);
+    std::vector<std::uint32_t> words;
+    words.reserve(candidates_.size());
+    for (const candidate& c : candidates_) words.push_back(c.word);
+    const auto middle =
+        words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), token_code::one_byte_words));
     std::sort(words.begin(), middle);
     std::sort(middle, words.end());
-    words.shrink_to_fit();
     return words;
 }
 
@@ -56,7 +67,7 @@ token_code::token_code(std::span<const std::uint32_t> frequent, std::uint32_t vo
     : one_byte_(frequent.first(std::min(frequent.size(), one_byte_words))),
       two_bytes_(frequent.subspan(one_byte_.size())),
       vocabulary_(vocabulary) {
-    if (frequent.size() != std::min<std::size_t>(vocabulary, one_byte_words + two_byte_words) ||
+    if (frequent.size() != std::min<std::size_t>(vocabulary, short_codes) ||
         !rises_below(one_byte_, vocabulary) || !rises_below(two_bytes_, vocabulary))
         damaged("the words of short codes do not fit the dictionary");
 }

@@ -17,9 +17,33 @@ namespace quern::search_detail {
 /// The code of one word: `size` bytes.
 struct codeword {
     static constexpr std::size_t longest = 5;
-    char bytes[longest + 2] = {};
+    char bytes[longest + 2] = {};  // with its size one register
     std::uint8_t size = 0;
     std::string_view text() const { return {bytes, size}; }
+};
+
+/// Picks the words that get short codes: the most frequent 128, then the next 16,384; of equal frequencies the lower id
+/// comes first. Memory: constant.
+class frequent_words {
+  public:
+    /// Of word 0, of word 1 …
+    void add(std::uint64_t collection_frequency);
+    /// Those of one byte, then those of two, each in rising order.
+    std::vector<std::uint32_t> finish();
+
+  private:
+    struct candidate {
+        std::uint64_t frequency;
+        std::uint32_t word;
+    };
+    static bool before(const candidate& a, const candidate& b) {
+        return a.frequency != b.frequency ? a.frequency > b.frequency : a.word < b.word;
+    }
+    void select();
+
+    std::vector<candidate> candidates_;
+    std::uint64_t too_few_ = 0;  // a frequency that is not enough
+    std::uint32_t words_ = 0;
 };
 
 /// Thread-safe. Reading throws damaged_store where bytes are no code of this collection.
@@ -27,12 +51,8 @@ class token_code {
   public:
     static constexpr std::size_t one_byte_words = 128, two_byte_words = 128 * 128;
 
-    /// The words that get short codes: the most frequent 128, then the next 16,384, each in rising order; of equal
-    /// frequencies the lower id comes first. Cost: linear.
-    static std::vector<std::uint32_t> frequent_words(std::span<const std::uint64_t> collection_frequencies);
-
-    /// `frequent` is what frequent_words() gave for a collection of `vocabulary` words; throws damaged_store where it
-    /// cannot be. It must outlive the code.
+    /// `frequent` is what frequent_words gave for a collection of `vocabulary` words; throws damaged_store where it cannot
+    /// be. It must outlive the code.
     token_code(std::span<const std::uint32_t> frequent, std::uint32_t vocabulary);
 
     std::uint32_t vocabulary() const { return vocabulary_; }

@@ -84,16 +84,23 @@ build_result build(const build_options& request, const context& run) {
     clock.end_stage("links", links.links * sizeof(std::uint32_t));
 
     const auto merge = [&](std::string_view stage, run_store& runs,
-                           const store_layout::word_index_names& names) {
+                           const store_layout::word_index_names& names,
+                           const run_store::range_visitor& also = {}) {
         return run_parallel(run, [&] {
-            return runs.merge(stage, folder.temporary(), names, pieces.document_lengths, run, memory / 2);
+            return runs.merge(stage, folder.temporary(), names, pieces.document_lengths, run, memory / 2,
+                              also);
         });
     };
-    const auto words = merge("merge", pieces.words_of_all, store_layout::all_words);
+    const auto words = merge("merge", pieces.words_of_all, store_layout::all_words,
+                             [&](const auto& range) { pieces.tokens.take_words(range); });
     const auto title_words = merge("merge titles", pieces.words_of_titles, store_layout::title_words);
-    const std::uint64_t spilled =
-        pieces.words_of_all.spilled_bytes() + pieces.words_of_titles.spilled_bytes();
+    const std::uint64_t spilled = pieces.words_of_all.spilled_bytes() +
+                                  pieces.words_of_titles.spilled_bytes() + pieces.tokens.spilled_bytes();
     clock.end_stage("merge", spilled);
+
+    const auto tokens = run_parallel(
+        run, [&] { return pieces.tokens.write(folder.temporary(), pieces.document_lengths, run); });
+    clock.end_stage("tokens", tokens.front().bytes);
 
     store_info info;
     info.format_version = store_format_version;
@@ -106,7 +113,8 @@ build_result build(const build_options& request, const context& run) {
     info.postings = words.postings;
     info.links = links.links;
     info.sections = std::move(pieces.sections);
-    for (const std::vector<store_section>& part : {links.sections, words.sections, title_words.sections}) {
+    for (const std::vector<store_section>& part :
+         {links.sections, words.sections, title_words.sections, tokens}) {
         info.sections.insert(info.sections.end(), part.begin(), part.end());
     }
     write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));

@@ -134,7 +134,7 @@ class collection_reader {
     void index(unit_in_work& unit) {
         stopwatch watch;
         text::analyzer& analyzer = analyzers_.local();
-        search_detail::inverter all, titles;
+        search_detail::inverter all(search_detail::inverter::word_order::kept), titles;
         text::token_list words;
         std::vector<std::string_view> spelled;
         for (const document& d : unit.parsed.documents) {
@@ -172,6 +172,7 @@ class collection_reader {
         pieces_.document_lengths.insert(pieces_.document_lengths.end(), unit.document_lengths.begin(),
                                         unit.document_lengths.end());
         for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
+        pieces_.tokens.append(unit.words);
         pieces_.words_of_all.append(std::move(unit.words));
         pieces_.words_of_titles.append(std::move(unit.title_words));
         unit.seconds.append = watch.seconds();

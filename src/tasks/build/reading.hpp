@@ -13,6 +13,7 @@
 #include "quern/tasks/build.hpp"
 #include "tasks/build/link_store.hpp"
 #include "tasks/build/run_store.hpp"
+#include "tasks/build/token_store.hpp"
 #include "tasks/corpus/id_table.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/store/layout.hpp"
@@ -30,12 +31,14 @@ struct collection_pieces {
     collection_pieces(const scratch_folder& scratch, std::uint64_t run_memory_bytes)
         : links(scratch.path()),
           words_of_all(scratch.file("runs"), run_memory_bytes),
-          words_of_titles(scratch.file("title_runs"), run_memory_bytes / 8) {}
+          words_of_titles(scratch.file("title_runs"), run_memory_bytes / 8),
+          tokens(scratch, run_memory_bytes / 2) {}
 
     id_table ids;
     link_collector links;
     run_store words_of_all;     ///< titles and texts
     run_store words_of_titles;  ///< titles alone
+    token_store tokens;         ///< titles and texts, in their order
 
     std::uint64_t documents = 0, words = 0;
     bool verbatim = false;                        ///< the corpus is word lines: words are taken as they are

@@ -99,7 +99,7 @@ void run_store::spill(sorted_run& run) {
 run_store::outcome run_store::merge(std::string_view stage, const std::filesystem::path& store,
                                     const store_layout::word_index_names& names,
                                     std::span<const std::uint32_t> document_lengths, const context& run,
-                                    std::uint64_t memory_bytes) {
+                                    std::uint64_t memory_bytes, const range_visitor& also) {
     if (file_) file_->flush();
     // A range under way holds a buffer for every run on disk; where there are many runs and little memory, fewer
     // ranges are under way than there are threads.
@@ -136,8 +136,12 @@ run_store::outcome run_store::merge(std::string_view stage, const std::filesyste
         range.merged = search_detail::merge_runs(runs_, first_documents_, document_lengths,
                                                  ranges[range.number], buffer_bytes);
     });
-    line.in_order([&](range_in_work& range) { sections.append(range.merged); });
+    line.in_order([&](range_in_work& range) {
+        sections.append(range.merged);
+        if (also) also(range.merged);
+    });
     line.run();
+    release(runs_);
     return sections.finish();
 }
 

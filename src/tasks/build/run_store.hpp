@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "device/files/spill_file.hpp"
+#include "ops/search/indexing/merge.hpp"
 #include "ops/search/indexing/sorted_run.hpp"
 #include "quern/base/context.hpp"
 #include "tasks/store/layout.hpp"
@@ -28,12 +30,15 @@ class run_store {
         std::uint64_t vocabulary = 0, postings = 0;
         std::vector<store_section> sections;
     };
-    /// Writes the sections `names`, with progress under the name `stage`: dictionary, frequencies and postings. Ranges of words are merged by all threads, each holding
-    /// at most about `memory_bytes` / (threads + 2).
+    /// Called with every merged range, in order.
+    using range_visitor = std::function<void(const search_detail::merged_range&)>;
+    /// Writes the sections `names`, with progress under the name `stage`: dictionary, frequencies and postings. Ranges of
+    /// words are merged by all threads, each holding at most about `memory_bytes` / (threads + 2). The runs are gone
+    /// afterwards.
     outcome merge(std::string_view stage, const std::filesystem::path& store,
                   const store_layout::word_index_names& names,
                   std::span<const std::uint32_t> document_lengths, const context& run,
-                  std::uint64_t memory_bytes);
+                  std::uint64_t memory_bytes, const range_visitor& also = {});
     std::uint64_t spilled_bytes() const { return spilled_; }
 
   private:

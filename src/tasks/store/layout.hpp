@@ -24,6 +24,11 @@ inline constexpr std::string_view document_lengths = "document_lengths";  // u32
 inline constexpr std::string_view text_ends = "text_ends";  // u64[N]: bytes of text up to each document's end
 inline constexpr std::string_view text_blocks = "text_blocks";  // text_block[B]
 inline constexpr std::string_view texts = "texts";              // B zstd frames
+inline constexpr std::string_view tokens =
+    "tokens";  // ops/search/token_code.hpp: every document's words in order
+inline constexpr std::string_view token_ends =
+    "token_ends";  // u64[N]: bytes of tokens up to each document's end
+inline constexpr std::string_view token_words = "token_words";  // u32: the words of one and of two bytes
 inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
 inline constexpr std::string_view links = "links";              // u32: the documents pointed to, in order
 

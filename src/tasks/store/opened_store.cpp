@@ -56,6 +56,21 @@ opened_store::opened_store(std::filesystem::path path)
     text_blocks_ = open(layout::text_blocks);
     texts_ = open(layout::texts);
     lengths_ = lengths_section_.values<std::uint32_t>(0, info_.documents);
+    tokens_ = open(layout::tokens);
+    token_ends_ = open(layout::token_ends);
+    token_words_ = open(layout::token_words);
+    token_code_.emplace(token_words_.values<std::uint32_t>(0, token_words_.size() / sizeof(std::uint32_t)),
+                        words_.dictionary().size());
+}
+
+search_detail::token_stream opened_store::tokens() const {
+    return {&*token_code_, [this](std::uint32_t document) {
+                const auto end = token_ends_.value<std::uint64_t>(std::uint64_t{document} * 8);
+                const auto begin =
+                    document == 0 ? 0 : token_ends_.value<std::uint64_t>((std::uint64_t{document} - 1) * 8);
+                if (begin > end) token_ends_.fail("is out of order");
+                return tokens_.bytes(begin, end - begin);
+            }};
 }
 
 std::string_view opened_store::id(std::uint32_t document) const {

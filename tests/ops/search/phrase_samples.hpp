@@ -17,7 +17,7 @@ class worded_collection {
   public:
     worded_collection(reference::documents_of_words documents, std::uint32_t vocabulary)
         : documents_(std::move(documents)),
-          frequent_(frequent_words(documents_, vocabulary)),
+          frequent_(most_frequent(documents_, vocabulary)),
           code_(frequent_, vocabulary) {
         std::vector<reference::word_documents> words(vocabulary);
         for (std::uint32_t d = 0; d < documents_.size(); ++d) {
@@ -52,12 +52,14 @@ class worded_collection {
     }
 
   private:
-    static std::vector<std::uint32_t> frequent_words(const reference::documents_of_words& documents,
-                                                     std::uint32_t vocabulary) {
+    static std::vector<std::uint32_t> most_frequent(const reference::documents_of_words& documents,
+                                                    std::uint32_t vocabulary) {
         std::vector<std::uint64_t> frequencies(vocabulary);
         for (const auto& words : documents)
             for (const std::uint32_t word : words) ++frequencies[word];
-        return search_detail::token_code::frequent_words(frequencies);
+        search_detail::frequent_words frequent;
+        for (const std::uint64_t frequency : frequencies) frequent.add(frequency);
+        return frequent.finish();
     }
 
     reference::documents_of_words documents_;

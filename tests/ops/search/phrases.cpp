@@ -38,11 +38,13 @@ const std::vector<std::size_t> every_length = {0,  1,  2,  0,  15,  16,  17,   3
                                                33, 63, 64, 65, 255, 257, 4097, 3};
 
 TEST(token_code, short_codes_go_to_frequent_words) {
-    EXPECT_THAT(token_code::frequent_words({}), testing::IsEmpty());
+    EXPECT_THAT(frequent_words().finish(), testing::IsEmpty());
     std::vector<std::uint64_t> frequencies(20000, 5);
     frequencies[19999] = 6;
     frequencies[7] = 4;
-    const auto frequent = token_code::frequent_words(frequencies);
+    frequent_words picked;
+    for (const std::uint64_t frequency : frequencies) picked.add(frequency);
+    const auto frequent = picked.finish();
     ASSERT_EQ(frequent.size(), token_code::one_byte_words + token_code::two_byte_words);
     const token_code code(frequent, 20000);
     EXPECT_EQ(code.of(0).size, 1);
@@ -51,6 +53,26 @@ TEST(token_code, short_codes_go_to_frequent_words) {
     EXPECT_EQ(code.of(7).size, 3);
     EXPECT_EQ(code.of(19999).size, 1);
     EXPECT_EQ(code.of(19998).size, 3);
+}
+
+TEST(token_code, frequent_words_are_those_of_a_complete_sort) {
+    std::mt19937_64 random(3);
+    for (const std::uint64_t most : {1u, 3u, 1000u, 1u << 30}) {
+        std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
+        frequent_words picked;
+        for (std::uint32_t word = 0; word < 300'000; ++word) {
+            const std::uint64_t frequency = 1 + random() % most;
+            picked.add(frequency);
+            sorted.emplace_back(~frequency, word);
+        }
+        std::sort(sorted.begin(), sorted.end());
+        words expected;
+        for (std::size_t i = 0; i < token_code::one_byte_words + token_code::two_byte_words; ++i)
+            expected.push_back(sorted[i].second);
+        std::sort(expected.begin(), expected.begin() + token_code::one_byte_words);
+        std::sort(expected.begin() + token_code::one_byte_words, expected.end());
+        ASSERT_EQ(picked.finish(), expected) << most;
+    }
 }
 
 TEST(token_code, words_round_trip) {

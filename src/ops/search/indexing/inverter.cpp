@@ -19,7 +19,7 @@ constexpr std::uint64_t tag_mask = 0xffffffff00000000;
 
 }  // namespace
 
-inverter::inverter() : slots_(1 << 14) {}
+inverter::inverter(word_order order) : slots_(1 << 14), keeps_order_(order == word_order::kept) {}
 
 void inverter::add(std::string_view word) {
     add(word, hash64(word));
@@ -53,6 +53,7 @@ void inverter::add(std::string_view word, std::uint64_t hash) {
     }
     ++e.frequency;
     ++length_;
+    if (keeps_order_) tokens_.add(number);
 }
 
 std::uint32_t inverter::find_or_insert(std::string_view word, std::uint64_t hash) {
@@ -128,6 +129,12 @@ sorted_run inverter::finish() {
     }
 
     sorted_run run;
+    if (keeps_order_) {
+        std::vector<std::uint32_t> numbers;
+        numbers.reserve(order.size());
+        for (const auto& [_, number] : order) numbers.push_back(number);
+        run.tokens = tokens_.finish(numbers);
+    }
     run.documents = documents_;
     run.postings = postings_.size();
     release(postings_);

@@ -10,14 +10,17 @@
 #include <vector>
 
 #include "ops/search/indexing/sorted_run.hpp"
+#include "ops/search/indexing/token_run.hpp"
 
 namespace quern::search_detail {
 
 /// Not thread-safe; one per stretch. Cost: a hash look-up a word, a sort of the distinct words at the end;
-/// memory about 8 bytes a posting and 50 bytes and its letters a distinct word.
+/// memory about 8 bytes a posting and 50 bytes and its letters a distinct word, 2 bytes a word where the order is kept.
 class inverter {
   public:
-    inverter();
+    enum class word_order { forgotten, kept };
+    /// With the order kept, the run also tells the words of each document in their order.
+    explicit inverter(word_order order = word_order::forgotten);
     void add(std::string_view word);
     /// The same word by word, and faster: a table of many words lies beyond the caches, so the places of a
     /// batch of words are all asked for before the first is looked at.
@@ -53,6 +56,8 @@ class inverter {
     std::vector<std::uint32_t> words_in_document_;  // distinct, in order of first appearance
     std::vector<posting> postings_;                 // (word, frequency) by document
     std::vector<std::uint64_t> document_ends_;      // in postings_
+    token_recorder tokens_;                         // entry numbers in the order of the text
+    bool keeps_order_;
     std::uint32_t documents_ = 0;
     std::uint32_t length_ = 0;
 };

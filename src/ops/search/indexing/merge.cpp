@@ -47,6 +47,15 @@ void append_postings(const run_cursor& cursor, std::uint32_t first_document, pos
     }
 }
 
+void note_word(words_of_run& run, std::uint32_t rank) {
+    if (run.next == 0) {
+        run.first = rank;
+    } else {
+        append_varint(run.gaps, rank - run.next);
+    }
+    run.next = rank + 1;
+}
+
 }  // namespace
 
 std::vector<word_range> split_words(std::span<const sorted_run> runs, std::size_t parts) {
@@ -81,13 +90,16 @@ merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::u
     std::make_heap(heap.begin(), heap.end(), after);
 
     merged_range merged;
+    merged.runs.resize(runs.size());
     postings_writer writer(merged.postings, document_lengths);
     std::string word;
     while (!heap.empty()) {
         word = heap.front()->cursor.word();
+        const auto rank = static_cast<std::uint32_t>(merged.word_ends.size());
         do {
             std::pop_heap(heap.begin(), heap.end(), after);
             source* const s = heap.back();
+            note_word(merged.runs[s->run], rank);
             append_postings(s->cursor, first_document[s->run], writer);
             if (advance(*s, range)) {
                 std::push_heap(heap.begin(), heap.end(), after);

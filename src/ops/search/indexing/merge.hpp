@@ -23,6 +23,12 @@ struct word_range {
 /// together complete. Cost: a sort of the runs' restarts.
 std::vector<word_range> split_words(std::span<const sorted_run> runs, std::size_t parts);
 
+/// The words of a range that one run holds, by their ranks in the range.
+struct words_of_run {
+    std::uint32_t first = 0, next = 0;  ///< the first, and one above the last; equal: none
+    std::string gaps;                   ///< of each but the first: rank - previous rank - 1, as varints
+};
+
 /// The index of one range: word i is words[word_ends[i-1], word_ends[i]), and so are its bytes in `postings`.
 struct merged_range {
     std::string words;
@@ -31,6 +37,7 @@ struct merged_range {
     std::vector<std::uint64_t> posting_ends;
     std::vector<std::uint32_t> document_frequencies;
     std::vector<std::uint64_t> collection_frequencies;
+    std::vector<words_of_run> runs;
 };
 
 /// Merges one range; ranges may be merged by different threads at once. `first_document[i]` is the number of

@@ -14,7 +14,8 @@ constexpr std::size_t longest_varint = 10;
 }  // namespace
 
 std::uint64_t sorted_run::memory_bytes() const {
-    std::uint64_t sum = bytes.capacity() + restart_offsets.capacity() * sizeof(std::uint64_t);
+    std::uint64_t sum =
+        bytes.capacity() + tokens.capacity() + restart_offsets.capacity() * sizeof(std::uint64_t);
     for (const std::string& word : restart_words) sum += sizeof(std::string) + word.capacity();
     return sum;
 }

@@ -29,6 +29,7 @@ struct sorted_run {
     std::vector<std::string> restart_words;
     std::uint32_t documents = 0;
     std::uint64_t postings = 0;
+    std::string tokens;  ///< the words of the stretch in their order (token_run.hpp), where they were kept
 
     std::uint64_t memory_bytes() const;
 };

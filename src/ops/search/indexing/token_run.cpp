@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/search/indexing/token_run.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "base/release.hpp"
+
+namespace quern::search_detail {
+namespace {
+
+[[noreturn]] void foreign() {
+    throw std::logic_error("encode_tokens: the words are not those of the run");
+}
+
+template <class Value>
+Value value_at(std::string_view bytes, std::size_t offset) {
+    Value value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+}  // namespace
+
+void token_recorder::add_large(std::uint32_t number) {
+    numbers_.push_back(escape);
+    numbers_.push_back(static_cast<std::uint16_t>(number));
+    numbers_.push_back(static_cast<std::uint16_t>(number >> 16));
+}
+
+std::string token_recorder::finish(std::span<const std::uint32_t> numbers_by_rank) {
+    const auto count = static_cast<std::uint32_t>(numbers_by_rank.size());
+    std::string recorded;
+    recorded.reserve(sizeof count + numbers_by_rank.size_bytes() + numbers_.size() * sizeof numbers_[0]);
+    const auto append = [&recorded](const auto* values, std::size_t size) {
+        recorded.append(reinterpret_cast<const char*>(values), size * sizeof *values);
+    };
+    append(&count, 1);
+    append(numbers_by_rank.data(), numbers_by_rank.size());
+    append(numbers_.data(), numbers_.size());
+    release(numbers_);
+    return recorded;
+}
+
+coded_tokens encode_tokens(std::string_view recorded, std::span<const std::uint32_t> words_by_rank,
+                           const token_code& code, std::span<const std::uint32_t> document_lengths) {
+    if (recorded.size() < sizeof(std::uint32_t)) foreign();
+    const std::size_t distinct = value_at<std::uint32_t>(recorded, 0);
+    if (distinct != words_by_rank.size() || (recorded.size() / sizeof(std::uint32_t)) - 1 < distinct)
+        foreign();
+    const std::vector<codeword> codes_by_rank = code.of_rising(words_by_rank);
+    std::vector<codeword> codes(distinct);
+    for (std::size_t rank = 0; rank < distinct; ++rank) {
+        const auto number = value_at<std::uint32_t>(recorded, (rank + 1) * sizeof(std::uint32_t));
+        if (number >= distinct) foreign();
+        codes[number] = codes_by_rank[rank];
+    }
+
+    coded_tokens out;
+    out.ends.reserve(document_lengths.size());
+    out.bytes.reserve(recorded.size());
+    const char* from = recorded.data() + (distinct + 1) * sizeof(std::uint32_t);
+    const char* const end = recorded.data() + recorded.size();
+    const auto next = [&from, end]() -> std::uint32_t {
+        if (end - from < 2) foreign();
+        std::uint16_t part;
+        std::memcpy(&part, from, sizeof part);
+        from += sizeof part;
+        if (part != token_recorder::escape) return part;
+        if (end - from < 4) foreign();
+        std::uint32_t number;
+        std::memcpy(&number, from, sizeof number);
+        from += sizeof number;
+        return number;
+    };
+    for (const std::uint32_t length : document_lengths) {
+        const std::size_t begin = out.bytes.size();
+        out.bytes.resize(begin + std::size_t{length} * codeword::longest + sizeof(codeword));
+        char* to = out.bytes.data() + begin;
+        for (std::uint32_t i = 0; i < length; ++i) {
+            const std::uint32_t number = next();
+            if (number >= distinct) foreign();
+            std::memcpy(to, codes[number].bytes, sizeof codes[number].bytes);  // whole: one store
+            to += codes[number].size;
+        }
+        out.bytes.resize(static_cast<std::size_t>(to - out.bytes.data()));
+        out.ends.push_back(out.bytes.size());
+    }
+    if (from != end) foreign();
+    return out;
+}
+
+}  // namespace quern::search_detail
