@@ -45,13 +45,14 @@ class early_stop {
           rows_(lists.lists()) {}
 
     /// None where reading everything is the better way.
-    std::optional<found_objects> found() {
+    std::optional<automatic_answer> found() {
         if (!choose_candidates()) return std::nullopt;
         close_open_rows();
         found_objects all{settled_, most_rows_};
         std::ranges::sort(all.best, precedes);
         all.best.resize(std::min<std::size_t>(k_, all.best.size()));
-        return all;
+        return automatic_answer{std::move(all), lists_.depths(),
+                                planes_ ? reading_way::planes : reading_way::heads};
     }
 
   private:
@@ -321,10 +322,8 @@ automatic_answer automatic(cpu_place& place, const scoring& rule,
                            std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                            std::uint32_t k, const reading_costs& costs) {
     checked_lists<Score> read(place, rule, lists, objects);
-    k = std::min(k, std::max(objects, std::uint32_t{1}));
-    std::optional<found_objects> found = early_stop<Score>(read, k, costs).found();
-    if (!found) found = read_everything(read, k, costs.cached_objects);
-    return {std::move(*found), read.depths()};
+    if (auto found = early_stop<Score>(read, k, costs).found()) return std::move(*found);
+    return read_everything(read, k, costs);
 }
 template automatic_answer automatic(cpu_place&, const scoring&, std::span<const ranked_list_view<float>>,
                                     std::uint32_t, std::uint32_t, const reading_costs&);

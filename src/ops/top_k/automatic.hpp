@@ -12,9 +12,13 @@
 
 namespace quern::top_k_detail {
 
+/// How lists were read; of no interest but to tests.
+enum class reading_way { heads, planes, added_in_place, dealt_out };
+
 struct automatic_answer {
     found_objects found;
     std::vector<std::uint64_t> depths;
+    reading_way way;
 };
 
 /// Throws list_fault: of what was read, the order and range of scores and ids; ids that are twice as far as they were
@@ -25,8 +29,8 @@ automatic_answer automatic(cpu_place& place, const scoring& rule,
                            std::uint32_t k, const reading_costs& costs = {});
 
 /// Reads all lists: values are added up object by object, then the best are taken. Throws list_fault for whatever is
-/// wrong. `cached_objects`: see reading_costs.
+/// wrong.
 template <class Score>
-found_objects read_everything(checked_lists<Score>& lists, std::uint32_t k, std::uint32_t cached_objects);
+automatic_answer read_everything(checked_lists<Score>& lists, std::uint32_t k, const reading_costs& costs);
 
 }  // namespace quern::top_k_detail

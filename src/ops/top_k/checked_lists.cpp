@@ -86,6 +86,16 @@ bool checked_lists<Score>::is_good(std::size_t list, std::uint64_t begin, std::u
            greatest_id(lists_[list].ids.subspan(begin, end - begin)) < objects_;
 }
 
+template <class Score>
+bool checked_lists<Score>::has_one_twice(std::size_t list) const {
+    std::vector<bool> seen(objects_);
+    for (const std::uint32_t id : lists_[list].ids) {
+        if (seen[id]) return true;
+        seen[id] = true;
+    }
+    return false;
+}
+
 /// One by one: this list is wrong.
 template <class Score>
 void checked_lists<Score>::refuse(std::size_t list, std::uint64_t end) const {

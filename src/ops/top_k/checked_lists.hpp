@@ -65,6 +65,8 @@ class checked_lists {
     /// The same of what has been read: nothing is checked.
     template <class Take>
     void visit(std::span<const list_stretch> stretches, const Take& take) const;
+    /// Whether some id stands in the list twice. Ids are in range.
+    bool has_one_twice(std::size_t list) const;
     /// Throws what is wrong first in the list, of its entries before `end`.
     [[noreturn]] void refuse(std::size_t list, std::uint64_t end) const;
 

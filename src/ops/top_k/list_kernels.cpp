@@ -72,6 +72,48 @@ std::size_t find_marked(const std::uint32_t* ids, std::size_t size, const std::u
     return count;
 }
 
+/// As many lanes of ids as of payloads. Stores have room: no more was taken than looked at.
+template <class Payload>
+std::size_t take_entries(const std::uint32_t* ids, std::size_t size, const Payload* payloads,
+                         std::uint32_t first, std::uint32_t count, std::uint32_t* taken_ids,
+                         Payload* taken_payloads) {
+    const hn::ScalableTag<Payload> d;
+    const hn::RebindToUnsigned<decltype(d)> bits;  // as wide as payloads
+    const hn::Rebind<std::uint32_t, decltype(d)> narrow;
+    const std::size_t lanes = hn::Lanes(d);
+    const auto begin = hn::Set(narrow, first), end = hn::Set(narrow, count);
+    std::size_t taken = 0, i = 0;
+    for (; i + lanes <= size; i += lanes) {
+        const auto distance = hn::Sub(hn::LoadU(narrow, ids + i), begin);
+        const auto inside = hn::Lt(distance, end);
+        const auto values = hn::LoadU(d, payloads + i);
+        if constexpr (sizeof(Payload) == sizeof(std::uint32_t)) {
+            hn::CompressStore(values, hn::RebindMask(d, inside), d, taken_payloads + taken);
+        } else {
+            const auto wide = hn::Lt(hn::PromoteTo(bits, distance), hn::Set(bits, count));
+            hn::CompressStore(values, hn::RebindMask(d, wide), d, taken_payloads + taken);
+        }
+        taken += hn::CompressStore(distance, inside, narrow, taken_ids + taken);
+    }
+    for (; i < size; ++i) {
+        const std::uint32_t distance = ids[i] - first;
+        taken_ids[taken] = distance;
+        taken_payloads[taken] = payloads[i];
+        taken += distance < count ? 1 : 0;
+    }
+    return taken;
+}
+std::size_t take_floats(const std::uint32_t* ids, std::size_t size, const float* payloads,
+                        std::uint32_t first, std::uint32_t count, std::uint32_t* taken_ids,
+                        float* taken_payloads) {
+    return take_entries(ids, size, payloads, first, count, taken_ids, taken_payloads);
+}
+std::size_t take_doubles(const std::uint32_t* ids, std::size_t size, const double* payloads,
+                         std::uint32_t first, std::uint32_t count, std::uint32_t* taken_ids,
+                         double* taken_payloads) {
+    return take_entries(ids, size, payloads, first, count, taken_ids, taken_payloads);
+}
+
 template <class T>
 HWY_INLINE void write_past_caches(const T (&from)[line_entries], T* to) {
     const hn::CappedTag<T, 64 / sizeof(T)> d;
@@ -117,6 +159,8 @@ HWY_EXPORT(floats_fall);
 HWY_EXPORT(doubles_fall);
 HWY_EXPORT(greatest_id);
 HWY_EXPORT(find_marked);
+HWY_EXPORT(take_floats);
+HWY_EXPORT(take_doubles);
 HWY_EXPORT(deal_floats);
 HWY_EXPORT(deal_doubles);
 
@@ -132,6 +176,16 @@ std::uint32_t greatest_id(std::span<const std::uint32_t> ids) {
 std::size_t find_marked(std::span<const std::uint32_t> ids, const std::uint32_t* words, int shift,
                         std::uint32_t* positions) {
     return HWY_DYNAMIC_DISPATCH(find_marked)(ids.data(), ids.size(), words, shift, positions);
+}
+std::size_t take_range(std::span<const std::uint32_t> ids, const float* payloads, std::uint32_t first,
+                       std::uint32_t count, std::uint32_t* taken_ids, float* taken_payloads) {
+    return HWY_DYNAMIC_DISPATCH(take_floats)(ids.data(), ids.size(), payloads, first, count, taken_ids,
+                                             taken_payloads);
+}
+std::size_t take_range(std::span<const std::uint32_t> ids, const double* payloads, std::uint32_t first,
+                       std::uint32_t count, std::uint32_t* taken_ids, double* taken_payloads) {
+    return HWY_DYNAMIC_DISPATCH(take_doubles)(ids.data(), ids.size(), payloads, first, count, taken_ids,
+                                              taken_payloads);
 }
 bool deal(std::span<const std::uint32_t> ids, const float* payloads, const bucket_targets<float>& to) {
     const bool fits = HWY_DYNAMIC_DISPATCH(deal_floats)(ids.data(), ids.size(), payloads, to);

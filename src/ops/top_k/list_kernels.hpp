@@ -22,6 +22,13 @@ inline std::uint32_t filter_bit(std::uint32_t id, int shift) {
 std::size_t find_marked(std::span<const std::uint32_t> ids, const std::uint32_t* words, int shift,
                         std::uint32_t* positions);
 
+/// The entries whose ids are among the `count` from `first` on, in their order, ids as distances to it; how many. There is
+/// room for all.
+std::size_t take_range(std::span<const std::uint32_t> ids, const float* payloads, std::uint32_t first,
+                       std::uint32_t count, std::uint32_t* taken_ids, float* taken_payloads);
+std::size_t take_range(std::span<const std::uint32_t> ids, const double* payloads, std::uint32_t first,
+                       std::uint32_t count, std::uint32_t* taken_ids, double* taken_payloads);
+
 /// Entries on their way to buckets of 2^16 objects: gathered in lines, which are written past the caches.
 inline constexpr unsigned bucket_bits = 16;
 inline constexpr std::uint32_t line_entries = 32;

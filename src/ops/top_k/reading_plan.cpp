@@ -22,34 +22,39 @@ std::uint64_t sets_of(std::size_t all, std::size_t size) {
 
 /// Bounds of what an object has in each list: where it lacks it at the depth, and where it is only in no head.
 struct two_bounds {
-    std::vector<double> lacking, other;
-    std::vector<std::size_t> open;  ///< lists that have not ended at the depth
+    std::size_t lists = 0, opened = 0;
+    double lacking[most_lists], other[most_lists];
+    std::uint8_t open[most_lists];  ///< the first `opened`: lists that have not ended at the depth
+
+    std::span<const double> lacking_all() const { return {lacking, lists}; }
 };
 
+/// Into memory of the caller: many depths are tried.
 template <class Score>
-two_bounds bounds_at(const checked_lists<Score>& lists, std::uint64_t heads, std::uint64_t depth) {
-    two_bounds at;
+void take_bounds(const checked_lists<Score>& lists, std::uint64_t heads, std::uint64_t depth,
+                 two_bounds& at) {
+    at.lists = lists.lists();
+    at.opened = 0;
     for (std::size_t i = 0; i < lists.lists(); ++i) {
-        at.lacking.push_back(lists.bound(i, depth));
-        at.other.push_back(lists.bound(i, heads));
-        if (depth < lists.size(i)) at.open.push_back(i);
+        at.lacking[i] = lists.bound(i, depth);
+        at.other[i] = lists.bound(i, heads);
+        if (depth < lists.size(i)) at.open[at.opened++] = static_cast<std::uint8_t>(i);
     }
-    return at;
 }
 
 /// Whether some set of `left` more of the open lists, from the `next` on, lets an object that lacks them reach `needed`.
 /// `sum` holds the lists before `list`.
 bool any_set_reaches(const scoring& rule, const two_bounds& at, double needed, score_sum sum,
                      std::size_t list, std::size_t next, std::size_t left) {
-    for (; list < at.other.size(); ++list) {
-        const bool is_open = next < at.open.size() && at.open[next] == list;
+    for (; list < at.lists; ++list) {
+        const bool is_open = next < at.opened && at.open[next] == list;
         if (is_open && left > 0) {
             score_sum without = sum;
             without.take(at.lacking[list]);
             if (any_set_reaches(rule, at, needed, without, list + 1, next + 1, left - 1)) return true;
         }
         next += is_open ? 1 : 0;
-        if (at.open.size() - next < left) return false;
+        if (at.opened - next < left) return false;
         sum.take(at.other[list]);
     }
     return sum.score(rule.weights()) >= needed;
@@ -61,19 +66,21 @@ template <class Score>
 bool planner<Score>::likely_out(double needed, std::uint64_t heads, std::size_t lacking,
                                 std::uint64_t depth) const {
     const scoring& rule = lists_.rule();
-    two_bounds at = bounds_at(lists_, heads, depth);
-    if (!at.open.empty() && rule.score(at.lacking) >= needed) return false;  // never seen
-    if (at.open.size() < lacking) return true;
-    std::vector<double> values = at.other;
-    std::vector<std::pair<double, std::size_t>>
-        left;  // what an object has at most that lacks this list alone
-    for (const std::size_t i : at.open) {
+    two_bounds at;
+    take_bounds(lists_, heads, depth, at);
+    if (at.opened != 0 && rule.score(at.lacking_all()) >= needed) return false;  // never seen
+    if (at.opened < lacking) return true;
+    const std::span<double> values(at.other, at.lists);
+    std::pair<double, std::size_t> left[most_lists];  // what an object has at most that lacks this list alone
+    for (std::size_t o = 0; o < at.opened; ++o) {
+        const std::size_t i = at.open[o];
+        const double other = values[i];
         values[i] = at.lacking[i];
-        left.emplace_back(-rule.score(values), i);
-        values[i] = at.other[i];
+        left[o] = {-rule.score(values), i};
+        values[i] = other;
     }
-    std::nth_element(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(lacking - 1), left.end());
-    for (std::size_t i = 0; i < lacking; ++i) values[left[i].second] = at.lacking[left[i].second];
+    std::nth_element(left, left + lacking - 1, left + at.opened);
+    for (std::size_t o = 0; o < lacking; ++o) values[left[o].second] = at.lacking[left[o].second];
     return rule.score(values) < needed;
 }
 
@@ -81,9 +88,10 @@ template <class Score>
 bool planner<Score>::surely_out(double needed, std::uint64_t heads, std::size_t lacking,
                                 std::uint64_t depth) const {
     const scoring& rule = lists_.rule();
-    const two_bounds at = bounds_at(lists_, heads, depth);
-    if (!at.open.empty() && rule.score(at.lacking) >= needed) return false;
-    if (at.open.size() < lacking) return true;
+    two_bounds at;
+    take_bounds(lists_, heads, depth, at);
+    if (at.opened != 0 && rule.score(at.lacking_all()) >= needed) return false;
+    if (at.opened < lacking) return true;
     return !any_set_reaches(rule, at, needed, score_sum(rule.rule()), 0, 0, lacking);
 }
 
@@ -111,7 +119,8 @@ double planner<Score>::entries_to(std::uint64_t depth) const {
 
 template <class Score>
 double planner<Score>::everything() const {
-    return static_cast<double>(lists_.entries()) * costs_.everything +
+    const bool cached = lists_.objects() <= costs_.cached_objects;
+    return static_cast<double>(lists_.entries()) * (cached ? costs_.everything_cached : costs_.everything) +
            static_cast<double>(lists_.objects()) * costs_.object;
 }
 
@@ -150,9 +159,10 @@ double planner<Score>::expected_candidates(std::size_t lacking, std::uint64_t de
 template <class Score>
 reading_plan planner<Score>::heads_only(double needed, double closing) const {
     std::uint64_t low = 1, high = lists_.longest();
+    two_bounds at;
     const auto out = [&](std::uint64_t heads) {
-        const two_bounds at = bounds_at(lists_, heads, heads);
-        return at.open.empty() || lists_.rule().score(at.lacking) < needed;
+        take_bounds(lists_, heads, heads, at);
+        return at.opened == 0 || lists_.rule().score(at.lacking_all()) < needed;
     };
     while (low < high) {
         const std::uint64_t middle = low + (high - low) / 2;

@@ -14,16 +14,19 @@ namespace quern::top_k_detail {
 
 /// Nanoseconds of one thread, measured on lists in memory; what is compared is their sums, so that the machine counts for little.
 struct reading_costs {
-    double head = 25;         ///< an entry whose object gets a row
-    double mark = 1.4;        ///< an entry marked in its plane
-    double fetch = 1.2;       ///< an entry whose value is asked for
-    double plane_word = 1.5;  ///< 64 objects of a list
-    double candidate = 60;    ///< an object of the planes that gets a row
-    double scan = 0.9;        ///< an entry that is looked at for open objects
-    double everything = 5;    ///< an entry, where all are read into sums
-    double object = 1;        ///< an object's sum: cleared and looked at
-    /// Up to so many objects, sums stay in a core's cache, and entries are added where they belong at once.
+    double head = 25;              ///< an entry whose object gets a row
+    double mark = 1.4;             ///< an entry marked in its plane
+    double fetch = 1.2;            ///< an entry whose value is asked for
+    double plane_word = 1.5;       ///< 64 objects of a list
+    double candidate = 60;         ///< an object of the planes that gets a row
+    double scan = 0.9;             ///< an entry that is looked at for open objects
+    double everything = 5;         ///< an entry, where all are read into sums
+    double everything_cached = 2;  ///< the same where sums stay in a core's cache
+    double object = 1;             ///< an object's sum: cleared and looked at
+    /// Up to so many objects they do, and entries are added where they belong at once.
     std::uint32_t cached_objects = std::uint32_t{1} << 17;
+    /// More objects are dealt out in so many parts, in more where memory asks for it. One part reads least and takes most memory.
+    std::uint32_t parts = 2;
 };
 
 /// The first `heads` entries of every list are candidates, and of the first `depth` entries every object that lacks at most

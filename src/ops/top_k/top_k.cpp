@@ -58,16 +58,22 @@ top_k_result result_of(const found_objects& found, const list_cursors& lists) {
 /// By a named method, or ours.
 template <class Score>
 top_k_result on_cpu(cpu_place& place, const scoring& rule, std::span<const ranked_list_view<Score>> lists,
-                    std::uint32_t objects, const top_k_options& options) {
+                    std::uint32_t objects, const top_k_options& options, const reading_costs& costs) {
     if (options.method != top_k_method::automatic) {
         list_cursors cursors = cursors_of(rule, lists, objects);
         return result_of(by_method(place, rule, cursors, objects, options), cursors);
     }
-    const automatic_answer answer = automatic<Score>(place, rule, lists, objects, options.k);
+    const automatic_answer answer = automatic<Score>(place, rule, lists, objects, options.k, costs);
     top_k_result result = result_of(answer.found, {});
     result.depths = answer.depths;
     for (std::size_t i = 0; i < lists.size(); ++i) result.read_all &= answer.depths[i] == lists[i].ids.size();
     return result;
+}
+
+/// No more are asked for than there are.
+top_k_options clipped(top_k_options options, std::uint32_t objects) {
+    options.k = std::min(options.k, std::max(objects, std::uint32_t{1}));
+    return options;
 }
 
 /// With where it ran. Throws usage_error for a score that no double is.
@@ -106,11 +112,14 @@ template <class Score>
 class lists_of_cpu final : public held_lists {
   public:
     lists_of_cpu(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& run,
-                 std::string where)
-        : place_(run), lists_(lists.begin(), lists.end()), objects_(objects), where_(std::move(where)) {}
+                 std::string where, bool stay)
+        : place_(run), lists_(lists.begin(), lists.end()), objects_(objects), where_(std::move(where)) {
+        if (stay) costs_.parts = 1;  // the place keeps the memory: it is fresh but once
+    }
     top_k_result top_k(const top_k_options& options) override {
         const std::span<const ranked_list_view<Score>> lists(lists_);
-        return finished(on_cpu(place_, scoring(rules_of(lists), options), lists, objects_, options), where_);
+        const scoring rule(rules_of(lists), options);
+        return finished(on_cpu(place_, rule, lists, objects_, clipped(options, objects_), costs_), where_);
     }
 
   private:
@@ -118,6 +127,7 @@ class lists_of_cpu final : public held_lists {
     std::vector<ranked_list_view<Score>> lists_;
     std::uint32_t objects_;
     std::string where_;
+    reading_costs costs_;
 };
 
 /// In a GPU's. `Place` is cuda_place: a program without it never makes one.
@@ -138,7 +148,7 @@ class lists_of_device final : public held_lists {
         if (!runs_everywhere(options.method))
             throw usage_error(named_operation(options.method) + " runs on cpu only");
         lists_.refuse_faults(&rule);
-        const std::uint32_t k = std::min(options.k, lists_.objects());
+        const std::uint32_t k = std::min(options.k, lists_.objects());  // none of no objects
         device_answer answer = options.method == top_k_method::segmented
                                    ? segmented(lists_, rule, k, options.stride)
                                    : automatic(lists_, rule, k);
@@ -160,18 +170,19 @@ class lists_of_device final : public held_lists {
     std::string where_;
 };
 
-/// `checked`: what is wrong in lists on a device is thrown now, whatever the rule will be.
+/// `stay`: for many calls. What is wrong in lists on a device is thrown now, whatever the rule will be.
 template <class Score>
 std::unique_ptr<held_lists> hold(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
-                                 const context& run, const chosen_device& chosen, bool checked) {
+                                 const context& run, const chosen_device& chosen, bool stay) {
     if (chosen.cuda) {
         if constexpr (has_cuda) {
             auto held = std::make_unique<lists_of_device<cuda_place, Score>>(lists, objects, run, chosen);
-            if (checked) held->refuse_faults();
+            if (stay) held->refuse_faults();
             return held;
         }
     }
-    return std::make_unique<lists_of_cpu<Score>>(lists, objects, run, chosen.name + ": " + chosen.reason);
+    return std::make_unique<lists_of_cpu<Score>>(lists, objects, run, chosen.name + ": " + chosen.reason,
+                                                 stay);
 }
 
 }  // namespace
@@ -197,7 +208,7 @@ top_k_result top_k(std::span<const pulled_list> lists, std::uint32_t objects, co
     const scoring rule(rules_of(lists), options);
     cpu_place place(run);
     list_cursors cursors = cursors_of(rule, lists, objects);
-    return finished(result_of(by_method(place, rule, cursors, objects, options), cursors),
+    return finished(result_of(by_method(place, rule, cursors, objects, clipped(options, objects)), cursors),
                     "cpu (lists are pulled)");
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "ops/top_k/ranked_lists.hpp"
@@ -14,25 +15,45 @@
 namespace quern::top_k_detail {
 namespace {
 
-constexpr double never = 1e12;
-
-struct way {
+/// A way of reading, and the costs that make it the cheapest where lists are longer than their first heads.
+struct forced_way {
     const char* name;
     reading_costs costs;
+    std::optional<reading_way> way;  ///< none: whatever costs say
 };
-const way every_way[] = {
-    {"by cost", {}},
-    {"heads, never everything", {.mark = never, .everything = never}},
-    {"planes, never everything", {.head = never, .everything = never}},
-    {"planes and some heads", {.head = 1000, .everything = never}},
-    {"no closing", {.head = never, .scan = never, .everything = never}},
-    {"everything in place", {.everything = 0, .object = 0}},
-    {"everything dealt out", {.everything = 0, .object = 0, .cached_objects = 0}},
+
+constexpr double never = 1e12;
+
+/// What is cheaper than `everything` is not read so.
+reading_costs not_everything(double head, double mark, double scan, double everything) {
+    reading_costs costs{.head = head, .mark = mark, .scan = scan};
+    costs.everything = costs.everything_cached = everything;
+    return costs;
+}
+reading_costs everything(std::uint32_t cached_objects, std::uint32_t parts) {
+    reading_costs costs = not_everything(never, never, 0.9, 0);
+    costs.object = 0;
+    costs.cached_objects = cached_objects;
+    costs.parts = parts;
+    return costs;
+}
+
+constexpr std::uint32_t all_cached = std::numeric_limits<std::uint32_t>::max();
+const forced_way every_way[] = {
+    {"by cost", {}, {}},
+    {"heads", not_everything(25, never, 0.9, never), reading_way::heads},
+    {"planes", not_everything(1.01 * never, 1.4, 0.9, never), reading_way::planes},
+    {"planes, heads cheaper", not_everything(100, 1.4, 0.9, 99), reading_way::planes},
+    {"planes, no closing", not_everything(1.01 * never, 1.4, never / 100, never), reading_way::planes},
+    {"added in place", everything(all_cached, 1), reading_way::added_in_place},
+    {"dealt out at once", everything(0, 1), reading_way::dealt_out},
+    {"dealt out in parts", everything(0, 3), reading_way::dealt_out},
 };
 
 struct answer {
     std::vector<reference::scored> best;
     std::vector<std::uint64_t> depths;
+    reading_way way;
 };
 
 template <class Score>
@@ -45,7 +66,7 @@ answer answer_of(const ranked_lists<Score>& lists, const top_k_options& options,
     cpu_place place(context::cpu(threads));
     const automatic_answer found = automatic<Score>(
         place, rule, std::span<const ranked_list_view<Score>>(views), lists.objects, options.k, costs);
-    answer all{{}, found.depths};
+    answer all{{}, found.depths, found.way};
     for (const scored_object& object : found.found.best) all.best.push_back({object.score, object.id});
     return all;
 }
@@ -54,7 +75,7 @@ template <class Score>
 void expect_reference_every_way(const ranked_lists<Score>& lists, const top_k_options& options) {
     const auto views = lists.views();
     const auto expected = reference::best_of_lists<Score>(views, options);
-    for (const way& one : every_way) {
+    for (const forced_way& one : every_way) {
         const std::string what = std::string(one.name) + ", " +
                                  std::string(aggregate_names[static_cast<std::size_t>(options.score)]) +
                                  ", k " + std::to_string(options.k) + ", " + std::to_string(views.size()) +
@@ -64,6 +85,7 @@ void expect_reference_every_way(const ranked_lists<Score>& lists, const top_k_op
         const answer with_three = answer_of(lists, options, one.costs, 3);
         EXPECT_EQ(with_three.best, expected) << what << ", 3 threads";
         EXPECT_EQ(with_three.depths, with_one.depths) << what;
+        EXPECT_EQ(with_three.way, with_one.way) << what;
     }
 }
 
@@ -83,6 +105,17 @@ TEST(automatic_top_k, every_way_of_reading_finds_the_same) {
                 }
                 for (const std::uint32_t k : {1u, 20u, 900u})
                     expect_reference_every_way(lists, {.k = k, .score = rule});
+            }
+        }
+    }
+}
+
+TEST(automatic_top_k, costs_force_every_way) {
+    for (const list_kind kind : {list_kind::uniform, list_kind::tied, list_kind::correlated}) {
+        const auto lists = make_lists<float>(kind, 140'000, 3, 8);
+        for (const forced_way& one : every_way) {
+            if (one.way) {
+                EXPECT_EQ(answer_of(lists, {.k = 20}, one.costs, 1).way, *one.way) << one.name;
             }
         }
     }
@@ -124,6 +157,7 @@ TEST(automatic_top_k, heavy_tails_are_decided_by_their_heads) {
     const auto found =
         automatic<float>(place, rule, std::span<const ranked_list_view<float>>(views), 100'000, 10);
     EXPECT_LT(found.found.candidates, 2'000u);
+    EXPECT_EQ(found.way, reading_way::heads);
 }
 
 TEST(automatic_top_k, lists_that_contradict_each_other_are_read_whole) {
@@ -132,6 +166,7 @@ TEST(automatic_top_k, lists_that_contradict_each_other_are_read_whole) {
     const auto views = lists.views();
     EXPECT_EQ(found.best, reference::best_of_lists<float>(views, {.k = 10}));
     EXPECT_EQ(found.depths, std::vector<std::uint64_t>(4, 140'000));
+    EXPECT_EQ(found.way, reading_way::dealt_out);
 }
 
 template <class Break>
@@ -139,7 +174,7 @@ void expect_fault_every_way(const Break& broken, std::size_t list, std::uint64_t
                             const std::string& reason, bool by_heads = true) {
     auto lists = make_lists<double>(list_kind::uniform, 100'000, 3, 14);
     broken(lists);
-    for (const way& one : every_way) {
+    for (const forced_way& one : every_way) {
         if (!by_heads && one.costs.everything != 0) continue;
         for (const unsigned threads : {1u, 3u}) {
             try {
@@ -180,6 +215,25 @@ TEST(automatic_top_k, what_is_wrong_at_the_end_is_named_where_all_is_read) {
             bad.ids[1][99'998] = bad.ids[1][0];
         },
         1, 99'998, "the id is in the list twice", false);
+}
+
+/// Whatever shows first: an id that comes twice is not seen before all entries are.
+TEST(automatic_top_k, the_first_list_with_a_fault_is_named) {
+    using lists = ranked_lists<double>;
+    const auto twice = [](lists& bad) { bad.ids[0][99'999] = bad.ids[0][50'000]; };
+    const std::string reason = "the id is in the list twice";
+    expect_fault_every_way(
+        [&](lists& bad) {
+            twice(bad);
+            bad.scores[2][70] = bad.scores[2][69] + 1;
+        },
+        0, 99'999, reason, false);
+    expect_fault_every_way(
+        [&](lists& bad) {
+            twice(bad);
+            std::ranges::fill(bad.ids[1], 4u);
+        },
+        0, 99'999, reason, false);
 }
 
 }  // namespace
