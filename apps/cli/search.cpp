@@ -14,6 +14,7 @@
 #include <span>
 
 #include "commands.hpp"
+#include "hit_rows.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
 #include "values.hpp"
@@ -30,6 +31,7 @@ struct search_request {
     std::vector<std::string> words;
     std::optional<std::size_t> k;
     std::optional<double> title_weight;
+    std::optional<bool> phrases;
 };
 
 /// A person who searches expects a page named after the query; an experiment expects the published model.
@@ -70,6 +72,25 @@ void declare(command_line& line, search_request& request) {
            ranking.mu);
     number("--lambda", "ql, two-stage: weight of the document against the collection; above 0, below 1.",
            ranking.lambda);
+    line.option("--order", "N",
+                "ql: how likely a word is behind the N - 1 words of the query before it, or behind as many "
+                "of them as "
+                "the collection holds with it; 1 to 32.",
+                "1", [&](const std::string& value) {
+                    request.search.order = static_cast<unsigned>(parse_integer(value, 1, most_query_order));
+                });
+    line.option(
+        "--phrases", "on|off",
+        "Whether text in double quotes is a phrase: its words must stand together in every result, and score "
+        "as one word.",
+        "on; off with --topics", [&](const std::string& value) {
+            request.phrases = parse_choice<bool>(value, {{"on", true}, {"off", false}});
+        });
+    line.flag("--explain",
+              "Each term's part of each score: under the results in a table, as a last column explanation in "
+              "TSV and "
+              "JSON lines.",
+              request.search.explain);
     line.option("--title-weight", "X",
                 "What a query word in a document's title adds, in units of the word's idf; 0 to 100.",
                 shortest(title_weight_for_people) + "; 0 with --topics: the published models know no titles",
@@ -86,6 +107,8 @@ void declare(command_line& line, search_request& request) {
     declare_common(line, request.common);
     line.example("quern search wiki \"theory of relativity\"",
                  "The ten best documents of a store, as a table.");
+    line.example("quern search wiki '\"general relativity\" black holes'",
+                 "Only documents with these two words side by side.");
     line.example("quern search ~/notes garden -k 3 --format jsonl",
                  "A folder, indexed on the fly and remembered.");
     line.example("quern search wiki --topics topics.tsv --run bm25.run --k1 1.2 --b 0.75",
@@ -127,31 +150,12 @@ void tell(const search_answer& answer, std::string_view query, console& messages
     }
 }
 
-void write_hits(row_writer& rows, const search_answer& answer, std::optional<cell> first) {
-    std::vector<cell> cells;
-    for (const search_hit& hit : answer.hits) {
-        cells.clear();
-        if (first) cells.push_back(*first);
-        cells.insert(cells.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title,
-                                   std::string_view(hit.snippet)});
-        rows.row(cells);
-    }
-}
-
-const std::vector<std::string> hit_columns{"rank", "id", "score", "title", "snippet"};
-
-std::vector<std::string> with_first(const char* name) {
-    std::vector<std::string> columns = hit_columns;
-    columns.insert(columns.begin(), name);
-    return columns;
-}
-
 std::uint64_t answer_one(const search_engine& engine, const search_request& request, session& run,
                          output& to) {
     const std::string query = fmt::format("{}", fmt::join(request.words, " "));
     const auto answer = run.stage("search", [&] { return engine.search(query, request.search); });
-    auto rows = run.rows(to, hit_columns);
-    write_hits(rows, answer, {});
+    hit_rows rows(run, to, request.search.explain);
+    rows.write(answer);
     rows.finish();
     tell(answer, query, run.messages);
     run.statistics.counts["queries"] = 1;
@@ -182,12 +186,12 @@ std::uint64_t answer_lines(const search_engine& engine, const search_request& re
     constexpr std::size_t most_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
     engine.search("", request.search);  // options that are refused are so before the first line
-    auto rows = run.rows(to, with_first("query"));
+    hit_rows rows(run, to, request.search.explain, "query");
     std::uint64_t hits = 0, number = 0, refused = 0;
     const auto answer_line = [&](const std::string& query, bool whole) {
         if (!whole) throw usage_error(fmt::format("a query may hold {} bytes at most", grouped(most_bytes)));
         const auto answer = engine.search(query, request.search);
-        write_hits(rows, answer, cell(number));
+        rows.write(answer, cell(number));
         rows.finish();
         to.flush();
         tell(answer, query, run.messages);
@@ -229,21 +233,26 @@ void append_run(std::string& text, std::string_view topic, const search_answer& 
     for (const search_hit& hit : answer.hits) append_run_line(text, topic, hit.id, hit.rank, hit.score);
 }
 
+bool writes_run(const search_request& request) {
+    return !request.topics.empty() && (!request.run_file.empty() || !request.common.format);
+}
+
 /// How many topics to answer at once, so that their hits take a quarter of the memory at most. One after the
 /// other is the least; the answers do not depend on it.
 std::size_t topics_at_once(const search_engine& engine, const search_options& options, const context& run) {
-    constexpr std::uint64_t snippet_bytes = 256;
-    const std::uint64_t hit_bytes =
-        sizeof(search_hit) + sizeof(scored_document) + (options.snippets ? snippet_bytes : 0);
+    constexpr std::uint64_t snippet_bytes = 256, explanation_bytes = 16 * sizeof(explained_term);
+    const std::uint64_t hit_bytes = sizeof(search_hit) + sizeof(scored_document) +
+                                    (options.snippets ? snippet_bytes : 0) +
+                                    (options.explain ? explanation_bytes : 0);
     const std::uint64_t answer_bytes = std::min<std::uint64_t>(options.k, engine.documents()) * hit_bytes;
     return std::max<std::uint64_t>(1, run.memory_limit() / 4 / std::max<std::uint64_t>(1, answer_bytes));
 }
 
 std::uint64_t answer_topics(const search_engine& engine, search_request& request, session& run, output& to) {
     const auto topics = run.stage("topics", [&] { return read_topics(request.topics, run.run); });
-    const bool as_run = !request.run_file.empty() || !request.common.format;
+    const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
-    auto rows = run.rows(to, with_first("topic"));
+    hit_rows rows(run, to, request.search.explain, "topic");
     std::uint64_t hits = 0;
     const auto write = [&](const search_topic& topic, const search_answer& answer) {
         hits += answer.hits.size();
@@ -253,7 +262,7 @@ std::uint64_t answer_topics(const search_engine& engine, search_request& request
             append_run(text, topic.id, answer, request.path);
             to.write(text);
         } else {
-            write_hits(rows, answer, cell(std::string_view(topic.id)));
+            rows.write(answer, cell(std::string_view(topic.id)));
         }
     };
     const std::size_t at_once = topics_at_once(engine, request.search, run.run);
@@ -275,11 +284,13 @@ std::uint64_t answer_topics(const search_engine& engine, search_request& request
 
 int run_search(const command& self, const std::vector<std::string>& arguments) {
     search_request request;
-    command_line line(
-        self, "STORE|CORPUS [QUERY]... [OPTION]...",
-        "Ranks the documents that hold at least one word of the query: exact scores, best first, equal "
-        "scores in the order of the collection, any number of results. Writes rank, id, score, title "
-        "and snippet; with --topics a TREC run, or, with --format, rows that begin with the topic.");
+    command_line line(self, "STORE|CORPUS [QUERY]... [OPTION]...",
+                      "Ranks the documents that hold at least one word of the query and all that is in "
+                      "double quotes: exact "
+                      "scores, best first, equal scores in the order of the collection, any number of "
+                      "results. Writes rank, id, "
+                      "score, title and snippet; with --topics a TREC run, or, with --format, rows that "
+                      "begin with the topic.");
     declare(line, request);
     line.parse(arguments);
     if (!request.run_file.empty() && request.topics.empty()) throw usage_error("--run needs --topics");
@@ -289,11 +300,18 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         throw usage_error("--run and --output name the same thing; give one of them");
     }
 
+    if (request.search.explain && writes_run(request))
+        throw usage_error(
+            "a TREC run has no explanations; --explain with --topics needs --format and no --run");
+    if (request.search.order > 1 && request.search.ranking.model != ranking_model::ql)
+        throw usage_error("--order beyond 1 is for --model ql alone");
+
     session run(self, request.common);
     run.choose_device("search", offered_places::cpu_only);
     request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
     request.search.ranking.title_weight =
         request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);
+    request.search.phrases = request.phrases.value_or(request.topics.empty());
     search({}, {}, request.search.ranking, 0);  // refuses parameters out of range, before the work
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
     // Refused before the work, not after it.

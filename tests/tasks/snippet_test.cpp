@@ -10,12 +10,13 @@
 namespace quern {
 namespace {
 
-std::string snippet_of(std::string_view text, std::vector<std::string> wanted, std::size_t max_bytes) {
+std::string snippet_of(std::string_view text, std::vector<std::string> wanted, std::size_t max_bytes,
+                       const std::vector<std::vector<std::string>>& phrases = {}) {
     text::analyzer analyzer{text_options{}};
     text::token_list words;
     analyzer.analyze(text, words);
     std::sort(wanted.begin(), wanted.end());
-    return snippet(text, words, wanted, max_bytes);
+    return snippet(text, words, wanted, phrases, max_bytes);
 }
 
 TEST(Snippet, ShortTextIsWhole) {
@@ -37,6 +38,20 @@ TEST(Snippet, PrefersDifferentWordsToMany) {
     EXPECT_NE(found.find("a cat and a dog"), std::string::npos) << found;
     EXPECT_TRUE(found.starts_with("… ")) << found;
     EXPECT_TRUE(found.ends_with(" …")) << found;
+}
+
+TEST(Snippet, ShowsThePhrase) {
+    const std::string filler(400, '.');
+    const std::string text =
+        "A dog and a cat. Cat, dog: a cat. " + filler + " the Cat Dog here " + filler + " dog";
+    EXPECT_NE(snippet_of(text, {}, 60, {{"cat", "dog"}}).find("Cat, dog"), std::string::npos);
+    EXPECT_NE(snippet_of(text, {}, 60, {{"dog", "here"}}).find("the Cat Dog here"), std::string::npos);
+    EXPECT_NE(snippet_of(text, {"here"}, 60, {{"cat", "dog"}}).find("Cat Dog here"), std::string::npos);
+    EXPECT_NE(
+        snippet_of(text, {"the"}, 60, {{"cat", "dog", "here"}, {"dog", "here"}}).find("the Cat Dog here"),
+        std::string::npos);
+    EXPECT_TRUE(snippet_of(text, {}, 60, {{"dog", "cat", "bird"}}).starts_with("A dog and"));
+    EXPECT_EQ(snippet_of("one two three four", {"two"}, 8, {{"one", "two", "three"}}), "one two three …");
 }
 
 TEST(Snippet, CutsBetweenCharactersWithoutSpaces) {

@@ -23,8 +23,32 @@ struct search_options {
     ranking_options ranking;
     std::size_t k = 10;
     bool snippets = true;
+    /// Text in quotes is a phrase: it must occur in every hit, and scores as one term.
+    bool phrases = true;
+    /// With ranking_model::ql: a word is scored behind up to order - 1 words before it in the query, as many as the
+    /// collection holds with it; 1 to most_query_order.
+    unsigned order = 1;
+    bool explain = false;  ///< hits say how their scores come about
     /// The query's text options: where given they must equal the store's (else usage_error).
     std::optional<text_options> text;
+};
+
+inline constexpr unsigned most_query_order = 32;
+
+/// What one term of the query adds to a hit's score, times its count. Scores are multiples of 2^-32: these add up to
+/// the hit's exactly.
+struct explained_term {
+    std::string term;         ///< a word; a phrase in quotes; `word | history`
+    std::uint32_t count = 1;  ///< how often the query holds it
+    std::uint32_t in_document = 0;
+    std::uint64_t documents = 0, in_collection = 0;  ///< that hold it; its occurrences
+    /// Of words behind a history: its occurrences that are followed by a word.
+    std::optional<std::uint64_t> history_in_document, history_in_collection;
+    double part = 0;        ///< by its occurrences in the document
+    double background = 0;  ///< what documents get that lack it
+    double length = 0;      ///< what the document's length adds to that
+    double title = 0;       ///< by the title
+    double score = 0;       ///< the sum of the four
 };
 
 struct search_hit {
@@ -34,12 +58,15 @@ struct search_hit {
     /// In the engine's memory: valid as long as the engine, also after it is moved.
     std::string_view id, title;
     std::string snippet;
+    std::uint32_t words = 0;  ///< in the document, its title included
+    std::vector<explained_term> explanation;
 };
 
 struct search_answer {
     std::vector<search_hit> hits;
-    std::vector<std::string> unknown_words;  ///< of the query, as analysed
-    bool empty_query = false;                ///< no word was left after analysis
+    std::vector<std::string>
+        unknown_words;         ///< of the query, as analysed; phrases that no document holds, in quotes
+    bool empty_query = false;  ///< no word was left after analysis
 };
 
 struct search_topic {

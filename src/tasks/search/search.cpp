@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quern/tasks/search.hpp"
 
+#include <fmt/format.h>
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include "io/trec_files.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/search/asked_query.hpp"
+#include "tasks/search/query_pieces.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/snippet.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -19,14 +22,6 @@ namespace {
 
 constexpr std::size_t snippet_bytes = 240;
 
-/// A query's words, in order, with their counts.
-struct analysed_query {
-    std::vector<query_term> terms;
-    std::vector<std::string> words;  ///< sorted, distinct: those of the collection
-    std::vector<std::string> unknown;
-    bool empty = true;
-};
-
 }  // namespace
 
 struct search_engine::state {
@@ -36,9 +31,9 @@ struct search_engine::state {
           analyzers([options = analysis] { return text::analyzer(options); }) {}
 
     void words_of(std::string_view text, text::token_list& words) const;
-    analysed_query analyse(std::string_view query) const;
+    std::vector<query_part> parts_of(std::string_view query, bool phrases) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
-    std::string snippet_of(std::uint32_t document, std::span<const std::string> words) const;
+    std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
 
     opened_store store;
     text_options analysis;
@@ -54,40 +49,36 @@ void search_engine::state::words_of(std::string_view text, text::token_list& wor
     }
 }
 
-analysed_query search_engine::state::analyse(std::string_view query) const {
-    text::token_list tokens;
-    std::string lines(
-        query);  // words stand on lines of their own in the collection, between blanks in a query
-    if (store.info().verbatim)
-        std::ranges::replace_if(
-            lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
-    words_of(lines, tokens);
-    std::vector<std::string> words;
-    for (const text::token& t : tokens.tokens) words.emplace_back(tokens.word(t));
-    std::sort(words.begin(), words.end());
-
-    analysed_query result;
-    result.empty = words.empty();
-    for (std::size_t i = 0, next; i < words.size(); i = next) {
-        next = i + 1;
-        while (next < words.size() && words[next] == words[i]) ++next;
-        if (const auto id = store.words().dictionary().find(words[i])) {
-            result.terms.push_back({store.words().postings(*id), static_cast<std::uint32_t>(next - i),
-                                    store.title_words().find(words[i])});
-            result.words.push_back(words[i]);
+std::vector<query_part> search_engine::state::parts_of(std::string_view query, bool phrases) const {
+    std::vector<query_part> parts;
+    const auto add = [&](const query_piece& piece) {
+        text::token_list tokens;
+        if (store.info()
+                .verbatim) {  // words stand on lines of their own in the collection, between blanks here
+            std::string lines(piece.text);
+            std::ranges::replace_if(
+                lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
+            words_of(lines, tokens);
         } else {
-            result.unknown.push_back(words[i]);
+            words_of(piece.text, tokens);
         }
+        auto& part = parts.emplace_back();
+        part.quoted = piece.quoted;
+        for (const text::token& t : tokens.tokens) part.words.emplace_back(tokens.word(t));
+    };
+    if (phrases) {
+        std::ranges::for_each(split_at_quotes(query), add);
+    } else {
+        add({query, false});
     }
-    return result;
+    return parts;
 }
 
-std::string search_engine::state::snippet_of(std::uint32_t document,
-                                             std::span<const std::string> words) const {
+std::string search_engine::state::snippet_of(std::uint32_t document, const asked_query& asked) const {
     const std::string text = store.text(document);
     text::token_list tokens;
     words_of(text, tokens);
-    return snippet(text, tokens, words, snippet_bytes);
+    return snippet(text, tokens, asked.words(), asked.phrases(), snippet_bytes);
 }
 
 search_hit search_engine::state::hit(const scored_document& scored, std::uint32_t rank) const {
@@ -97,6 +88,7 @@ search_hit search_engine::state::hit(const scored_document& scored, std::uint32_
     hit.score = scored.score();
     hit.id = store.id(scored.document);
     hit.title = store.title(scored.document);
+    hit.words = store.collection().document_lengths[scored.document];
     return hit;
 }
 
@@ -122,17 +114,23 @@ search_answer search_engine::search(std::string_view query, const search_options
         throw usage_error(state_->store.path().string() +
                           " was built with other text options than the query's");
     }
-    const analysed_query analysed = state_->analyse(query);
+    if (options.order < 1 || options.order > most_query_order)
+        throw usage_error(fmt::format("order must lie between 1 and {}", most_query_order));
+    if (options.order > 1 && options.ranking.model != ranking_model::ql)
+        throw usage_error("order beyond 1 is for the model ql alone");
+    const asked_query asked(
+        state_->store, state_->parts_of(query, options.phrases), options,
+        [this](std::string_view text, text::token_list& words) { state_->words_of(text, words); });
     search_answer answer;
-    answer.empty_query = analysed.empty;
-    answer.unknown_words = analysed.unknown;
-    const auto ranking =
-        quern::search(state_->store.collection(), {analysed.terms}, options.ranking, options.k);
+    answer.empty_query = asked.empty();
+    answer.unknown_words = asked.unknown();
+    const auto ranking = quern::search(state_->store.collection(), asked.view(), options.ranking, options.k);
     answer.hits.reserve(ranking.size());
     for (const scored_document& scored : ranking) {
-        answer.hits.push_back(state_->hit(scored, static_cast<std::uint32_t>(answer.hits.size() + 1)));
-        if (options.snippets)
-            answer.hits.back().snippet = state_->snippet_of(scored.document, analysed.words);
+        auto& hit =
+            answer.hits.emplace_back(state_->hit(scored, static_cast<std::uint32_t>(answer.hits.size() + 1)));
+        if (options.snippets) hit.snippet = state_->snippet_of(scored.document, asked);
+        if (options.explain) hit.explanation = asked.explain(options.ranking, scored.document);
     }
     return answer;
 }

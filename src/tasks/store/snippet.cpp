@@ -11,17 +11,42 @@ namespace quern {
 namespace {
 
 struct match {
-    std::uint32_t word;  // in `wanted`
+    std::uint32_t what;  // a word's place in `wanted`, or that many and a phrase's place
     std::uint32_t begin, end;
 };
 
-std::vector<match> find_matches(const text::token_list& words, std::span<const std::string> wanted) {
-    std::vector<match> matches;
+void find_words(const text::token_list& words, std::span<const std::string> wanted,
+                std::vector<match>& matches) {
     for (const text::token& t : words.tokens) {
         const auto at = std::lower_bound(wanted.begin(), wanted.end(), words.word(t));
         if (at == wanted.end() || *at != words.word(t)) continue;
         matches.push_back({static_cast<std::uint32_t>(at - wanted.begin()), t.source_begin, t.source_end});
     }
+}
+
+void find_phrase(const text::token_list& words, std::span<const std::string> phrase, std::uint32_t what,
+                 std::vector<match>& matches) {
+    const auto same = [&](const text::token& t, const std::string& word) { return words.word(t) == word; };
+    const auto end = words.tokens.end();
+    for (auto at = words.tokens.begin(); at != end; ++at) {
+        at = std::search(at, end, phrase.begin(), phrase.end(), same);
+        if (at == end) break;
+        const auto& last = *(at + static_cast<std::ptrdiff_t>(phrase.size() - 1));
+        matches.push_back({what, at->source_begin, last.source_end});
+    }
+}
+
+/// All matches as they begin; none ends before an earlier one does.
+std::vector<match> find_matches(const text::token_list& words, std::span<const std::string> wanted,
+                                std::span<const std::vector<std::string>> phrases) {
+    std::vector<match> matches;
+    find_words(words, wanted, matches);
+    if (phrases.empty()) return matches;
+    auto what = static_cast<std::uint32_t>(wanted.size());
+    for (const auto& phrase : phrases) find_phrase(words, phrase, what++, matches);
+    std::ranges::stable_sort(matches, {}, &match::begin);
+    std::uint32_t end = 0;  // of a phrase that holds what follows
+    for (match& m : matches) m.end = end = std::max(end, m.end);
     return matches;
 }
 
@@ -29,16 +54,16 @@ struct stretch {
     std::uint32_t begin = 0, end = 0;
 };
 
-/// The stretch from one match to another, no longer than `max_bytes`, with the most different words, then the
+/// The stretch from one match to another, no longer than `max_bytes`, with the most different words and phrases, then the
 /// most matches, then the first. A sliding window: O(matches).
-stretch best_stretch(const std::vector<match>& matches, std::size_t distinct_words, std::size_t max_bytes) {
-    std::vector<std::uint32_t> held(distinct_words);
+stretch best_stretch(const std::vector<match>& matches, std::size_t distinct, std::size_t max_bytes) {
+    std::vector<std::uint32_t> held(distinct);
     std::size_t different = 0, best_different = 0, best_count = 0, first = 0;
     stretch best;
     for (std::size_t last = 0; last < matches.size(); ++last) {
-        different += held[matches[last].word]++ == 0;
+        different += held[matches[last].what]++ == 0;
         while (first < last && matches[last].end - matches[first].begin > max_bytes) {
-            different -= --held[matches[first++].word] == 0;
+            different -= --held[matches[first++].what] == 0;
         }
         const std::size_t count = last - first + 1;
         if (different > best_different || (different == best_different && count > best_count)) {
@@ -92,9 +117,9 @@ void append_one_line(std::string& out, std::string_view passage) {
 }  // namespace
 
 std::string snippet(std::string_view text, const text::token_list& words, std::span<const std::string> wanted,
-                    std::size_t max_bytes) {
-    const std::vector<match> matches = find_matches(words, wanted);
-    stretch core = best_stretch(matches, wanted.size(), max_bytes);
+                    std::span<const std::vector<std::string>> phrases, std::size_t max_bytes) {
+    const std::vector<match> matches = find_matches(words, wanted, phrases);
+    stretch core = best_stretch(matches, wanted.size() + phrases.size(), max_bytes);
     // What is left of the length goes before and after the matches, a third and two thirds.
     const std::size_t spare = max_bytes > core.end - core.begin ? max_bytes - (core.end - core.begin) : 0;
     std::size_t begin = core.begin > spare / 3 ? back_to_word(text, core.begin - spare / 3) : 0;

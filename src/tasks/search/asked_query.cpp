@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/search/asked_query.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+using search_detail::phrase_posting;
+using search_detail::phrase_word;
+
+bool is_phrase(const query_part& part) {
+    return part.quoted && part.words.size() > 1;
+}
+
+std::string in_quotes(std::span<const std::string> words) {
+    std::string text = "\"";
+    for (const std::string& word : words) text.append(text.size() > 1 ? " " : "").append(word);
+    return text + '"';
+}
+
+/// Whether the words stand one behind the other in the list.
+bool holds(const text::token_list& list, std::span<const std::string> words) {
+    const auto same = [&](const text::token& token, const std::string& word) {
+        return list.word(token) == word;
+    };
+    return std::search(list.tokens.begin(), list.tokens.end(), words.begin(), words.end(), same) !=
+           list.tokens.end();
+}
+
+std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
+    std::vector<std::uint32_t> both;
+    std::ranges::set_intersection(a, b, std::back_inserter(both));
+    return both;
+}
+
+}  // namespace
+
+asked_query::asked_query(const opened_store& store, std::span<const query_part> parts,
+                         const search_options& options, const words_of_text& words_of)
+    : store_(store), collection_(store.collection()) {
+    const bool has_phrases = std::ranges::any_of(parts, is_phrase);
+    if (has_phrases || options.order > 1) tokens_ = store.tokens();
+    add_words(parts);
+    if (has_phrases) add_phrases(parts, options, words_of);
+    if (options.order > 1) add_histories(parts, options.order);
+    std::ranges::sort(unknown_);
+    unknown_.erase(std::ranges::unique(unknown_).begin(), unknown_.end());
+}
+
+search_query asked_query::view() const {
+    search_query query{terms_, continuations_};
+    if (allowed_) query.allowed = *allowed_;
+    return query;
+}
+
+void asked_query::require(std::span<const std::uint32_t> documents) {
+    if (allowed_) {
+        allowed_ = common(*allowed_, documents);
+    } else {
+        allowed_.emplace(documents.begin(), documents.end());
+    }
+}
+
+void asked_query::add_words(std::span<const query_part> parts) {
+    struct asked_word {
+        std::string_view word;
+        bool required;
+    };
+    std::vector<asked_word> words;
+    for (const query_part& part : parts) {
+        empty_ = empty_ && part.words.empty();
+        if (is_phrase(part)) continue;
+        for (const std::string& word : part.words) words.push_back({word, part.quoted});
+    }
+    std::ranges::sort(words, {}, &asked_word::word);
+    for (std::size_t i = 0, next; i < words.size(); i = next) {
+        bool required = false;
+        for (next = i; next < words.size() && words[next].word == words[i].word; ++next)
+            required = required || words[next].required;
+        const auto id = store_.words().dictionary().find(words[i].word);
+        if (!id) {
+            unknown_.emplace_back(words[i].word);
+            if (required) require({});
+            continue;
+        }
+        const posting_list list = store_.words().postings(*id);
+        terms_.push_back(
+            {list, static_cast<std::uint32_t>(next - i), store_.title_words().find(words[i].word)});
+        names_.emplace_back(words[i].word);
+        words_.emplace_back(words[i].word);
+        if (required) require(search_detail::documents_of(list, collection_));
+    }
+}
+
+void asked_query::add_phrases(std::span<const query_part> parts, const search_options& options,
+                              const words_of_text& words_of) {
+    std::map<std::vector<std::string>, std::uint32_t> phrases;
+    for (const query_part& part : parts)
+        if (is_phrase(part)) ++phrases[part.words];
+    for (const auto& [words, count] : phrases)
+        add_phrase(words, count, options.ranking.title_weight != 0, words_of);
+}
+
+void asked_query::add_phrase(const std::vector<std::string>& words, std::uint32_t count, bool with_titles,
+                             const words_of_text& words_of) {
+    std::vector<phrase_word> phrase;
+    for (const std::string& word : words) {
+        if (const auto id = store_.words().dictionary().find(word)) {
+            phrase.push_back({*id, store_.words().postings(*id)});
+        } else {
+            unknown_.push_back(word);
+        }
+    }
+    if (phrase.size() != words.size()) return require({});
+    const auto found = search_detail::find_phrase(collection_, *tokens_, phrase);
+    if (found.empty()) unknown_.push_back(in_quotes(words));
+    std::vector<std::uint32_t> documents;
+    documents.reserve(found.size());
+    for (const phrase_posting& posting : found) documents.push_back(posting.document);
+    require(documents);
+
+    std::vector<phrase_posting> in_titles;
+    if (with_titles) {
+        for (const std::string& word : words)  // a title with the phrase has all of its words
+            documents =
+                common(documents, search_detail::documents_of(store_.title_words().find(word), collection_));
+        text::token_list title;
+        for (const std::uint32_t document : documents) {
+            words_of(store_.title(document), title);
+            if (holds(title, words)) in_titles.push_back({document, 1, 0});
+        }
+    }
+    const auto& list = lists_.emplace_back(search_detail::list_of(found, collection_.document_lengths));
+    const auto& titles = lists_.emplace_back(search_detail::list_of(in_titles, collection_.document_lengths));
+    terms_.push_back({list.view(), count, titles.view()});
+    names_.push_back(in_quotes(words));
+    phrases_.push_back(words);
+}
+
+void asked_query::add_histories(std::span<const query_part> parts, unsigned order) {
+    histories_.emplace(collection_, *tokens_, order);
+    // A phrase is a term by itself: the words behind it begin anew.
+    std::vector<std::optional<phrase_word>> words;
+    std::vector<query_term*> terms;
+    for (const query_part& part : parts) {
+        if (is_phrase(part)) {
+            words.emplace_back();
+            terms.push_back(nullptr);
+            continue;
+        }
+        for (const std::string& word : part.words) {
+            const auto id = store_.words().dictionary().find(word);
+            const auto at = std::ranges::find(names_, word);
+            words.push_back(id ? std::optional(phrase_word{*id, store_.words().postings(*id)})
+                               : std::nullopt);
+            terms.push_back(id ? &terms_[static_cast<std::size_t>(at - names_.begin())] : nullptr);
+        }
+    }
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (histories_->add(words, i)) ++terms[i]->continued;
+    for (const auto& of : histories_->found()) continuations_.push_back(of.view());
+}
+
+std::vector<explained_term> asked_query::explain(const ranking_options& ranking,
+                                                 std::uint32_t document) const {
+    const auto parts = quern::explain(collection_, view(), ranking, document);
+    const auto scaled = [](std::int64_t fixed) { return static_cast<double>(fixed) * 0x1p-32; };
+    std::vector<explained_term> explained;
+    const auto add = [&](std::string name, std::uint32_t count, const score_parts& of) -> explained_term& {
+        auto& made = explained.emplace_back();
+        made.term = std::move(name);
+        made.count = count;
+        made.in_document = of.frequency;
+        made.part = scaled(of.part);
+        made.background = scaled(of.background);
+        made.length = scaled(of.length);
+        made.title = scaled(of.title);
+        made.score = scaled(of.sum());
+        return made;
+    };
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+        const query_term& term = terms_[i];
+        if (term.continued == term.count && parts[i].title == 0) continue;  // stands in its histories alone
+        auto& made = add(names_[i], term.count - term.continued, parts[i]);
+        made.documents = term.list.document_frequency;
+        made.in_collection = term.list.collection_frequency;
+    }
+    for (std::size_t i = 0; i < continuations_.size(); ++i) {
+        const auto& found = histories_->found()[i];
+        const auto word = [&](std::uint32_t id) { return store_.words().dictionary().word(id); };
+        std::string name = word(found.words.back()) + " |";
+        for (std::size_t w = 0; w + 1 < found.words.size(); ++w)
+            name.append(" ").append(word(found.words[w]));
+        auto& made = add(std::move(name), found.count, parts[terms_.size() + i]);
+        made.documents = found.holders;
+        made.in_collection = found.frequency;
+        made.history_in_document = parts[terms_.size() + i].history;
+        made.history_in_collection = found.history;
+    }
+    return explained;
+}
+
+}  // namespace quern

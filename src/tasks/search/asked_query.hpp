@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A query after analysis, as the operation wants it: words and phrases as terms, words behind histories, and the
+// documents that every quoted text allows.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/search/query_lists.hpp"
+#include "quern/ops/search.hpp"
+#include "quern/tasks/search.hpp"
+#include "tasks/store/opened_store.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+
+/// Words that stand together in a query: between quotes, or not.
+struct query_part {
+    std::vector<std::string> words;
+    bool quoted = false;
+};
+
+class asked_query {
+  public:
+    /// The words of a text, read as the store's documents were.
+    using words_of_text = std::function<void(std::string_view text, text::token_list& words)>;
+
+    /// The store must outlive it.
+    asked_query(const opened_store& store, std::span<const query_part> parts, const search_options& options,
+                const words_of_text& words_of);
+    asked_query(const asked_query&) = delete;  // lists look into it
+    asked_query& operator=(const asked_query&) = delete;
+
+    search_query view() const;
+    bool empty() const { return empty_; }
+    /// Words, and phrases in quotes, that no document holds; sorted.
+    const std::vector<std::string>& unknown() const { return unknown_; }
+
+    /// For snippets: the words outside of phrases, sorted; the phrases, of two words or more each.
+    const std::vector<std::string>& words() const { return words_; }
+    const std::vector<std::vector<std::string>>& phrases() const { return phrases_; }
+
+    /// What adds to a hit's score, term by term.
+    std::vector<explained_term> explain(const ranking_options& ranking, std::uint32_t document) const;
+
+  private:
+    void add_words(std::span<const query_part> parts);
+    void add_phrases(std::span<const query_part> parts, const search_options& options,
+                     const words_of_text& words_of);
+    void add_phrase(const std::vector<std::string>& words, std::uint32_t count, bool with_titles,
+                    const words_of_text& words_of);
+    void add_histories(std::span<const query_part> parts, unsigned order);
+    void require(std::span<const std::uint32_t> documents);
+
+    const opened_store& store_;
+    collection_view collection_;
+    std::optional<search_detail::token_stream> tokens_;  // where a phrase or a history is asked for
+    std::vector<query_term> terms_;
+    std::vector<std::string> names_;              // of the terms
+    std::deque<search_detail::made_list> lists_;  // of the phrases
+    std::optional<search_detail::history_finder> histories_;
+    std::vector<query_continuation> continuations_;
+    std::optional<std::vector<std::uint32_t>> allowed_;
+    std::vector<std::string> words_, unknown_;
+    std::vector<std::vector<std::string>> phrases_;
+    bool empty_ = true;
+};
+
+}  // namespace quern

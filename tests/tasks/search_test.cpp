@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking a store: phrases in quotes, histories, every model, against the reference, which counts in the documents as
+// the store gives them back. Then what a query's text means, and what an explanation says.
+#include "quern/tasks/search.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/build.hpp"
+#include "reference/phrase_reference.hpp"
+#include "reference/search_reference.hpp"
+#include "tasks/search/query_pieces.hpp"
+#include "tasks/store/opened_store.hpp"
+#include "temporary_folder.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::temporary_folder;
+using testing::write_file;
+
+constexpr ranking_model all_models[] = {ranking_model::bm25, ranking_model::ql, ranking_model::dirichlet,
+                                        ranking_model::two_stage};
+
+/// What stands together in a query: loose words, or a phrase.
+struct part {
+    std::vector<std::string> words;
+    bool quoted = false;
+};
+using query = std::vector<part>;
+
+std::string text_of(const query& asked) {
+    std::string text;
+    for (const part& p : asked) {
+        if (p.quoted) text += '"';
+        for (std::size_t i = 0; i < p.words.size(); ++i) text.append(i == 0 ? "" : " ").append(p.words[i]);
+        text += p.quoted ? "\" " : " ";
+    }
+    return text;
+}
+
+/// A store's documents as word ids, and the slow answer to a query.
+class read_back {
+  public:
+    explicit read_back(const fs::path& path) {
+        const opened_store store(path);
+        text::analyzer analyzer(store.info().text);
+        text::token_list tokens;
+        for (std::uint32_t d = 0; d < store.info().documents; ++d) {
+            const auto add = [&](std::string_view text, std::vector<std::uint32_t>& to) {
+                analyzer.analyze(text, tokens);
+                for (const auto& t : tokens.tokens)
+                    to.push_back(
+                        ids_.try_emplace(std::string(tokens.word(t)), static_cast<std::uint32_t>(ids_.size()))
+                            .first->second);
+            };
+            add(store.title(d), titles_.emplace_back());
+            documents_.push_back(titles_.back());
+            add(store.text(d), documents_.back());
+            lengths_.push_back(static_cast<std::uint32_t>(documents_.back().size()));
+            total_ += lengths_.back();
+        }
+    }
+    const reference::documents_of_words& documents() const { return documents_; }
+    std::string word(std::uint32_t id) const {
+        return std::ranges::find(ids_, id, [](const auto& entry) { return entry.second; })->first;
+    }
+
+    std::vector<scored_document> answer(const query& asked, const search_options& options) const {
+        std::map<std::vector<std::uint32_t>, reference::query_word> terms;
+        std::vector<reference::query_history> histories;
+        std::set<std::uint32_t> allowed;
+        for (std::uint32_t d = 0; d < documents_.size(); ++d) allowed.insert(d);
+        std::vector<std::uint32_t> before;  // the words in front, as far as they may be a history
+        for (const part& p : asked) {
+            const bool phrase = p.quoted && p.words.size() > 1;
+            if (phrase) {
+                before.clear();
+                add_term(terms, ids_of(p.words));
+            }
+            if (p.quoted) {
+                const auto holders = documents_with(ids_of(p.words));
+                std::erase_if(allowed, [&](std::uint32_t d) { return !holders.contains(d); });
+            }
+            if (phrase) continue;
+            for (const std::string& word : p.words) {
+                const std::uint32_t id = ids_of({word}).front();
+                before.push_back(id);
+                if (id == no_word) {
+                    before.clear();
+                    continue;
+                }
+                auto& term = add_term(terms, {id});
+                if (add_history(before, options.order, histories)) ++term.continued;
+            }
+        }
+        std::vector<reference::query_word> words;
+        for (const auto& [_, term] : terms) words.push_back(term);
+        return reference::search(lengths_, total_, words, options.ranking, options.k, histories, &allowed);
+    }
+
+  private:
+    static constexpr std::uint32_t no_word = ~std::uint32_t{0};
+
+    std::vector<std::uint32_t> ids_of(const std::vector<std::string>& words) const {
+        std::vector<std::uint32_t> ids;
+        for (const std::string& word : words) ids.push_back(ids_.contains(word) ? ids_.at(word) : no_word);
+        return ids;
+    }
+    reference::word_documents documents_with(const std::vector<std::uint32_t>& words) const {
+        reference::word_documents documents;
+        for (const auto& posting : reference::find_phrase(documents_, words))
+            documents[posting.document] = posting.frequency;
+        return documents;
+    }
+    reference::query_word& add_term(std::map<std::vector<std::uint32_t>, reference::query_word>& terms,
+                                    const std::vector<std::uint32_t>& words) const {
+        auto [at, added] = terms.try_emplace(words);
+        auto& term = at->second;
+        if (added) {
+            term.count = 0;
+            term.documents = documents_with(words);
+            for (const auto& posting : reference::find_phrase(titles_, words))
+                term.titles[posting.document] = 1;
+        }
+        ++term.count;
+        return term;
+    }
+    bool add_history(const std::vector<std::uint32_t>& words, unsigned order,
+                     std::vector<reference::query_history>& histories) const {
+        for (std::size_t n = std::min<std::size_t>(order, words.size()); n > 1; --n) {
+            const std::vector<std::uint32_t> ngram(words.end() - static_cast<std::ptrdiff_t>(n), words.end());
+            auto holders = documents_with(ngram);
+            if (holders.empty()) continue;
+            auto& history = histories.emplace_back();
+            for (const auto& posting : reference::find_phrase(documents_, {ngram.begin(), ngram.end() - 1}))
+                if (posting.followed != 0)
+                    history.documents[posting.document] = {posting.followed, holders[posting.document]};
+            return true;
+        }
+        return false;
+    }
+
+    std::map<std::string, std::uint32_t> ids_;
+    reference::documents_of_words documents_, titles_;
+    std::vector<std::uint32_t> lengths_;
+    std::uint64_t total_ = 0;
+};
+
+/// The program's answer is the reference's, bit for bit, and its explanations add up.
+void expect_answer(const search_engine& engine, const read_back& slow, const query& asked,
+                   const search_options& options) {
+    const auto expected = slow.answer(asked, options);
+    const auto answer = engine.search(text_of(asked), options);
+    std::vector<scored_document> found;
+    for (const search_hit& hit : answer.hits) {
+        found.push_back({hit.document, static_cast<std::int64_t>(hit.score * 0x1p32)});
+        if (!options.explain) continue;
+        double sum = 0;
+        for (const explained_term& of : hit.explanation) {
+            EXPECT_EQ(of.score, of.part + of.background + of.length + of.title);
+            sum += of.score;
+        }
+        ASSERT_EQ(sum, hit.score) << text_of(asked);
+    }
+    ASSERT_EQ(found, expected) << text_of(asked) << "model " << static_cast<int>(options.ranking.model)
+                               << ", order " << options.order;
+}
+
+/// Words that stand together somewhere, or not, cut into quoted and other parts.
+query random_query(const read_back& slow, std::mt19937_64& random) {
+    query asked;
+    for (std::uint64_t parts = 1 + random() % 3; parts > 0; --parts) {
+        const auto& words = slow.documents()[random() % slow.documents().size()];
+        part& p = asked.emplace_back();
+        p.quoted = random() % 2 == 0;
+        std::size_t at = words.empty() ? 0 : random() % words.size();
+        for (std::uint64_t n = 1 + random() % 4; n > 0 && at < words.size(); --n)
+            p.words.push_back(slow.word(words[at++]));
+        if (random() % 4 == 0)
+            p.words.push_back(random() % 8 == 0 ? "nowhere"
+                                                : slow.word(static_cast<std::uint32_t>(random() % 5)));
+        if (p.words.empty()) p.words.emplace_back("nowhere");
+    }
+    return asked;
+}
+
+void expect_random_answers(const fs::path& store, unsigned queries, std::uint64_t seed) {
+    const auto engine = search_engine::open(store, context::cpu(1));
+    const read_back slow(store);
+    std::mt19937_64 random(seed);
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < queries; ++i) {
+        const query asked = random_query(slow, random);
+        search_options options;
+        options.snippets = false;
+        options.explain = i % 3 == 0;
+        options.k = i % 2 == 0 ? 10 : 100'000;
+        options.ranking.title_weight = i % 4 < 2 ? 0.25 : 0;
+        options.ranking.model = all_models[i % 4];
+        if (i % 4 == 1) options.order = 1 + i / 4 % 5;
+        expect_answer(engine, slow, asked, options);
+        if (::testing::Test::HasFatalFailure()) return;
+        found += engine.search(text_of(asked), options).hits.empty() ? 0 : 1;
+    }
+    EXPECT_GT(found, queries / 3);  // phrases that are somewhere
+}
+
+class Search : public ::testing::Test {
+  protected:
+    fs::path store_of(const std::string& corpus, const text_options& text = {}) {
+        write_file(folder_ / "corpus.jsonl", corpus);
+        build_options options;
+        options.inputs = {folder_ / "corpus.jsonl"};
+        options.store = folder_ / "store";
+        options.force = true;
+        options.text = text;
+        context run = context::cpu(2);
+        run.scratch = folder_ / "scratch";
+        build(options, run);
+        return options.store;
+    }
+    search_engine engine_of(const std::string& corpus, const text_options& text = {}) {
+        return search_engine::open(store_of(corpus, text), context::cpu(1));
+    }
+    static std::vector<std::string> ids(const search_engine& engine, std::string_view asked,
+                                        const search_options& options = {}) {
+        std::vector<std::string> found;
+        for (const auto& hit : engine.search(asked, options).hits) found.emplace_back(hit.id);
+        std::ranges::sort(found);
+        return found;
+    }
+
+    temporary_folder folder_;
+};
+
+std::string generated_corpus(std::uint32_t documents, std::uint32_t vocabulary, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::string lines;
+    const auto words = [&](std::uint64_t count) {
+        std::string text;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const std::uint64_t r = random() % vocabulary;
+            text += "w" + std::to_string(r * r * r / vocabulary / vocabulary) + (i % 7 == 6 ? ". " : " ");
+        }
+        return text;
+    };
+    for (std::uint32_t d = 0; d < documents; ++d)
+        lines += "{\"id\":\"d" + std::to_string(d) + "\",\"title\":\"" + words(random() % 4) +
+                 "\",\"text\":\"" + words(d % 50 == 0 ? 2000 : random() % 60) + "\"}\n";
+    return lines;
+}
+
+TEST_F(Search, AnswersAreTheReferences) {
+    expect_random_answers(store_of(generated_corpus(300, 12, 1)), 120, 1);
+    expect_random_answers(store_of(generated_corpus(5000, 300, 2)), 60, 2);
+}
+
+TEST_F(Search, AnswersOnRealTextAreTheReferences) {
+    const char* data = std::getenv("QUERN_DATA");
+    const fs::path corpus = fs::path(data == nullptr ? "" : data) / "wikischools.jsonl.zst";
+    if (!fs::exists(corpus)) GTEST_SKIP() << "QUERN_DATA has no wikischools.jsonl.zst";
+    build_options options;
+    options.inputs = {corpus};
+    options.store = folder_ / "store";
+    context run = context::cpu();
+    run.scratch = folder_ / "scratch";
+    build(options, run);
+    expect_random_answers(options.store, 16, 3);
+}
+
+const char* const garden =
+    "{\"id\":\"a\",\"title\":\"Green apple\",\"text\":\"The red apple falls. A red, apple tree.\"}\n"
+    "{\"id\":\"b\",\"title\":\"Trees\",\"text\":\"Apple red apple; the tree is red\"}\n"
+    "{\"id\":\"c\",\"title\":\"Red\",\"text\":\"apple of the tree\"}\n"
+    "{\"id\":\"d\",\"title\":\"Other\",\"text\":\"apple tree, red tree\"}\n";
+
+TEST_F(Search, QuotedTextMustOccur) {
+    const auto engine = engine_of(garden);
+    EXPECT_THAT(ids(engine, "red apple"), ElementsAre("a", "b", "c", "d"));
+    EXPECT_THAT(ids(engine, "\"red apple\""), ElementsAre("a", "b", "c"));  // c: from its title into its text
+    EXPECT_THAT(ids(engine, "\"Red, APPLE\" other"), ElementsAre("a", "b", "c"));
+    EXPECT_THAT(ids(engine, "\"red apple\" \"apple tree\""), ElementsAre("a"));
+    EXPECT_THAT(ids(engine, "\"apple\" falls"), ElementsAre("a", "b", "c", "d"));
+    EXPECT_THAT(ids(engine, "apple \"falls\""), ElementsAre("a"));
+    EXPECT_THAT(ids(engine, "\"red apple"), ElementsAre("a", "b", "c", "d"));    // no closing quote: text
+    EXPECT_THAT(ids(engine, "apple \"...\""), ElementsAre("a", "b", "c", "d"));  // no word between quotes
+    search_options plain;
+    plain.phrases = false;
+    EXPECT_THAT(ids(engine, "\"red apple\" \"apple tree\"", plain), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_F(Search, SaysWhichQuotedTextIsNowhere) {
+    const auto engine = engine_of(garden);
+    const auto answer = engine.search("apple \"tree apple\" \"blue tree\" \"nut\" nut", {});
+    EXPECT_THAT(answer.hits, IsEmpty());
+    EXPECT_THAT(answer.unknown_words, ElementsAre("\"tree apple\"", "blue", "nut"));
+    EXPECT_FALSE(answer.empty_query);
+    EXPECT_TRUE(engine.search("\"\" \"..\"", {}).empty_query);
+}
+
+TEST_F(Search, StopWordsFallOutOfPhrasesAsOutOfDocuments) {
+    text_options text;
+    text.stop_words = "en";
+    text.stem = stemmer::porter;
+    const auto engine = engine_of(garden, text);
+    EXPECT_THAT(ids(engine, "\"reds of the trees\""), ElementsAre("d"));
+    EXPECT_THAT(ids(engine, "\"apple tree\""), ElementsAre("a", "b", "c", "d"));  // b: the tree
+    EXPECT_THAT(ids(engine, "\"the of\" tree"), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_F(Search, APhraseInATitleCountsAsAWordInATitle) {
+    const auto engine = engine_of(garden);
+    search_options options;
+    options.ranking.title_weight = 1;
+    options.explain = true;
+    for (const auto& hit : engine.search("\"green apple\"", options).hits) {
+        ASSERT_EQ(hit.explanation.size(), 1U);
+        EXPECT_EQ(hit.explanation[0].term, "\"green apple\"");
+        EXPECT_GT(hit.explanation[0].title, 0);
+        EXPECT_EQ(hit.explanation[0].in_document, 1U);
+    }
+    for (const auto& hit : engine.search("\"red apple\"", options).hits)
+        EXPECT_EQ(hit.explanation[0].title, 0) << hit.id;
+}
+
+TEST_F(Search, ExplainsWhatItCounted) {
+    const auto engine = engine_of(garden);
+    search_options options;
+    options.explain = true;
+    options.order = 2;
+    options.ranking.model = ranking_model::ql;
+    const auto hits = engine.search("red apple apple", options).hits;
+    const auto hit = std::ranges::find(hits, "b", &search_hit::id);
+    ASSERT_NE(hit, hits.end());
+    EXPECT_EQ(hit->words, 8U);
+    std::vector<std::string> terms;
+    for (const auto& of : hit->explanation) terms.push_back(of.term);
+    ASSERT_THAT(terms, ElementsAre("apple", "red", "apple | red"));
+    const auto& [apple, red, behind] =
+        std::tie(hit->explanation[0], hit->explanation[1], hit->explanation[2]);
+    EXPECT_EQ(apple.count, 1U);  // the other one stands behind red
+    EXPECT_EQ(apple.in_document, 2U);
+    EXPECT_EQ(apple.documents, 4U);
+    EXPECT_EQ(apple.in_collection, 7U);
+    EXPECT_EQ(red.in_document, 2U);
+    EXPECT_EQ(behind.in_document, 1U);
+    EXPECT_EQ(behind.history_in_document, 1U);  // the last red has no word behind it
+    EXPECT_EQ(behind.documents, 3U);
+    EXPECT_EQ(behind.in_collection, 4U);
+    EXPECT_EQ(behind.history_in_collection, 5U);
+    const double likelihood = 0.5 * 1 / 1 + 0.5 * 4 / 5;
+    EXPECT_NEAR(behind.score, std::log(likelihood), 1e-9);
+}
+
+TEST_F(Search, OptionsThatDoNotFitAreRefused) {
+    const auto engine = engine_of(garden);
+    search_options options;
+    options.order = 2;
+    EXPECT_THROW(engine.search("apple", options), usage_error);
+    options.ranking.model = ranking_model::ql;
+    EXPECT_NO_THROW(engine.search("apple", options));
+    for (const unsigned order : {0U, most_query_order + 1}) {
+        options.order = order;
+        EXPECT_THROW(engine.search("apple", options), usage_error);
+    }
+}
+
+TEST_F(Search, ThreadsGiveTheSameAnswersToTopics) {
+    const auto store = store_of(generated_corpus(500, 40, 4));
+    const read_back slow(store);
+    std::mt19937_64 random(5);
+    std::vector<search_topic> topics;
+    for (int i = 0; i < 40; ++i) topics.push_back({std::to_string(i), text_of(random_query(slow, random))});
+    search_options options;
+    options.ranking.model = ranking_model::ql;
+    options.order = 3;
+    const auto engine = search_engine::open(store, context::cpu(1));
+    const auto expected = engine.search(topics, options, context::cpu(1));
+    const auto found = engine.search(topics, options, context::cpu(5));
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        ASSERT_EQ(found[i].hits.size(), expected[i].hits.size());
+        for (std::size_t h = 0; h < found[i].hits.size(); ++h) {
+            EXPECT_EQ(found[i].hits[h].document, expected[i].hits[h].document);
+            EXPECT_EQ(found[i].hits[h].score, expected[i].hits[h].score);
+            EXPECT_EQ(found[i].hits[h].snippet, expected[i].hits[h].snippet);
+        }
+    }
+}
+
+TEST(QueryPieces, AreCutAtQuotes) {
+    const auto pieces = [](std::string_view text) {
+        std::vector<std::string> made;
+        for (const query_piece& piece : split_at_quotes(text))
+            made.push_back((piece.quoted ? "q:" : "") + std::string(piece.text));
+        return made;
+    };
+    EXPECT_THAT(pieces(""), IsEmpty());
+    EXPECT_THAT(pieces("a b"), ElementsAre("a b"));
+    EXPECT_THAT(pieces("a \"b c\" d"), ElementsAre("a ", "q:b c", " d"));
+    EXPECT_THAT(pieces("\"b c\""), ElementsAre("q:b c"));
+    EXPECT_THAT(pieces("\"b\"\"c\""), ElementsAre("q:b", "q:c"));
+    EXPECT_THAT(pieces("\"\"a\"\""), ElementsAre("a"));
+    EXPECT_THAT(pieces("a \"b c"), ElementsAre("a \"b c"));
+    EXPECT_THAT(pieces("\"b\" a \"c"), ElementsAre("q:b", " a \"c"));
+    EXPECT_THAT(pieces("5\" disk"), ElementsAre("5\" disk"));
+    EXPECT_THAT(pieces("צה\"ל ודו\"ח"),
+                ElementsAre("צה\"ל ודו\"ח"));  // in Hebrew a quote stands within a word
+    EXPECT_THAT(pieces("\"צה\"ל חזק\" a"), ElementsAre("q:צה\"ל חזק", " a"));
+}
+
+}  // namespace
+}  // namespace quern
