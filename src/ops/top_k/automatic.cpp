@@ -66,29 +66,38 @@ class early_stop {
         if (plans_.heads_to(heads) > everything) return false;
         add_heads(heads);
         update();
-        const std::optional<reading_plan> plan = best_plan();
-        if (plan && !worth_a_better_bound(*plan)) return plan->cost < everything && follow(*plan);
-        if (!mark_until_k_are_complete()) return plan && plan->cost < everything && follow(*plan);
-        fetch(0);
-        update();
-        if (lists_.all_ended()) return true;
-        const std::optional<reading_plan> better = best_plan();
-        return better && better->cost < everything && follow(*better);
+        const std::optional<reading_plan> plan = best_plan(everything);
+        if (worth_a_better_bound(plan ? plan->cost : everything) && mark_until_k_are_complete()) {
+            fetch(0);
+            update();
+            if (lists_.all_ended()) return true;
+            const std::optional<reading_plan> better = best_plan(everything);
+            return better && follow(*better);
+        }
+        return plan && follow(*plan);
     }
 
     /// Whether more may come of marking first than it costs at least: the k-th score is not above the k-th upper bound.
-    bool worth_a_better_bound(const reading_plan& plan) const {
+    bool worth_a_better_bound(double cost) const {
+        if (!needed_) return true;
         std::vector<double> most = upper_;
         const auto kth = most.begin() + static_cast<std::ptrdiff_t>(k_) - 1;
         std::nth_element(most.begin(), kth, most.end(), std::greater<>());
-        std::vector<double> unseen;
-        for (std::size_t i = 0; i < lists_.lists(); ++i) unseen.push_back(lists_.bound(i, lists_.depth(i)));
-        const auto best = plans_.cheapest(std::max(*kth, rule_.score(unseen)), 0);
-        return best && best->cost + plans_.to_depth(plans_.independent_depth(k_) / 8) < 0.7 * plan.cost;
+        const double marking = plans_.to_depth(plans_.independent_depth(k_) / 8);
+        const double bound = std::max(*kth, unseen_below([&](std::size_t i) { return lists_.depth(i); }));
+        return plans_.cheapest(bound, 0, 0.7 * cost - marking).has_value();
     }
 
-    std::optional<reading_plan> best_plan() const {
-        return needed_ ? plans_.cheapest(needed_->score, planes_ ? marked_ : 0) : std::nullopt;
+    std::optional<reading_plan> best_plan(double most_cost) const {
+        return needed_ ? plans_.cheapest(needed_->score, planes_ ? marked_ : 0, most_cost) : std::nullopt;
+    }
+
+    /// What an object has at most that is below a depth of each list.
+    template <class Depth>
+    double unseen_below(const Depth& depth) const {
+        std::vector<double> unseen;
+        for (std::size_t i = 0; i < lists_.lists(); ++i) unseen.push_back(lists_.bound(i, depth(i)));
+        return rule_.score(unseen);
     }
 
     // ---- Heads ----
@@ -154,7 +163,12 @@ class early_stop {
             if (complete == 0) {
                 const double overlap = least_overlap();
                 wanted = overlap < 0.25 ? lists_.longest() : most;  // they contradict each other
-                if (overlap >= 0.25 && overlap < 1.5) wanted = most = std::max(most, independent);
+                if (overlap >= 0.25 && overlap < 1.5) {
+                    wanted = most = std::max(most, independent);
+                    // Who is complete there has this at least, and the k-th of them not much more.
+                    const double bound = unseen_below([&](std::size_t) { return independent; });
+                    if (!plans_.cheapest(bound, marked_, 1.5 * plans_.everything())) return false;
+                }
             }
             const double rows = wanted >= lists_.longest() ? plans_.all_heads() : 0;
             if (1.3 * plans_.to_depth(wanted) + rows > plans_.everything()) return false;

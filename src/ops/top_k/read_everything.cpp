@@ -312,7 +312,7 @@ template <class Combination, class Payload, class Score>
 read_objects best_of(checked_lists<Score>& lists, std::uint32_t k, const reading_costs& costs) {
     using dealt = dealt_lists<Combination, Payload, Score>;
     const std::uint32_t parts =
-        lists.objects() <= costs.cached_objects ? 0 : dealt::parts_for(lists, costs.parts);
+        lists.objects() <= costs.in_place_objects ? 0 : dealt::parts_for(lists, costs.parts);
     if (parts == 0) return {add_in_place<Combination>(lists, k), reading_way::added_in_place};
     return {dealt(lists, parts).best(k), reading_way::dealt_out};
 }

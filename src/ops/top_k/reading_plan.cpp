@@ -97,8 +97,8 @@ bool planner<Score>::surely_out(double needed, std::uint64_t heads, std::size_t 
 
 template <class Score>
 std::uint64_t planner<Score>::least_depth(double needed, std::uint64_t heads, std::size_t lacking,
-                                          std::uint64_t from) const {
-    std::uint64_t low = from, high = lists_.longest();
+                                          std::uint64_t from, std::uint64_t to) const {
+    std::uint64_t low = from, high = to;
     while (low < high) {
         const std::uint64_t middle = low + (high - low) / 2;
         if (likely_out(needed, heads, lacking, middle)) {
@@ -115,6 +115,20 @@ double planner<Score>::entries_to(std::uint64_t depth) const {
     std::uint64_t entries = 0;
     for (std::size_t i = 0; i < lists_.lists(); ++i) entries += std::min(depth, lists_.size(i));
     return static_cast<double>(entries);
+}
+
+template <class Score>
+std::uint64_t planner<Score>::affordable_depth(double cost) const {
+    std::uint64_t low = 0, high = lists_.longest();
+    while (low < high) {
+        const std::uint64_t middle = high - (high - low) / 2;
+        if (to_depth(middle) <= cost) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
 }
 
 template <class Score>
@@ -186,7 +200,12 @@ std::optional<reading_plan> planner<Score>::with_planes(double needed, std::uint
                entries_to(heads) * costs_.head + expected_candidates(lacking, depth) * costs_.candidate +
                std::max(0.0, closing - entries_to(depth)) * costs_.scan;
     };
-    std::uint64_t depth = least_depth(needed, heads, lacking, std::max({heads, marked, std::uint64_t{1}}));
+    // Most plans cost too much: one look says so.
+    const std::uint64_t from = std::max({heads, marked, std::uint64_t{1}}),
+                        most = affordable_depth(most_cost + entries_to(marked) * costs_.mark);
+    if (from > most || cost(from) >= most_cost || !likely_out(needed, heads, lacking, most))
+        return std::nullopt;
+    std::uint64_t depth = least_depth(needed, heads, lacking, from, most);
     for (int step = 0; cost(depth) < most_cost; ++step) {
         if (surely_out(needed, heads, lacking, depth))
             return reading_plan{heads, depth, lacking, cost(depth)};
@@ -197,21 +216,29 @@ std::optional<reading_plan> planner<Score>::with_planes(double needed, std::uint
 }
 
 template <class Score>
-std::optional<reading_plan> planner<Score>::cheapest(double needed, std::uint64_t marked) const {
+std::optional<reading_plan> planner<Score>::cheapest(double needed, std::uint64_t marked,
+                                                     double most_cost) const {
     if (lists_.longest() == 0) return std::nullopt;
     // There the last candidate that lacks a list is out.
-    const double closing = entries_to(least_depth(needed, 0, 1, 1));
-    reading_plan best = heads_only(needed, closing);
+    const double closing = entries_to(least_depth(needed, 0, 1, 1, lists_.longest()));
+    std::optional<reading_plan> best;
+    const auto take = [&](const reading_plan& plan) {
+        if (plan.cost < most_cost) {
+            best = plan;
+            most_cost = plan.cost;
+        }
+    };
+    take(heads_only(needed, closing));
     // Planning is to be a small part of what it could save: a set takes some ns a list, for each plan that is tried.
     const double sets =
         std::min(static_cast<double>(most_sets), everything() / (1000 * static_cast<double>(lists_.lists())));
     for (const std::uint64_t heads : some_heads) {
-        if (heads > lists_.longest() || entries_to(heads) * costs_.head >= best.cost) break;
+        if (heads > lists_.longest() || entries_to(heads) * costs_.head >= most_cost) break;
         for (const std::size_t lacking : some_lacking) {
             if (lacking > lists_.lists()) break;
             if (static_cast<double>(sets_of(lists_.lists(), lacking)) > sets) continue;
-            const auto plan = with_planes(needed, heads, lacking, marked, closing, best.cost);
-            if (plan) best = *plan;
+            if (const auto plan = with_planes(needed, heads, lacking, marked, closing, most_cost))
+                take(*plan);
         }
     }
     return best;

@@ -18,14 +18,15 @@ struct reading_costs {
     double mark = 1.4;             ///< an entry marked in its plane
     double fetch = 1.2;            ///< an entry whose value is asked for
     double plane_word = 1.5;       ///< 64 objects of a list
-    double candidate = 60;         ///< an object of the planes that gets a row
+    double candidate = 100;        ///< an object of the planes that gets a row and bounds
     double scan = 0.9;             ///< an entry that is looked at for open objects
     double everything = 5;         ///< an entry, where all are read into sums
-    double everything_cached = 2;  ///< the same where sums stay in a core's cache
+    double everything_cached = 2;  ///< the same where sums stay in a core's cache: up to cached_objects
     double object = 1;             ///< an object's sum: cleared and looked at
-    /// Up to so many objects they do, and entries are added where they belong at once.
     std::uint32_t cached_objects = std::uint32_t{1} << 17;
-    /// More objects are dealt out in so many parts, in more where memory asks for it. One part reads least and takes most memory.
+    /// Up to so many objects, entries are added where they belong at once.
+    std::uint32_t in_place_objects = std::uint32_t{1} << 19;
+    /// More are dealt out in so many parts, in more where memory asks for it. One part reads least and takes most memory.
     std::uint32_t parts = 2;
 };
 
@@ -43,8 +44,8 @@ class planner {
     planner(const checked_lists<Score>& lists, const reading_costs& costs) : lists_(lists), costs_(costs) {}
 
     /// The cheapest, where no score that matters is less than `needed`. `marked`: the depth that has been marked.
-    /// None where the lists are empty.
-    std::optional<reading_plan> cheapest(double needed, std::uint64_t marked) const;
+    /// None where the lists are empty, or every plan costs `most_cost` or more.
+    std::optional<reading_plan> cheapest(double needed, std::uint64_t marked, double most_cost) const;
 
     /// Reading all into sums.
     double everything() const;
@@ -62,14 +63,16 @@ class planner {
     /// None where it costs `most_cost` or more, or is not sure.
     std::optional<reading_plan> with_planes(double needed, std::uint64_t heads, std::size_t lacking,
                                             std::uint64_t marked, double closing, double most_cost) const;
-    /// Where no object that is in no head and lacks so many lists can reach `needed`, most likely.
-    std::uint64_t least_depth(double needed, std::uint64_t heads, std::size_t lacking,
-                              std::uint64_t from) const;
+    /// Where no object that is in no head and lacks so many lists can reach `needed`, most likely; at most `to`.
+    std::uint64_t least_depth(double needed, std::uint64_t heads, std::size_t lacking, std::uint64_t from,
+                              std::uint64_t to) const;
     /// By the set of lists that an object misses least one by one; and by all sets.
     bool likely_out(double needed, std::uint64_t heads, std::size_t lacking, std::uint64_t depth) const;
     bool surely_out(double needed, std::uint64_t heads, std::size_t lacking, std::uint64_t depth) const;
     double expected_candidates(std::size_t lacking, std::uint64_t depth) const;
     double entries_to(std::uint64_t depth) const;
+    /// The greatest depth to which marking and fetching costs no more.
+    std::uint64_t affordable_depth(double cost) const;
 
     const checked_lists<Score>& lists_;
     const reading_costs& costs_;
