@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "device/array.hpp"
+#include "device/files/scratch_array.hpp"
 #include "ops/ngram_likelihood/documents.hpp"
 #include "ops/ngram_likelihood/rows_from_order.hpp"
-#include "ops/ngram_likelihood/scratch_array.hpp"
 
 namespace quern::ngram_detail {
 

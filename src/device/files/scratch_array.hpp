@@ -14,7 +14,7 @@
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::ngram_detail {
+namespace quern {
 
 template <class T>
 class scratch_array {
@@ -45,4 +45,4 @@ class scratch_array {
     std::size_t size_;
 };
 
-}  // namespace quern::ngram_detail
+}  // namespace quern
