@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "report/json.hpp"
+#include "report/tsv.hpp"
 #include "report/utf8.hpp"
 
 namespace quern {
@@ -18,20 +19,8 @@ namespace {
 
 using report::append_code_point;
 using report::append_json_string;
+using report::append_tsv_field;
 using report::each_code_point;
-
-void append_tsv_field(std::string& out, std::string_view text) {
-    bool breaking = false;  // inside a run of tabs and line ends, which is one space
-    each_code_point(text, [&](char32_t c) {
-        const bool breaks = c == '\t' || c == '\n' || c == '\r';
-        if (!breaks) {
-            append_code_point(out, c);
-        } else if (!breaking) {
-            out += ' ';
-        }
-        breaking = breaks;
-    });
-}
 
 /// For a table: one line, nothing a terminal would obey.
 std::string visible(std::string_view text) {
@@ -137,6 +126,19 @@ void fit(std::vector<std::size_t>& widths, const std::vector<bool>& numeric, std
 }
 
 }  // namespace
+
+void report::append_tsv_field(std::string& out, std::string_view text) {
+    bool breaking = false;  // inside a run of tabs and line ends, which is one space
+    each_code_point(text, [&](char32_t c) {
+        const bool breaks = c == '\t' || c == '\n' || c == '\r';
+        if (!breaks) {
+            append_code_point(out, c);
+        } else if (!breaking) {
+            out += ' ';
+        }
+        breaking = breaks;
+    });
+}
 
 row_writer::row_writer(row_format format, std::vector<std::string> columns, sink out, unsigned width)
     : format_(format), columns_(std::move(columns)), out_(std::move(out)), width_(width) {}

@@ -2,6 +2,7 @@
 // Values written once and read once, in order: in memory up to a budget, in a scratch file beyond.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,7 +42,14 @@ class number_stream {
         spill_->append({reinterpret_cast<const char*>(values.data()), bytes});
     }
 
-    /// Calls take(span) for stretches of all values in order. What was handed over is gone.
+    /// Calls take(span) for stretches of all values in order; nothing is appended after.
+    template <class Take>
+    void for_each(const Take& take) {
+        for (std::vector<Value>& piece : pieces_) take(std::span<Value>(piece));
+        for_each_spilled(take);
+    }
+
+    /// The same, once. What was handed over is gone.
     template <class Take>
     void drain(const Take& take) {
         for (std::vector<Value>& piece : pieces_) {
@@ -50,6 +58,19 @@ class number_stream {
             release(piece);
         }
         pieces_.clear();
+        for_each_spilled(take);
+        if (spill_ == nullptr) return;
+        spill_.reset();
+        scratch_.give_back(spilled_);
+    }
+
+    std::uint64_t size() const { return size_; }  ///< values, in all
+    std::uint64_t memory_bytes() const { return held_; }
+    std::uint64_t spilled_bytes() const { return spilled_; }
+
+  private:
+    template <class Take>
+    void for_each_spilled(const Take& take) {
         if (spill_ == nullptr) return;
         spill_->flush();
         constexpr std::uint64_t most = (std::uint64_t{4} << 20) / sizeof(Value) * sizeof(Value);
@@ -60,15 +81,8 @@ class number_stream {
             spill_->read_at(at, {reinterpret_cast<char*>(piece.data()), bytes});
             take(std::span<Value>(piece));
         }
-        spill_.reset();
-        scratch_.give_back(spilled_);
     }
 
-    std::uint64_t size() const { return size_; }  ///< values, in all
-    std::uint64_t memory_bytes() const { return held_; }
-    std::uint64_t spilled_bytes() const { return spilled_; }
-
-  private:
     scratch_folder& scratch_;
     std::string name_;
     std::uint64_t budget_, held_ = 0, spilled_ = 0, size_ = 0;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The distinct n-grams of a collection, each once: where one stands among the words, and how often it occurs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/ops/ngram_likelihood.hpp"
+#include "tasks/words/number_stream.hpp"
+
+namespace quern {
+
+struct counted_ngram {
+    std::uint64_t position, count;
+};
+
+class collection_counts {
+  public:
+    /// `documents`: their offsets. Holds about `memory_bytes` at most.
+    collection_counts(scratch_folder& scratch, std::span<const std::uint64_t> documents, unsigned first_n,
+                      unsigned order, bool histories, std::uint64_t memory_bytes)
+        : documents_(documents), first_n_(first_n), lengths_(order - first_n + 1) {
+        const std::uint64_t share = memory_bytes / lengths_.size() / (histories ? 3 : 2);
+        for (unsigned n = first_n; n <= order; ++n) {
+            of_length& of = lengths_[n - first_n];
+            const std::string name = "ngrams_" + std::to_string(n);
+            of.kept = std::make_unique<number_stream<counted_ngram>>(scratch, name, 2 * share);
+            if (histories)
+                of.histories =
+                    std::make_unique<number_stream<std::uint64_t>>(scratch, name + "_histories", share);
+        }
+    }
+
+    /// Rows of one n, in the order of n-grams over all calls, with history counts where `histories`. An n-gram's rows are as many as its counts in documents need to
+    /// add up to its count in the collection.
+    void add(const ngram_rows& rows) {
+        of_length& to = lengths_[rows.n - first_n_];
+        for (std::size_t r = 0; r < rows.documents.size(); ++r) {
+            if (to.left == 0) {
+                to.left = rows.in_collection[r];
+                to.fresh.push_back({documents_[rows.documents[r]] + rows.firsts[r], rows.in_collection[r]});
+                if (to.histories) to.fresh_histories.push_back(rows.history_in_collection[r]);
+            }
+            to.left -= rows.in_document[r];
+        }
+        if (to.fresh.size() >= most_fresh) flush(to);
+    }
+    void finish() {
+        for (of_length& of : lengths_) flush(of);
+    }
+
+    number_stream<counted_ngram>& of(unsigned n) { return *lengths_[n - first_n_].kept; }
+    /// Of each of them, how often its history occurs with a word behind it; null unless asked for.
+    number_stream<std::uint64_t>* histories_of(unsigned n) { return lengths_[n - first_n_].histories.get(); }
+    std::uint64_t spilled_bytes() const {
+        std::uint64_t sum = 0;
+        for (const of_length& of : lengths_)
+            sum += of.kept->spilled_bytes() + (of.histories ? of.histories->spilled_bytes() : 0);
+        return sum;
+    }
+
+  private:
+    static constexpr std::size_t most_fresh = std::size_t{1} << 14;
+
+    struct of_length {
+        std::unique_ptr<number_stream<counted_ngram>> kept;
+        std::vector<counted_ngram> fresh;
+        std::unique_ptr<number_stream<std::uint64_t>> histories;
+        std::vector<std::uint64_t> fresh_histories;
+        std::uint64_t left = 0;  ///< occurrences of the last one in documents to come
+    };
+    static void flush(of_length& of) {
+        of.kept->append(std::move(of.fresh));
+        of.fresh = {};
+        if (!of.histories) return;
+        of.histories->append(std::move(of.fresh_histories));
+        of.fresh_histories = {};
+    }
+
+    std::span<const std::uint64_t> documents_;
+    unsigned first_n_;
+    std::vector<of_length> lengths_;
+};
+
+}  // namespace quern

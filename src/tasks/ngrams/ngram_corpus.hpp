@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first half of the task: a corpus goes once through the mill and becomes words as ids that are ranks by bytes, and tables
+// of what they stand for.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "device/files/scratch_folder.hpp"
+#include "quern/base/context.hpp"
+#include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/ngrams.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/ngrams/scratch_table.hpp"
+
+namespace quern {
+
+struct ngram_corpus {
+    scratch_table<std::uint32_t> words;
+    std::vector<std::uint64_t> documents{0};  ///< where each begins among the words, and the end
+    std::uint32_t vocabulary = 0;             ///< the id of an unknown word, too
+
+    scratch_table<char> letters;             ///< of the vocabulary
+    scratch_table<std::uint64_t> word_ends;  ///< in `letters`
+    scratch_table<char> names;               ///< ids of documents
+    std::vector<std::uint64_t> name_ends;    ///< in `names`
+
+    std::uint64_t distinct = 0, distinct_unknown = 0, unknown = 0;
+    std::uint64_t input_bytes = 0, spilled_bytes = 0;
+    reading_record record;
+
+    std::uint64_t document_count() const { return documents.size() - 1; }
+    std::string_view word(std::uint32_t id) const {
+        if (id == vocabulary) return unknown_ngram_word;
+        return piece(letters, id == 0 ? 0 : word_ends[id - 1], word_ends[id]);
+    }
+    std::string_view name(std::uint32_t document) const {
+        return piece(names, document == 0 ? 0 : name_ends[document - std::size_t{1}], name_ends[document]);
+    }
+
+  private:
+    static std::string_view piece(const scratch_table<char>& of, std::uint64_t begin, std::uint64_t end) {
+        return {of.span().data() + begin, end - begin};
+    }
+};
+
+/// `text`: how the words are made. `known`: whose words are known; null: all are. Tables come from `share`, and from `scratch` beyond it.
+ngram_corpus read_ngram_corpus(const ngrams_options& options, const text_options& text,
+                               const word_dictionary* known, scratch_folder& scratch, table_share& share,
+                               const context& run);
+
+}  // namespace quern

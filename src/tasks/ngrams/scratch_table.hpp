@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of a known size that are read all over: in memory while a share of it lasts, mapped from a scratch file beyond.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "device/cpu/huge_pages.hpp"
+#include "device/files/scratch_array.hpp"
+
+namespace quern {
+
+/// The memory that tables may take together.
+class table_share {
+  public:
+    explicit table_share(std::uint64_t bytes) : left_(bytes) {}
+    bool takes(std::uint64_t bytes) {
+        if (bytes > left_) return false;
+        left_ -= bytes;
+        taken_ += bytes;
+        return true;
+    }
+    void give_back(std::uint64_t bytes) {
+        left_ += bytes;
+        taken_ -= bytes;
+    }
+    std::uint64_t taken() const { return taken_; }
+
+  private:
+    std::uint64_t left_, taken_ = 0;
+};
+
+/// Not initialised.
+template <class T>
+class scratch_table {
+  public:
+    scratch_table() = default;
+    /// `name`: of the scratch file, no other one's.
+    scratch_table(table_share& share, scratch_folder& folder, std::string_view name, std::uint64_t size)
+        : size_(size) {
+        if (share.takes(size * sizeof(T))) {
+            memory_ = std::make_unique_for_overwrite<T[]>(size);
+            wish_for_huge_pages(memory_.get(), size * sizeof(T));
+            data_ = memory_.get();
+            share_ = &share;
+        } else {
+            file_ = std::make_unique<scratch_array<T>>(folder, name, size);
+            data_ = file_->span().data();
+        }
+    }
+    scratch_table(scratch_table&& other) noexcept { swap(other); }
+    scratch_table& operator=(scratch_table&& other) noexcept {
+        scratch_table(std::move(other)).swap(*this);
+        return *this;
+    }
+    scratch_table(const scratch_table&) = delete;  // its share is taken once
+    scratch_table& operator=(const scratch_table&) = delete;
+    ~scratch_table() {
+        if (share_ != nullptr) share_->give_back(size_ * sizeof(T));
+    }
+
+    std::span<T> span() const { return {data_, size_}; }
+    std::uint64_t size() const { return size_; }
+    T& operator[](std::uint64_t i) const { return data_[i]; }
+    std::uint64_t spilled_bytes() const { return file_ ? size_ * sizeof(T) : 0; }
+
+  private:
+    void swap(scratch_table& other) noexcept {
+        std::swap(size_, other.size_);
+        std::swap(data_, other.data_);
+        std::swap(share_, other.share_);
+        memory_.swap(other.memory_);
+        file_.swap(other.file_);
+    }
+
+    std::uint64_t size_ = 0;
+    T* data_ = nullptr;
+    table_share* share_ = nullptr;
+    std::unique_ptr<T[]> memory_;
+    std::unique_ptr<scratch_array<T>> file_;
+};
+
+}  // namespace quern

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many lines of text, formed by all threads and written in order.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "device/cpu/pipeline.hpp"
+#include "quern/base/context.hpp"
+
+namespace quern {
+
+/// Calls form(text, begin, end) for stretches of `items` items, by any threads at once, and write(text) with what each made, in
+/// order, one at a time.
+template <class Form, class Write>
+void write_in_batches(const context& run, std::uint64_t items, const Form& form, const Write& write) {
+    constexpr std::uint64_t batch = 4096;
+    struct work {
+        std::uint64_t begin = 0, end = 0;
+        std::string text;
+    };
+    std::uint64_t given_out = 0;
+    pipeline<work> line(std::size_t{run.thread_count()} + 2);
+    line.from([&](work& w) {
+        if (given_out == items) return false;
+        run.check_stop();
+        w.begin = given_out;
+        given_out = w.end = std::min(items, given_out + batch);
+        return true;
+    });
+    line.in_parallel([&](work& w) { form(w.text, w.begin, w.end); });
+    line.in_order([&](const work& w) { write(std::string_view(w.text)); });
+    run_parallel(run, [&] { line.run(); });
+}
+
+}  // namespace quern

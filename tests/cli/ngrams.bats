@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# quern ngrams: the n-grams of every document, their counts and likelihoods.
+load common
+
+own_setup() {
+    printf 'b\nx\na\n\nb\nx\na\nb\nx\nb\nx\na\n\nc\n' >words
+    printf '{"id":"one","title":"Left out","text":"The cat and the hat."}\n{"id":"two","text":"The cat, the CAT!"}\n' >corpus.jsonl
+}
+
+@test "rows by document, n and words, with their counts" {
+    golden ngrams.tsv quern ngrams words --input-format lines --counts --quiet
+    [ "$(quern ngrams words --input-format lines --only --quiet | cut -f 2 | sort -u)" = 3 ]
+    [ "$(quern ngrams corpus.jsonl --order 2 --quiet | grep -P '^two\t2\t')" = "two	2	cat the	1	1	0.75
+two	2	the cat	2	3	0.875" ]
+}
+
+@test "JSON lines and tables" {
+    [ "$(quern ngrams corpus.jsonl --order 1 --format jsonl --quiet | head -n 1)" = \
+        '{"doc":"one","n":1,"words":"and","f(d)":1,"f(C)":1,"P":0.15555555555555556}' ]
+    run quern ngrams corpus.jsonl --order 1 --format table --measure bm25 --quiet
+    [[ ${lines[0]} == "doc "*" weight" ]]
+}
+
+@test "the same rows whatever the method, the threads and the memory" {
+    quern ngrams corpus.jsonl --order 4 --counts --quiet >auto
+    for method in strings dictionary suffix-sigma; do
+        quern ngrams corpus.jsonl --order 4 --counts --method "$method" --quiet | cmp - auto
+    done
+    quern ngrams corpus.jsonl --order 4 --counts --threads 1 --memory 32M --quiet | cmp - auto
+    quern ngrams corpus.jsonl --order 4 --counts -o made --quiet
+    cmp made auto
+    quern ngrams - --order 4 --counts --quiet <corpus.jsonl | cmp - auto
+}
+
+@test "a saved dictionary: other words are unknown, told and counted" {
+    printf '{"id":"1","text":"the hat of another"}\n' >other.jsonl
+    quern dictionary other.jsonl -o known --quiet
+    run --separate-stderr quern ngrams corpus.jsonl --dictionary known --order 2 --stats stats
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"2 documents, 9 words, 4 distinct, 4 unknown (44.44%)"* ]]
+    [[ $output == *"one	2	the <unk>	1	3	"* ]]
+    [ "$(json stats 'd["counts"]["unknown"], d["counts"]["with_unknown_2"], d["measures"]["unknown_share_2"]')" = "(4, 6, 0.8571428571428571)" ]
+    ends_with 2 quern ngrams corpus.jsonl --dictionary known --stem porter
+    says "other text options"
+    ends_with 2 quern ngrams corpus.jsonl --dictionary known --method strings
+    ends_with 5 quern ngrams corpus.jsonl --dictionary corpus.jsonl
+    ends_with 2 quern ngrams corpus.jsonl --dictionary missing
+}
+
+@test "counts and a model of the collection" {
+    run --separate-stderr quern ngrams corpus.jsonl --order 2 --totals totals --arpa model
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$(head -n 5 totals)" = "and	1
+cat	3
+hat	1
+the	4
+and the	1" ]
+    golden ngrams.arpa cat model
+    quern ngrams corpus.jsonl --order 2 --totals again -o rows --quiet
+    cmp again totals
+    [ -s rows ]
+    ends_with 2 quern ngrams corpus.jsonl --totals totals
+    says "exists"
+    quern ngrams corpus.jsonl --order 2 --totals totals --force --quiet
+    cmp again totals
+}
+
+@test "what cannot be" {
+    ends_with 2 quern ngrams
+    ends_with 2 quern ngrams missing
+    ends_with 2 quern ngrams corpus.jsonl --order 0
+    ends_with 2 quern ngrams corpus.jsonl --order 33
+    ends_with 2 quern ngrams corpus.jsonl --lambda 1.5
+    ends_with 2 quern ngrams corpus.jsonl --mu -1
+    ends_with 2 quern ngrams corpus.jsonl --min-count 0
+    ends_with 2 quern ngrams corpus.jsonl --measure tfidf
+    ends_with 2 quern ngrams corpus.jsonl --device cuda
+    ends_with 2 quern ngrams corpus.jsonl -o corpus.jsonl --force
+    ends_with 2 quern ngrams corpus.jsonl --totals corpus.jsonl --force
+    ends_with 2 quern ngrams corpus.jsonl --only --arpa model
+    ends_with 2 quern ngrams corpus.jsonl --totals -
+    printf '{"id":1,"text":"a"}\n{"id":1,"text":"b"}\n' >repeated.jsonl
+    ends_with 3 quern ngrams repeated.jsonl --totals made -o rows
+    printf 'two words\n' >verbatim
+    ends_with 3 quern ngrams verbatim --input-format lines --arpa model
+    ends_with 5 quern ngrams corpus.jsonl --dictionary <(printf x)
+    [ ! -e model ] && [ ! -e made ] && [ ! -e rows ]
+}
+
+@test "a reader that goes, and an end in the middle" {
+    quern ngrams corpus.jsonl --quiet | head -n 1 >/dev/null
+    endless_corpus | ( ! timeout -s INT 2 "$QUERN" ngrams - -o made --totals counts --quiet )
+    [ ! -e made ] && [ ! -e counts ]
+}

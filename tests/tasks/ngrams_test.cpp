@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows, counts and models of small corpora made here, held to the definitions: whatever the method, the threads and the memory.
+#include "quern/tasks/ngrams.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/dictionary.hpp"
+#include "reference/ngram_reference.hpp"
+#include "tasks/ngrams/document_rows.hpp"
+#include "tasks/ngrams/word_ranks.hpp"
+#include "temporary_folder.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using reference::word_list;
+using ::testing::HasSubstr;
+using testing::read_file;
+using testing::temporary_folder;
+using testing::write_file;
+
+/// Documents of few words, by a skewed law, so that n-grams repeat; some hold none.
+struct made_corpus {
+    std::vector<std::string> vocabulary;  ///< sorted
+    std::vector<word_list> documents;
+
+    made_corpus(std::size_t size, unsigned words, std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        std::set<std::string> sorted;
+        while (sorted.size() < words)
+            sorted.insert("w" + std::to_string(random() % (std::uint64_t{1} << (1 + random() % 16))));
+        vocabulary.assign(sorted.begin(), sorted.end());
+        for (std::size_t d = 0; d < size; ++d) {
+            if (d % 10 == 9) {
+                documents.push_back(documents[5]);  // long n-grams repeat, too
+                continue;
+            }
+            word_list& text = documents.emplace_back();
+            const std::size_t length = d % 7 == 0 ? 0 : random() % (d % 5 == 0 ? 200 : 12);
+            for (std::size_t i = 0; i < length; ++i)
+                text.push_back(static_cast<std::uint32_t>(random() % (1 + random() % words)));
+        }
+        // Only words that occur are the corpus's.
+        std::set<std::uint32_t> used;
+        for (const word_list& text : documents) used.insert(text.begin(), text.end());
+        std::map<std::uint32_t, std::uint32_t> rank;
+        std::vector<std::string> kept;
+        for (const std::uint32_t w : used) {
+            rank.emplace(w, static_cast<std::uint32_t>(kept.size()));
+            kept.push_back(vocabulary[w]);
+        }
+        vocabulary = kept;
+        for (word_list& text : documents)
+            for (std::uint32_t& w : text) w = rank[w];
+    }
+
+    std::string name(std::size_t document) const { return "doc " + std::to_string(99999 - document); }
+    std::string words(const word_list& ids) const {
+        std::string joined;
+        for (const std::uint32_t w : ids) {
+            if (!joined.empty()) joined += ' ';
+            joined += w == vocabulary.size() ? std::string(unknown_ngram_word) : vocabulary[w];
+        }
+        return joined;
+    }
+    std::string tsv() const {
+        std::string lines;
+        for (std::size_t d = 0; d < documents.size(); ++d)
+            lines += name(d) + "\t" + (documents[d].empty() ? "!" : words(documents[d])) + "\n";
+        return lines;
+    }
+};
+
+context run_with(unsigned threads, const temporary_folder& scratch, std::uint64_t memory = 0) {
+    context run = context::cpu(threads);
+    run.scratch = scratch.path();
+    run.memory_bytes = memory;
+    return run;
+}
+
+class ngrams_task : public ::testing::Test {
+  protected:
+    temporary_folder folder_;
+
+    ngrams_options of(const made_corpus& corpus, unsigned order) const {
+        write_file(folder_ / "corpus.tsv", corpus.tsv());
+        ngrams_options options;
+        options.inputs = {folder_ / "corpus.tsv"};
+        options.input_format = "tsv";
+        options.ngrams.order = order;
+        return options;
+    }
+    std::string tsv_of(const ngrams_options& options, const context& run) const {
+        std::string text;
+        ngrams_as_text(options, row_format::tsv, run, [&](std::string_view part) { text += part; });
+        return text;
+    }
+    /// A dictionary of every second word.
+    fs::path dictionary_of(const made_corpus& corpus, text_options text = {}) const {
+        std::string lines = "1\t";
+        for (std::size_t w = 0; w < corpus.vocabulary.size(); w += 2) lines += corpus.vocabulary[w] + " ";
+        write_file(folder_ / "some.tsv", lines + "elsewhere\n");
+        dictionary_options options;
+        options.inputs = {folder_ / "some.tsv"};
+        options.input_format = "tsv";
+        options.file = folder_ / "some.dictionary";
+        options.text = text;
+        options.force = true;
+        make_dictionary(options, run_with(1, folder_));
+        return options.file;
+    }
+};
+
+/// What is to be written of a corpus, by the definitions.
+std::string expected_tsv(const made_corpus& corpus, const ngram_options& options) {
+    const reference::ngram_counter counter(corpus.documents, options.order);
+    std::vector<reference::ngram_row> rows = counter.rows(options);
+    std::ranges::stable_sort(rows, {}, &reference::ngram_row::document);
+    std::string text;
+    for (const reference::ngram_row& row : rows) {
+        text += corpus.name(row.document) + "\t" + std::to_string(row.n) + "\t" + corpus.words(row.words) +
+                "\t" + std::to_string(row.in_document) + "\t" + std::to_string(row.in_collection) + "\t" +
+                shortest(row.weight);
+        if (options.history_counts)
+            text += "\t" + std::to_string(row.history_in_document) + "\t" +
+                    std::to_string(row.history_in_collection);
+        text += "\n";
+    }
+    return text;
+}
+
+TEST_F(ngrams_task, writes_what_the_definitions_say) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        const made_corpus corpus(60, 12, seed);
+        for (const unsigned order : {1U, 2U, 4U, 8U}) {
+            ngrams_options options = of(corpus, order);
+            options.ngrams.only = seed == 3;
+            options.ngrams.history_counts = seed == 2;
+            options.ngrams.min_count = seed;
+            options.ngrams.smoothing = static_cast<ngram_smoothing>(seed - 1);
+            options.ngrams.mu = 7;
+            if (order == 4) options.ngrams.measure = ngram_measure::bm25;
+            const std::string expected = expected_tsv(corpus, options.ngrams);
+            ASSERT_FALSE(expected.empty());
+            for (unsigned method = 0; method < std::size(ngram_method_names); ++method) {
+                options.ngrams.method = static_cast<ngram_method>(method);
+                ASSERT_EQ(tsv_of(options, run_with(2, folder_)), expected) << ngram_method_names[method];
+            }
+        }
+    }
+}
+
+TEST_F(ngrams_task, the_same_rows_whatever_the_threads_and_the_memory) {
+    const made_corpus corpus(3000, 4000, 4);
+    ngrams_options options = of(corpus, 3);
+    options.ngrams.history_counts = true;
+    const std::string expected = tsv_of(options, run_with(1, folder_));
+    EXPECT_EQ(expected, expected_tsv(corpus, options.ngrams));
+    EXPECT_EQ(tsv_of(options, run_with(3, folder_)), expected);
+    for (const std::uint64_t memory : {3 << 20, 8 << 20}) {
+        std::string text;
+        const ngrams_result made = ngrams_as_text(options, row_format::tsv, run_with(2, folder_, memory),
+                                                  [&](std::string_view part) { text += part; });
+        EXPECT_EQ(text, expected);
+        EXPECT_GT(made.statistics.counts.at("spilled_bytes"), 0U);
+    }
+}
+
+TEST_F(ngrams_task, text_is_what_a_row_writer_writes) {
+    write_file(folder_ / "corpus.jsonl",
+               "{\"id\":\"a\\tb\\u0001\",\"text\":\"Stra\\u00dfe \\\"quoted\\\" naïve\"}\n"
+               "{\"id\":\"\\ud83d\\ude00\",\"text\":\"naïve it's\"}\n");
+    write_file(folder_ / "words.txt", "with \"quotes\"\nwith\ttab\n\xff\xfe\n\nwith\ttab\n");
+    for (const bool verbatim : {false, true}) {
+        for (const bool counts : {false, true}) {
+            for (const row_format format : {row_format::tsv, row_format::jsonl}) {
+                ngrams_options options;
+                options.inputs = {folder_ / (verbatim ? "words.txt" : "corpus.jsonl")};
+                options.input_format = verbatim ? "lines" : "jsonl";
+                options.ngrams.history_counts = counts;
+                std::string expected, text;
+                row_writer rows(format, ngram_columns(options.ngrams),
+                                [&](std::string_view part) { expected += part; });
+                ngrams(options, run_with(2, folder_), [&](const ngram_row& row) {
+                    std::vector<cell> cells = {row.document,      std::uint64_t{row.n},
+                                               row.words,         std::uint64_t{row.in_document},
+                                               row.in_collection, row.weight};
+                    if (counts) {
+                        cells.emplace_back(std::uint64_t{row.history_in_document});
+                        cells.emplace_back(row.history_in_collection);
+                    }
+                    rows.row(cells);
+                });
+                ngrams_as_text(options, format, run_with(2, folder_),
+                               [&](std::string_view part) { text += part; });
+                EXPECT_EQ(text, expected);
+                EXPECT_THAT(text, HasSubstr(verbatim ? "quotes" : "strasse"));
+            }
+        }
+    }
+}
+
+TEST_F(ngrams_task, words_that_the_dictionary_lacks_are_one_and_stand_last) {
+    made_corpus corpus(40, 30, 5);
+    ngrams_options options = of(corpus, 3);
+    options.dictionary = dictionary_of(corpus);
+    std::uint64_t unknown = 0, words = 0;
+    std::vector<std::string> kept;
+    for (std::size_t w = 0; w < corpus.vocabulary.size(); w += 2) kept.push_back(corpus.vocabulary[w]);
+    for (word_list& text : corpus.documents) {
+        for (std::uint32_t& w : text) {
+            ++words;
+            unknown += w % 2;
+            w = w % 2 ? static_cast<std::uint32_t>(kept.size()) : w / 2;
+        }
+    }
+    const std::size_t distinct = corpus.vocabulary.size();
+    corpus.vocabulary = kept;
+    ASSERT_GT(unknown, 0U);
+    std::string text;
+    const ngrams_result made = ngrams_as_text(options, row_format::tsv, run_with(2, folder_),
+                                              [&](std::string_view part) { text += part; });
+    EXPECT_EQ(text, expected_tsv(corpus, options.ngrams));
+    EXPECT_THAT(text, HasSubstr(" <unk>"));
+    EXPECT_EQ(made.words, words);
+    EXPECT_EQ(made.unknown, unknown);
+    EXPECT_EQ(made.distinct, distinct);
+    EXPECT_EQ(made.distinct_unknown, distinct / 2);
+    EXPECT_EQ(made.totals[0].with_unknown, unknown);
+    EXPECT_DOUBLE_EQ(made.statistics.measures.at("unknown_share_1"),
+                     static_cast<double>(unknown) / static_cast<double>(words));
+}
+
+TEST_F(ngrams_task, a_dictionary_brings_its_text_options) {
+    const made_corpus corpus(10, 10, 6);
+    ngrams_options options = of(corpus, 1);
+    text_options text;
+    text.tokens = token_rule::letters;
+    options.dictionary = dictionary_of(corpus, text);
+    EXPECT_THAT(tsv_of(options, run_with(1, folder_)), HasSubstr("\tw\t"));
+    options.text = text_options{};
+    EXPECT_THROW(tsv_of(options, run_with(1, folder_)), usage_error);
+    options.text = text;
+    EXPECT_THAT(tsv_of(options, run_with(1, folder_)), HasSubstr("\tw\t"));
+
+    write_file(folder_ / "stop", "w\n");
+    text.stop_words = (folder_ / "stop").string();
+    options.dictionary = dictionary_of(corpus, text);
+    options.text.reset();
+    EXPECT_THROW(tsv_of(options, run_with(1, folder_)), usage_error);
+    options.text = text;
+    EXPECT_EQ(tsv_of(options, run_with(1, folder_)), "");
+}
+
+TEST_F(ngrams_task, refuses_what_cannot_be) {
+    const made_corpus corpus(10, 10, 7);
+    const ngrams_options good = of(corpus, 2);
+    const context run = run_with(1, folder_);
+    const auto refused = [&](const auto& change) {
+        ngrams_options options = good;
+        change(options);
+        EXPECT_THROW(tsv_of(options, run), usage_error);
+    };
+    refused([](ngrams_options& o) { o.inputs.clear(); });
+    refused([](ngrams_options& o) { o.inputs = {"/no/such/corpus"}; });
+    refused([](ngrams_options& o) { o.ngrams.order = 33; });
+    refused([](ngrams_options& o) { o.ngrams.lambda = 2; });
+    refused([](ngrams_options& o) { o.dictionary = "/no/such/dictionary"; });
+    refused([&](ngrams_options& o) { o.totals = o.inputs.front(); });
+    refused([&](ngrams_options& o) {
+        o.arpa = folder_ / "model";
+        o.ngrams.only = true;
+    });
+    refused([&](ngrams_options& o) {
+        o.dictionary = dictionary_of(corpus);
+        o.ngrams.method = ngram_method::strings;
+    });
+    EXPECT_FALSE(fs::exists(folder_ / "model"));
+    ngrams_options options = good;
+    options.totals = folder_ / "totals";
+    EXPECT_THROW(ngrams(options, run, [](const ngram_row&) { throw interrupted(2); }), interrupted);
+    EXPECT_FALSE(fs::exists(options.totals));
+}
+
+TEST_F(ngrams_task, a_corpus_without_words_has_no_rows) {
+    write_file(folder_ / "corpus.tsv", "1\t!\n2\t?\n");
+    ngrams_options options;
+    options.inputs = {folder_ / "corpus.tsv"};
+    options.input_format = "tsv";
+    options.totals = folder_ / "totals";
+    options.arpa = folder_ / "model";
+    std::uint64_t rows = 0;
+    const ngrams_result made = ngrams(options, run_with(2, folder_), [&](const ngram_row&) { ++rows; });
+    EXPECT_EQ(rows, 0U);
+    EXPECT_EQ(made.documents, 2U);
+    EXPECT_EQ(read_file(options.totals), "");
+    EXPECT_THAT(read_file(options.arpa), HasSubstr("ngram 1=3\nngram 2=0\n"));
+}
+
+TEST_F(ngrams_task, totals_are_the_counts_of_the_collection) {
+    const made_corpus corpus(400, 50, 8);
+    for (const std::uint64_t least : {1, 3}) {
+        ngrams_options options = of(corpus, 4);
+        options.ngrams.min_count = least;
+        options.totals = folder_ / "totals";
+        options.replace = true;
+        std::string expected;
+        const reference::ngram_counter counter(corpus.documents, 4);
+        word_list last;
+        for (const reference::ngram_row& row : counter.rows(options.ngrams)) {
+            if (row.words != last)
+                expected += corpus.words(row.words) + "\t" + std::to_string(row.in_collection) + "\n";
+            last = row.words;
+        }
+        for (const std::uint64_t memory : {0, 2 << 20}) {
+            ngrams(options, run_with(2, folder_, memory), {});
+            EXPECT_EQ(read_file(options.totals), expected);
+        }
+    }
+}
+
+// ---- Models ----
+
+/// An ARPA file as its readers see it.
+struct arpa {
+    struct entry {
+        double probability, back_off;
+    };
+    std::map<std::string, entry> ngrams;
+    std::vector<std::uint64_t> announced, found;
+    bool ended = false;
+
+    explicit arpa(const std::string& text) {
+        std::istringstream lines(text);
+        std::string line;
+        std::getline(lines, line);
+        EXPECT_EQ(line, "\\data\\");
+        while (std::getline(lines, line)) {
+            EXPECT_FALSE(ended);
+            if (line.empty()) continue;
+            if (line.starts_with("ngram ")) {
+                announced.push_back(std::stoull(line.substr(line.find('=') + 1)));
+                EXPECT_EQ(line.substr(6, line.find('=') - 6), std::to_string(announced.size()));
+            } else if (line.ends_with("-grams:")) {
+                found.push_back(0);
+                EXPECT_EQ(line, "\\" + std::to_string(found.size()) + "-grams:");
+            } else if (line == "\\end\\") {
+                ended = true;
+            } else {
+                const std::size_t tab = line.find('\t'), second = line.find('\t', tab + 1);
+                EXPECT_EQ(second == std::string::npos, found.size() == announced.size()) << line;
+                const std::string words = line.substr(tab + 1, second - tab - 1);
+                const double back_off =
+                    second == std::string::npos ? 1 : std::pow(10, std::stod(line.substr(second + 1)));
+                EXPECT_TRUE(ngrams.emplace(words, entry{std::pow(10, std::stod(line)), back_off}).second);
+                EXPECT_EQ(std::ranges::count(words, ' ') + 1, static_cast<std::ptrdiff_t>(found.size()));
+                ++found.back();
+            }
+        }
+        EXPECT_EQ(found, announced);
+        EXPECT_TRUE(ended);
+    }
+
+    /// As every reader backs off.
+    double probability(const std::vector<std::string>& history, const std::string& word) const {
+        std::string joined;
+        for (const std::string& h : history) joined += h + " ";
+        if (const auto at = ngrams.find(joined + word); at != ngrams.end()) return at->second.probability;
+        if (history.empty()) return ngrams.at("<unk>").probability;
+        joined.pop_back();
+        const auto at = ngrams.find(joined);
+        const double weight = at == ngrams.end() ? 1 : at->second.back_off;
+        return weight * probability({history.begin() + 1, history.end()}, word);
+    }
+};
+
+/// The probability by its definition, recursively.
+double model_probability(const reference::ngram_counter& counter, const ngram_options& options,
+                         const word_list& ngram, std::uint64_t words, std::uint32_t kept_words) {
+    const word_list history(ngram.begin(), ngram.end() - 1), shorter(ngram.begin() + 1, ngram.end());
+    const auto f = static_cast<double>(counter.of(ngram).all);
+    if (history.empty()) {
+        double rest = 1;
+        for (const std::uint32_t w : counter.of(history).followers) {
+            const auto of_word = static_cast<double>(counter.of({w}).all);
+            if (of_word >= static_cast<double>(options.min_count))
+                rest -= (of_word - options.delta) / static_cast<double>(words);
+        }
+        return (f - options.delta) / static_cast<double>(words) + rest / (kept_words + 1);
+    }
+    const reference::occurrences& of_history = counter.of(history);
+    const auto h = static_cast<double>(of_history.followed);
+    double rest = 1;
+    const auto own = [&](double count) {
+        if (options.smoothing == ngram_smoothing::dirichlet) return count / (h + options.mu);
+        if (options.smoothing == ngram_smoothing::absolute) return (count - options.delta) / h;
+        return options.lambda * count / h;
+    };
+    for (const std::uint32_t w : of_history.followers) {
+        word_list other = history;
+        other.push_back(w);
+        const std::uint64_t count = counter.of(other).all;
+        if (count >= options.min_count) rest -= own(static_cast<double>(count));
+    }
+    return own(f) + rest * model_probability(counter, options, shorter, words, kept_words);
+}
+
+TEST_F(ngrams_task, a_model_is_proper_and_as_it_says) {
+    const made_corpus corpus(50, 15, 9);
+    std::uint64_t words = 0;
+    for (const word_list& text : corpus.documents) words += text.size();
+    const reference::ngram_counter counter(corpus.documents, 4);
+    for (unsigned smoothing = 0; smoothing < std::size(ngram_smoothing_names); ++smoothing) {
+        for (const std::uint64_t least : {1, 2}) {
+            ngrams_options options = of(corpus, 4);
+            options.ngrams.smoothing = static_cast<ngram_smoothing>(smoothing);
+            options.ngrams.mu = 5;
+            options.ngrams.lambda = 0.75;
+            options.ngrams.min_count = least;
+            options.arpa = folder_ / "model";
+            options.replace = true;
+            const ngrams_result made = ngrams(options, run_with(2, folder_), {});
+            const arpa model(read_file(options.arpa));
+            EXPECT_EQ(made.model_ngrams, model.ngrams.size());
+
+            std::uint32_t kept_words = 0;
+            std::vector<std::string> vocabulary{"<unk>"};
+            for (std::uint32_t w = 0; w < corpus.vocabulary.size(); ++w) {
+                if (counter.of({w}).all < least) continue;
+                ++kept_words;
+                vocabulary.push_back(corpus.vocabulary[w]);
+            }
+            word_list last;
+            std::size_t compared = 0;
+            for (const reference::ngram_row& row : counter.rows(options.ngrams)) {
+                if (row.words == last) continue;
+                last = row.words;
+                const auto at = model.ngrams.find(corpus.words(row.words));
+                ASSERT_NE(at, model.ngrams.end());
+                const double expected =
+                    model_probability(counter, options.ngrams, row.words, words, kept_words);
+                EXPECT_NEAR(at->second.probability, expected, 1e-6 * expected);
+                ++compared;
+            }
+            EXPECT_EQ(compared + 3, model.ngrams.size());
+            // After every history that is known, after one that is not, and after none.
+            std::vector<std::vector<std::string>> histories = {{}, {"<unk>"}, {"w0", "<unk>", "w1"}};
+            for (const auto& [ngram, ignored] : model.ngrams) {
+                std::istringstream parts(ngram);
+                histories.emplace_back(std::istream_iterator<std::string>(parts),
+                                       std::istream_iterator<std::string>());
+                if (histories.back().size() == 4) histories.back().erase(histories.back().begin());
+            }
+            for (const std::vector<std::string>& history : histories) {
+                double sum = 0;
+                for (const std::string& word : vocabulary) sum += model.probability(history, word);
+                ASSERT_NEAR(sum, 1, 1e-5);
+            }
+        }
+    }
+}
+
+TEST_F(ngrams_task, a_model_counts_unknown_words_and_is_the_same_in_little_memory) {
+    const made_corpus corpus(2000, 900, 10);
+    ngrams_options options = of(corpus, 3);
+    options.dictionary = dictionary_of(corpus);
+    options.arpa = folder_ / "model";
+    options.replace = true;
+    options.ngrams.smoothing = ngram_smoothing::absolute;
+    ngrams(options, run_with(2, folder_), {});
+    const std::string text = read_file(options.arpa);
+    const arpa model(text);
+    EXPECT_TRUE(model.ngrams.contains("<unk> <unk>"));
+    EXPECT_GT(model.ngrams.at("<unk>").probability, 0.1);
+    double sum = 0;
+    for (std::size_t w = 0; w < corpus.vocabulary.size(); w += 2)
+        sum += model.probability({"<unk>"}, corpus.vocabulary[w]);
+    EXPECT_NEAR(sum + model.probability({"<unk>"}, "<unk>"), 1, 1e-5);
+    for (const std::uint64_t memory : {3 << 20, 16 << 20}) {
+        ngrams(options, run_with(1, folder_, memory), {});
+        EXPECT_EQ(read_file(options.arpa), text);
+    }
+}
+
+TEST_F(ngrams_task, a_model_takes_no_words_that_its_format_cannot_hold) {
+    for (const char* const word : {"two words", "<s>", "</s>", "<unk>", "tab\there"}) {
+        write_file(folder_ / "words", std::string("fine\n") + word + "\n");
+        ngrams_options options;
+        options.inputs = {folder_ / "words"};
+        options.input_format = "lines";
+        options.arpa = folder_ / "model";
+        EXPECT_THROW(ngrams(options, run_with(1, folder_), {}), invalid_input) << word;
+        EXPECT_FALSE(fs::exists(options.arpa));
+    }
+}
+
+// ---- Parts ----
+
+TEST(word_ranks, merges_what_was_spilled) {
+    for (const std::uint64_t memory : {std::uint64_t{1} << 30, std::uint64_t{1} << 14}) {
+        const temporary_folder folder;
+        const context run = run_with(2, folder);
+        scratch_folder scratch(run);
+        word_ranks ranks(scratch, memory);
+        std::mt19937_64 random(11);
+        std::map<std::string, std::set<std::uint32_t>> expected;
+        for (unsigned unit = 0; unit < 60; ++unit) {
+            word_tally words;
+            for (unsigned i = 0; i < 100; ++i)
+                words.add(std::string(random() % 20, 'x') + std::to_string(random() % 300) +
+                          std::string(random() % 2, '\0'));
+            std::vector<std::uint32_t> numbers;
+            ranks.add(words, numbers);
+            for (std::uint32_t w = 0; w < words.size(); ++w)
+                expected[std::string(words.word(w))].insert(numbers[w]);
+        }
+        EXPECT_EQ(ranks.runs() > 3, memory < (1 << 20));
+        const std::uint64_t given = ranks.numbers(), most_letters = ranks.letters();
+        auto at = expected.begin();
+        std::uint64_t letters = 0, numbers_seen = 0;
+        ranks.for_each(run, [&](std::string_view word, std::span<const std::uint32_t> numbers) {
+            ASSERT_NE(at, expected.end());
+            EXPECT_EQ(at->first, word);
+            EXPECT_EQ(at->second, std::set<std::uint32_t>(numbers.begin(), numbers.end()));
+            ++at;
+            letters += word.size();
+            numbers_seen += numbers.size();
+        });
+        EXPECT_EQ(at, expected.end());
+        EXPECT_EQ(numbers_seen, given);
+        EXPECT_GE(most_letters, letters);
+    }
+}
+
+TEST(document_rows, brings_rows_into_the_order_of_documents) {
+    // Document 2 alone is more than a bucket.
+    const std::vector<std::uint64_t> offsets = {0, 10, 10, 200'000, 200'003, 230'003};
+    ngram_options options;
+    options.order = 3;
+    for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
+        const temporary_folder folder;
+        scratch_folder scratch(run_with(1, folder));
+        document_rows<document_row> rows(scratch, offsets, options, memory);
+        std::vector<std::vector<std::uint32_t>> expected(5 * 3);  // firsts, by document and n
+        std::mt19937_64 random(12);
+        for (unsigned block = 0; block < 300; ++block) {
+            const unsigned n = 1 + block % 3;
+            std::vector<std::uint32_t> documents, firsts, counts;
+            for (unsigned i = 0; i < 500; ++i) {
+                constexpr std::uint32_t with_words[] = {0, 2, 2, 2, 3, 4, 4};
+                documents.push_back(with_words[random() % std::size(with_words)]);
+                firsts.push_back(static_cast<std::uint32_t>(random()));
+                expected[documents.back() * 3 + n - 1].push_back(firsts.back());
+            }
+            counts.assign(500, 7);
+            const std::vector<std::uint64_t> in_collection(500, 9);
+            const std::vector<double> weights(500, 0.5);
+            rows.add({n, documents, firsts, counts, in_collection, weights, {}, {}});
+        }
+        std::vector<std::vector<std::uint32_t>> found(5 * 3);
+        std::uint32_t last = 0;
+        rows.drain([&](std::span<const document_row> part) {
+            for (const document_row& row : part) {
+                const std::uint32_t key = row.document * 3 + row.n - 1;
+                EXPECT_GE(key, last);
+                last = key;
+                found[key].push_back(row.first);
+                EXPECT_EQ(row.in_document, 7U);
+                EXPECT_EQ(row.in_collection, 9U);
+                EXPECT_EQ(row.weight, 0.5);
+            }
+        });
+        EXPECT_EQ(found, expected);
+        EXPECT_EQ(rows.spilled_bytes() > 0, memory == (1 << 20));
+    }
+}
+
+}  // namespace
+}  // namespace quern
