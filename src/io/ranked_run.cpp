@@ -24,18 +24,24 @@ std::size_t expected_lines(std::string_view text) {
 
 }  // namespace
 
-ranked_run::ranked_run(const std::filesystem::path& path, const context& run) : text_(path, run) {
-    read(run);
+ranked_run::ranked_run(const std::filesystem::path& path, const context& run) {
+    memory_budget memory(run.memory_limit());
+    *this = ranked_run(path, run, memory);
+}
+
+ranked_run::ranked_run(const std::filesystem::path& path, const context& run, memory_budget& memory)
+    : text_(path, run, memory) {
+    read(run, memory);
 }
 
 ranked_run::ranked_run(byte_source& source, const context& run) : text_(source, run) {
-    read(run);
+    memory_budget memory(run.memory_limit());
+    read(run, memory);
 }
 
-void ranked_run::read(const context& run) {
+void ranked_run::read(const context& run, memory_budget& memory) {
     const std::string_view text = text_.text();
-    const std::size_t expected = expected_lines(text);  // what is not used of them is never touched
-    entries_.reserve(expected);
+    reserve(expected_lines(text), memory);  // what is not used of them is never touched
 
     std::unordered_map<std::string_view, std::uint32_t> numbers;
     std::vector<std::uint32_t> topic_of_stretch;
@@ -44,6 +50,7 @@ void ranked_run::read(const context& run) {
     run_line line;
     while (lines.next(line)) {
         if ((entries_.size() & 0xffff) == 0) run.check_stop();
+        if (entries_.size() == entries_.capacity()) reserve(2 * entries_.size(), memory);
         if (!line.same_topic) {
             const auto number = static_cast<std::uint32_t>(topics_.size());
             const auto [topic, added] = numbers.try_emplace(line.topic, number);
@@ -56,12 +63,21 @@ void ranked_run::read(const context& run) {
         numbers_alone_ = numbers_alone_ && is_number(line.document);
     }
     stretch_begins.push_back(entries_.size());
-    gather(topic_of_stretch, stretch_begins);
+    gather(topic_of_stretch, stretch_begins, memory);
+    memory.give_back((entries_.capacity() - entries_.size()) * sizeof(ranked_entry));
+}
+
+/// Room for so many entries, which is counted.
+void ranked_run::reserve(std::size_t entries, memory_budget& memory) {
+    const std::size_t before = entries_.capacity();
+    memory.take(entries * sizeof(ranked_entry), "the lines of " + name());
+    entries_.reserve(entries);
+    memory.give_back(before * sizeof(ranked_entry));
 }
 
 /// Puts the entries of each topic together, in the order of their lines; nearly always they are.
 void ranked_run::gather(std::span<const std::uint32_t> topic_of_stretch,
-                        std::span<const std::uint64_t> stretch_begins) {
+                        std::span<const std::uint64_t> stretch_begins, memory_budget& memory) {
     const std::size_t stretches = topic_of_stretch.size();
     std::vector<std::uint64_t> next(topics_.size() + 1);  // where the next entry of a topic goes
     for (std::size_t s = 0; s < stretches; ++s)
@@ -69,6 +85,7 @@ void ranked_run::gather(std::span<const std::uint32_t> topic_of_stretch,
     for (std::size_t t = 0; t < topics_.size(); ++t) next[t + 1] += next[t];
     const std::vector<std::uint64_t> begins = next;
     if (stretches != topics_.size()) {
+        memory.take(entries_.size() * sizeof(ranked_entry), "the lines of " + name());
         std::vector<ranked_entry> gathered(entries_.size());
         for (std::size_t s = 0; s < stretches; ++s) {
             const auto from =
@@ -77,6 +94,7 @@ void ranked_run::gather(std::span<const std::uint32_t> topic_of_stretch,
             std::ranges::copy(from, gathered.begin() + static_cast<std::ptrdiff_t>(to));
             to += from.size();
         }
+        memory.give_back(entries_.capacity() * sizeof(ranked_entry));
         entries_ = std::move(gathered);
     }
     for (std::size_t t = 0; t < topics_.size(); ++t)

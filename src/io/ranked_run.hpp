@@ -39,6 +39,8 @@ class ranked_run {
     /// several runs are read at once. Throws usage_error (no such file, a folder), io_error, out_of_memory, interrupted,
     /// and what run_lines throws.
     ranked_run(const std::filesystem::path& path, const context& run);
+    /// One of several runs that share a budget: the text, where it is not mapped, and the entries stay counted there.
+    ranked_run(const std::filesystem::path& path, const context& run, memory_budget& memory);
     /// What is left to read of `source`.
     ranked_run(byte_source& source, const context& run);
 
@@ -57,9 +59,10 @@ class ranked_run {
     [[noreturn]] void refuse_repeated(const ranked_topic& topic, const ranked_entry& entry) const;
 
   private:
-    void read(const context& run);
+    void read(const context& run, memory_budget& memory);
+    void reserve(std::size_t entries, memory_budget& memory);
     void gather(std::span<const std::uint32_t> topic_of_stretch,
-                std::span<const std::uint64_t> stretch_begins);
+                std::span<const std::uint64_t> stretch_begins, memory_budget& memory);
 
     text_of_file text_;
     std::vector<ranked_topic> topics_;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/text_of_file.hpp"
 
-#include "device/memory_budget.hpp"
-
 namespace quern::io {
 
 text_of_file::text_of_file(const std::filesystem::path& path, const context& run) {
     memory_budget memory(run.memory_limit());
-    file_ = whole_file(path, run, memory);
+    *this = text_of_file(path, run, memory);
+}
+
+text_of_file::text_of_file(const std::filesystem::path& path, const context& run, memory_budget& memory)
+    : file_(path, run, memory) {
     if (file_.look_compressed()) file_.decompress(run, memory);
+    memory.take(file_.size_in_memory(), "what " + name() + " holds");
 }
 
 text_of_file::text_of_file(byte_source& source, const context& run) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "device/memory_budget.hpp"
 #include "io/files/whole_file.hpp"
 #include "quern/base/context.hpp"
 
@@ -17,6 +18,8 @@ class text_of_file {
   public:
     text_of_file() = default;
     text_of_file(const std::filesystem::path& path, const context& run);
+    /// One of several texts that share a budget: what is not mapped stays counted there.
+    text_of_file(const std::filesystem::path& path, const context& run, memory_budget& memory);
     /// What is left to read of `source`.
     text_of_file(byte_source& source, const context& run);
     std::string_view text() const noexcept;

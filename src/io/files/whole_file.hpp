@@ -38,6 +38,8 @@ class whole_file {
     /// As the user gave it, for messages.
     const std::string& name() const noexcept { return name_; }
     std::uint64_t size_on_disk() const noexcept { return size_on_disk_; }
+    /// Of the bytes, those that are not mapped; the budget no longer counts them.
+    std::uint64_t size_in_memory() const noexcept { return memory_size_; }
 
   private:
     void read_all(byte_source& source, memory_budget& memory);

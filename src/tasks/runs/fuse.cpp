@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "device/cpu/pipeline.hpp"
+#include "device/memory_budget.hpp"
 #include "io/graph/text_blocks.hpp"
 #include "io/ranked_run.hpp"
 #include "io/trec_messages.hpp"
@@ -118,12 +119,13 @@ std::vector<io::ranked_run> read_runs(std::span<const std::filesystem::path> pat
     context each = run;  // a file has the threads that the others leave it; limits are looked up once
     each.memory_bytes = run.memory_limit();
     each.threads = static_cast<unsigned>(std::max<std::size_t>(1, run.thread_count() / paths.size()));
+    memory_budget memory(each.memory_bytes);
     std::vector<std::optional<io::ranked_run>> reading(paths.size());
     std::vector<std::exception_ptr> failures(paths.size());
     for_each_index(run, paths.size(), [&](std::uint64_t i) {
         const std::size_t r = order[i];
         try {
-            reading[r].emplace(paths[r], each);
+            reading[r].emplace(paths[r], each, memory);
         } catch (...) {
             failures[r] = std::current_exception();
         }

@@ -203,5 +203,25 @@ TEST(ranked_run, what_is_no_run_is_refused_by_line) {
     EXPECT_EQ(refused("1 Q0 a 1 2 " + std::string(1 << 20, 't')), "sample:1: a line is longer than 1 MiB");
 }
 
+TEST(ranked_run, what_runs_hold_counts_against_a_budget_that_they_share) {
+    // Topics take turns, and the first lines are longer than the others: entries are moved and make room for more.
+    const quern::testing::temporary_folder folder;
+    constexpr std::uint64_t lines = 6000;
+    std::ofstream text(folder / "a.run");
+    for (std::uint64_t i = 0; i < lines; ++i)
+        text << i % 2 << " Q0 " << i << " 1 1 " << std::string(i < 500 ? 200 : 1, 't') << "\n";
+    text.close();
+    constexpr std::uint64_t held = lines * sizeof(ranked_entry);
+    memory_budget memory(5 * held);  // reading one takes three times what it holds
+    const ranked_run first(folder / "a.run", {}, memory);
+    EXPECT_EQ(first.lines(), lines);
+    EXPECT_EQ(memory.used(), held);
+    EXPECT_GE(memory.peak(), 2 * held);
+    const ranked_run second(folder / "a.run", {}, memory);
+    EXPECT_EQ(memory.used(), 2 * held);
+    const ranked_run third(folder / "a.run", {}, memory);
+    EXPECT_THROW(ranked_run(folder / "a.run", {}, memory), out_of_memory);
+}
+
 }  // namespace
 }  // namespace quern::io
