@@ -74,7 +74,7 @@ struct word {
 template <typename Scorer>
 class window_search {
   public:
-    // documents_ and scores_ are written before they are read; zeros would cost a short query a percent or two.
+    // sums_, documents_ and scores_ are written before they are read; zeros would cost a short query a percent or two.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
     window_search(const collection_view& collection, const search_query& query,
                   const ranking_options& options, std::size_t k, const strategy& how)
@@ -174,13 +174,13 @@ class window_search {
                 optional_bound += active_[optional++]->bound;
             if (optional == active_.size()) return;
         }
+        std::fill_n(sums_.begin(), end - begin, 0);
         for (std::size_t i = optional; i < active_.size(); ++i) add_all(*active_[i], begin, end);
         if (allowed_) clear_others(begin, end);
 
         // In pieces, so that the first window's best documents soon bar the way to its others.
         for (std::uint64_t piece = begin; piece < end; piece += piece_size)
             finish(begin, piece, std::min(end, piece + piece_size), optional, optional_bound);
-        std::fill_n(sums_.begin(), end - begin, 0);
     }
 
     // Few documents are allowed: words are looked up for them, those that may add most first.
@@ -312,9 +312,9 @@ class window_search {
     std::int64_t background_ = 0, query_words_ = 0;
     std::int64_t most_from_length_ = 0;  // a bound for the documents of the window
 
-    alignas(64) std::array<std::int64_t, strategy::largest_window> sums_{};  // zero between windows
-    std::array<std::uint32_t, strategy::largest_window> documents_;          // the candidates, rising
-    std::array<std::int64_t, strategy::largest_window> scores_;              // theirs
+    alignas(64) std::array<std::int64_t, strategy::largest_window> sums_;  // of the window's documents
+    std::array<std::uint32_t, strategy::largest_window> documents_;        // the candidates, rising
+    std::array<std::int64_t, strategy::largest_window> scores_;            // theirs
     alignas(64) std::array<std::uint32_t, block_size + kernel_padding> block_lengths_{};
     alignas(64) std::array<std::int64_t, block_size + kernel_padding> parts_{};
 };
