@@ -63,7 +63,7 @@ class early_stop {
             return true;
         }
         const std::uint64_t heads = std::max<std::uint64_t>(first_heads, k_);
-        if (plans_.heads_to(heads) > everything) return false;
+        if (std::max(plans_.heads_to(heads), costs_.planning) > everything) return false;
         add_heads(heads);
         update();
         const std::optional<reading_plan> plan = best_plan(everything);
@@ -215,7 +215,7 @@ class early_stop {
             std::ranges::fill(chosen_.span(), 0);
         } else if (static_cast<double>(
                        planes_->lacking_at_most(plan.lacking - 1, open_lists(), chosen_.span())) *
-                       costs_.candidate >
+                       plans_.of_candidate() >
                    plans_.everything()) {
             return false;
         }

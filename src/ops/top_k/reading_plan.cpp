@@ -111,6 +111,11 @@ std::uint64_t planner<Score>::least_depth(double needed, std::uint64_t heads, st
 }
 
 template <class Score>
+double planner<Score>::of_candidate() const {
+    return costs_.candidate + costs_.found * static_cast<double>(lists_.lists());
+}
+
+template <class Score>
 double planner<Score>::entries_to(std::uint64_t depth) const {
     std::uint64_t entries = 0;
     for (std::size_t i = 0; i < lists_.lists(); ++i) entries += std::min(depth, lists_.size(i));
@@ -197,7 +202,7 @@ std::optional<reading_plan> planner<Score>::with_planes(double needed, std::uint
     const double words = static_cast<double>(lists_.objects()) / 64 * static_cast<double>(lists_.lists());
     const auto cost = [&](std::uint64_t depth) {
         return to_depth(depth) - entries_to(marked) * costs_.mark + words * costs_.plane_word +
-               entries_to(heads) * costs_.head + expected_candidates(lacking, depth) * costs_.candidate +
+               (entries_to(heads) + expected_candidates(lacking, depth)) * of_candidate() +
                std::max(0.0, closing - entries_to(depth)) * costs_.scan;
     };
     // Most plans cost too much: one look says so.

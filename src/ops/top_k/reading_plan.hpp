@@ -18,11 +18,13 @@ struct reading_costs {
     double mark = 1.4;             ///< an entry marked in its plane
     double fetch = 1.2;            ///< an entry whose value is asked for
     double plane_word = 1.5;       ///< 64 objects of a list
-    double candidate = 100;        ///< an object of the planes that gets a row and bounds
+    double candidate = 60;         ///< an object of the planes that gets a row
+    double found = 30;             ///< a value of such an object, a list each
     double scan = 0.9;             ///< an entry that is looked at for open objects
     double everything = 5;         ///< an entry, where all are read into sums
     double everything_cached = 2;  ///< the same where sums stay in a core's cache: up to cached_objects
     double object = 1;             ///< an object's sum: cleared and looked at
+    double planning = 100'000;     ///< all plans; what costs no more is not planned
     std::uint32_t cached_objects = std::uint32_t{1} << 17;
     /// Up to so many objects, entries are added where they belong at once.
     std::uint32_t in_place_objects = std::uint32_t{1} << 19;
@@ -57,6 +59,8 @@ class planner {
     std::uint64_t independent_depth(std::uint32_t k) const;
     /// Marking and fetching all lists to the depth.
     double to_depth(std::uint64_t depth) const;
+    /// An object of the planes that counts.
+    double of_candidate() const;
 
   private:
     reading_plan heads_only(double needed, double closing) const;

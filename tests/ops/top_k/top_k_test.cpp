@@ -153,7 +153,7 @@ TEST(top_k, what_is_wrong_in_a_list_is_named) {
 
 TEST(top_k, stops_early_or_reads_everything_in_large_lists_too) {
     for (const list_kind kind : every_list_kind) {
-        const auto lists = make_lists<float>(kind, 30'000, 4, 8);
+        const auto lists = make_lists<float>(kind, 150'000, 4, 8);
         const auto views = lists.views();
         const std::span<const ranked_list_view<float>> span(views);
         const top_k_options options{.k = 20};
