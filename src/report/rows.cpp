@@ -72,6 +72,8 @@ void append_tsv(std::string& out, const cell& c) {
         c);
 }
 
+}  // namespace
+
 void append_json(std::string& out, const cell& c) {
     if (const auto* text = std::get_if<std::string_view>(&c)) {
         append_json_string(out, *text);
@@ -91,6 +93,8 @@ void append_json(std::string& out, const cell& c) {
         out += "null";
     }
 }
+
+namespace {
 
 void append_padded(std::string& out, std::string_view text, std::size_t width, bool right, bool last) {
     const std::size_t used = report::display_width(text);

@@ -29,6 +29,9 @@ using cell =
 std::string shortest(double value);
 std::string shortest(float value);
 
+/// Appends a value as rows of JSON lines hold it.
+void append_json(std::string& out, const cell& value);
+
 /// Writes rows to a sink. Whatever the cells hold, what comes out is well-formed UTF-8: an ill-formed
 /// sequence becomes U+FFFD. TSV: no header, LF; tab, CR and LF inside a field become one space, a run of them
 /// too. JSON lines: column names as keys; not-a-number and infinities as null. Table: headings, columns

@@ -22,6 +22,8 @@ namespace quern {
 struct search_options {
     ranking_options ranking;
     std::size_t k = 10;
+    std::size_t offset =
+        0;  ///< how many of the k best to pass over: their ids and snippets are not looked up
     bool snippets = true;
     /// Text in quotes is a phrase: it must occur in every hit, and scores as one term.
     bool phrases = true;
@@ -69,6 +71,19 @@ struct search_answer {
     bool empty_query = false;  ///< no word was left after analysis
 };
 
+/// A document as the store holds it. The views are the engine's, as those of search_hit.
+struct stored_document {
+    std::string_view id, title;
+    std::string text;
+    std::uint32_t words = 0;  ///< its length, title included
+};
+
+/// A stretch of bytes that is a word of a query.
+struct text_match {
+    std::size_t begin = 0, end = 0;
+    friend bool operator==(const text_match&, const text_match&) = default;
+};
+
 struct search_topic {
     std::string id, query;
 };
@@ -87,6 +102,13 @@ class search_engine {
     /// One answer a topic, in the order given, computed by up to `run.thread_count()` threads.
     std::vector<search_answer> search(std::span<const search_topic> topics, const search_options& options,
                                       const context& run) const;
+    /// The number of the document of this id. The first call makes a table of 6 bytes a document.
+    std::optional<std::uint32_t> find(std::string_view id) const;
+    /// Throws usage_error for a number that is no document's. Cost: as long as its text, 64 KiB at least.
+    stored_document document(std::uint32_t number) const;
+    /// Where `text` (a snippet, a title, a document's text) holds words of the query, first to last, compared as the
+    /// store's words are: of another form of a word, where the store stems, too.
+    std::vector<text_match> matches(std::string_view text, std::string_view query) const;
     std::uint64_t documents() const;
     std::uint64_t vocabulary() const;
     const text_options& text() const;

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "device/cpu/pipeline.hpp"
 #include "io/trec_files.hpp"
@@ -12,6 +13,7 @@
 #include "quern/base/error.hpp"
 #include "tasks/search/asked_query.hpp"
 #include "tasks/search/query_pieces.hpp"
+#include "tasks/store/document_finder.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/snippet.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -34,10 +36,13 @@ struct search_engine::state {
     std::vector<query_part> parts_of(std::string_view query, bool phrases) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
+    const document_finder& finder() const;
 
     opened_store store;
     text_options analysis;
     mutable tbb::enumerable_thread_specific<text::analyzer> analyzers;
+    mutable std::once_flag finder_asked;
+    mutable std::optional<document_finder> made_finder;
 };
 
 /// The words of a text of the collection, or of a query, as the build read them.
@@ -125,12 +130,11 @@ search_answer search_engine::search(std::string_view query, const search_options
     answer.empty_query = asked.empty();
     answer.unknown_words = asked.unknown();
     const auto ranking = quern::search(state_->store.collection(), asked.view(), options.ranking, options.k);
-    answer.hits.reserve(ranking.size());
-    for (const scored_document& scored : ranking) {
-        auto& hit =
-            answer.hits.emplace_back(state_->hit(scored, static_cast<std::uint32_t>(answer.hits.size() + 1)));
-        if (options.snippets) hit.snippet = state_->snippet_of(scored.document, asked);
-        if (options.explain) hit.explanation = asked.explain(options.ranking, scored.document);
+    answer.hits.reserve(ranking.size() - std::min(options.offset, ranking.size()));
+    for (std::size_t i = options.offset; i < ranking.size(); ++i) {
+        auto& hit = answer.hits.emplace_back(state_->hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
+        if (options.snippets) hit.snippet = state_->snippet_of(ranking[i].document, asked);
+        if (options.explain) hit.explanation = asked.explain(options.ranking, ranking[i].document);
     }
     return answer;
 }
@@ -143,6 +147,47 @@ std::vector<search_answer> search_engine::search(std::span<const search_topic> t
         answers[i] = search(topics[i].query, options);
     });
     return answers;
+}
+
+const document_finder& search_engine::state::finder() const {
+    std::call_once(finder_asked, [&] { made_finder.emplace(store); });
+    return *made_finder;
+}
+
+std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
+    return state_->finder().find(id);
+}
+
+stored_document search_engine::document(std::uint32_t number) const {
+    if (number >= documents()) throw usage_error("there is no document " + std::to_string(number));
+    const opened_store& store = state_->store;
+    return {store.id(number), store.title(number), store.text(number),
+            store.collection().document_lengths[number]};
+}
+
+std::vector<text_match> search_engine::matches(std::string_view text, std::string_view query) const {
+    text::token_list words, wanted;
+    const auto read = [&](std::string_view from, text::token_list& into) {
+        std::string lines(from);  // where words are lines, those of queries and snippets stand between blanks
+        if (state_->store.info().verbatim) {
+            std::ranges::replace_if(
+                lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
+        }
+        state_->words_of(lines, into);
+    };
+    std::string unquoted(query);
+    std::ranges::replace(unquoted, '"', ' ');
+    read(text, words);
+    read(unquoted, wanted);
+    std::vector<std::string_view> sorted;
+    for (const text::token& t : wanted.tokens) sorted.push_back(wanted.word(t));
+    std::ranges::sort(sorted);
+    std::vector<text_match> found;
+    for (const text::token& t : words.tokens) {
+        if (std::ranges::binary_search(sorted, words.word(t)))
+            found.push_back({t.source_begin, t.source_end});
+    }
+    return found;
 }
 
 std::uint64_t search_engine::documents() const {
