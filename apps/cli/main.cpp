@@ -37,6 +37,7 @@ constexpr command commands[] = {
     {"topk", "find the best objects over several ranked lists", run_topk},
     {"fuse", "fuse runs into one, topic by topic", run_fuse},
     {"evaluate", "measure a run against judgements", run_evaluate},
+    {"serve", "serve a store: a page to search it, and a JSON API", run_serve},
     {"info", "show what a store or a dictionary holds", run_info},
     {"verify", "check every checksum of a store or a dictionary", run_verify},
     {"doctor", "show what Quern sees of this machine", run_doctor},

@@ -66,6 +66,20 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'apps/cli/main.cpp:1: programs may include quern/... and their own files only'
 }
 
+@test "a program includes the library of servers, which includes no program; one file sees the network's library" {
+    mkdir -p "$tree/apps/server"
+    header apps/server/site.hpp
+    echo '#include "server/site.hpp"' >"$tree/apps/cli/main.cpp"
+    echo '#include <boost/asio.hpp>' >"$tree/apps/server/http_server.cpp"
+    check
+    [ "$status" -eq 0 ]
+    echo '#include <boost/asio.hpp>' >"$tree/apps/server/site.cpp"
+    breach 'apps/server/site.cpp:1: <boost/asio.hpp> may be included in apps/server/http_server.cpp only'
+    header apps/cli/line.hpp
+    echo '#include "cli/line.hpp"' >"$tree/apps/server/site.cpp"
+    breach 'apps/server/site.cpp:1: programs may include quern/... and their own files only'
+}
+
 @test "a circle of includes is caught" {
     header src/io/one.hpp '#include "io/two.hpp"'
     header src/io/two.hpp '#include "io/one.hpp"'

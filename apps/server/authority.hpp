@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which names a server answers to: the check of the Host header that stops DNS rebinding.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::server {
+
+/// The host of `host:port`, in lower case, without the last dot of a full name. Addresses of IPv6 keep their brackets.
+inline std::string host_of(std::string_view authority) {
+    const bool bracket = authority.starts_with('[');
+    const std::size_t colon =
+        authority.find(':', bracket ? std::min(authority.find(']'), authority.size()) : 0);
+    std::string host(authority.substr(0, colon));
+    std::ranges::transform(host, host.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (host.size() > 1 && host.ends_with('.')) host.pop_back();
+    return host;
+}
+
+/// The names of this machine itself, and others.
+class known_names {
+  public:
+    known_names() = default;
+    explicit known_names(const std::vector<std::string>& names) : names_{"localhost", "127.0.0.1", "[::1]"} {
+        for (const std::string& name : names) {
+            const bool bare_address = std::ranges::count(name, ':') > 1 && !name.starts_with('[');
+            names_.push_back(host_of(bare_address ? '[' + name + ']' : name));
+        }
+    }
+    /// A default-made one knows all.
+    bool know(std::string_view authority) const {
+        return names_.empty() || std::ranges::find(names_, host_of(authority)) != names_.end();
+    }
+
+  private:
+    std::vector<std::string> names_;
+};
+
+}  // namespace quern::server

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON, written front to back. Values are written as quern's JSON lines are: the same text for the same number, and
+// well-formed UTF-8 whatever a text holds.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "quern/base/rows.hpp"
+
+namespace quern::server {
+
+class json_writer {
+  public:
+    void begin_object() { begin('{'); }
+    void end_object() { end('}'); }
+    void begin_list() { begin('['); }
+    void end_list() { end(']'); }
+    /// The name of the member whose value comes next.
+    void key(std::string_view name) {
+        separate();
+        append_json(text_, name);
+        text_ += ':';
+        first_ = true;
+    }
+    void value(const cell& v) {
+        separate();
+        append_json(text_, v);
+    }
+    void member(std::string_view name, const cell& v) {
+        key(name);
+        value(v);
+    }
+    void flag(std::string_view name, bool v) {
+        key(name);
+        separate();
+        text_ += v ? "true" : "false";
+    }
+    /// What was written; the writer may not be used again.
+    std::string take() { return std::move(text_); }
+
+  private:
+    void separate() {
+        if (!first_) text_ += ',';
+        first_ = false;
+    }
+    void begin(char bracket) {
+        separate();
+        text_ += bracket;
+        first_ = true;
+    }
+    void end(char bracket) {
+        text_ += bracket;
+        first_ = false;
+    }
+
+    std::string text_;
+    bool first_ = true;  // the next value follows a bracket, a key or nothing
+};
+
+}  // namespace quern::server

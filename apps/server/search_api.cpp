@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/search_api.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "quern/base/error.hpp"
+#include "server/json_writer.hpp"
+#include "server/target.hpp"
+
+namespace quern::server {
+namespace {
+
+constexpr std::array<std::string_view, 14> search_parameters{
+    "q",      "k",     "offset",       "model",   "k1",       "b",     "mu",
+    "lambda", "order", "title_weight", "phrases", "snippets", "parts", "explain"};
+constexpr std::array<std::string_view, 3> document_parameters{"q", "offset", "bytes"};
+constexpr double title_weight_for_people = 0.25;  // as quern search's
+
+struct search_request {
+    std::string_view query;
+    std::size_t k = 10;  ///< after the offset
+    bool parts = false;
+    search_options options;
+};
+
+std::string_view query_of(const parameters& given, const site_limits& limits) {
+    const std::string_view query = given.text("q").value_or("");
+    if (query.size() > limits.query_bytes)
+        throw usage_error(fmt::format("q may hold {} bytes at most", limits.query_bytes));
+    return query;
+}
+
+search_request read_request(const parameters& given, const site_limits& limits) {
+    search_request request;
+    if (!given.text("q")) throw usage_error("q, the query, is missing");
+    request.query = query_of(given, limits);
+    request.k = given.integer("k", 1, limits.results).value_or(std::min<std::size_t>(10, limits.results));
+    request.options.offset = given.integer("offset", 0, limits.results).value_or(0);
+    if (request.options.offset + request.k > limits.results)
+        throw usage_error(fmt::format("offset and k together may be {} at most", limits.results));
+    request.parts = given.choice("parts").value_or(false);
+    request.options.phrases = given.choice("phrases").value_or(true);
+    request.options.order = static_cast<unsigned>(given.integer("order", 1, most_query_order).value_or(1));
+    request.options.explain = given.choice("explain").value_or(false);
+    request.options.snippets = given.choice("snippets").value_or(true);
+    ranking_options& ranking = request.options.ranking;
+    ranking.model = static_cast<ranking_model>(given.name("model", ranking_model_names).value_or(0));
+    ranking.k1 = given.number("k1").value_or(ranking.k1);
+    ranking.b = given.number("b").value_or(ranking.b);
+    ranking.mu = given.number("mu").value_or(ranking.mu);
+    ranking.lambda = given.number("lambda").value_or(ranking.lambda);
+    ranking.title_weight = given.number("title_weight").value_or(title_weight_for_people);
+    return request;
+}
+
+/// A text as pieces that are and are not words of the query, by turns; the first is not.
+void write_parts(json_writer& json, std::string_view name, const search_engine& engine, std::string_view text,
+                 std::string_view query) {
+    json.key(name);
+    json.begin_list();
+    std::size_t done = 0;
+    for (const text_match& match : engine.matches(text, query)) {
+        json.value(text.substr(done, match.begin - done));
+        json.value(text.substr(match.begin, match.end - match.begin));
+        done = match.end;
+    }
+    json.value(text.substr(done));
+    json.end_list();
+}
+
+cell count_or_nothing(const std::optional<std::uint64_t>& count) {
+    return count ? cell(*count) : cell(std::monostate());
+}
+
+/// As quern search --explain writes it.
+void write_explanation(json_writer& json, const search_hit& hit) {
+    json.key("explanation");
+    json.begin_list();
+    for (const explained_term& of : hit.explanation) {
+        json.begin_object();
+        json.member("term", std::string_view(of.term));
+        json.member("count", std::uint64_t{of.count});
+        json.member("f", std::uint64_t{of.in_document});
+        json.member("df", of.documents);
+        json.member("cf", of.in_collection);
+        json.member("history_f", count_or_nothing(of.history_in_document));
+        json.member("history_cf", count_or_nothing(of.history_in_collection));
+        json.member("length", std::uint64_t{hit.words});
+        json.member("part", of.part);
+        json.member("background", of.background);
+        json.member("length_part", of.length);
+        json.member("title_part", of.title);
+        json.member("score", of.score);
+        json.end_object();
+    }
+    json.end_list();
+}
+
+void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
+               const search_hit& hit) {
+    json.begin_object();
+    json.member("rank", static_cast<std::uint64_t>(hit.rank));
+    json.member("id", hit.id);
+    json.member("score", hit.score);
+    json.member("title", hit.title);
+    if (request.options.snippets) json.member("snippet", std::string_view(hit.snippet));
+    if (request.options.explain) write_explanation(json, hit);
+    if (request.parts) {
+        write_parts(json, "title_parts", engine, hit.title, request.query);
+        if (request.options.snippets) write_parts(json, "snippet_parts", engine, hit.snippet, request.query);
+    }
+    json.end_object();
+}
+
+/// Where a character begins, at or before `at`.
+std::size_t back_to_character(std::string_view text, std::size_t at) {
+    for (int back = 0; back < 3 && at > 0 && at < text.size(); ++back, --at) {
+        if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) break;
+    }
+    return at;
+}
+
+}  // namespace
+
+std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits) {
+    const parameters given(query, search_parameters);
+    search_request request = read_request(given, limits);
+    // One more than asked for tells whether there is more.
+    request.options.k = request.options.offset + request.k + 1;
+    const auto begin = std::chrono::steady_clock::now();
+    const search_answer answer = engine.search(request.query, request.options);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+
+    json_writer json;
+    json.begin_object();
+    json.member("query", request.query);
+    json.member("model", ranking_model_names[static_cast<std::size_t>(request.options.ranking.model)]);
+    json.member("offset", static_cast<std::uint64_t>(request.options.offset));
+    json.member("k", static_cast<std::uint64_t>(request.k));
+    json.member("seconds", taken.count());
+    json.flag("empty_query", answer.empty_query);
+    json.key("unknown_words");
+    json.begin_list();
+    for (const std::string& word : answer.unknown_words) json.value(std::string_view(word));
+    json.end_list();
+    json.flag("more", answer.hits.size() > request.k);
+    json.key("hits");
+    json.begin_list();
+    for (std::size_t i = 0; i < std::min(answer.hits.size(), request.k); ++i)
+        write_hit(json, engine, request, answer.hits[i]);
+    json.end_list();
+    json.end_object();
+    return json.take();
+}
+
+std::string document_json(const search_engine& engine, std::uint32_t document, std::string_view query,
+                          const site_limits& limits) {
+    const parameters given(query, document_parameters);
+    const std::string_view words = query_of(given, limits);
+    const std::size_t bytes = given.integer("bytes", 4, limits.most_text_bytes).value_or(limits.text_bytes);
+    const stored_document stored = engine.document(document);
+    const std::string_view text = stored.text;
+    const std::size_t asked = given.integer("offset", 0, text.size()).value_or(0);
+    const std::size_t begin = back_to_character(text, asked);
+    const std::size_t end = back_to_character(text, std::min(text.size(), begin + bytes));
+    const std::string_view piece = text.substr(begin, end - begin);
+
+    json_writer json;
+    json.begin_object();
+    json.member("id", stored.id);
+    json.member("title", stored.title);
+    json.member("words", std::uint64_t{stored.words});
+    json.member("text_bytes", static_cast<std::uint64_t>(text.size()));
+    json.member("offset", static_cast<std::uint64_t>(begin));
+    json.member("next_offset",
+                end < text.size() ? cell(static_cast<std::uint64_t>(end)) : cell(std::monostate()));
+    json.member("text", piece);
+    if (given.text("q")) {
+        write_parts(json, "title_parts", engine, stored.title, words);
+        write_parts(json, "text_parts", engine, piece, words);
+    }
+    json.end_object();
+    return json.take();
+}
+
+}  // namespace quern::server

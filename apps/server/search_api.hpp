@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// /api/search: parameters to options of the engine, its answer to JSON.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "quern/tasks/search.hpp"
+#include "server/site.hpp"
+
+namespace quern::server {
+
+/// Throws usage_error for parameters that are refused.
+std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits);
+
+/// One document, from a byte of its text on; throws usage_error for parameters that are refused.
+std::string document_json(const search_engine& engine, std::uint32_t document, std::string_view query,
+                          const site_limits& limits);
+
+}  // namespace quern::server

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store's web site answers: its pages, its JSON API, its health and its metrics. web/openapi.json describes the
+// API, and tests hold it to this.
+#pragma once
+
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "quern/tasks/search.hpp"
+#include "quern/tasks/store.hpp"
+#include "server/http.hpp"
+#include "server/http_server.hpp"
+#include "server/metrics.hpp"
+
+namespace quern::server {
+
+struct site_limits {
+    std::size_t results = 1000;             ///< of one search: offset and k together
+    std::size_t query_bytes = 2048;         ///< of q, decoded
+    std::size_t text_bytes = 64 << 10;      ///< of a document, at once, where the request does not say
+    std::size_t most_text_bytes = 1 << 20;  ///< and where it does
+};
+
+class site : public http_service {
+  public:
+    /// Opens the store; throws as search_engine::open does.
+    site(const std::filesystem::path& store, const site_limits& limits, const context& run);
+
+    const store_info& store() const { return info_; }
+    http_counts& connections() { return connections_; }
+    std::uint64_t requests() const { return metrics_.requests(); }
+
+    bool at_hand(const http_request& request) const override;
+    http_response answer(const http_request& request) override;
+    http_response refusal(unsigned status, std::string_view detail) override;
+    void note(const http_exchange& exchange) override;
+
+  private:
+    struct route;
+    static const route* find_route(std::string_view path);
+    http_response answer_search(std::string_view rest, std::string_view query) const;
+    http_response answer_document(std::string_view rest, std::string_view query) const;
+    http_response answer_store(std::string_view rest, std::string_view query) const;
+    http_response answer_health(std::string_view rest, std::string_view query) const;
+    http_response answer_metrics(std::string_view rest, std::string_view query) const;
+
+    const site_limits limits_;
+    const store_info info_;
+    const search_engine engine_;
+    http_counts connections_;
+    metrics metrics_;
+};
+
+/// The one mapping of the library's errors to statuses, and what is said of them.
+std::pair<unsigned, std::string> status_of(const std::exception_ptr& failure);
+
+}  // namespace quern::server

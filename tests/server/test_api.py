@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON API: the results of `quern search`, documents, errors, headers, metrics, and that web/openapi.json says so."""
+
+import json
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from running import DOCUMENTS, LONG_TEXT, QUERN, Server, folder, store
+
+BY_ID = {document["id"]: document for document in DOCUMENTS}
+
+
+def conforms(value, schema, schemas, where="answer"):
+    """Raises where a value is not as a schema of OpenAPI 3.1 says; of JSON Schema, what ours use."""
+    if "$ref" in schema:
+        return conforms(value, schemas[schema["$ref"].rsplit("/", 1)[1]], schemas, where)
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float), "null": type(None)}
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(isinstance(value, kinds[t]) and not (isinstance(value, bool) and t != "boolean") for t in types):
+        raise AssertionError(f"{where}: {value!r} is no {types}")
+    if "enum" in schema and value not in schema["enum"]:
+        raise AssertionError(f"{where}: {value!r} is none of {schema['enum']}")
+    if isinstance(value, dict):
+        for name in schema.get("required", []):
+            if name not in value:
+                raise AssertionError(f"{where}: no {name}")
+        for name, member in value.items():
+            if name not in schema["properties"]:
+                raise AssertionError(f"{where}: {name} is not described")
+            conforms(member, schema["properties"][name], schemas, f"{where}.{name}")
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            conforms(item, schema["items"], schemas, f"{where}[{i}]")
+    return None
+
+
+class Api(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "2", "--max-results", "50")
+
+    @classmethod
+    def tearDownClass(cls):
+        code, said = cls.server.end()
+        assert code == 143, (code, said)
+
+    def refused(self, target, status=400, method="GET"):
+        got, headers, body = self.server.get(target, method)
+        self.assertEqual(got, status, (target, body))
+        self.assertEqual(headers["Content-Type"], "application/problem+json")
+        problem = json.loads(body)
+        self.assertEqual(set(problem), {"type", "title", "status", "detail"})
+        self.assertEqual(problem["status"], status)
+        return problem["detail"]
+
+
+class Search(Api):
+    def same_as_program(self, query, parameters, options):
+        lines = subprocess.run([QUERN, "search", store(), query, "--format", "jsonl", *options], capture_output=True, text=True).stdout
+        status, _, body = self.server.get("/api/search?" + urlencode({"q": query, **parameters}))
+        self.assertEqual(status, 200, body)
+        answer = json.loads(body)
+        self.assertEqual(len(answer["hits"]), len(lines.splitlines()))
+        for line in lines.splitlines():  # as text: the same digits and the same escapes
+            self.assertIn(line[:-1], body)
+        return answer
+
+    def test_same_bytes_as_the_program(self):
+        for query in ("grain", "Grain stones", "flour bread word7", "mühle", "b bold script", "nothing-like-it", "\"quoted\" &",
+                      "\"pair of stones\" grain", "a quern is a pair of stones", "\"stones of pair\""):
+            for parameters, options in (
+                ({}, []),
+                ({"k": 3}, ["-k", "3"]),
+                ({"model": "ql", "lambda": "0.3"}, ["--model", "ql", "--lambda", "0.3"]),
+                ({"model": "dirichlet", "mu": "50"}, ["--model", "dirichlet", "--mu", "50"]),
+                ({"model": "two-stage", "title_weight": "0"}, ["--model", "two-stage", "--title-weight", "0"]),
+                ({"explain": "1"}, ["--explain"]),
+                ({"phrases": "0"}, ["--phrases", "off"]),
+                ({"model": "ql", "order": "3", "explain": "true"}, ["--model", "ql", "--order", "3", "--explain"]),
+                ({"k1": "1.2", "b": "0.75", "title_weight": "1.5"}, ["--k1", "1.2", "--b", "0.75", "--title-weight", "1.5"]),
+            ):
+                with self.subTest(query=query, options=options):
+                    self.same_as_program(query, parameters, options)
+
+    def test_pages_are_the_whole(self):
+        whole = self.server.json("/api/search", q="flour bread", k=50)["hits"]
+        self.assertEqual(len(whole), 40)
+        pages = []
+        for offset in range(0, 44, 4):
+            page = self.server.json("/api/search", q="flour bread", k=4, offset=offset)
+            self.assertEqual(page["more"], offset + 4 < 40)
+            pages += page["hits"]
+        self.assertEqual(pages, whole)
+
+    def test_parts_are_the_text(self):
+        for hit in self.server.json("/api/search", q="GRAIN stones", parts=1, k=20)["hits"]:
+            for name in ("title", "snippet"):
+                parts = hit[name + "_parts"]
+                self.assertEqual("".join(parts), hit[name])
+                self.assertTrue(all(word.lower() in ("grain", "stones") for word in parts[1::2]), parts)
+            self.assertIn("grain", [word.lower() for word in hit["snippet_parts"][1::2]])
+
+    def test_without_snippets(self):
+        hits = self.server.json("/api/search", q="grain", snippets=0, parts=1)["hits"]
+        self.assertTrue(hits)
+        self.assertTrue(all("snippet" not in hit and "snippet_parts" not in hit for hit in hits))
+
+    def test_what_is_unknown(self):
+        answer = self.server.json("/api/search", q="grain zyzzyva")
+        self.assertEqual(answer["unknown_words"], ["zyzzyva"])
+        self.assertTrue(answer["hits"])
+        answer = self.server.json("/api/search", q="?!")
+        self.assertTrue(answer["empty_query"])
+        self.assertEqual(answer["hits"], [])
+
+    def test_bytes_that_are_no_text(self):
+        for query in ("%00", "gr%00ain", "%ff%fe", "%c3", "%ed%a0%80", "%F0%9F%8D%9E", "a" * 2048):
+            status, _, body = self.server.get("/api/search?q=" + query)
+            self.assertEqual(status, 200, body)
+            json.loads(body)
+
+    def test_refusals(self):
+        self.assertIn("missing", self.refused("/api/search"))
+        self.assertIn("missing", self.refused("/api/search?k=3"))
+        for bad in ("k=0", "k=51", "k=-1", "k=1e1", "k=", "k=99999999999999999999", "offset=50", "model=best", "k1=x", "k1=-1", "k1=nan",
+                    "b=2", "mu=0", "lambda=1", "title_weight=101", "snippets=yes", "parts=2", "explain=", "phrases=on", "order=0", "order=33", "order=2", "q=again", "qq=1", "%zz=1", "b=%4", "b=%"):
+            with self.subTest(bad=bad):
+                self.refused("/api/search?q=grain&" + bad)
+        self.assertIn("2048", self.refused("/api/search?q=" + "a" * 2049))
+        self.assertIn("together", self.refused("/api/search?q=grain&k=50&offset=1"))
+
+
+class Documents(Api):
+    def test_every_document(self):
+        for document in DOCUMENTS:
+            got = self.server.json("/api/documents/" + quote(document["id"], safe=""))
+            self.assertEqual(got["id"], document["id"])
+            self.assertEqual(got["title"], document.get("title", ""))
+            if document["id"] != "long":
+                self.assertEqual(got["text"], document["text"])
+                self.assertIsNone(got["next_offset"])
+
+    def test_slashes_may_stand_as_they_are(self):
+        self.assertEqual(self.server.json("/api/documents/a/b%20c")["id"], "a/b c")
+        self.assertEqual(self.server.json("/api/documents/../../etc/passwd")["title"], "Not a file")
+        self.assertEqual(self.server.json("/api/documents/a%2fb c".replace(" ", "%20"))["id"], "a/b c")
+
+    def test_pieces_are_the_text(self):
+        for size in (4, 7, 1000, 65536):
+            text, offset = "", 0
+            while offset is not None and len(text) < 20000:
+                piece = self.server.json("/api/documents/long", offset=offset, bytes=size)
+                self.assertEqual(piece["offset"], offset)
+                self.assertNotIn("\ufffd", piece["text"])
+                self.assertLessEqual(len(piece["text"].encode()), size)
+                text += piece["text"]
+                offset = piece["next_offset"]
+                if size < 1000 and len(text) > 300:
+                    break
+            self.assertEqual(text, LONG_TEXT[: len(text)])
+            self.assertTrue(len(text) > 300)
+        self.assertEqual(piece["text_bytes"], len(LONG_TEXT.encode()))
+
+    def test_an_offset_inside_a_character_goes_back(self):
+        at = LONG_TEXT.encode().index("€".encode())
+        for inside in (at + 1, at + 2):
+            self.assertEqual(self.server.json("/api/documents/long", offset=inside, bytes=4)["offset"], at)
+
+    def test_marks(self):
+        got = self.server.json("/api/documents/plain", q="GRAIN")
+        self.assertEqual("".join(got["text_parts"]), BY_ID["plain"]["text"])
+        self.assertEqual(got["text_parts"][1::2], ["grain", "Grain"])
+
+    def test_refusals(self):
+        self.refused("/api/documents/none", 404)
+        self.refused("/api/documents/", 404)
+        self.refused("/api/documents", 404)
+        self.refused("/api/documents/Plain", 404)  # ids are bytes
+        for bad in ("/api/documents/%", "/api/documents/%4", "/api/documents/%4g", "/api/documents/plain?k=1",
+                    "/api/documents/plain?offset=-1", "/api/documents/plain?offset=100000", "/api/documents/plain?bytes=3",
+                    "/api/documents/plain?bytes=1048577"):
+            with self.subTest(bad=bad):
+                self.refused(bad)
+
+
+class Rest(Api):
+    def test_store_is_what_info_says(self):
+        lines = subprocess.run([QUERN, "info", store(), "--format", "jsonl"], capture_output=True, text=True, check=True).stdout
+        said = {row["property"]: row["value"] for row in map(json.loads, lines.splitlines())}
+        got = self.server.json("/api/store")
+        for section in got.pop("sections"):
+            self.assertEqual(said.pop(f"section.{section['name']}.bytes"), section["bytes"])
+            self.assertEqual(said.pop(f"section.{section['name']}.checksum"), section["checksum"])
+        self.assertEqual(said.pop("kind"), "store")
+        self.assertEqual(got, said)
+
+    def test_head_is_get_without_a_body(self):
+        for path in ("/", "/app.js", "/api/search?q=grain", "/api/documents/plain", "/healthz", "/nothing", "/api/search"):
+            status, headers, body = self.server.get(path)
+            head_status, head_headers, head_body = self.server.get(path, "HEAD")
+            self.assertEqual((status, headers["Content-Type"]), (head_status, head_headers["Content-Type"]))
+            self.assertEqual(head_body, "")
+            if "seconds" not in body:
+                self.assertEqual(int(head_headers["Content-Length"]), len(body.encode()))
+
+    def test_other_methods(self):
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
+            got, headers, _ = self.server.get("/api/search?q=grain", method)
+            self.assertEqual(got, 405, method)
+            self.assertEqual(headers["Allow"], "GET, HEAD")
+
+    def test_nothing_there(self):
+        for path in ("/x", "/index.html", "/../etc/passwd", "//", "/api", "/api/", "/app.js/", "/api/search/", "/%2e%2e/", "/style.css%00"):
+            self.refused(path, 404)
+
+    def test_every_answer_is_guarded(self):
+        for path in ("/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "/api/search?q=grain", "/api/search", "/nothing", "/healthz", "/metrics"):
+            _, headers, _ = self.server.get(path)
+            self.assertTrue(headers["Content-Security-Policy"].startswith("default-src 'none';"), path)
+            self.assertNotIn("unsafe", headers["Content-Security-Policy"])
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertEqual(headers["Referrer-Policy"], "no-referrer")
+            self.assertEqual(headers["Cross-Origin-Resource-Policy"], "same-origin")
+            self.assertNotIn("Access-Control-Allow-Origin", headers)
+
+    def test_pages_are_kept_by_their_tags(self):
+        for path in ("/", "/app.js", "/style.css", "/quern.svg", "/openapi.json"):
+            status, headers, body = self.server.get(path)
+            self.assertEqual(status, 200)
+            tag = headers["ETag"]
+            for given in (tag, "W/" + tag, f'"other", {tag}', "*"):
+                status, headers, empty = self.server.get(path, headers={"If-None-Match": given})
+                self.assertEqual((status, empty, headers["ETag"]), (304, "", tag))
+            self.assertEqual(self.server.get(path, headers={"If-None-Match": '"other"'})[2], body)
+
+    def test_pages_use_nothing_from_elsewhere(self):
+        for path in ("/", "/app.js", "/style.css", "/quern.svg"):
+            body = self.server.get(path)[2].replace("http://www.w3.org/2000/svg", "")
+            self.assertNotRegex(body, r"https?://|@import|url\(")
+
+    def test_metrics(self):
+        def now():
+            text = self.server.get("/metrics")[2]
+            for line in text.splitlines():
+                self.assertRegex(line, r"^(# (HELP|TYPE) \w+ .+|\w+(\{\w+=\"[^\"]*\"(,\w+=\"[^\"]*\")*\})? [0-9.e+-]+)$")
+            return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in text.splitlines() if not line.startswith("#")}
+
+        before = now()
+        for path in ["/api/search?q=grain"] * 3 + ["/api/search", "/api/documents/plain", "/api/documents/none", "/hidden\"}"]:
+            self.server.get(path)
+        after = now()
+        rises = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
+        self.assertEqual(rises['quern_http_requests_total{route="/api/search",status="200"}'], 3)
+        self.assertEqual(rises['quern_http_requests_total{route="/api/search",status="400"}'], 1)
+        self.assertEqual(rises['quern_http_requests_total{route="/api/documents/{id}",status="404"}'], 1)
+        self.assertEqual(rises['quern_http_requests_total{route="other",status="404"}'], 1)
+        self.assertEqual(rises['quern_http_request_duration_seconds_count{route="/api/search"}'], 4)
+        self.assertEqual(rises['quern_http_request_duration_seconds_bucket{route="/api/search",le="+Inf"}'], 4)
+        self.assertEqual(after["quern_store_documents"], len(DOCUMENTS))
+        self.assertEqual(after["quern_http_requests_in_flight"], 0)
+
+    def test_damage_is_an_error_of_the_server(self):
+        damaged = folder() / "damaged"
+        shutil.copytree(store(), damaged)
+        texts = bytearray((damaged / "texts.section").read_bytes())
+        texts[len(texts) // 8] ^= 0x40
+        (damaged / "texts.section").write_bytes(texts)
+        with Server(of=damaged) as server:
+            answers = [server.get("/api/documents/" + quote(document["id"], safe=""))[::2] for document in DOCUMENTS]
+            bad = [json.loads(body)["detail"] for status, body in answers if status == 500]
+            self.assertTrue(bad)
+            self.assertTrue(all("section texts" in detail for detail in bad), bad)
+            self.assertEqual(server.json("/healthz"), {"status": "ok"})
+
+
+class Description(Api):
+    def setUp(self):
+        self.api = self.server.json("/openapi.json")
+        self.schemas = self.api["components"]["schemas"]
+
+    def test_every_route_is_described_and_none_else(self):
+        for path in ("/", "/app.js", "/api/search?q=x", "/api/documents/plain", "/api/store", "/healthz", "/metrics", "/openapi.json"):
+            self.server.get(path)
+        routes = set(re.findall(r'quern_http_requests_total\{route="([^"]+)"', self.server.get("/metrics")[2]))
+        pages = {"/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "other"}
+        self.assertEqual(routes - pages, set(self.api["paths"]))
+
+    def test_examples_are_answered_as_described(self):
+        for path, item in self.api["paths"].items():
+            self.assertEqual(set(item), {"get"}, path)
+            parameters = item["get"].get("parameters", [])
+            target = path
+            for parameter in parameters:
+                if parameter["in"] == "path":
+                    self.assertEqual(parameter["example"], "plain")
+                    target = target.replace("{" + parameter["name"] + "}", parameter["example"])
+            examples = {p["name"]: p["example"] for p in parameters if p["in"] == "query"}
+            for given in [examples] + [{n: v for n, v in examples.items() if n in ("q", name)} for name in examples]:
+                status, headers, body = self.server.get(target + ("?" + urlencode(given) if given else ""))
+                self.assertEqual(status, 200, (path, given, body))
+                content = item["get"]["responses"]["200"]["content"]
+                kind = headers["Content-Type"]
+                self.assertIn(kind.split(";")[0], content)
+                if kind == "application/json":
+                    conforms(json.loads(body), content[kind]["schema"], self.schemas)
+
+    def test_every_parameter_is_described_and_none_else(self):
+        for path, item in self.api["paths"].items():
+            described = {p["name"] for p in item["get"].get("parameters", []) if p["in"] == "query"}
+            detail = self.refused(path.replace("{id}", "plain") + "?no_such_parameter=1")
+            known = set(detail.partition("; there are ")[2].split(", ")) - {""}
+            self.assertEqual(known, described, path)
+
+    def test_refusals_are_as_described(self):
+        for path, item in self.api["paths"].items():
+            for status, target in (("400", path.replace("{id}", "plain") + "?no_such_parameter=1"), ("404", path.replace("{id}", "none"))):
+                if status == "404" and "{id}" not in path:
+                    continue
+                _, headers, body = self.server.get(target)
+                self.assertIn(status, item["get"]["responses"])
+                self.assertEqual(headers["Content-Type"], "application/problem+json")
+                conforms(json.loads(body), self.schemas["Problem"], self.schemas)
+
+    def test_file_is_the_one_of_the_sources(self):
+        if source := Path(__file__).resolve().parents[2] / "web" / "openapi.json":
+            self.assertEqual(self.server.get("/openapi.json")[2], source.read_text())
+
+
+del Api  # its tests are those of its heirs
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in headless Chromium, by clicking and by keys, through chromedriver's own protocol (WebDriver). Where there
+is no chromedriver the tests are skipped. QUERN_SCREENSHOTS=FOLDER keeps pictures of what was seen."""
+
+import base64
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+from running import Server
+
+DRIVER = shutil.which("chromedriver")
+KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Down": "\ue015", "Up": "\ue013", "Tab": "\ue004"}
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+class Browser:
+    def __init__(self, width=1100, height=800, scheme="light"):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.process = subprocess.Popen([DRIVER, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.base = f"http://127.0.0.1:{port}"
+        for _ in range(200):
+            try:
+                self.call("GET", "/status")
+                break
+            except OSError:
+                time.sleep(0.05)
+        # Headless, and as a container's root user must: without Chromium's own sandbox and shared memory.
+        options = {"args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"],
+                   "prefs": {"net.network_prediction_options": 2}}
+        answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
+        self.base += "/session/" + answer["sessionId"]
+        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.size(width, height)
+
+    def call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as failure:
+            raise AssertionError(json.load(failure)["value"]["message"]) from None
+
+    def devtools(self, command, **parameters):
+        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def size(self, width, height):
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+
+    def scheme(self, name):
+        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def go(self, url):
+        self.call("POST", "/url", {"url": url})
+
+    def script(self, text, *arguments):
+        return self.call("POST", "/execute/sync", {"script": text, "args": list(arguments)})
+
+    def until(self, condition, *arguments):
+        """Waits until a condition in JavaScript holds, and returns its value."""
+        end = time.monotonic() + 15
+        while time.monotonic() < end:
+            if value := self.script("return " + condition, *arguments):
+                return value
+            time.sleep(0.03)
+        raise AssertionError("never: " + condition + "; the page says: " + self.script("return document.body.innerText"))
+
+    def click(self, selector):
+        found = self.call("POST", "/element", {"using": "css selector", "value": selector})
+        self.call("POST", f"/element/{found[ELEMENT]}/click", {})
+
+    def keys(self, *keys):
+        actions = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def type(self, text):
+        self.keys(*text)
+
+    def back(self):
+        self.call("POST", "/back", {})
+
+    def log(self):
+        return self.call("POST", "/se/log", {"type": "browser"})
+
+    def picture(self, name):
+        if folder := os.environ.get("QUERN_SCREENSHOTS"):
+            Path(folder, name + ".png").write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
+
+    def quit(self):
+        self.call("DELETE", "")
+        self.process.terminate()
+        self.process.wait()
+
+
+HITS = "document.querySelectorAll('.hit').length"
+FOCUS = "document.activeElement.closest('.hit')?.value"
+
+
+@unittest.skipUnless(DRIVER, "there is no chromedriver here (packages chromium and chromium-driver)")
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "2")
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.server.end()
+
+    def setUp(self):
+        self.browser.log()
+        self.browser.size(1100, 800)
+        self.browser.go(self.server.url)
+        self.browser.until("document.getElementById('facts').textContent.includes('documents')")
+
+    def tearDown(self):
+        # Refused requests of the tests stand there too; what the content security policy stops would be new.
+        for entry in self.browser.log():
+            self.assertNotIn("Content Security Policy", entry["message"])
+            self.assertNotIn("Uncaught", entry["message"])
+
+    def search(self, words):
+        self.browser.script("document.getElementById('q').value = ''")
+        self.browser.click("#q")
+        self.browser.type(words)
+        self.browser.keys("Enter")
+
+    def test_search_by_typing(self):
+        self.assertEqual(self.browser.script("return document.activeElement.id"), "q")
+        self.browser.picture("home")
+        self.browser.type("grain stones")
+        self.browser.keys("Enter")
+        self.browser.until(f"{HITS} === 10")
+        self.assertIn("?q=grain+stones", self.browser.script("return location.href"))
+        self.assertEqual(self.browser.script("return document.title"), "grain stones – Quern")
+        expected = self.server.json("/api/search", q="grain stones")["hits"]
+        titles = self.browser.script("return [...document.querySelectorAll('.hit h2')].map(h => h.textContent)")
+        self.assertEqual(titles, [hit["title"] or hit["id"] for hit in expected])
+        scores = self.browser.script("return [...document.querySelectorAll('.hit b')].map(b => b.textContent)")
+        self.assertEqual(scores, [f"{hit['score']:.4f}" for hit in expected])
+        marks = self.browser.script("return [...document.querySelectorAll('.snippet mark')].map(m => m.textContent.toLowerCase())")
+        self.assertEqual(set(marks), {"grain", "stones"})
+        self.browser.picture("results")
+
+    def test_search_by_the_button(self):
+        self.browser.click("#q")
+        self.browser.type("bread")
+        self.browser.click("#form button[type=submit]")
+        self.browser.until(f"{HITS} === 10")
+        self.assertFalse(self.browser.script("return document.getElementById('more').hidden"))
+        self.browser.click("#more")
+        self.browser.until(f"{HITS} === 20")
+        self.browser.click("#more")
+        self.browser.until(f"{HITS} === {len(self.server.json('/api/search', q='bread', k=100)['hits'])}")
+        self.assertTrue(self.browser.script("return document.getElementById('more').hidden"))
+        ranks = self.browser.script("return [...document.querySelectorAll('.hit')].map(h => h.value)")
+        self.assertEqual(ranks, list(range(1, len(ranks) + 1)))
+
+    def test_the_address_says_what_is_shown(self):
+        self.browser.go(self.server.url + "?q=flour&model=dirichlet")
+        self.browser.until(f"{HITS} === 10")
+        self.assertEqual(self.browser.script("return [q.value, model.value]"), ["flour", "dirichlet"])
+        first = self.server.json("/api/search", q="flour", model="dirichlet")["hits"][0]
+        self.assertEqual(self.browser.script("return document.querySelector('.hit b').textContent"), f"{first['score']:.4f}")
+        self.search("grain")
+        self.browser.until("document.querySelector('.hit mark')?.textContent === 'grain' || document.querySelector('.snippet mark').textContent === 'grain'")
+        self.browser.back()
+        self.browser.until("document.querySelector('.snippet mark').textContent === 'flour' && q.value === 'flour'")
+        self.browser.call("POST", "/forward", {})
+        self.browser.until("document.querySelector('.snippet mark').textContent === 'grain' && q.value === 'grain'")
+
+    def test_another_model(self):
+        self.search("flour")
+        self.browser.until(f"{HITS} === 10")
+        self.browser.script("model.value = 'ql'; model.dispatchEvent(new Event('change', {bubbles: true}))")
+        self.browser.until("location.search.includes('model=ql') && parseFloat(document.querySelector('.hit b').textContent) < 0")
+
+    def test_a_document_and_back(self):
+        self.search("grain ground")
+        self.browser.until(HITS)
+        self.browser.click(".hit:first-child h2 a")
+        self.browser.until("!document.getElementById('document').hidden")
+        self.assertIn("doc=plain", self.browser.script("return location.search"))
+        self.assertEqual(self.browser.script("return document.getElementById('document-title').textContent"), "Mill stones")
+        self.assertEqual(self.browser.script("return [...document.querySelectorAll('#text p')].map(p => p.textContent)"),
+                         ["A quern is a pair of stones for grinding grain.", "Grain is ground by hand."])
+        self.assertEqual(self.browser.script("return document.activeElement.id"), "document-title")
+        self.browser.picture("document")
+        self.browser.back()
+        self.browser.until(f"document.getElementById('document').hidden && {FOCUS} === 1")
+
+    def test_keys(self):
+        self.search("grain")
+        self.browser.until(f"{FOCUS} === 1")
+        self.browser.keys("j", "j")
+        self.browser.until(f"{FOCUS} === 3")
+        self.browser.keys("k", "Down", "Down", "Up")
+        self.browser.until(f"{FOCUS} === 3")
+        self.browser.keys("w")
+        self.browser.until("document.querySelector('.why table')")
+        self.browser.keys("Escape")
+        self.browser.until("!document.querySelector('.why')")
+        self.browser.keys("Enter")
+        self.browser.until("!document.getElementById('document').hidden")
+        self.browser.keys("Escape")
+        self.browser.until(f"document.getElementById('document').hidden && {FOCUS} === 3")
+        self.browser.keys("/")
+        self.browser.until("document.activeElement.id === 'q'")
+        self.browser.type("bread")
+        self.browser.until("q.value === 'bread'")  # what was there is replaced; j and k are letters here
+        self.browser.keys("Enter")
+        self.browser.until("document.querySelector('.snippet mark')?.textContent === 'bread'")
+
+    def test_why(self):
+        self.search('"pair of stones" grain')
+        self.browser.until(HITS)
+        self.browser.click(".hit:first-child .why-button")
+        self.browser.until("document.querySelector('.why table')")
+        rows = self.browser.script("return [...document.querySelectorAll('.why tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+        hit = self.server.json("/api/search", q='"pair of stones" grain', explain=1)["hits"][0]
+        self.assertEqual([row[0] for row in rows], [term["term"] for term in hit["explanation"]])
+        self.assertEqual([row[5] for row in rows], [f"{term['score']:.4f}" for term in hit["explanation"]])
+        self.assertEqual(self.browser.script("return document.querySelector('.why tfoot').innerText.trim().split(/\\s+/).at(-1)"),
+                         f"{hit['score']:.4f}")
+        self.browser.picture("why")
+
+    def test_texts_are_no_markup(self):
+        self.search("bold hacked")
+        self.browser.until(HITS)
+        self.assertEqual(self.browser.script("return document.querySelector('.hit h2').textContent"), '<b>bold</b> & "quoted"')
+        self.browser.click(".hit h2 a")
+        self.browser.until("!document.getElementById('document').hidden")
+        self.assertIn("<script>", self.browser.script("return document.getElementById('text').textContent"))
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#text img, #text script, h1 b').length"), 0)
+        self.assertNotIn("hacked", self.browser.script("return document.title"))
+
+    def test_a_long_text_comes_in_pieces(self):
+        self.browser.go(self.server.url + "?doc=long")
+        self.browser.until("!document.getElementById('more-text').hidden")
+        before = self.browser.script("return document.getElementById('text').textContent.length")
+        self.browser.click("#more-text")
+        self.browser.until(f"document.getElementById('text').textContent.length > {before}")
+
+    def test_what_is_not_there(self):
+        self.search("zyzzyva")
+        self.browser.until("document.getElementById('status').textContent.includes('No document holds “zyzzyva”')")
+        self.browser.go(self.server.url + "?doc=none&q=x")
+        self.browser.until("document.getElementById('status').textContent.includes(\"there is no document 'none'\")")
+        self.browser.go(self.server.url + "?q=grain&model=none")
+        self.browser.until("document.getElementById('status').classList.contains('error')")
+
+    def test_a_server_that_is_gone(self):
+        with Server("--threads", "1") as other:
+            self.browser.go(other.url + "?q=grain")
+            self.browser.until(HITS)
+        self.search("bread")
+        self.browser.until("document.getElementById('status').textContent === 'The server does not answer.'")
+
+    def test_every_width_and_both_colours(self):
+        for width, height in ((320, 640), (390, 844), (768, 1024), (1600, 900)):
+            self.browser.size(width, height)
+            for path in ("", "?q=grain+%C3%BCber", "?q=grain&doc=plain", "?q=grain&doc=long"):
+                for scheme in ("light", "dark"):
+                    self.browser.scheme(scheme)
+                    self.browser.go(self.server.url + path)
+                    self.browser.until("document.getElementById('facts').textContent || document.querySelector('.hit') || document.querySelector('#text p')")
+                    if "doc" not in path and path:
+                        self.browser.click(".why-button")
+                        self.browser.until("document.querySelector('.why table')")
+                    if width in (390, 768):
+                        self.browser.picture(f"{width}-{scheme}-{'home' if not path else 'document' if 'doc' in path else 'results'}")
+                    self.assertLessEqual(self.browser.script("return document.documentElement.scrollWidth"), width, (path, width))
+                    self.assertGreaterEqual(self.contrast("body", "body"), 7, scheme)
+                    for soft in ("#status", "footer", ".model label"):
+                        self.assertGreaterEqual(self.contrast(soft, "body"), 4.5, (soft, scheme))
+        self.browser.scheme("light")
+
+    def contrast(self, text, ground):
+        """As WCAG 2 reckons it."""
+        def light(selector, property_name):
+            colour = self.browser.script("return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]", selector, property_name)
+            channels = [int(c) / 255 for c in colour.partition("(")[2].rstrip(")").split(",")[:3]]
+            linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+        one, other = sorted((light(text, "color"), light(ground, "backgroundColor")))
+        return (other + 0.05) / (one + 0.05)
+
+    def test_what_a_screen_reader_says(self):
+        self.search("grain")
+        self.browser.until(HITS)
+        self.browser.click(".why-button")
+        self.browser.until("document.querySelector('.why table')")
+        nodes = self.browser.devtools("Accessibility.getFullAXTree")["nodes"]
+        said = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+        for expected in (("searchbox", "Search the collection"), ("button", "Search"), ("combobox", "Ranked by"), ("main", ""), ("search", "")):
+            self.assertIn(expected, said)
+        for role, name in said:
+            if role in ("button", "link", "searchbox", "combobox", "heading"):
+                self.assertTrue(name.strip(), f"a {role} without a name")
+        self.assertTrue(any(role == "status" for role, _ in said))
+
+
+if __name__ == "__main__":
+    unittest.main()

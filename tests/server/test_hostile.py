@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that are broken, slow, many or malicious: every one gets an answer or is closed, and the others notice nothing."""
+
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from running import QUERN, Server, folder, store
+
+
+def status_of(answer):
+    """The status of the first answer; 0 where the server closed without one."""
+    return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/1.") else 0
+
+
+def request(target="/healthz", *headers, method="GET", version="HTTP/1.1", host="Host: localhost"):
+    lines = [f"{method} {target} {version}", *([host] if host else []), *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "2")
+
+    @classmethod
+    def tearDownClass(cls):
+        code, said = cls.server.end()
+        assert code == 143, (code, said)
+
+    def tearDown(self):
+        self.assertEqual(self.server.json("/healthz"), {"status": "ok"})
+
+    def test_what_is_no_request(self):
+        for sent, allowed in (
+            (b"", {0}),
+            (b"\r\n\r\n", {0, 400}),
+            (b"G", {0}),
+            (b"GET", {0}),
+            (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", {0}),  # the client left in the middle
+            (b"GET /healthz\r\n\r\n", {400, 505}),  # HTTP/0.9
+            (b"GET / HTTP/0.9\r\n\r\n", {400, 505}),
+            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {505}),
+            (b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", {505}),
+            (b"GET / HTTP/1.1 \r\nHost: localhost\r\n\r\n", {400, 505}),
+            (b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
+            (b"GET / /x HTTP/1.1\r\nHost: localhost\r\n\r\n", {400, 505}),
+            (b"GET /\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
+            (b"GET / HTTP/1.1\nHost: localhost\n\n", {400, 505}),
+            (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64) + b"\r\n\r\n", {400}),  # TLS
+            (bytes(range(256)) * 16 + b"\r\n\r\n", {400}),
+            (b"GET / HTTP/1.1\r\nHost: localhost\r\nBad Name: x\r\n\r\n", {400}),
+            (b"GET / HTTP/1.1\r\nHost: localhost\r\nName : x\r\n\r\n", {200, 400}),
+            (b"GET / HTTP/1.1\r\nHost: localhost\r\nName: a\x00b\r\n\r\n", {400}),
+            (b"GET / HTTP/1.1\r\nHost: localhost\r\nName\r\n\r\n", {400}),
+            (request("*"), {400}),
+            (request("localhost:80", method="CONNECT"), {405}),
+            (request("search"), {400}),
+        ):
+            with self.subTest(sent=sent[:60]):
+                self.assertIn(status_of(self.server.raw(sent)), allowed)
+
+    def test_long_lines_and_headers(self):
+        self.assertEqual(status_of(self.server.raw(request("/" + "x" * 9000))), 414)
+        self.assertEqual(status_of(self.server.raw(b"GET /" + b"x" * 300_000, close=False)), 414)
+        self.assertEqual(status_of(self.server.raw(request("/healthz", "X: " + "x" * 9000))), 431)
+        self.assertEqual(status_of(self.server.raw(request("/healthz", *[f"X{i}: y" for i in range(2000)]))), 431)
+        self.assertEqual(status_of(self.server.raw(request("/healthz", "X: " + "x" * 7000))), 200)
+        self.assertEqual(status_of(self.server.raw(request("/api/search?q=" + "%61" * 2048))), 200)
+
+    def test_bodies_are_refused(self):
+        for method in ("GET", "POST", "HEAD"):
+            for sent in (
+                request("/healthz", "Content-Length: 5", method=method) + b"hello",
+                request("/healthz", "Content-Length: 999999999999", method=method) + b"x" * 100_000,
+                request("/healthz", "Transfer-Encoding: chunked", method=method) + b"5\r\nhello\r\n0\r\n\r\n",
+                request("/healthz", "Transfer-Encoding: chunked", method=method) + b"ffffffffffffffff\r\n",
+            ):
+                answer = self.server.raw(sent)
+                self.assertEqual(status_of(answer), 413, sent[:80])
+                self.assertIn(b"Connection: close", answer)
+                self.assertEqual(answer.count(b"HTTP/1.1 "), 1)  # what follows is no second request
+        for bad in ("Content-Length: -1", "Content-Length: x", "Content-Length: 1\r\nContent-Length: 2", "Content-Length: 18446744073709551617",
+                    "Content-Length: 0\r\nTransfer-Encoding: chunked"):
+            self.assertIn(status_of(self.server.raw(request("/healthz", bad))), {400, 413}, bad)
+        self.assertEqual(status_of(self.server.raw(request("/healthz", "Content-Length: 0"))), 200)
+
+    def test_no_answer_holds_what_a_client_puts_between_lines(self):
+        for target in ("/%0d%0aX-Injected:%20yes", "/api/documents/%0d%0aX-Injected:%20yes", "/api/search?q=%0d%0aX-Injected:%20yes",
+                       "/api/search?%0d%0aX-Injected:%20yes=1"):
+            answer = self.server.raw(request(target, "Connection: close"))
+            self.assertIn(status_of(answer), {200, 400, 404})
+            self.assertNotIn(b"X-Injected", answer.partition(b"\r\n\r\n")[0])
+
+    def test_many_requests_at_once_on_one_connection(self):
+        targets = ["/healthz", "/api/search?q=grain", "/nothing", "/api/documents/plain", "/api/search"] * 20
+        answer = self.server.raw(b"".join(map(request, targets)))
+        statuses = [int(line.split(b" ")[1]) for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+        # The answers stand in the order of the requests. A body ends without a line end, so its successor begins there.
+        statuses += [int(piece[:3]) for piece in answer.split(b"}HTTP/1.1 ")[1:]]
+        self.assertEqual(len(statuses), len(targets))
+        bodies = [answer.index(b'{"status":"ok"}'), answer.index(b'{"query":"grain"'), answer.index(b'"title":"Not Found"')]
+        self.assertEqual(bodies, sorted(bodies))
+
+    def test_requests_in_pieces(self):
+        with self.server.connect() as connection:
+            for byte in request("/healthz"):
+                connection.sendall(bytes([byte]))
+            self.assertEqual(status_of(connection.recv(4096)), 200)
+            connection.sendall(request("/heal"[:3])[:9])
+            time.sleep(0.05)
+            connection.sendall(request("/heal"[:3])[9:] + request("/healthz"))
+            answer = b""
+            while b'"ok"' not in answer:
+                answer += connection.recv(4096)
+            self.assertEqual(status_of(answer), 404)
+
+    def test_old_clients(self):
+        answer = self.server.raw(request(version="HTTP/1.0", host=None), close=False)  # closes by itself
+        self.assertEqual(status_of(answer), 200)
+        self.assertNotIn(b"keep-alive", answer)
+        with self.server.connect() as connection:
+            for _ in range(3):
+                connection.sendall(request("/healthz", "Connection: keep-alive", version="HTTP/1.0"))
+                self.assertEqual(status_of(connection.recv(4096)), 200)
+
+    def test_hosts(self):
+        port = self.server.port
+        for host in ("localhost", "LOCALHOST", f"localhost:{port}", "127.0.0.1", f"127.0.0.1:{port}", "[::1]", f"[::1]:{port}", "localhost.", "localhost:99"):
+            self.assertEqual(status_of(self.server.raw(request(host="Host: " + host))), 200, host)
+        for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.2", "0.0.0.0", "[::2]",
+                     "", ":", "[", "]", "[::1", "localhost@evil.example", "evil.example#localhost"):
+            for target in ("/", "/api/search?q=grain", "/nothing"):
+                answer = self.server.raw(request(target, host="Host: " + host))
+                self.assertEqual(status_of(answer), 421, host)
+                self.assertNotIn(b"stones", answer)
+        self.assertEqual(status_of(self.server.raw(request(host=None))), 400)
+        self.assertEqual(status_of(self.server.raw(request("/healthz", "Host: localhost"))), 400)
+        # A target with a host of its own, as proxies send: that one counts.
+        self.assertEqual(status_of(self.server.raw(request("http://localhost/healthz", host="Host: evil.example"))), 200)
+        self.assertEqual(status_of(self.server.raw(request("http://evil.example/healthz"))), 421)
+        self.assertEqual(status_of(self.server.raw(request("http://localhost"))), 200)
+        with Server("--name", "search.example,Other.Example", "--threads", "1") as named:
+            for host in ("search.example", "other.example:80", "localhost"):
+                self.assertEqual(status_of(named.raw(request(host="Host: " + host))), 200, host)
+            self.assertEqual(status_of(named.raw(request(host="Host: example"))), 421)
+
+    def test_clients_that_leave(self):
+        for sent in (b"", b"GET /", request("/api/search?q=grain"), request("/api/documents/long?bytes=200000") * 50):
+            for _ in range(20):
+                connection = self.server.connect()
+                connection.sendall(sent)
+                # A reset, not a good bye.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+                connection.close()
+
+    def test_a_client_that_does_not_read(self):
+        with self.server.connect() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.setblocking(False)
+            try:
+                for _ in range(2000):
+                    connection.send(request("/api/documents/long?bytes=200000"))
+            except BlockingIOError:
+                pass
+            for _ in range(20):
+                self.assertEqual(self.server.get("/api/search?q=grain")[0], 200)
+
+    def test_slow_headers_are_cut_off(self):
+        """A byte a second holds a connection for ten seconds, not for ever."""
+        begin = time.monotonic()
+        with self.server.connect() as connection:
+            sent = request("/healthz", "X: " + "x" * 100)
+            for byte in sent[:60]:
+                try:
+                    connection.sendall(bytes([byte]))
+                except OSError:
+                    break
+                if select.select([connection], [], [], 0.5)[0] and connection.recv(100) == b"":
+                    break
+            else:
+                self.fail("still open after 30 seconds")
+        self.assertTrue(9 < time.monotonic() - begin < 13)
+        self.assertIn("quern_http_timeouts_total 1", self.server.get("/metrics")[2])
+
+
+class Many(unittest.TestCase):
+    def test_a_thousand_connections(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+        with Server("--threads", "2") as server:
+            held = [server.connect() for _ in range(1000)]
+            for i in range(0, 1000, 7):
+                held[i].sendall(request("/api/search?q=grain")[: 1 + i % 60])
+            for _ in range(10):
+                self.assertEqual(server.get("/api/search?q=grain")[0], 200)
+            self.assertIn("quern_http_connections 1001", server.get("/metrics")[2])
+            for connection in held[1::7]:
+                connection.sendall(request())
+            for connection in held[1::7]:
+                self.assertEqual(status_of(connection.recv(4096)), 200)
+            for connection in held:
+                connection.close()
+
+    def test_one_connection_too_many(self):
+        with Server("--threads", "1", "--max-connections", "3") as server:
+            held = [server.connect() for _ in range(3)]
+            for connection in held:
+                connection.sendall(request())
+                self.assertEqual(status_of(connection.recv(4096)), 200)
+            for _ in range(5):
+                answer = server.raw(request("/api/search?q=grain"))
+                self.assertEqual(status_of(answer), 503)
+                self.assertIn(b"Retry-After: 1", answer)
+                self.assertEqual(json.loads(answer.partition(b"\r\n\r\n")[2])["status"], 503)
+            for connection in held:  # who was there is served
+                connection.sendall(request("/nothing"))
+                self.assertEqual(status_of(connection.recv(4096)), 404)
+            held.pop().close()
+            for _ in range(100):
+                if status_of(server.raw(request())) == 200:
+                    break
+                time.sleep(0.02)
+            else:
+                self.fail("the place of a client that left stays taken")
+            self.assertIn("quern_http_connections_refused_total", server.get("/metrics")[2])
+
+    def test_few_files(self):
+        """The system's limit is below --max-connections: said, kept to, and no spinning when it is reached."""
+        script = 'ulimit -n 200; exec "$QUERN" serve "$STORE" --port 0 --threads 1'
+        process = subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "STORE": str(store())})
+        url = process.stdout.readline()
+        port = int(url.rstrip("/\n").rpartition(":")[2])
+        held = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
+        time.sleep(0.3)
+        before = os.times().elapsed, cpu_of(process.pid)
+        time.sleep(1)
+        used = cpu_of(process.pid) - before[1]
+        for connection in held:
+            connection.close()
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=10)[1]
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("allows 72 connections, not 1,024", said)
+        self.assertLess(used, 0.3)
+
+
+def cpu_of(process):
+    fields = open(f"/proc/{process}/stat").read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Program(unittest.TestCase):
+    def ends(self, code, *arguments):
+        result = subprocess.run([QUERN, "serve", *arguments], capture_output=True, text=True, timeout=20)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        return result.stderr
+
+    def test_what_cannot_be_served(self):
+        self.assertIn("quern serve: ", self.ends(2, folder() / "none"))
+        self.assertIn("nowhere.invalid", self.ends(2, store(), "--host", "nowhere.invalid"))
+        self.assertIn("'65536'", self.ends(2, store(), "--port", "65536"))
+        self.assertIn("cannot listen", self.ends(4, store(), "--host", "192.0.2.1"))
+        damaged = folder() / "no-manifest"
+        subprocess.run(["cp", "-r", store(), damaged], check=True)
+        os.truncate(damaged / "store.json", 10)
+        self.ends(5, damaged)
+
+    def test_a_port_that_is_taken(self):
+        with Server() as server:
+            said = self.ends(4, store(), "--port", str(server.port))
+            self.assertIn(f"127.0.0.1:{server.port}: cannot listen: Address already in use", said)
+
+    def test_signals_let_answers_finish(self):
+        for how, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            server = Server("--threads", "2")
+            idle = [server.connect() for _ in range(20)]
+            answers, going = [], threading.Event()
+
+            def ask():
+                while not going.is_set() or not answers:
+                    try:
+                        with server.connect() as connection:
+                            connection.sendall(request("/api/search?q=flour+bread+grain&k=900", "Connection: close"))
+                            answer = b""
+                            while piece := connection.recv(65536):
+                                answer += piece
+                            answers.append(answer)
+                    except OSError:
+                        return
+
+            askers = [threading.Thread(target=ask) for _ in range(8)]
+            for asker in askers:
+                asker.start()
+            time.sleep(0.3)
+            begin = time.monotonic()
+            got, said = server.end(how)
+            taken = time.monotonic() - begin
+            going.set()
+            for asker in askers:
+                asker.join()
+            self.assertEqual(got, code, said)
+            self.assertLess(taken, 2)
+            self.assertIn("ended after", said)
+            self.assertTrue(answers)
+            for answer in answers:  # none is half
+                if answer:
+                    head, _, body = answer.partition(b"\r\n\r\n")
+                    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+                    self.assertEqual(len(body), length)
+            for connection in idle:
+                self.assertEqual(connection.recv(100), b"")
+                connection.close()
+
+    def test_ipv6(self):
+        try:
+            socket.socket(socket.AF_INET6).bind(("::1", 0))
+        except OSError:
+            self.skipTest("this machine has no IPv6")
+        with Server("--host", "::1") as server:
+            self.assertTrue(server.url.startswith("http://[::1]:"))
+            self.assertEqual(server.get("/healthz")[0], 200)
+
+    def test_stats(self):
+        record = folder() / "stats.json"
+        with Server("--stats", record, "--quiet") as server:
+            server.get("/healthz")
+            server.get("/nothing")
+            _, said = server.end()
+        self.assertEqual(said, "")
+        self.assertEqual(json.loads(record.read_text())["counts"]["requests"], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

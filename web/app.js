@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: what is shown follows from the address alone (?q=words&model=ql, and &doc=id for a document), so that it
+// can be sent, kept and gone back to. Texts go into the page as texts, never as markup.
+
+const byId = (id) => document.getElementById(id);
+const [form, box, model, status, facts, results, hits, more, article, text, moreText] =
+  ['form', 'q', 'model', 'status', 'facts', 'results', 'hits', 'more', 'document', 'text', 'more-text'].map(byId);
+const PAGE = 10;
+const number = new Intl.NumberFormat('en');
+let shown = { key: null, next: 0 }; // the search whose hits stand in the list, and how many
+let opened = null;                  // the link of the hit that was opened last
+let pending = new AbortController();
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+// Pieces by turns: not a word of the query, one, not one, …
+const marked = (parts) => parts.map((part, i) => (i % 2 ? element('mark', { textContent: part }) : part));
+
+function say(message, isError = false) {
+  status.textContent = message;
+  status.classList.toggle('error', isError);
+}
+
+async function ask(path, parameters, signal) {
+  const query = new URLSearchParams(parameters).toString();
+  let response;
+  try {
+    response = await fetch(query ? `${path}?${query}` : path, { signal });
+  } catch (failure) {
+    if (failure.name === 'AbortError') throw failure;
+    throw new Error('The server does not answer.');
+  }
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.detail || `The server answered ${response.status}.`);
+  return body;
+}
+
+const asked = () => new URLSearchParams(location.search);
+
+function addressOf(state) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(state)) if (value) query.set(name, value);
+  const words = query.toString();
+  return words ? `/?${words}` : '/';
+}
+
+// The choices of a search, without those that are as ever.
+const searchOf = (parameters) => {
+  const chosen = parameters.get('model') || '';
+  return { q: parameters.get('q') || '', model: chosen === 'bm25' ? '' : chosen };
+};
+
+function go(address) {
+  history.pushState(null, '', address);
+  return show();
+}
+
+// ---- results
+
+const options = (search) => ({ q: search.q, model: search.model || 'bm25' });
+
+function whyTable(hit, explanation) {
+  const largest = Math.max(...explanation.map((term) => Math.abs(term.score)), Number.MIN_VALUE);
+  const cells = (values) => values.map((value) => element('td', { textContent: value }));
+  // Behind other words: how often, of how often these are followed by any word.
+  const occurrences = (count, of) => (of === null ? number.format(count) : `${number.format(count)} of ${number.format(of)}`);
+  const rows = explanation.map((term) => {
+    const bar = element('i', { className: term.score < 0 ? 'below' : '' });
+    bar.style.width = `${(100 * Math.abs(term.score)) / largest}%`;
+    return element('tr', {},
+      element('th', { scope: 'row', textContent: term.count > 1 ? `${term.term} ×${term.count}` : term.term }),
+      ...cells([occurrences(term.f, term.history_f), number.format(term.df), occurrences(term.cf, term.history_cf),
+        term.title_part ? term.title_part.toFixed(4) : '', term.score.toFixed(4)]),
+      element('td', { className: 'bar', ariaHidden: 'true' }, bar));
+  });
+  const heads = ['Word', 'in it', 'documents', 'in all', 'by title', 'adds'];
+  return element('table', {},
+    element('caption', { textContent: `Where the score comes from. The document has ${number.format(explanation[0].length)} words.` }),
+    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col', textContent: head })),
+      element('td', { className: 'bar' }))),
+    element('tbody', {}, ...rows),
+    element('tfoot', {}, element('tr', {}, element('th', { scope: 'row', textContent: 'Score' }), element('td'),
+      element('td'), element('td'), element('td'), element('td', { textContent: hit.score.toFixed(4) }),
+      element('td', { className: 'bar' }))));
+}
+
+async function toggleWhy(item, button, hit, search) {
+  const open = button.getAttribute('aria-expanded') === 'true';
+  button.setAttribute('aria-expanded', String(!open));
+  if (open) return item.querySelector('.why').remove();
+  const panel = element('div', { className: 'why', id: `why-${hit.rank}`, textContent: '…' });
+  item.append(panel);
+  try {
+    const answer = await ask('/api/search', { ...options(search), explain: 1, snippets: 0, k: 1, offset: hit.rank - 1 });
+    panel.replaceChildren(whyTable(answer.hits[0], answer.hits[0].explanation));
+  } catch (failure) {
+    panel.textContent = failure.message;
+  }
+}
+
+function hitItem(hit, search) {
+  const link = element('a', { href: addressOf({ ...search, doc: hit.id }) });
+  link.append(...(hit.title ? marked(hit.title_parts) : [hit.id]));
+  const why = element('button', { type: 'button', className: 'quiet why-button', textContent: 'why' });
+  why.setAttribute('aria-expanded', 'false');
+  why.setAttribute('aria-controls', `why-${hit.rank}`);
+  why.setAttribute('aria-label', `why result ${hit.rank}, ${hit.title || hit.id}`);
+  const item = element('li', { className: 'hit', value: hit.rank },
+    element('h2', {}, link),
+    element('p', { className: 'snippet' }, ...marked(hit.snippet_parts)),
+    element('p', { className: 'facts-line' },
+      element('span', {}, `${hit.rank}. `, element('b', { textContent: hit.score.toFixed(4) })),
+      element('span', { textContent: hit.title && hit.title !== hit.id ? hit.id : '' }), why));
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    opened = link;
+    go(link.getAttribute('href'));
+  });
+  why.addEventListener('click', () => toggleWhy(item, why, hit, search));
+  return item;
+}
+
+function tellSearch(answer, count) {
+  const unknown = answer.unknown_words.map((word) => (word.startsWith('"') ? word : `“${word}”`)).join(', ');
+  if (answer.empty_query) return say('There is no word in the query.');
+  const missing = unknown ? `No document holds ${unknown}.` : '';
+  if (count === 0) return say(missing || 'Nothing found.');
+  const time = `${(1000 * answer.seconds).toFixed(1)} ms`;
+  const found = answer.more ? `The best ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
+  say(`${found}, in ${time}. ${missing}`);
+}
+
+async function showHits(search, signal) {
+  const key = addressOf(search);
+  if (shown.key === key) return; // come back from a document: as it was
+  say('Searching…');
+  const answer = await ask('/api/search', { ...options(search), k: PAGE, parts: 1 }, signal);
+  hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, search)));
+  shown = { key, next: answer.hits.length };
+  more.hidden = !answer.more;
+  tellSearch(answer, shown.next);
+}
+
+async function showMore() {
+  const search = searchOf(asked());
+  more.disabled = true;
+  try {
+    const answer = await ask('/api/search', { ...options(search), k: PAGE, offset: shown.next, parts: 1 });
+    const items = answer.hits.map((hit) => hitItem(hit, search));
+    hits.append(...items);
+    shown.next += items.length;
+    more.hidden = !answer.more;
+    tellSearch(answer, shown.next);
+    if (items.length) items[0].querySelector('a').focus();
+  } catch (failure) {
+    say(failure.message, true);
+  } finally {
+    more.disabled = false;
+  }
+}
+
+// ---- one document
+
+// A text's pieces into paragraphs, which empty lines part; a mark that holds one is no word.
+function paragraphs(parts) {
+  const made = [element('p')];
+  parts.forEach((part, i) => {
+    if (i % 2) return made.at(-1).append(element('mark', { textContent: part }));
+    part.split(/\n[ \t]*\n\s*/).forEach((piece, j) => {
+      if (j > 0) made.push(element('p'));
+      made.at(-1).append(piece);
+    });
+  });
+  return made.filter((p) => p.textContent.trim() !== '');
+}
+
+async function addText(id, q, offset, signal) {
+  const answer = await ask(`/api/documents/${encodeURIComponent(id)}`, { q, offset }, signal);
+  text.append(...paragraphs(answer.text_parts));
+  moreText.hidden = answer.next_offset === null;
+  moreText.onclick = async () => {
+    moreText.disabled = true;
+    await addText(id, q, answer.next_offset).catch((failure) => say(failure.message, true));
+    moreText.disabled = false;
+  };
+  return answer;
+}
+
+async function showDocument(id, search, signal) {
+  text.replaceChildren();
+  moreText.hidden = true;
+  const answer = await addText(id, search.q, 0, signal);
+  const title = byId('document-title');
+  title.replaceChildren(...(answer.title ? marked(answer.title_parts) : [answer.id]));
+  byId('document-facts').replaceChildren(
+    element('span', { textContent: answer.id }), element('span', { textContent: `${number.format(answer.words)} words` }));
+  byId('back').href = addressOf(search);
+  byId('back').textContent = search.q ? '← Results' : '← Search';
+  document.title = `${answer.title || answer.id} – Quern`;
+  say('');
+  article.hidden = false;
+  scrollTo(0, 0);
+  title.focus();
+}
+
+// ---- what the address says
+
+async function showFacts(signal) {
+  const store = await ask('/api/store', {}, signal);
+  facts.replaceChildren(
+    element('strong', { textContent: number.format(store.documents) }), ' documents, ',
+    element('strong', { textContent: number.format(store.words) }), ' words, ',
+    element('strong', { textContent: number.format(store.vocabulary) }), ' different ones');
+}
+
+async function show() {
+  pending.abort();
+  pending = new AbortController();
+  const { signal } = pending;
+  const parameters = asked();
+  const search = searchOf(parameters);
+  const id = parameters.get('doc');
+  box.value = search.q;
+  model.value = search.model || 'bm25';
+  if (model.selectedIndex < 0) model.value = 'bm25';
+  document.body.classList.toggle('at-home', !search.q && id === null);
+  facts.hidden = Boolean(search.q) || id !== null;
+  results.hidden = !search.q || id !== null;
+  article.hidden = true;
+  document.title = search.q ? `${search.q} – Quern` : 'Quern';
+  try {
+    if (id !== null) {
+      await showDocument(id, search, signal);
+    } else if (search.q) {
+      await showHits(search, signal);
+      if (opened?.isConnected) opened.focus();
+    } else {
+      say('');
+      await showFacts(signal);
+    }
+  } catch (failure) {
+    if (failure.name === 'AbortError') return;
+    results.hidden = true;
+    shown.key = null;
+    say(failure.message, true);
+  }
+}
+
+// ---- hands
+
+function submit() {
+  opened = null;
+  shown.key = null; // asked anew, answered anew
+  return go(addressOf({ q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value }));
+}
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  await submit();
+  if (!results.hidden) hits.querySelector('a')?.focus({ preventScroll: true });
+});
+model.addEventListener('change', () => {
+  if (box.value.trim()) submit();
+});
+more.addEventListener('click', showMore);
+for (const id of ['home', 'back']) {
+  byId(id).addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    if (id === 'home') opened = null;
+    go(event.currentTarget.getAttribute('href')).then(() => { if (id === 'home') box.focus(); });
+  });
+}
+addEventListener('popstate', show);
+
+function move(step) {
+  const links = [...hits.querySelectorAll('h2 a')];
+  if (!links.length || results.hidden) return;
+  const at = links.findIndex((link) => link.closest('.hit').contains(document.activeElement));
+  const to = links[at < 0 ? (step > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + step, 0), links.length - 1)];
+  to.focus();
+  to.closest('.hit').scrollIntoView({ block: 'nearest' });
+}
+
+addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const typing = event.target === box || event.target === model;
+  const does = (work) => {
+    event.preventDefault();
+    work();
+  };
+  if (event.key === 'Escape') {
+    if (typing) return box.blur(), hits.querySelector('a')?.focus();
+    if (!article.hidden) return does(() => byId('back').click());
+    if (event.target.closest?.('.hit')?.querySelector('.why')) {
+      return does(() => event.target.closest('.hit').querySelector('.why-button').click());
+    }
+    return does(() => box.select());
+  }
+  if (event.key === 'ArrowDown' && event.target === box) return does(() => move(1));
+  if (typing) return undefined;
+  switch (event.key) {
+    case '/': return does(() => box.select());
+    case 'j': return does(() => move(1));
+    case 'k': return does(() => move(-1));
+    case 'ArrowDown': return article.hidden ? does(() => move(1)) : undefined;
+    case 'ArrowUp': return article.hidden ? does(() => move(-1)) : undefined;
+    case 'w': return does(() => document.activeElement?.closest?.('.hit')?.querySelector('.why-button').click());
+    default: return undefined;
+  }
+});
+
+show().then(() => {
+  if (document.body.classList.contains('at-home')) box.focus();
+});
