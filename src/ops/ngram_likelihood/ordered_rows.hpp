@@ -101,7 +101,7 @@ struct piece_rows {
 
 class ordered_rows {
   public:
-    /// At most some `most_waiting` rows wait, beside those of the piece whose turn it is.
+    /// At most some `most_waiting` rows of complete pieces wait.
     ordered_rows(unsigned first_n, const ngram_options& options,
                  const std::function<void(const ngram_rows&)>& take, std::size_t most_waiting)
         : empty_(first_n, options.order, options.history_counts), take_(take), most_waiting_(most_waiting) {
@@ -117,10 +117,10 @@ class ordered_rows {
         return taken;
     }
 
-    /// A piece has many rows: gives them out where it is its turn, and waits for that where too many wait. Clears them then.
-    void relieve(std::size_t piece, piece_rows& rows) {
+    /// A piece has many rows: gives them out where it is its turn, and waits for that where it has `most_rows`. Clears them then.
+    void relieve(std::size_t piece, piece_rows& rows, std::size_t most_rows) {
         std::unique_lock hold(mutex_);
-        if (piece != turn_ && rows.rows() < most_waiting_) return;
+        if (piece != turn_ && rows.rows() < most_rows) return;
         changed_.wait(hold, [&] { return failed_ || piece == turn_; });
         if (!failed_) give_out(rows);
     }
@@ -136,7 +136,7 @@ class ordered_rows {
         for (auto next = waiting_.find(turn_); next != waiting_.end(); next = waiting_.find(turn_)) {
             waiting_rows_ -= next->second.rows();
             give_out(next->second);
-            free_.push_back(std::move(next->second));
+            if (free_.size() < most_free) free_.push_back(std::move(next->second));
             waiting_.erase(next);
             ++turn_;
         }
@@ -164,6 +164,9 @@ class ordered_rows {
         }
         rows.clear();
     }
+
+    /// Room that is used again; more than so many pieces wait only where they are small.
+    static constexpr std::size_t most_free = 8;
 
     const piece_rows empty_;
     const std::function<void(const ngram_rows&)>& take_;

@@ -14,7 +14,7 @@ namespace quern::ngram_detail {
 namespace {
 
 constexpr std::size_t piece_positions = std::size_t{1} << 14;
-constexpr std::size_t row_bytes = 40;
+constexpr std::size_t row_bytes = 80;  ///< at most, with the columns half full
 
 /// Cuts the order between first words, into pieces of about equal size; where one begins, and the end.
 std::vector<std::size_t> cut_at_first_words(std::span<const std::uint8_t> shared) {
@@ -65,10 +65,12 @@ std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<
     facts.tables = facts.table_bytes(facts.document_count(), options.order) * place.threads() <=
                    place.memory().left() / 2;
     const std::vector<std::size_t> begins = cut_at_first_words(sorted.shared);
-    // Rows in an eighth of the memory at most: those of pieces that wait, and those that a piece holds.
+    // Rows in an eighth of the memory at most: half of them wait, half are those of the pieces that threads work on. A thread
+    // looks whether it is its turn more often than it has its share.
     const std::size_t most_waiting =
         std::min<std::size_t>(std::size_t{1} << 21, place.memory().limit() / 16 / row_bytes);
-    const std::size_t most_held = std::min<std::size_t>(std::size_t{1} << 16, most_waiting / place.threads());
+    const std::size_t most_of_piece = std::max<std::size_t>(1, most_waiting / place.threads());
+    const std::size_t most_held = std::min<std::size_t>(std::size_t{1} << 16, most_of_piece);
     ordered_rows out(facts.first_n(), options, take, most_waiting);
     std::atomic<std::size_t> next{0};
     const std::size_t pieces = words == 0 ? 0 : begins.size() - 1;
@@ -79,7 +81,8 @@ std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<
             for (std::size_t p = next++; p < pieces; p = next++) {
                 place.run().check_stop();
                 piece_rows rows = out.room();
-                maker.make(begins[p], begins[p + 1], rows, most_held, [&] { out.relieve(p, rows); });
+                maker.make(begins[p], begins[p + 1], rows, most_held,
+                           [&] { out.relieve(p, rows, most_of_piece); });
                 if (!out.complete(p, std::move(rows))) break;
             }
         } catch (...) {
