@@ -114,7 +114,7 @@ struct score_parts {
 };
 
 /// Why a document has its score: its parts by each term, then by each continuation. They sum to the score exactly.
-/// Throws as `search` does, and usage_error for a document that is none. Cost: a block of each list.
+/// Throws as `search` does, and usage_error for a document that is none. Cost: a block of each list, a pass over the rest.
 std::vector<score_parts> explain(const collection_view& collection, const search_query& query,
                                  const ranking_options& options, std::uint32_t document);
 

@@ -41,7 +41,7 @@ inline constexpr unsigned most_query_order = 32;
 /// the hit's exactly.
 struct explained_term {
     std::string term;         ///< a word; a phrase in quotes; `word | history`
-    std::uint32_t count = 1;  ///< how often the query holds it
+    std::uint32_t count = 1;  ///< how often the query holds it; a word behind a history counts there
     std::uint32_t in_document = 0;
     std::uint64_t documents = 0, in_collection = 0;  ///< that hold it; its occurrences
     /// Of words behind a history: its occurrences that are followed by a word.

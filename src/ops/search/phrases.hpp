@@ -24,7 +24,7 @@ struct token_stream {
 };
 
 struct phrase_word {
-    std::uint32_t word;  ///< its id
+    std::uint32_t word = 0;  ///< its id
     posting_list list;
 };
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "quern/base/error.hpp"
+#include "ops/search/search_impl.hpp"
 
 namespace quern {
 namespace {
@@ -169,7 +169,8 @@ void asked_query::add_histories(std::span<const query_part> parts, unsigned orde
 
 std::vector<explained_term> asked_query::explain(const ranking_options& ranking,
                                                  std::uint32_t document) const {
-    const auto parts = quern::explain(collection_, view(), ranking, document);
+    // Behind the door, which reads all of a query's lists: the search has been through it.
+    const auto parts = search_detail::parts_of(collection_, view(), ranking, document);
     const auto scaled = [](std::int64_t fixed) { return static_cast<double>(fixed) * 0x1p-32; };
     std::vector<explained_term> explained;
     const auto add = [&](std::string name, std::uint32_t count, const score_parts& of) -> explained_term& {

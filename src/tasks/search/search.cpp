@@ -58,8 +58,8 @@ std::vector<query_part> search_engine::state::parts_of(std::string_view query, b
     std::vector<query_part> parts;
     const auto add = [&](const query_piece& piece) {
         text::token_list tokens;
-        if (store.info()
-                .verbatim) {  // words stand on lines of their own in the collection, between blanks here
+        if (store.info().verbatim) {
+            // Words stand on lines of their own in the collection, between blanks here.
             std::string lines(piece.text);
             std::ranges::replace_if(
                 lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
