@@ -136,12 +136,10 @@ void measure(const char* path, unsigned threads, int rounds) {
     for (const unsigned t : {1u, threads}) {
         cpu_place place(context::cpu(t));
         const text::dictionary_on_place<cpu_place> resident(place, *view);
-        const auto keys = resident.list().keys;
-        const primitives::key_index index(reinterpret_cast<const char*>(keys.data()), keys.size());
         std::vector<std::uint32_t> found(asked.size());
         print(t == 1 ? "find many" : "find many, threads",
               nanoseconds * median_seconds(rounds, [&] {
-                  primitives::find_words(place, resident.list(), index, together.text, together.begins,
+                  primitives::find_words(place, resident.list(), together.text, together.begins,
                                          together.ends, found);
               }));
         require(found == ids, "many at a time are found elsewhere");

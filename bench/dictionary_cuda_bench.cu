@@ -38,9 +38,9 @@ struct outcome {
     friend bool operator==(const outcome&, const outcome&) = default;
 };
 
-template <class Place, class Find>
+template <class Place>
 outcome measure(const char* where, Place& place, const text::dictionary_view& words,
-                const std::vector<std::uint8_t>& text, int rounds, const Find& find) {
+                const std::vector<std::uint8_t>& text, int rounds) {
     const auto name = [&](const char* what) { return std::string(where) + " " + what; };
     const text::dictionary_on_place<Place> resident(place, words);
     auto on_place = make_array<std::uint8_t>(place, text.size());
@@ -50,8 +50,10 @@ outcome measure(const char* where, Place& place, const text::dictionary_view& wo
     primitives::cut_text<Place> cut;
     print_median(name("cut lines").c_str(), place, rounds, [&] { cut = primitives::cut_lines(place, view); });
     auto ids = make_array<std::uint32_t>(place, cut.begins.size());
-    print_median(name("find").c_str(), place, rounds,
-                 [&] { find(place, resident.list(), view, cut.begins.span(), cut.ends.span(), ids.span()); });
+    print_median(name("find").c_str(), place, rounds, [&] {
+        primitives::find_words(place, resident.list(), view, span_on<Place, const std::uint32_t>(cut.begins.span()),
+                               span_on<Place, const std::uint32_t>(cut.ends.span()), ids.span());
+    });
     outcome out{to_host(place, cut.begins.span()),
                 to_host(place, cut.ends.span()),
                 to_host(place, ids.span()),
@@ -91,17 +93,9 @@ void run(std::size_t count, std::size_t bytes, int rounds) {
     words = {};
 
     cuda_place gpu(context::cuda());
-    const outcome on_gpu =
-        measure("gpu", gpu, *view, text, rounds,
-                [](auto& place, const auto&... arguments) { primitives::find_words(place, arguments...); });
+    const outcome on_gpu = measure("gpu", gpu, *view, text, rounds);
     cpu_place cpu(context::cpu());
-    const outcome on_cpu =
-        measure("cpu", cpu, *view, text, rounds,
-                [](cpu_place& place, const primitives::word_list<cpu_place>& list, auto... arguments) {
-                    const primitives::key_index index(reinterpret_cast<const char*>(list.keys.data()),
-                                                      list.keys.size());
-                    primitives::find_words(place, list, index, arguments...);
-                });
+    const outcome on_cpu = measure("cpu", cpu, *view, text, rounds);
     if (on_gpu != on_cpu) throw std::runtime_error("the places differ");
 }
 

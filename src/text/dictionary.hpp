@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words and their ids: sorted by bytes, front-coded in blocks, usable in place from a mapped file.
+// Words and their ids: sorted by bytes, in pages (primitives/dictionary/packed_words.hpp), usable in place from a mapped
+// file.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "primitives/dictionary/dictionary.hpp"
+#include "primitives/dictionary/packed_words.hpp"
+#include "primitives/dictionary/packed_writer.hpp"
 
 namespace quern::text {
 
@@ -18,35 +19,32 @@ namespace quern::text {
 class dictionary_builder {
   public:
     void append(std::string_view word);  ///< throws std::logic_error when not rising
-    std::uint32_t size() const { return size_; }
+    std::uint32_t size() const { return pages_.size(); }
     /// The finished bytes, to be stored as they are; the builder is empty afterwards.
     std::string finish();
 
     /// For lists that memory does not hold: hands over the words coded so far, to be kept elsewhere one stretch behind
-    /// the other. Taken once more before finish(), which then returns the bytes that belong before them all.
-    std::string take_blocks();
+    /// the other. Taken once more between end(), behind which no word may follow, and finish(), which then returns the
+    /// bytes that belong before them all.
+    std::string take_blocks() { return pages_.take_pages(); }
+    void end();
 
   private:
-    std::uint64_t block_bytes() const { return taken_bytes_ + blocks_.size(); }
-
-    std::string blocks_;  // front-coded words, not yet taken out
-    std::uint64_t taken_bytes_ = 0;
-    std::vector<std::uint64_t> offsets_;  // where each block begins
-    std::vector<std::uint64_t> keys_;     // the first eight bytes of each block's first word, as a number
-    std::string previous_;
-    std::uint32_t size_ = 0;
+    primitives::packed_writer pages_;
+    bool ended_ = false;
 };
 
-/// Reads finished bytes, which must outlive it. `open` checks every offset that later calls rely on, so that
-/// hostile bytes are refused (std::nullopt) and never read past the end. It touches keys and offsets only: that
-/// the words between them are those once written is for the checksum of the file to say.
+/// Reads finished bytes, which must outlive it. `open` checks every number that later calls rely on, so that hostile
+/// bytes are refused (std::nullopt) and never read past the end. It touches every page, and no letters: that these are
+/// those once written is for the checksum of the file to say.
 class dictionary_view {
   public:
     static std::optional<dictionary_view> open(std::span<const char> bytes);
-    std::uint32_t size() const { return size_; }
-    std::optional<std::uint32_t> find(std::string_view word) const;  ///< cost: log16(blocks) + one block
-    std::string word(std::uint32_t id) const;                        ///< throws std::out_of_range
-    /// Ids of words that begin with `prefix`: [first, last).
+    std::uint32_t size() const { return words_.size(); }
+    /// Cost: a search among keys that the cache holds, and one page. Words of more than 240 bytes: as with_prefix.
+    std::optional<std::uint32_t> find(std::string_view word) const { return words_.find(word); }
+    std::string word(std::uint32_t id) const;  ///< throws std::out_of_range
+    /// Ids of words that begin with `prefix`: [first, last). Cost: log2(pages) pages.
     std::pair<std::uint32_t, std::uint32_t> with_prefix(std::string_view prefix) const;
 
     /// The words one after the other, from `first` on: faster than word() for each.
@@ -57,29 +55,22 @@ class dictionary_view {
         std::optional<std::string_view> next();
 
       private:
-        void enter(std::uint32_t block);
+        void enter(std::uint32_t page);
 
-        const dictionary_view* of_;
+        const primitives::packed_words* of_;
         std::uint32_t next_;
-        primitives::front_coding::block_walk walk_{nullptr, nullptr};
+        std::uint32_t page_ = 0, left_ = 0;  ///< words left on this page
+        std::optional<primitives::packed::page_reader> reader_;
         std::string word_;
     };
 
-    /// As arrays, for look-ups of many words at a time (primitives/dictionary/dictionary.hpp). The bytes must lie at a
-    /// multiple of eight, as those of a mapped file do; throws std::logic_error otherwise.
-    primitives::word_list<cpu_place> list() const;
-    const primitives::key_index& index() const { return index_; }
+    /// For look-ups of many words at a time (primitives/dictionary/dictionary.hpp).
+    const primitives::packed_words& list() const { return words_; }
 
   private:
-    primitives::front_coding::bound lower_bound(std::string_view word) const;
-    primitives::front_coding::block_bytes block(std::uint64_t index) const;
+    explicit dictionary_view(const primitives::packed_words& words) : words_(words) {}
 
-    primitives::key_index index_;
-    std::span<const char> keys_;
-    std::span<const char> offsets_;
-    std::span<const char> blocks_;
-    std::uint32_t size_ = 0;
-    std::uint32_t offset_width_ = 0;
+    primitives::packed_words words_;
 };
 
 }  // namespace quern::text

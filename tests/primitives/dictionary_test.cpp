@@ -7,6 +7,8 @@
 #include <set>
 
 #include "on_each_place.hpp"
+#include "primitives/dictionary/front_coder.hpp"
+#include "primitives/dictionary/packed_writer.hpp"
 #include "quern/base/error.hpp"
 #include "reference/dictionary_reference.hpp"
 
@@ -58,29 +60,38 @@ std::set<std::string> alike_words(std::size_t count, std::uint64_t seed) {
     return words;
 }
 
+std::string in_pages(const std::vector<std::string>& words) {
+    primitives::packed_writer writer;
+    for (const std::string& word : words) writer.append(word);
+    writer.end();
+    return writer.tables() + writer.take_pages();
+}
+
 template <class Tested>
 class dictionary_test : public on_place<Tested> {
   protected:
     using place_type = typename on_place<Tested>::place_type;
 
-    std::vector<std::uint32_t> found(const reference::coded_list& coded, std::uint32_t size, bool wide,
-                                     const asked_words& asked) {
-        const auto keys = this->array(coded.keys);
-        const auto offsets = this->array(coded.offsets);
-        const auto wide_offsets = this->array(coded.wide_offsets);
-        const auto blocks = this->array(coded.blocks);
-        primitives::word_list<place_type> list{keys.view(), {}, {}, blocks.view(), size};
-        if (wide) list.wide_offsets = wide_offsets.view();
-        if (!wide) list.offsets = offsets.view();
+    /// The arrays of a device's list. On the CPU the same words in pages, of which `wide` changes nothing.
+    std::vector<std::uint32_t> found(const std::vector<std::string>& words, const reference::coded_list& coded,
+                                     bool wide, const asked_words& asked) {
         const auto text = this->array(asked.text, beginning::one_off);
         const auto begins = this->array(asked.begins), ends = this->array(asked.ends);
         const auto ids = this->template output<std::uint32_t>(asked.begins.size());
         if constexpr (std::is_same_v<place_type, cpu_place>) {
-            const primitives::key_index index(reinterpret_cast<const char*>(list.keys.data()),
-                                              list.keys.size());
-            primitives::find_words(this->place(), list, index, text.view(), begins.view(), ends.view(),
-                                   ids.span());
+            const std::string bytes = in_pages(words);
+            const auto list = primitives::packed_words::open(bytes);
+            EXPECT_TRUE(list.has_value());
+            primitives::find_words(this->place(), *list, text.view(), begins.view(), ends.view(), ids.span());
         } else {
+            const auto keys = this->array(coded.keys);
+            const auto offsets = this->array(coded.offsets);
+            const auto wide_offsets = this->array(coded.wide_offsets);
+            const auto blocks = this->array(coded.blocks);
+            const auto size = static_cast<std::uint32_t>(words.size());
+            primitives::word_list<place_type> list{keys.view(), {}, {}, blocks.view(), size};
+            if (wide) list.wide_offsets = wide_offsets.view();
+            if (!wide) list.offsets = offsets.view();
             primitives::find_words(this->place(), list, text.view(), begins.view(), ends.view(), ids.span());
             this->place().synchronise();
         }
@@ -101,8 +112,7 @@ class dictionary_test : public on_place<Tested> {
         for (const std::string& word : asked) expected.push_back(reference::rank_or_size(words, word));
         const reference::coded_list coded = reference::code(words);
         for (const bool wide : {false, true}) {
-            ASSERT_EQ(found(coded, static_cast<std::uint32_t>(words.size()), wide, asked_words(asked)),
-                      expected)
+            ASSERT_EQ(found(words, coded, wide, asked_words(asked)), expected)
                 << words.size() << " words, seed " << seed;
         }
     }
@@ -160,8 +170,8 @@ TYPED_TEST(dictionary_test, finds_words_of_any_length) {
 
 TYPED_TEST(dictionary_test, finds_nothing_in_an_empty_list) {
     const reference::coded_list none = reference::code({});
-    EXPECT_EQ(this->found(none, 0, false, asked_words({"", "a"})), (std::vector<std::uint32_t>{0, 0}));
-    EXPECT_TRUE(this->found(none, 0, false, asked_words({})).empty());
+    EXPECT_EQ(this->found({}, none, false, asked_words({"", "a"})), (std::vector<std::uint32_t>{0, 0}));
+    EXPECT_TRUE(this->found({}, none, false, asked_words({})).empty());
 }
 
 TYPED_TEST(dictionary_test, finds_words_of_a_large_list) {
@@ -169,8 +179,10 @@ TYPED_TEST(dictionary_test, finds_words_of_a_large_list) {
     this->finds(dense_words(large_size() / 40, 4), 4);
 }
 
-// Whatever the blocks hold, ids are ranks of the list or its size, and nothing is read or written elsewhere.
+// Whatever the blocks hold, ids are ranks of the list or its size, and nothing is read or written elsewhere. (Pages of
+// the CPU are checked when they are opened: tests/text/dictionary_test.cpp.)
 TYPED_TEST(dictionary_test, never_follows_damaged_blocks) {
+    if (std::is_same_v<typename TestFixture::place_type, cpu_place>) return;
     std::mt19937_64 random(5);
     std::set<std::string> many = alike_words(300, 5);
     many.insert(std::string(300, 'q'));
@@ -183,9 +195,26 @@ TYPED_TEST(dictionary_test, never_follows_damaged_blocks) {
             damaged.blocks[random() % damaged.blocks.size()] =
                 static_cast<std::uint8_t>(random() % 2 ? 255 : random());
         }
-        for (const std::uint32_t id :
-             this->found(damaged, static_cast<std::uint32_t>(words.size()), false, asked)) {
+        for (const std::uint32_t id : this->found(words, damaged, false, asked)) {
             ASSERT_LE(id, words.size());
+        }
+    }
+}
+
+// What devices look words up in is made of the dictionary when it is put there.
+TEST(front_coder, writes_the_form_of_the_reference) {
+    for (const std::size_t size : {0, 1, 15, 16, 17, 33, 4097}) {
+        for (const std::set<std::string>& set : {dense_words(size, size), alike_words(size, size)}) {
+            std::vector<std::string> words = sorted(set);
+            words.push_back(std::string(9, '\xff') + std::string(400, 'l'));
+            primitives::front_coder coder;
+            for (const std::string& word : words) coder.append(word);
+            const primitives::front_coded made = coder.finish();
+            const reference::coded_list expected = reference::code(words);
+            ASSERT_EQ(made.keys, expected.keys);
+            ASSERT_EQ(made.offsets, expected.offsets);
+            ASSERT_TRUE(made.wide_offsets.empty());
+            ASSERT_EQ(made.blocks, expected.blocks);
         }
     }
 }
@@ -255,23 +284,19 @@ TYPED_TEST(dictionary_test, refuses_what_does_not_fit) {
         invalid_value);
     const auto words = this->array(std::vector<std::uint32_t>{0, 1});
     const auto ids = this->template output<std::uint32_t>(1);
-    const primitives::word_list<typename TestFixture::place_type> none;
-    if constexpr (std::is_same_v<typename TestFixture::place_type, cpu_place>) {
-        EXPECT_THROW(primitives::find_words(this->place(), none, {}, text.view(), words.view(), words.view(),
-                                            ids.span()),
-                     usage_error);
-    } else {
-        EXPECT_THROW(
-            primitives::find_words(this->place(), none, text.view(), words.view(), words.view(), ids.span()),
-            usage_error);
-    }
+    const std::conditional_t<std::is_same_v<typename TestFixture::place_type, cpu_place>, primitives::packed_words,
+                             primitives::word_list<typename TestFixture::place_type>>
+        none;
+    EXPECT_THROW(
+        primitives::find_words(this->place(), none, text.view(), words.view(), words.view(), ids.span()),
+        usage_error);
 }
 
 TYPED_TEST(dictionary_test, refuses_words_outside_the_text) {
     if constexpr (std::is_same_v<typename TestFixture::place_type, cpu_place>) {
         asked_words asked({"word0", "word1"});
         asked.ends.back() = static_cast<std::uint32_t>(asked.text.size() + 1);
-        EXPECT_THROW(this->found(reference::code({"word0"}), 1, false, asked), usage_error);
+        EXPECT_THROW(this->found({"word0"}, {}, false, asked), usage_error);
     }
 }
 

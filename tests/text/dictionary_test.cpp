@@ -32,6 +32,11 @@ void expect_same(const dictionary_view& view, const std::vector<std::string>& so
         ASSERT_EQ(view.word(id), sorted[id]);
         ASSERT_EQ(view.find(sorted[id]), id);
     }
+    for (const std::size_t from : {std::size_t{0}, sorted.size() / 3, sorted.size()}) {
+        dictionary_view::walker walk(view, static_cast<std::uint32_t>(from));
+        for (std::size_t id = from; id < sorted.size(); ++id) ASSERT_EQ(walk.next(), sorted[id]);
+        ASSERT_EQ(walk.next(), std::nullopt);
+    }
     for (const std::string& word : asked) {
         const auto at = std::lower_bound(sorted.begin(), sorted.end(), word);
         const bool known = at != sorted.end() && *at == word;
@@ -162,25 +167,107 @@ TEST(dictionary, refuses_every_cut_and_survives_every_changed_byte) {
     }
 }
 
-TEST(dictionary, refuses_sizes_and_offsets_that_do_not_add_up) {
+TEST(dictionary, refuses_numbers_that_do_not_add_up) {
     const std::string good = build(numbered(40));
     const auto changed = [&](std::size_t at, std::uint32_t value) {
         std::string bad = good;
         std::memcpy(bad.data() + at, &value, 4);
         return dictionary_view::open(bad).has_value();
     };
+    std::uint32_t pages = 0;
+    std::memcpy(&pages, good.data() + 4, 4);
+    ASSERT_EQ(pages, 2U);  // a page has room for 32 words at most
     EXPECT_TRUE(changed(0, 40));
-    EXPECT_FALSE(changed(0, 0));
-    EXPECT_FALSE(changed(0, 0xFFFFFFFFU));
-    EXPECT_FALSE(changed(0, 100));
-    EXPECT_FALSE(changed(4, 8));
-    EXPECT_FALSE(changed(4, 0));
-    EXPECT_FALSE(changed(8, 0xFFFFFFFFU));
-    const std::size_t offsets = 16 + 3 * 8;
-    EXPECT_FALSE(changed(offsets, 1));
-    EXPECT_FALSE(changed(offsets + 4, 0));
-    EXPECT_FALSE(changed(offsets + 4, 0xFFFFFFFFU));
-    EXPECT_FALSE(changed(offsets + 12, 3));
+    for (const std::uint32_t words : {0U, 39U, 41U, 64U, 100U, 0xFFFFFFFFU}) EXPECT_FALSE(changed(0, words));
+    for (const std::uint32_t other : {0U, 1U, 3U, 0xFFFFFFFFU}) EXPECT_FALSE(changed(4, other));
+    EXPECT_FALSE(changed(8, 1));
+    const std::size_t samples = 128 + 2 * 128, symbols = samples + 128, first = symbols + 2304,
+                      second = first + 128;
+    EXPECT_EQ(good.size(), second + 2 * 128);
+    EXPECT_FALSE(changed(samples, 1));
+    EXPECT_FALSE(changed(symbols + 2048, 1)) << "code 0 stands for letters";
+    EXPECT_FALSE(changed(symbols + 2048 + 4, 9)) << "a code of nine letters";
+    EXPECT_FALSE(changed(first, 1)) << "the first id";
+    EXPECT_FALSE(changed(second, 17));
+    for (const std::uint32_t head : {0x0000U, 0x0021U, 0x0012U, 0xF000U, 0x00C1U}) EXPECT_FALSE(changed(first + 4, head));
+}
+
+// Long words stand alone, over pages that name their first one: nothing may lead elsewhere.
+TEST(dictionary, refuses_pages_of_long_words_that_do_not_fit) {
+    const std::string good = build({"a", std::string(500, 'l'), "z"});
+    ASSERT_TRUE(dictionary_view::open(good).has_value());
+    std::size_t refused = 0, opened = 0;
+    for (std::size_t at = 0; at < good.size(); ++at) {
+        for (const int change : {1, 2, 0x40, 0x80, 0xFF}) {
+            std::string bad = good;
+            bad[at] = static_cast<char>(bad[at] ^ change);
+            bool whole = false;
+            use_all(bad, whole);
+            (whole ? opened : refused) += 1;
+        }
+    }
+    EXPECT_GT(refused, 0U);
+    EXPECT_GT(opened, 0U);  // letters and keys are for checksums
+}
+
+// Every instruction set finds what the exact search does, also where keys of four bytes tell no pages apart, where words
+// outgrow the fast ways and where codes run out.
+TEST(dictionary, finds_hard_words) {
+    std::mt19937_64 random(1);
+    std::set<std::string> words;
+    const auto letters = [&](std::size_t count, unsigned of) {
+        std::string out;
+        for (; count > 0; --count) out += static_cast<char>(of > 200 ? random() % 256 : 'a' + random() % of);
+        return out;
+    };
+    for (int i = 0; i < 3000; ++i) {
+        words.insert(letters(random() % 12, 2));
+        words.insert("https://example.org/" + letters(random() % 40, 3));
+        words.insert("sha" + letters(64, 16));
+        words.insert(letters(random() % 20, 256));
+        words.insert(std::string(random() % 300, 'w') + letters(2, 26));
+        words.insert(letters(110 + random() % 30, 26));
+    }
+    const std::vector<std::string> sorted(words.begin(), words.end());
+    std::vector<std::string> asked;
+    for (const std::string& word : sorted) {
+        asked.push_back(word + 'a');
+        asked.push_back(word.substr(0, word.size() / 2));
+        asked.push_back(letters(word.size(), 3));
+    }
+    check(sorted, asked);
+}
+
+TEST(dictionary, adapts_its_codes_to_stretches_of_words) {
+    // More than one table of symbols, taken out in parts, which make the same bytes.
+    std::vector<std::string> words;
+    for (std::uint32_t i = 0; i < 600'000; ++i) {
+        words.push_back((i < 300'000 ? "latin" : "\xD0\xBA\xD0\xB8\xD1\x80") + std::to_string(1'000'000 + i * 7));
+    }
+    dictionary_builder parts;
+    std::string pages;
+    for (const std::string& word : words) {
+        parts.append(word);
+        if (parts.size() % 70'000 == 0) pages += parts.take_blocks();
+    }
+    parts.end();
+    EXPECT_THROW(parts.append("\xFF"), std::logic_error);
+    pages += parts.take_blocks();
+    const std::string bytes = parts.finish() + pages;
+    ASSERT_TRUE(bytes == build(words));
+    const auto view = dictionary_view::open(bytes);
+    ASSERT_TRUE(view.has_value());
+    dictionary_view::walker walk(*view, 0);
+    for (std::uint32_t id = 0; id < words.size(); ++id) {
+        ASSERT_EQ(walk.next(), words[id]);
+        ASSERT_EQ(view->find(words[id]), id);
+        ASSERT_EQ(view->find(words[id] + "0"), std::nullopt);
+        ASSERT_EQ(view->word(id), words[id]);
+        if (id % 997 == 0) {
+            ASSERT_EQ(dictionary_view::walker(*view, id).next(), words[id]);
+        }
+    }
+    EXPECT_EQ(walk.next(), std::nullopt);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@
 namespace quern {
 
 /// The version of the format of dictionaries that this program writes and reads.
-inline constexpr unsigned dictionary_format_version = 1;
+inline constexpr unsigned dictionary_format_version = 2;
 
 struct dictionary_options {
     std::vector<std::filesystem::path> inputs;  ///< "-" is standard input

@@ -13,7 +13,7 @@
 namespace quern {
 
 /// The version of the store format this program writes and reads.
-inline constexpr unsigned store_format_version = 2;
+inline constexpr unsigned store_format_version = 3;
 
 struct store_section {
     std::string name;

@@ -12,13 +12,15 @@
 
 #include "device/array.hpp"
 #include "primitives/dictionary/front_coding.hpp"
+#include "primitives/dictionary/packed_words.hpp"
 
 namespace quern::primitives {
 
-/// A sorted list of words in the memory of a place: for each block of sixteen (front_coding.hpp) the key of its first
+/// A sorted list of words in the memory of a device: for each block of sixteen (front_coding.hpp) the key of its first
 /// word and where it begins in `blocks`; and where the last one ends. Offsets are of 32 bits where that suffices, and
-/// the other span of offsets is then empty. Offsets must rise and end at blocks.size(): text::dictionary_view has
-/// checked that. What the blocks themselves hold may be anything.
+/// the other span of offsets is then empty. Offsets must rise and end at blocks.size(), as front_coder makes them. What
+/// the blocks themselves hold may be anything. The CPU has a form of its own (packed_words.hpp), which waits for memory
+/// less often; a device has threads enough to wait.
 template <class Place>
 struct word_list {
     span_on<Place, const std::uint64_t> keys;
@@ -28,38 +30,14 @@ struct word_list {
     std::uint32_t size = 0;
 };
 
-/// Finds keys among the sorted keys of blocks: every sixteenth key again and again, until few are left, so that a
-/// search meets a handful of cache lines, the upper ones always in the cache. For the CPU; 8/15 of a byte a block.
-class key_index {
-  public:
-    static constexpr std::uint64_t fan_out = 16;
-
-    key_index() = default;
-    /// `keys`: `count` of them, rising, as they lie in a file, aligned or not; they must outlive this.
-    key_index(const char* keys, std::uint64_t count);
-
-    std::uint64_t size() const { return count_; }
-    /// How many keys are less than `key`.
-    std::uint64_t below(std::uint64_t key) const { return count_in_group(first_group(key), key); }
-    /// The same in two steps, so that a caller may ask for the memory of the second one before it takes it.
-    std::uint64_t first_group(std::uint64_t key) const;
-    std::uint64_t count_in_group(std::uint64_t group, std::uint64_t key) const;
-    const char* keys_of(std::uint64_t group) const { return keys_ + group * fan_out * 8; }
-
-  private:
-    const char* keys_ = nullptr;
-    std::uint64_t count_ = 0;
-    std::vector<std::vector<std::uint64_t>> levels_;  ///< from the smallest; filled up to whole groups
-};
-
 /// ids[i] = the rank of the word text[begins[i], ends[i]) in the list, or list.size where the list lacks it. Exact: a
 /// word is found where all its bytes are there. Throws usage_error where begins, ends and ids differ in size; ends must
-/// not lie before begins nor beyond the text (checked on the CPU: usage_error). `index`: of list.keys.
-/// Cost: a search among the keys, and one block. CPU: many words at a time, so that they wait for memory together.
-/// CUDA: does not synchronise.
-void find_words(cpu_place& place, const word_list<cpu_place>& list, const key_index& index,
-                std::span<const std::uint8_t> text, std::span<const std::uint32_t> begins,
-                std::span<const std::uint32_t> ends, std::span<std::uint32_t> ids);
+/// not lie before begins nor beyond the text (checked on the CPU: usage_error).
+/// Cost: a search among the keys, and one page or block. CPU: many words at a time, so that they wait for memory
+/// together. CUDA: does not synchronise.
+void find_words(cpu_place& place, const packed_words& list, std::span<const std::uint8_t> text,
+                std::span<const std::uint32_t> begins, std::span<const std::uint32_t> ends,
+                std::span<std::uint32_t> ids);
 void find_words(cuda_place& place, const word_list<cuda_place>& list, device_span<const std::uint8_t> text,
                 device_span<const std::uint32_t> begins, device_span<const std::uint32_t> ends,
                 device_span<std::uint32_t> ids);

@@ -24,9 +24,9 @@ struct header {
     std::uint32_t version;
     std::uint32_t reserved;
     std::uint64_t word_bytes, count_bytes, manifest_bytes;
-    std::uint64_t zeros[3];
+    std::uint64_t zeros[11];
 };
-static_assert(sizeof(header) == 64);
+static_assert(sizeof(header) == 128, "pages of words begin at multiples of 128 bytes, as the file does in memory");
 
 constexpr std::uint64_t padded(std::uint64_t bytes) {
     return (bytes + 7) / 8 * 8;

@@ -2,7 +2,7 @@
 // The file of a dictionary: one section (io/store/section.hpp), so that every byte is under a checksum and is checked
 // when it is first touched. Its payload, numbers little-endian:
 //
-//   header      64 bytes: magic, version, and the bytes of the parts
+//   header      128 bytes: magic, version, and the bytes of the parts
 //   words       text/dictionary.hpp
 //   counts      u64 for each word, at a multiple of 8
 //   manifest    JSON: what the dictionary was made of

@@ -135,6 +135,7 @@ class dictionary_run {
             info.kept += count;
             if (some_counts.size() == std::size_t{1} << 16) hand_over();
         });
+        builder.end();
         hand_over();
         blocks.flush();
         counts.flush();

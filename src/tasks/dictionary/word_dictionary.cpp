@@ -73,7 +73,7 @@ std::uint64_t word_dictionary::find(std::span<const std::string_view> words, std
             ends.push_back(static_cast<std::uint32_t>(text.size()));
         }
         const std::span<std::uint32_t> found = ids.subspan(first, last - first);
-        primitives::find_words(place, state_->words.list(), state_->words.index(), text, begins, ends, found);
+        primitives::find_words(place, state_->words.list(), text, begins, ends, found);
         unknown += static_cast<std::uint64_t>(std::ranges::count(found, size()));
         first = last;
     }
