@@ -137,11 +137,11 @@ void measure(const char* path, unsigned threads, int rounds) {
         cpu_place place(context::cpu(t));
         const text::dictionary_on_place<cpu_place> resident(place, *view);
         std::vector<std::uint32_t> found(asked.size());
-        print(t == 1 ? "find many" : "find many, threads",
-              nanoseconds * median_seconds(rounds, [&] {
-                  primitives::find_words(place, resident.list(), together.text, together.begins,
-                                         together.ends, found);
-              }));
+        print(t == 1 ? "find many" : "find many, threads", nanoseconds * median_seconds(rounds, [&] {
+                                                               primitives::find_words(
+                                                                   place, resident.list(), together.text,
+                                                                   together.begins, together.ends, found);
+                                                           }));
         require(found == ids, "many at a time are found elsewhere");
     }
     for (std::string& word : asked) word += "~";

@@ -51,7 +51,8 @@ outcome measure(const char* where, Place& place, const text::dictionary_view& wo
     print_median(name("cut lines").c_str(), place, rounds, [&] { cut = primitives::cut_lines(place, view); });
     auto ids = make_array<std::uint32_t>(place, cut.begins.size());
     print_median(name("find").c_str(), place, rounds, [&] {
-        primitives::find_words(place, resident.list(), view, span_on<Place, const std::uint32_t>(cut.begins.span()),
+        primitives::find_words(place, resident.list(), view,
+                               span_on<Place, const std::uint32_t>(cut.begins.span()),
                                span_on<Place, const std::uint32_t>(cut.ends.span()), ids.span());
     });
     outcome out{to_host(place, cut.begins.span()),

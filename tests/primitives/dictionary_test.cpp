@@ -73,8 +73,9 @@ class dictionary_test : public on_place<Tested> {
     using place_type = typename on_place<Tested>::place_type;
 
     /// The arrays of a device's list. On the CPU the same words in pages, of which `wide` changes nothing.
-    std::vector<std::uint32_t> found(const std::vector<std::string>& words, const reference::coded_list& coded,
-                                     bool wide, const asked_words& asked) {
+    std::vector<std::uint32_t> found(const std::vector<std::string>& words,
+                                     const reference::coded_list& coded, bool wide,
+                                     const asked_words& asked) {
         const auto text = this->array(asked.text, beginning::one_off);
         const auto begins = this->array(asked.begins), ends = this->array(asked.ends);
         const auto ids = this->template output<std::uint32_t>(asked.begins.size());
@@ -284,7 +285,8 @@ TYPED_TEST(dictionary_test, refuses_what_does_not_fit) {
         invalid_value);
     const auto words = this->array(std::vector<std::uint32_t>{0, 1});
     const auto ids = this->template output<std::uint32_t>(1);
-    const std::conditional_t<std::is_same_v<typename TestFixture::place_type, cpu_place>, primitives::packed_words,
+    const std::conditional_t<std::is_same_v<typename TestFixture::place_type, cpu_place>,
+                             primitives::packed_words,
                              primitives::word_list<typename TestFixture::place_type>>
         none;
     EXPECT_THROW(

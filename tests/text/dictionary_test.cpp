@@ -189,7 +189,8 @@ TEST(dictionary, refuses_numbers_that_do_not_add_up) {
     EXPECT_FALSE(changed(symbols + 2048 + 4, 9)) << "a code of nine letters";
     EXPECT_FALSE(changed(first, 1)) << "the first id";
     EXPECT_FALSE(changed(second, 17));
-    for (const std::uint32_t head : {0x0000U, 0x0021U, 0x0012U, 0xF000U, 0x00C1U}) EXPECT_FALSE(changed(first + 4, head));
+    for (const std::uint32_t head : {0x0000U, 0x0021U, 0x0012U, 0xF000U, 0x00C1U})
+        EXPECT_FALSE(changed(first + 4, head));
 }
 
 // Long words stand alone, over pages that name their first one: nothing may lead elsewhere.
@@ -242,7 +243,8 @@ TEST(dictionary, adapts_its_codes_to_stretches_of_words) {
     // More than one table of symbols, taken out in parts, which make the same bytes.
     std::vector<std::string> words;
     for (std::uint32_t i = 0; i < 600'000; ++i) {
-        words.push_back((i < 300'000 ? "latin" : "\xD0\xBA\xD0\xB8\xD1\x80") + std::to_string(1'000'000 + i * 7));
+        words.push_back((i < 300'000 ? "latin" : "\xD0\xBA\xD0\xB8\xD1\x80") +
+                        std::to_string(1'000'000 + i * 7));
     }
     dictionary_builder parts;
     std::string pages;

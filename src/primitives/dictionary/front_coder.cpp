@@ -29,7 +29,8 @@ void front_coder::append(std::string_view word) {
     } else {
         const std::size_t most = std::min(previous_.size(), word.size());
         while (shared < most && previous_[shared] == word[shared]) ++shared;
-        const std::size_t added = word.size() - shared;  // at least 1: the word is greater than the one before
+        const std::size_t added =
+            word.size() - shared;  // at least 1: the word is greater than the one before
         const std::size_t low = std::min<std::size_t>(added - 1, half_limit);
         const std::size_t high = std::min<std::size_t>(shared, half_limit);
         out.push_back(static_cast<std::uint8_t>(high << 4 | low));

@@ -34,10 +34,10 @@ struct asked_word {
 
 /// How far the tree has led.
 struct place_in_tree {
-    std::uint32_t node;   ///< of pages
+    std::uint32_t node;  ///< of pages
     std::uint32_t page;
-    bool unsure;          ///< a key above was the word's: the separator behind it may be greater
-    bool met;             ///< the page's key is the word's: it may be one page before
+    bool unsure;  ///< a key above was the word's: the separator behind it may be greater
+    bool met;     ///< the page's key is the word's: it may be one page before
 };
 
 /// How many of sixteen rising keys are at most `key`.
@@ -58,7 +58,8 @@ HWY_INLINE std::uint64_t key_at(const asked_word& word, std::uint8_t skip) {
 }
 
 /// Down the levels above the pages: the node of pages.
-HWY_INLINE void descend(std::span<const packed_words::level> levels, const asked_word& word, place_in_tree& at) {
+HWY_INLINE void descend(std::span<const packed_words::level> levels, const asked_word& word,
+                        place_in_tree& at) {
     std::uint32_t node = 0;
     bool unsure = false;
     for (std::size_t l = levels.size() - 1; l > 0; --l) {
@@ -91,7 +92,8 @@ HWY_INLINE bool goes_on(const asked_word& word, std::uint32_t position, const st
         for (unsigned i = 0; i < 4; ++i) {
             const auto code = static_cast<std::uint8_t>(some >> 8 * i);
             const std::uint32_t length = symbols.length(code);
-            differ |= (symbols.letters(code) ^ load<std::uint64_t>(word.letters + position)) & byte_masks[length];
+            differ |=
+                (symbols.letters(code) ^ load<std::uint64_t>(word.letters + position)) & byte_masks[length];
             position += length;
         }
         if (left <= 4) return differ == 0 && position == word.length;
@@ -122,8 +124,9 @@ HWY_INLINE stretch_of_codes codes_of_four_bits(const std::uint8_t* counts, std::
         sums = hn::Add(sums, hn::SumsOf8(hn::Add(hn::And(pairs, hn::Set(d, 15)), hn::ShiftRight<4>(pairs))));
     }
     const std::uint32_t own = counts[i / 2];
-    return {static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(sums_d, sums))) + (i % 2 != 0 ? own & 15U : 0),
-            own >> i % 2 * 4 & 15U};
+    return {
+        static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(sums_d, sums))) + (i % 2 != 0 ? own & 15U : 0),
+        own >> i % 2 * 4 & 15U};
 }
 HWY_INLINE stretch_of_codes codes_of_eight_bits(const std::uint8_t* counts, std::uint32_t i) {
     std::uint32_t before = 0;
@@ -164,8 +167,7 @@ HWY_INLINE std::uint32_t look_up(const std::uint8_t* page, packed::symbols symbo
     if (alike == 0 || !begins_with(word, beginning, begins)) return none;
     for (; alike != 0; alike &= alike - 1) {
         const auto i = static_cast<std::uint32_t>(std::countr_zero(alike));
-        const stretch_of_codes codes =
-            few ? codes_of_four_bits(counts, i) : codes_of_eight_bits(counts, i);
+        const stretch_of_codes codes = few ? codes_of_four_bits(counts, i) : codes_of_eight_bits(counts, i);
         if (goes_on(word, begins, beginning + begins + codes.before, codes.count, symbols))
             return load<std::uint32_t>(page) + i;
     }
@@ -246,14 +248,15 @@ void find_some(const packed_words& list, const std::uint8_t* text, const std::ui
         choose_page(pages, words[i], at[i]);
         const std::uint8_t* const page = list.page(at[i].page);
         fetch_page(page);
-        if (at[i].met) __builtin_prefetch(page - packed::page_bytes);
+        if (at[i].met) fetch_page(page - packed::page_bytes);
     }
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t length = ends[i] - begins[i];
         if (length <= padded_word::longest) [[likely]] {
             ids[i] = finish(list, words[i], at[i]);
         } else {
-            ids[i] = length <= packed_find::longest ? find_one(list, text + begins[i], length) : packed_find::not_told;
+            ids[i] = length <= packed_find::longest ? find_one(list, text + begins[i], length)
+                                                    : packed_find::not_told;
         }
     }
 }
@@ -282,8 +285,9 @@ std::optional<std::uint32_t> packed_words::find(std::string_view word) const {
     return found.rank;
 }
 
-void packed_find::some(const packed_words& list, const std::uint8_t* text, std::span<const std::uint32_t> begins,
-                       std::span<const std::uint32_t> ends, std::span<std::uint32_t> ids) {
+void packed_find::some(const packed_words& list, const std::uint8_t* text,
+                       std::span<const std::uint32_t> begins, std::span<const std::uint32_t> ends,
+                       std::span<std::uint32_t> ids) {
     if (list.size() == 0) std::ranges::fill(ids, 0U);
     if (list.size() == 0) return;
     for (std::size_t first = 0; first < ids.size(); first += at_once) {

@@ -23,7 +23,8 @@ constexpr std::size_t run_of_samples = 24, sample_runs = 512, sample_letters = 6
 
 std::size_t common_prefix(std::string_view a, std::string_view b) {
     const auto length = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
-    return static_cast<std::size_t>(std::mismatch(a.begin(), a.begin() + length, b.begin()).first - a.begin());
+    return static_cast<std::size_t>(std::mismatch(a.begin(), a.begin() + length, b.begin()).first -
+                                    a.begin());
 }
 
 template <class Number>
@@ -69,7 +70,7 @@ struct packed_writer::page {
     };
     state now;
     std::array<std::uint8_t, packed::most_words> lengths{};
-    std::array<std::array<std::uint8_t, packed::page_bytes>, packed::most_words> coded;
+    std::array<std::array<std::uint8_t, packed::page_bytes>, packed::most_words> coded{};
 };
 
 void packed_writer::append(std::string_view word) {
@@ -145,11 +146,7 @@ bool packed_writer::encode(page& made, std::size_t first, std::size_t count) con
     page::state& now = made.now;
     for (; now.count < count; ++now.count) {
         const std::string_view rest = word(first + now.count).substr(now.begins);
-        // A code stands for at most eight letters.
-        constexpr std::size_t most_letters = packed::page_bytes * 8;
-        if (rest.size() > most_letters) return false;
-        std::array<std::uint8_t, most_letters> codes;
-        const int taken = symbols_.back().encode(rest, codes.data());
+        const int taken = symbols_.back().encode(rest, made.coded[now.count]);
         if (taken > static_cast<int>(packed::page_bytes)) return false;
         now.letters += rest.size();
         if (taken < 0) {
@@ -160,7 +157,6 @@ bool packed_writer::encode(page& made, std::size_t first, std::size_t count) con
         if (length > most_few_codes && now.what == form::few_codes) now.what = form::many_codes;
         now.codes += length;
         made.lengths[now.count] = static_cast<std::uint8_t>(length);
-        std::copy_n(codes.begin(), length, made.coded[now.count].begin());
     }
     return now.bytes() <= packed::page_bytes;
 }
@@ -217,7 +213,8 @@ void packed_writer::write(const page& made, std::size_t first) {
     }
     pages_.resize(begin + packed::page_bytes);
     const auto count = static_cast<std::uint32_t>(now.count);
-    while (samples_.size() * packed::ids_a_sample < written_ + std::uint64_t{count}) samples_.push_back(page_count_);
+    while (samples_.size() * packed::ids_a_sample < written_ + std::uint64_t{count})
+        samples_.push_back(page_count_);
     written_ += count;
     ++page_count_;
 }
@@ -267,7 +264,8 @@ void packed_writer::append_level(std::string& out, std::uint64_t apart, unsigned
             std::min(common_prefix(separator(node * apart), next), longest_separator - 8);
         skips += static_cast<char>(skip);
         for (std::uint64_t i = node; i < node + packed::fan_out; ++i) {
-            const std::uint64_t key = i < keys ? key_of(separator(i * apart), skip, key_bytes) : ~std::uint64_t{0};
+            const std::uint64_t key =
+                i < keys ? key_of(separator(i * apart), skip, key_bytes) : ~std::uint64_t{0};
             out.append(reinterpret_cast<const char*>(&key), key_bytes);
         }
     }

@@ -25,7 +25,9 @@ class packed_writer {
     std::string tables() const;
 
     std::uint32_t size() const { return size_; }
-    std::string_view last() const { return waiting_.empty() ? std::string_view(before_) : word(waiting_.size() - 1); }
+    std::string_view last() const {
+        return waiting_.empty() ? std::string_view(before_) : word(waiting_.size() - 1);
+    }
 
   private:
     struct page;
@@ -44,9 +46,9 @@ class packed_writer {
     void append_level(std::string& out, std::uint64_t apart, unsigned key_bytes) const;
     std::string_view separator(std::uint64_t of) const;
 
-    std::string letters_;               ///< of words that wait
+    std::string letters_;                 ///< of words that wait
     std::vector<std::uint64_t> waiting_;  ///< their ends
-    std::string before_;                ///< the last word that does not wait
+    std::string before_;                  ///< the last word that does not wait
     std::vector<symbol_table> symbols_;   ///< of all stretches
     std::string pages_;
     std::uint32_t page_count_ = 0;

@@ -49,11 +49,12 @@ symbol_table::symbol_table(const std::vector<std::string_view>& samples,
         counts seen;
         for (const std::string_view sample : samples) {
             codes.resize(sample.size());
-            const int count = encode(sample, codes.data());
+            const int count = encode(sample, codes);
             for (int i = 0; i < count; ++i) {
                 ++seen.symbols[codes[static_cast<std::size_t>(i)]];
                 if (i == 0) continue;
-                ++seen.pairs[codes[static_cast<std::size_t>(i) - 1] * 256U + codes[static_cast<std::size_t>(i)]];
+                ++seen.pairs[codes[static_cast<std::size_t>(i) - 1] * 256U +
+                             codes[static_cast<std::size_t>(i)]];
             }
         }
         choose_again(seen, bytes);
@@ -92,7 +93,8 @@ void symbol_table::choose_again(const counts& seen, const std::vector<std::uint8
         }
     }
     candidates.resize(kept);
-    std::ranges::stable_sort(candidates, [](const candidate& a, const candidate& b) { return a.gain > b.gain; });
+    std::ranges::stable_sort(candidates,
+                             [](const candidate& a, const candidate& b) { return a.gain > b.gain; });
     symbols_.clear();
     for (const std::uint8_t b : bytes) symbols_.push_back({b, 1});
     for (const candidate& c : candidates) {
@@ -104,36 +106,45 @@ void symbol_table::choose_again(const counts& seen, const std::vector<std::uint8
 
 void symbol_table::index() {
     std::ranges::sort(symbols_, {}, [](const symbol& s) {
-        return std::tuple(s.letters & 0xFF, -static_cast<int>(s.length), s.letters);
+        return std::tuple(s.length > 1, s.letters & 0xFFFF, -static_cast<int>(s.length), s.letters);
     });
-    std::size_t at = 0;
-    for (unsigned letter = 0; letter < 256; ++letter) {
-        first_[letter] = static_cast<std::uint8_t>(at);
-        while (at < symbols_.size() && (symbols_[at].letters & 0xFF) == letter) ++at;
+    single_ = {};
+    first_.assign(std::size_t{1} << 16, 0);
+    for (std::size_t i = symbols_.size(); i > 0; --i) {
+        const auto code = static_cast<std::uint8_t>(i);
+        const symbol& s = symbols_[i - 1];
+        if (s.length == 1) {
+            single_[s.letters] = code;
+        } else {
+            first_[s.letters & 0xFFFF] = code;
+        }
     }
-    first_[256] = static_cast<std::uint8_t>(at);
 }
 
 std::uint8_t symbol_table::longest(std::uint64_t letters, std::uint64_t left) const {
-    const auto letter = static_cast<std::uint8_t>(letters);
-    for (std::size_t i = first_[letter]; i < first_[letter + 1U]; ++i) {
-        const symbol& s = symbols_[i];
-        if (s.length <= left && ((letters ^ s.letters) & mask(s.length)) == 0) {
-            return static_cast<std::uint8_t>(i + 1);
+    if (left > 1) {
+        const std::uint64_t two = letters & 0xFFFF;
+        for (std::size_t code = first_[two]; code != 0 && code <= symbols_.size(); ++code) {
+            const symbol& s = symbols_[code - 1];
+            if ((s.letters & 0xFFFF) != two) break;
+            if (s.length <= left && ((letters ^ s.letters) & mask(s.length)) == 0) {
+                return static_cast<std::uint8_t>(code);
+            }
         }
     }
-    return 0;
+    return single_[letters & 0xFF];
 }
 
-int symbol_table::encode(std::string_view letters, std::uint8_t* codes) const {
-    int count = 0;
+int symbol_table::encode(std::string_view letters, std::span<std::uint8_t> codes) const {
+    std::size_t count = 0;
     while (!letters.empty()) {
         const std::uint8_t code = longest(load(letters), letters.size());
         if (code == 0) return -1;
+        if (count == codes.size()) return static_cast<int>(count) + 1;
         codes[count++] = code;
         letters.remove_prefix(symbols_[code - 1U].length);
     }
-    return count;
+    return static_cast<int>(count);
 }
 
 void symbol_table::append_to(std::string& out) const {

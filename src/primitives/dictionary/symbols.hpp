@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,9 @@ class symbol_table {
     /// Chosen for `samples`; every byte that occurs in `known`, of 256 counts, gets a code, up to the 200 most frequent.
     symbol_table(const std::vector<std::string_view>& samples, const std::array<std::uint64_t, 256>& known);
 
-    /// Writes codes that stand for `letters`, at most as many as there are; returns how many, or -1 where a letter has
-    /// none. Contract: the same letters, the same codes.
-    int encode(std::string_view letters, std::uint8_t* codes) const;
+    /// Writes codes that stand for `letters`; returns how many, one more than there is room for where there are more, or
+    /// -1 where a letter met before that has none.
+    int encode(std::string_view letters, std::span<std::uint8_t> codes) const;
     /// 256 words of eight letters, then 256 lengths.
     void append_to(std::string& out) const;
 
@@ -36,8 +37,9 @@ class symbol_table {
     std::uint8_t longest(std::uint64_t letters, std::uint64_t left) const;
     void choose_again(const counts& seen, const std::vector<std::uint8_t>& bytes);
 
-    std::vector<symbol> symbols_;  ///< from code 1 on; by first letter, the longest first
-    std::array<std::uint8_t, 257> first_{};  ///< codes of a first letter: [first_[letter], first_[letter + 1])
+    std::vector<symbol> symbols_;  ///< from code 1 on: single letters, then by two letters, the longest first
+    std::array<std::uint8_t, 256> single_{};  ///< the code of a letter
+    std::vector<std::uint8_t> first_;         ///< the first code of two letters, 0 for none
 };
 
 }  // namespace quern::primitives

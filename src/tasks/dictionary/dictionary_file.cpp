@@ -26,7 +26,8 @@ struct header {
     std::uint64_t word_bytes, count_bytes, manifest_bytes;
     std::uint64_t zeros[11];
 };
-static_assert(sizeof(header) == 128, "pages of words begin at multiples of 128 bytes, as the file does in memory");
+static_assert(sizeof(header) == 128,
+              "pages of words begin at multiples of 128 bytes, as the file does in memory");
 
 constexpr std::uint64_t padded(std::uint64_t bytes) {
     return (bytes + 7) / 8 * 8;

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "primitives/dictionary/dictionary.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "tasks/dictionary/dictionary_file.hpp"
