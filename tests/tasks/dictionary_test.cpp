@@ -218,7 +218,8 @@ TEST_F(dictionary_task, refuses_every_cut_and_every_flipped_bit) {
         EXPECT_THROW(verify_dictionary(damaged, context::cpu(1)), damaged_store);
         EXPECT_THROW(word_dictionary::open(damaged), damaged_store);
     };
-    for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 7) refused(whole.substr(0, size));
+    for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 7)
+        refused(whole.substr(0, size));
     for (std::size_t byte = 0; byte < whole.size(); ++byte) {
         const std::size_t bit = 8 * byte + byte % 8;
         std::string bytes = whole;
