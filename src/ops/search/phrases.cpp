@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ops/search/postings.hpp"
+#include "ops/search/token_kernels.hpp"
 
 namespace quern::search_detail {
 namespace {
@@ -31,21 +32,6 @@ struct candidates {
         size = kept;
     }
 };
-
-bool ends_a_word(char byte) {
-    return (static_cast<unsigned char>(byte) & 0x80) != 0;
-}
-
-/// How often the phrase stands in the words of a document.
-phrase_posting occurrences(std::uint32_t document, std::string_view words, std::string_view phrase) {
-    phrase_posting found{document, 0, 0};
-    for (std::size_t at = words.find(phrase); at != std::string_view::npos; at = words.find(phrase, at + 1)) {
-        if (at != 0 && !ends_a_word(words[at - 1])) continue;
-        ++found.frequency;
-        found.followed += at + phrase.size() != words.size();
-    }
-    return found;
-}
 
 }  // namespace
 
@@ -75,6 +61,7 @@ std::vector<phrase_posting> find_phrase(const collection_view& collection, const
     std::vector<phrase_posting> found;
     postings_cursor& leader = cursors.front();
     candidates block;
+    std::array<std::string_view, block_size> words;
     for (leader.seek_block(range.first); !leader.done() && leader.lowest() < range.last;
          leader.next_block()) {
         leader.decode();
@@ -82,10 +69,14 @@ std::vector<phrase_posting> find_phrase(const collection_view& collection, const
         for (const std::uint32_t document : leader.documents())
             if (document >= range.first && document < range.last) block.documents[block.size++] = document;
         for (std::size_t i = 1; i < cursors.size() && block.size != 0; ++i) block.keep_those_of(cursors[i]);
+        // Documents lie far from each other: the beginnings of all are asked for before the first is looked at.
         for (std::size_t i = 0; i < block.size; ++i) {
-            const std::uint32_t document = block.documents[i];
-            const phrase_posting posting = occurrences(document, tokens.words_of(document), coded);
-            if (posting.frequency != 0) found.push_back(posting);
+            words[i] = tokens.words_of(block.documents[i]);
+            __builtin_prefetch(words[i].data());
+        }
+        for (std::size_t i = 0; i < block.size; ++i) {
+            const occurrence_counts counts = count_occurrences(words[i], coded);
+            if (counts.all != 0) found.push_back({block.documents[i], counts.all, counts.followed});
         }
     }
     return found;

@@ -118,9 +118,4 @@ void token_code::decode(std::string_view coded, std::vector<std::uint32_t>& word
     if (size != 0) damaged("a document ends within a word");
 }
 
-std::uint64_t count_words(std::string_view coded) {
-    return static_cast<std::uint64_t>(
-        std::ranges::count_if(coded, [](char c) { return static_cast<unsigned char>(c) >= end_tag; }));
-}
-
 }  // namespace quern::search_detail

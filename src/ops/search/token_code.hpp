@@ -68,7 +68,4 @@ class token_code {
     std::uint32_t vocabulary_;
 };
 
-/// The number of words in `coded`. Damaged bytes do not matter.
-std::uint64_t count_words(std::string_view coded);
-
 }  // namespace quern::search_detail

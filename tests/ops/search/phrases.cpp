@@ -8,7 +8,9 @@
 #include <cmath>
 #include <random>
 
+#include "on_every_target.hpp"
 #include "ops/search/phrase_samples.hpp"
+#include "ops/search/token_kernels.hpp"
 #include "quern/base/error.hpp"
 
 namespace {
@@ -158,6 +160,49 @@ TEST(phrases, every_code_length_and_document_length) {
                 << testing::PrintToString(phrase);
         }
     }
+}
+
+/// The words of `coded`, one by one; the phrase is looked for as a sequence of words.
+occurrence_counts counted(const std::string& coded, const std::string& phrase) {
+    const auto cut = [](const std::string& bytes) {
+        std::vector<std::string> result(1);
+        for (const char c : bytes) {
+            result.back() += c;
+            if (static_cast<unsigned char>(c) >= 0x80) result.emplace_back();
+        }
+        result.pop_back();
+        return result;
+    };
+    const auto text = cut(coded), wanted = cut(phrase);
+    occurrence_counts counts;
+    for (std::size_t i = 0; i + wanted.size() <= text.size(); ++i) {
+        if (!std::equal(wanted.begin(), wanted.end(), text.begin() + static_cast<std::ptrdiff_t>(i)))
+            continue;
+        ++counts.all;
+        counts.followed += i + wanted.size() < text.size();
+    }
+    return counts;
+}
+
+// Every size around those of vectors, on every instruction set; the bytes end where an allocation does, so that a checker
+// sees what is read beyond them.
+TEST(token_kernels, occurrences_on_every_target) {
+    std::mt19937_64 random(9);
+    on_every_target([&] {
+        for (std::size_t size = 0; size < 300; ++size) {
+            std::vector<char> bytes(size);
+            for (char& c : words)
+                c = static_cast<char>(random() % 4 < 2 ? 0x80 + random() % 2 : random() % 2);
+            if (size != 0) bytes.back() = '\x80';
+            const std::string text(bytes.begin(), bytes.end());
+            ASSERT_EQ(count_words({bytes.data(), size}),
+                      std::ranges::count_if(bytes, [](char c) { return c < 0; }));
+            for (const std::string phrase : {"\x80", "\x81", "\x80\x80", "\x01\x80", "\x01\x01\x80",
+                                             "\x80\x01\x80", "\x80\x80\x80\x80", "\x01\x80\x80\x81\x01\x81"})
+                ASSERT_EQ(count_occurrences({bytes.data(), size}, phrase), counted(text, phrase))
+                    << size << ' ' << testing::PrintToString(phrase);
+        }
+    });
 }
 
 RC_GTEST_PROP(phrases, matches_reference, ()) {
