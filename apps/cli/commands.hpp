@@ -15,6 +15,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments);
 int run_dedup(const command& self, const std::vector<std::string>& arguments);
 int run_signature(const command& self, const std::vector<std::string>& arguments);
 int run_ngrams(const command& self, const std::vector<std::string>& arguments);
+int run_count(const command& self, const std::vector<std::string>& arguments);
 int run_dictionary(const command& self, const std::vector<std::string>& arguments);
 int run_words(const command& self, const std::vector<std::string>& arguments);
 int run_similar(const command& self, const std::vector<std::string>& arguments);

@@ -30,6 +30,7 @@ constexpr command commands[] = {
     {"contexts", "show what a word stands near to, or what two words share", run_contexts},
     {"export", "write a store or a space for other tools", run_export},
     {"ngrams", "write how likely each document generates its n-grams", run_ngrams},
+    {"count", "count words that stand one behind the other", run_count},
     {"dictionary", "give the words of a corpus ids, in one file", run_dictionary},
     {"pagerank", "rank the nodes of a graph, or the documents of a store, by their links", run_pagerank},
     {"spmv", "multiply a sparse matrix by a vector", run_spmv},

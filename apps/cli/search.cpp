@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
@@ -15,6 +13,7 @@
 
 #include "commands.hpp"
 #include "hit_rows.hpp"
+#include "input_lines.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
 #include "values.hpp"
@@ -162,23 +161,6 @@ std::uint64_t answer_one(const search_engine& engine, const search_request& requ
     return answer.hits.size();
 }
 
-/// The next line of standard input, without its end; of a longer one the first `most` bytes, and the rest is
-/// passed over. False where there is none.
-bool next_line(std::string& line, std::size_t most, bool& whole) {
-    line.clear();
-    whole = true;
-    int c = std::getc(stdin);
-    if (c == EOF) return false;
-    for (; c != EOF && c != '\n'; c = std::getc(stdin)) {
-        if (line.size() < most) {
-            line += static_cast<char>(c);
-        } else {
-            whole = false;
-        }
-    }
-    return true;
-}
-
 /// Answers each line as it comes, so that a person or a program can hold a conversation. A line that is no
 /// query (far too long) is said to be none, and the conversation goes on.
 std::uint64_t answer_lines(const search_engine& engine, const search_request& request, session& run,
@@ -211,7 +193,6 @@ std::uint64_t answer_lines(const search_engine& engine, const search_request& re
                 ++refused;
             }
         }
-        if (std::ferror(stdin) != 0) throw io_error("standard input", "cannot read", errno);
     });
     if (person) std::cerr << '\n';
     run.statistics.counts["queries"] = number;

@@ -36,7 +36,8 @@ bool is_store(const std::filesystem::path& path);
 /// Reads the manifest only. Throws usage_error where there is no store, damaged_store otherwise.
 store_info read_store_info(const std::filesystem::path& store);
 
-/// Reads every byte and checks every checksum; returns the bytes read. Throws damaged_store naming the section.
+/// Reads every byte and checks every checksum, and that postings, lengths and the words in order tell the same; returns the
+/// bytes read. Throws damaged_store naming the section.
 std::uint64_t verify_store(const std::filesystem::path& store, const context& run);
 
 }  // namespace quern

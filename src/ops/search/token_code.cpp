@@ -111,7 +111,12 @@ void token_code::decode(std::string_view coded, std::vector<std::uint32_t>& word
             words.push_back(table[number]);
         } else {
             if (size > codeword::longest || number >= vocabulary_) damaged("a code stands for no word");
-            words.push_back(static_cast<std::uint32_t>(number));
+            // A word has one code, or phrases with it would not be found.
+            const auto word = static_cast<std::uint32_t>(number);
+            if ((size > 3 && number >> (7 * (size - 1)) == 0) ||
+                std::ranges::binary_search(two_bytes_, word) || std::ranges::binary_search(one_byte_, word))
+                damaged("a word has a longer code than its own");
+            words.push_back(word);
         }
         number = size = 0;
     }

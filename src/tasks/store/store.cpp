@@ -2,6 +2,7 @@
 #include "quern/tasks/store.hpp"
 
 #include "quern/base/error.hpp"
+#include "tasks/store/check_words.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -30,6 +31,7 @@ std::uint64_t verify_store(const std::filesystem::path& store, const context& ru
         bytes += listed.bytes;
         run.report({"verify", bytes, 0, "bytes"});
     }
+    check_words(opened_store(store), run);
     return bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "on_every_target.hpp"
@@ -112,6 +113,14 @@ TEST(token_code, refuses_what_it_did_not_write) {
     EXPECT_THROW(token_code(words{0, 1, 3}, 3), damaged_store);
     const token_code code(frequent, 3);
     words out;
+    words many(token_code::one_byte_words + token_code::two_byte_words);
+    std::iota(many.begin(), many.end(), 10);
+    const token_code large(many, 20'000'000);
+    for (const std::string& longer :
+         {std::string("\0\0\x8a", 3), std::string("\0\x02\x80", 3), std::string("\0\0\0\x80", 4)})
+        EXPECT_THROW(large.decode(longer, out), damaged_store) << "a longer code than the word's own";
+    large.decode(std::string("\0\0\x80\x04\0\0\x80", 7), out);
+    EXPECT_EQ(out, (words{0, 4 << 21}));
     for (const std::string bytes :
          {"\x83", "\x01\x80", "\x01", "\x01\x01\x01\x80", "\x01\x01\x01\x01\x01\x01\x80", "\x80\x01"})
         EXPECT_THROW(code.decode(bytes, out), damaged_store);
@@ -191,7 +200,7 @@ TEST(token_kernels, occurrences_on_every_target) {
     on_every_target([&] {
         for (std::size_t size = 0; size < 300; ++size) {
             std::vector<char> bytes(size);
-            for (char& c : words)
+            for (char& c : bytes)
                 c = static_cast<char>(random() % 4 < 2 ? 0x80 + random() % 2 : random() % 2);
             if (size != 0) bytes.back() = '\x80';
             const std::string text(bytes.begin(), bytes.end());

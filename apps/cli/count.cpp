@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// quern count
+#include "quern/tasks/count.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "input_lines.hpp"
+#include "quern/base/error.hpp"
+#include "session.hpp"
+#include "values.hpp"
+
+namespace quern::cli {
+namespace {
+
+constexpr std::size_t longest_line = 1 << 20;
+
+struct count_request {
+    common_options common;
+    std::string path;
+    std::vector<std::string> words;
+    bool total = false;
+};
+
+void declare(command_line& line, count_request& request) {
+    line.argument("STORE", "What quern build wrote.", request.path);
+    line.arguments(
+        "WORD",
+        "The words, one behind the other: several arguments are one n-gram. Without any, n-grams are read "
+        "from standard input, one a line, and the rows begin with a column query, numbered from 0.",
+        request.words, false);
+    line.section("Count options");
+    line.flag("--total",
+              "One row for each n-gram and not one for each document: its words as the store has them, "
+              "occurrences, "
+              "documents that hold it, and occurrences with another word of the document behind them "
+              "(followed: what "
+              "it counts as a history).",
+              request.total);
+    declare_common(line, request.common);
+    line.example("quern count wiki steam engine", "Every document that holds the two words, in input order.");
+    line.example("quern count wiki \"steam engine\" --total", "The collection's count alone.");
+    line.example("quern count wiki --total --format jsonl < phrases.txt", "Many n-grams, a line each.");
+}
+
+class counting {
+  public:
+    counting(const count_request& request, session& run, const ngram_counter& counter, output& to)
+        : request_(request), run_(run), counter_(counter), to_(to), rows_(run.rows(to, columns())) {}
+
+    void count_words() {
+        const std::string text = fmt::format("{}", fmt::join(request_.words, " "));
+        count(text, run_.stage("count", [&] { return counter_.count(text, run_.run); }));
+        ++queries_;
+    }
+
+    void count_lines() {
+        run_.stage("count", [&] {
+            bool whole = true;
+            for (std::string text; next_line(text, longest_line, whole); ++queries_) {
+                run_.run.check_stop();
+                if (!whole) {
+                    throw invalid_input(
+                        "standard input", queries_ + 1,
+                        fmt::format("an n-gram may take {} bytes at most", grouped(longest_line)));
+                }
+                count(text, counter_.count(text, run_.run));
+                to_.flush();
+            }
+        });
+    }
+
+    /// Whether anything was found.
+    bool finish() {
+        rows_.finish();
+        auto& counts = run_.statistics.counts;
+        counts["queries"] = queries_;
+        counts["occurrences"] = occurrences_;
+        counts["followed"] = followed_;
+        counts["hits"] = hits_;
+        counts["documents"] = counter_.documents();
+        return hits_ != 0;
+    }
+
+  private:
+    std::vector<std::string> columns() const {
+        std::vector<std::string> names;
+        if (request_.words.empty()) names.emplace_back("query");
+        if (request_.total) {
+            names.insert(names.end(), {"words", "count", "documents", "followed"});
+        } else {
+            names.insert(names.end(), {"doc", "count"});
+        }
+        return names;
+    }
+
+    void count(std::string_view text, const ngram_counts& found) {
+        occurrences_ += found.count;
+        followed_ += found.followed;
+        hits_ += found.documents.size();
+        tell(text, found);
+        const auto row = [this](std::initializer_list<cell> of) {
+            std::vector<cell> cells;
+            if (request_.words.empty()) cells.emplace_back(queries_);
+            cells.insert(cells.end(), of);
+            rows_.row(cells);
+        };
+        if (request_.total) {
+            const std::string words = fmt::format("{}", fmt::join(found.words, " "));
+            row({std::string_view(words), found.count, std::uint64_t{found.documents.size()},
+                 found.followed});
+        } else {
+            for (const ngram_document& d : found.documents)
+                row({counter_.id(d.document), std::uint64_t{d.count}});
+        }
+        if (request_.words.empty()) rows_.finish();
+    }
+
+    void tell(std::string_view text, const ngram_counts& found) {
+        if (found.words.empty()) {
+            run_.messages.error(fmt::format("nothing found: '{}' holds no word", text));
+        } else if (!found.unknown_words.empty()) {
+            run_.messages.error(
+                fmt::format("nothing found: no document holds {}", fmt::join(found.unknown_words, ", ")));
+        } else if (found.documents.empty()) {
+            run_.messages.error(
+                fmt::format("nothing found: no document holds '{}'", fmt::join(found.words, " ")));
+        } else {
+            run_.messages.info(fmt::format("'{}': {} occurrences in {} of {} documents",
+                                           fmt::join(found.words, " "), grouped(found.count),
+                                           grouped(found.documents.size()), grouped(counter_.documents())));
+        }
+    }
+
+    const count_request& request_;
+    session& run_;
+    const ngram_counter& counter_;
+    output& to_;
+    row_writer rows_;
+    std::uint64_t queries_ = 0, occurrences_ = 0, followed_ = 0, hits_ = 0;
+};
+
+}  // namespace
+
+int run_count(const command& self, const std::vector<std::string>& arguments) {
+    count_request request;
+    command_line line(
+        self, "STORE [WORD]... [OPTION]...",
+        "Counts an n-gram: how often the documents of a store hold words one behind the other, the title "
+        "standing before the text. The words are read as the documents were, so that case, stop words and "
+        "stemming are those of the store. Overlapping occurrences count: \"ha ha ha\" holds \"ha ha\" "
+        "twice. Writes doc and count, in input order; the collection's counts go to standard error and to "
+        "--stats.");
+    declare(line, request);
+    line.parse(arguments);
+
+    session run(self, request.common);
+    run.choose_device("count", offered_places::cpu_only);
+    output to = run.open_output(request.common.output, {request.path});
+    const auto counter = run.stage("open", [&] { return ngram_counter::open(request.path, run.run); });
+    counting work(request, run, counter, to);
+    if (request.words.empty()) {
+        work.count_lines();
+    } else {
+        work.count_words();
+    }
+    const bool found = work.finish();
+    to.commit();
+    run.write_statistics();
+    return found ? 0 : 1;
+}
+
+}  // namespace quern::cli

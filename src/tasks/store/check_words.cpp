@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store/check_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "device/cpu/pipeline.hpp"
+#include "ops/search/postings.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+/// The finalizer of splitmix64 (Steele, Lea and Flood 2014): one occurrence's share in a sum that knows no order.
+std::uint64_t hash_of(std::uint32_t word, std::uint32_t document) {
+    std::uint64_t x = (std::uint64_t{word} << 32 | document) + 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+class word_check {
+  public:
+    word_check(const opened_store& store, const context& run)
+        : store_(store), run_(run), lengths_(store.collection().document_lengths), tokens_(store.tokens()) {}
+
+    void check() {
+        const std::uint64_t in_postings =
+            sum_of(store_.words().dictionary().size(), [this](std::uint32_t word) { return postings(word); });
+        sum_of(store_.title_words().dictionary().size(), [this](std::uint32_t word) {
+            search_detail::check_postings(store_.title_words().postings(word), lengths_);
+            return std::uint64_t{0};
+        });
+        const std::uint64_t in_order =
+            sum_of(lengths_.size(), [this](std::uint32_t document) { return words_of(document); });
+        if (in_postings != in_order) damaged("do not agree with the postings");
+    }
+
+  private:
+    /// Of `term(i)` over all i below `count`, modulo 2^64.
+    template <class Term>
+    std::uint64_t sum_of(std::uint64_t count, const Term& term) {
+        constexpr std::uint64_t piece = 1024;
+        std::atomic<std::uint64_t> sum{0};
+        for_each_index(run_, (count + piece - 1) / piece, [&](std::uint64_t p) {
+            run_.check_stop();
+            std::uint64_t mine = 0;
+            for (std::uint64_t i = p * piece; i < std::min(count, (p + 1) * piece); ++i)
+                mine += term(static_cast<std::uint32_t>(i));
+            sum.fetch_add(mine, std::memory_order_relaxed);
+        });
+        return sum;
+    }
+
+    std::uint64_t postings(std::uint32_t word) const {
+        const posting_list list = store_.words().postings(word);
+        search_detail::check_postings(list, lengths_);
+        std::uint64_t sum = 0;
+        for (search_detail::postings_cursor cursor(list, lengths_); !cursor.done(); cursor.next_block()) {
+            cursor.decode();
+            for (std::size_t i = 0; i < cursor.documents().size(); ++i)
+                sum += cursor.frequencies()[i] * hash_of(word, cursor.documents()[i]);
+        }
+        return sum;
+    }
+
+    std::uint64_t words_of(std::uint32_t document) const {
+        thread_local std::vector<std::uint32_t> words;
+        words.clear();
+        tokens_.code->decode(tokens_.words_of(document), words);
+        if (words.size() != lengths_[document]) {
+            damaged(fmt::format("hold {} words for document {}, whose length is {}", words.size(), document,
+                                lengths_[document]));
+        }
+        std::uint64_t sum = 0;
+        for (const std::uint32_t word : words) sum += hash_of(word, document);
+        return sum;
+    }
+
+    [[noreturn]] void damaged(std::string_view reason) const {
+        throw damaged_store(store_.path().string(), store_layout::tokens, reason);
+    }
+
+    const opened_store& store_;
+    const context& run_;
+    std::span<const std::uint32_t> lengths_;
+    const search_detail::token_stream tokens_;
+};
+
+}  // namespace
+
+void check_words(const opened_store& store, const context& run) {
+    word_check(store, run).check();
+}
+
+}  // namespace quern

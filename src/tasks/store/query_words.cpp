@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store/query_words.hpp"
+
+#include <algorithm>
+
+#include "tasks/store/stop_words_file.hpp"
+
+namespace quern {
+
+query_words::query_words(const opened_store& store)
+    : verbatim_(store.info().verbatim), analyzer_(with_stop_words_of(store.info().text, store.path())) {}
+
+std::vector<std::string> query_words::words_of(std::string_view text) {
+    text::token_list tokens;
+    if (verbatim_) {
+        std::string lines(text);
+        std::ranges::replace_if(
+            lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
+        text::analyzer::take_lines(lines, tokens);
+    } else {
+        analyzer_.analyze(text, tokens);
+    }
+    std::vector<std::string> words;
+    words.reserve(tokens.tokens.size());
+    for (const text::token& t : tokens.tokens) words.emplace_back(tokens.word(t));
+    return words;
+}
+
+void warn_of_other_unicode(const opened_store& store, const context& run) {
+    const std::string& made_with = store.info().unicode_version;
+    if (made_with == text::unicode_version()) return;
+    run.log(log_level::warning, store.path().string() + " was made with Unicode " + made_with +
+                                    "; this program has " + text::unicode_version() +
+                                    ", and may cut some words differently");
+}
+
+}  // namespace quern

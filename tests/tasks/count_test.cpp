@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting in a store, against the texts; and that a store whose postings and words in order disagree is found out.
+#include "quern/tasks/count.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "io/store/section.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/build.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/build/scratch_pieces.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/opened_store.hpp"
+#include "temporary_folder.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::temporary_folder;
+using testing::write_file;
+
+class Count : public ::testing::Test {
+  protected:
+    context run_with(unsigned threads, std::uint64_t memory = 0) const {
+        context run = context::cpu(threads);
+        run.memory_bytes = memory;
+        run.scratch = folder_.path();
+        return run;
+    }
+    fs::path build_from(const std::string& corpus, const std::string& name, const context& run) {
+        write_file(folder_ / (name + ".jsonl"), corpus);
+        build_options options;
+        options.inputs = {folder_ / (name + ".jsonl")};
+        options.store = folder_ / name;
+        build(options, run);
+        return options.store;
+    }
+    temporary_folder folder_;
+};
+
+constexpr std::uint32_t documents = 70'000, words_each = 20;  // enough for several ranges of documents
+
+std::uint32_t word_at(std::uint32_t document, std::uint32_t place) {
+    return ((document * 2654435761U ^ place * 2246822519U) >> 7) % 11;
+}
+
+std::string many_documents() {
+    std::string lines;
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        lines += "{\"id\":\"" + std::to_string(d) + "\",\"text\":\"";
+        for (std::uint32_t w = 0; w < words_each; ++w) lines += "w" + std::to_string(word_at(d, w)) + ' ';
+        lines += "\"}\n";
+    }
+    return lines;
+}
+
+TEST_F(Count, AgreesWithTheTextsForAnyThreads) {
+    const fs::path store = build_from(many_documents(), "store", run_with(2));
+    const auto counter = ngram_counter::open(store, run_with(1));
+    const ngram_counts one = counter.count("w3 w5", run_with(1)), five = counter.count("w3 w5", run_with(5));
+    std::uint64_t count = 0, followed = 0;
+    std::size_t found = 0;
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        std::uint32_t mine = 0;
+        for (std::uint32_t w = 0; w + 1 < words_each; ++w) {
+            if (word_at(d, w) != 3 || word_at(d, w + 1) != 5) continue;
+            ++mine;
+            followed += w + 2 < words_each;
+        }
+        count += mine;
+        if (mine == 0) continue;
+        for (const ngram_counts* counts : {&one, &five}) {
+            ASSERT_LT(found, counts->documents.size());
+            EXPECT_EQ(counts->documents[found].document, d);
+            EXPECT_EQ(counts->documents[found].count, mine);
+        }
+        ++found;
+    }
+    EXPECT_GT(found, 1000U);
+    for (const ngram_counts* counts : {&one, &five}) {
+        EXPECT_EQ(counts->documents.size(), found);
+        EXPECT_EQ(counts->count, count);
+        EXPECT_EQ(counts->followed, followed);
+    }
+}
+
+// With so little memory that what is recorded lies on disk.
+TEST_F(Count, WordsInOrderDoNotDependOnMemory) {
+    const std::string corpus = many_documents();
+    const auto tokens_of = [](const fs::path& path) {
+        const opened_store store(path);
+        std::string all;
+        for (std::uint32_t d = 0; d < store.info().documents; ++d) all += store.tokens().words_of(d);
+        return all;
+    };
+    const fs::path large = build_from(corpus, "large", run_with(2));
+    const fs::path small = build_from(corpus, "small", run_with(3, 10 << 20));
+    EXPECT_EQ(tokens_of(small), tokens_of(large));
+    EXPECT_GT(verify_store(small, run_with(2)), 0U);
+}
+
+TEST_F(Count, StoresThatContradictThemselvesAreFoundOut) {
+    const fs::path one =
+        build_from("{\"id\":\"1\",\"text\":\"a b a\"}\n{\"id\":\"2\",\"text\":\"b\"}\n", "one", run_with(1));
+    const auto say = [&](std::string_view section, const std::function<void(io::section_writer&)>& write) {
+        const fs::path changed = folder_ / "changed";
+        fs::remove_all(changed);
+        fs::copy(one, changed);
+        store_info info = read_store_info(changed);
+        io::section_writer writer(store_layout::file_of(changed, section));
+        write(writer);
+        const auto summary = writer.finish();
+        for (store_section& listed : info.sections)
+            if (listed.name == section) listed = {listed.name, summary.file_bytes, summary.checksum};
+        write_file(changed / store_layout::manifest, store_layout::manifest_text(info));
+        try {
+            verify_store(changed, run_with(2));
+        } catch (const damaged_store& e) {
+            return std::string(e.what());
+        }
+        return std::string("nothing said");
+    };
+    const auto bytes = [](std::string_view text) {
+        return [text](io::section_writer& to) { to.append(text); };
+    };
+    EXPECT_EQ(say(store_layout::tokens, bytes("\x80\x81\x80\x81")), "nothing said")
+        << "the bytes that were there";
+    EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x81\x81")),
+                HasSubstr("do not agree with the postings"));
+    EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x82\x81")), HasSubstr("stands for no word"));
+    EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x01\x81")), HasSubstr("ends within a word"));
+    EXPECT_THAT(say(store_layout::token_ends,
+                    [](io::section_writer& to) {
+                        to.append_value(std::uint64_t{2});
+                        to.append_value(std::uint64_t{4});
+                    }),
+                HasSubstr("hold 2 words for document 0, whose length is 3"));
+    EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x80")), HasSubstr("section tokens: is too short"));
+    EXPECT_THAT(say(store_layout::token_ends,
+                    [](io::section_writer& to) {
+                        to.append_value(std::uint64_t{3});
+                        to.append_value(std::uint64_t{2});
+                    }),
+                HasSubstr("section token_ends: is out of order"));
+    EXPECT_THAT(
+        say(store_layout::token_words, [](io::section_writer& to) { to.append_value(std::uint32_t{0}); }),
+        HasSubstr("do not fit the dictionary"));
+}
+
+TEST(ScratchPieces, ComeBackFromMemoryAndFromDisk) {
+    const temporary_folder folder;
+    const auto piece = [](std::size_t i) { return std::string(i % 7 * 100, static_cast<char>('a' + i)); };
+    for (const std::uint64_t memory : {0U, 1U, 1000U, 1U << 20}) {
+        scratch_pieces pieces(folder / ("pieces" + std::to_string(memory)), memory);
+        for (std::size_t i = 0; i < 20; ++i) pieces.append(piece(i));
+        pieces.flush();
+        EXPECT_EQ(pieces.size(), 20U);
+        EXPECT_EQ(pieces.spilled_bytes() == 0, memory == 1U << 20);
+        for (std::size_t i = 20; i-- > 0;) EXPECT_EQ(pieces.take(i), piece(i)) << i;
+    }
+}
+
+TEST_F(Count, UnknownWordsAreNamedOnce) {
+    const fs::path store =
+        build_from("{\"id\":\"1\",\"title\":\"A b\",\"text\":\"a\"}\n", "store", run_with(1));
+    const auto counter = ngram_counter::open(store, run_with(1));
+    EXPECT_THAT(counter.count("a x b X", run_with(1)).unknown_words, ElementsAre("x"));
+    EXPECT_TRUE(counter.count(" ", run_with(1)).words.empty());
+    const ngram_counts over_the_title = counter.count("b a", run_with(1));
+    EXPECT_EQ(over_the_title.count, 1U);
+    EXPECT_EQ(over_the_title.followed, 0U);
+    EXPECT_EQ(counter.id(over_the_title.documents.at(0).document), "1");
+}
+
+}  // namespace
+}  // namespace quern
