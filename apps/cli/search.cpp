@@ -218,43 +218,27 @@ bool writes_run(const search_request& request) {
     return !request.topics.empty() && (!request.run_file.empty() || !request.common.format);
 }
 
-/// How many topics to answer at once, so that their hits take a quarter of the memory at most. One after the
-/// other is the least; the answers do not depend on it.
-std::size_t topics_at_once(const search_engine& engine, const search_options& options, const context& run) {
-    constexpr std::uint64_t snippet_bytes = 256, explanation_bytes = 16 * sizeof(explained_term);
-    const std::uint64_t hit_bytes = sizeof(search_hit) + sizeof(scored_document) +
-                                    (options.snippets ? snippet_bytes : 0) +
-                                    (options.explain ? explanation_bytes : 0);
-    const std::uint64_t answer_bytes = std::min<std::uint64_t>(options.k, engine.documents()) * hit_bytes;
-    return std::max<std::uint64_t>(1, run.memory_limit() / 4 / std::max<std::uint64_t>(1, answer_bytes));
-}
-
 std::uint64_t answer_topics(const search_engine& engine, search_request& request, session& run, output& to) {
     const auto topics = run.stage("topics", [&] { return read_topics(request.topics, run.run); });
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
     hit_rows rows(run, to, request.search.explain, "topic");
     std::uint64_t hits = 0;
-    const auto write = [&](const search_topic& topic, const search_answer& answer) {
+    const auto text = [&](const search_topic& topic, const search_answer& answer) {
+        std::string lines;
+        if (as_run) append_run(lines, topic.id, answer, request.path);
+        return lines;
+    };
+    const auto take = [&](const search_topic& topic, const search_answer& answer, std::string_view lines) {
         hits += answer.hits.size();
         if (answer.hits.empty()) run.messages.warning(fmt::format("topic {}: nothing found", topic.id));
         if (as_run) {
-            std::string text;
-            append_run(text, topic.id, answer, request.path);
-            to.write(text);
+            to.write(lines);
         } else {
             rows.write(answer, cell(std::string_view(topic.id)));
         }
     };
-    const std::size_t at_once = topics_at_once(engine, request.search, run.run);
-    run.stage("search", [&] {
-        for (std::span<const search_topic> rest(topics); !rest.empty();) {
-            const auto batch = rest.first(std::min(at_once, rest.size()));
-            const auto answers = engine.search(batch, request.search, run.run);
-            for (std::size_t i = 0; i < batch.size(); ++i) write(batch[i], answers[i]);
-            rest = rest.subspan(batch.size());
-        }
-    });
+    run.stage("search", [&] { engine.search_each(topics, request.search, run.run, text, take); });
     run.messages.finish();
     rows.finish();
     run.statistics.counts["queries"] = topics.size();

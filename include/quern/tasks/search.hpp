@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -109,6 +110,16 @@ class search_engine {
     /// Where `text` (a snippet, a title, a document's text) holds words of the query, first to last, compared as the
     /// store's words are: of another form of a word, where the store stems, too.
     std::vector<text_match> matches(std::string_view text, std::string_view query) const;
+
+    /// What is to be written of an answer; called by any thread.
+    using answer_text = std::function<std::string(const search_topic&, const search_answer&)>;
+    /// Gets the answers one at a time, in the order of the topics, each with its text.
+    using answer_taker =
+        std::function<void(const search_topic&, const search_answer&, std::string_view text)>;
+    /// Answers the topics, of which a few are held at a time: for many topics, or long answers. `text` may be empty. The
+    /// first exception, also of `text` and `take`, ends it and is rethrown.
+    void search_each(std::span<const search_topic> topics, const search_options& options, const context& run,
+                     const answer_text& text, const answer_taker& take) const;
     std::uint64_t documents() const;
     std::uint64_t vocabulary() const;
     const text_options& text() const;
