@@ -211,6 +211,8 @@ void append_run(std::string& text, std::string_view topic, const search_answer& 
                                         "--format tsv or jsonl keeps them apart",
                                         alike->first, alike->second));
     }
+    constexpr std::size_t usual_line = 64;
+    text.reserve(answer.hits.size() * usual_line);
     for (const search_hit& hit : answer.hits) append_run_line(text, topic, hit.id, hit.rank, hit.score);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 
@@ -9,9 +10,15 @@
 namespace quern {
 namespace {
 
+/// Printable ASCII stays as it is, and nearly every field is that.
+bool is_plain(std::string_view field) {
+    bool plain = true;
+    for (const char c : field) plain &= c > ' ' && c <= '~';  // to the end: eight at a time
+    return plain;
+}
+
 void append_field(std::string& out, std::string_view field) {
-    // Nearly every field is printable ASCII, and stays as it is.
-    if (std::ranges::all_of(field, [](char c) { return c > ' ' && c <= '~'; })) {
+    if (is_plain(field)) {
         out += field;
         return;
     }
@@ -36,7 +43,7 @@ std::optional<std::pair<std::string_view, std::string_view>> alike_in_run(
         return field;
     };
     for (const std::string_view id : ids) {
-        if (written(id) == id) continue;
+        if (is_plain(id) || written(id) == id) continue;
         const auto [other, is_new] = changed.emplace(field, id);
         if (!is_new) return std::pair{id, other->second};
     }
@@ -54,7 +61,10 @@ void append_run_line(std::string& out, std::string_view topic, std::string_view 
     append_field(out, topic);
     out += " Q0 ";
     append_field(out, document);
-    out.append(" ").append(std::to_string(rank)).append(" ").append(shortest(score)).append(" ");
+    out += ' ';
+    char number[24];
+    out.append(number, std::to_chars(std::begin(number), std::end(number), rank).ptr);
+    out.append(" ").append(shortest(score)).append(" ");
     append_field(out, tag);
     out += '\n';
 }

@@ -13,9 +13,10 @@
 
 namespace quern::search_detail {
 
-constexpr bool ranks_before(const scored_document& a, const scored_document& b) {
+/// An object and not a function, so that sorting takes it in.
+inline constexpr auto ranks_before = [](const scored_document& a, const scored_document& b) {
     return a.fixed_score != b.fixed_score ? a.fixed_score > b.fixed_score : a.document < b.document;
-}
+};
 
 class best_documents {
   public:
