@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -396,6 +398,68 @@ TEST_F(Search, ThreadsGiveTheSameAnswersToTopics) {
             EXPECT_EQ(found[i].hits[h].score, expected[i].hits[h].score);
             EXPECT_EQ(found[i].hits[h].snippet, expected[i].hits[h].snippet);
         }
+    }
+}
+
+TEST_F(Search, TopicsComeOneAfterTheOtherWithTheTextOfTheirAnswers) {
+    const auto store = store_of(generated_corpus(100, 20, 4));
+    const read_back slow(store);
+    std::mt19937_64 random(6);
+    std::vector<search_topic> topics;  // several batches, the last one not full
+    for (int i = 0; i < 333; ++i) topics.push_back({std::to_string(i), text_of(random_query(slow, random))});
+    const auto engine = search_engine::open(store, context::cpu(1));
+    const auto text = [](const search_topic& topic, const search_answer& answer) {
+        return topic.id + ":" + std::to_string(answer.hits.size());
+    };
+    for (const std::size_t k : {std::size_t{1}, std::size_t{10}, std::size_t{100'000}}) {
+        search_options options;
+        options.k = k;
+        options.snippets = false;
+        const auto expected = engine.search(topics, options, context::cpu(1));
+        for (const auto& [threads, memory] :
+             {std::pair(1U, 0U), std::pair(5U, 0U), std::pair(4U, 1U << 20)}) {
+            context run = context::cpu(threads);
+            run.memory_bytes = memory;
+            std::size_t next = 0;
+            const auto take = [&](const search_topic& topic, const search_answer& answer,
+                                  std::string_view its) {
+                ASSERT_EQ(&topic, &topics[next]);
+                ASSERT_EQ(answer.hits.size(), expected[next].hits.size());
+                for (std::size_t h = 0; h < answer.hits.size(); ++h) {
+                    EXPECT_EQ(answer.hits[h].document, expected[next].hits[h].document);
+                    EXPECT_EQ(answer.hits[h].score, expected[next].hits[h].score);
+                }
+                EXPECT_EQ(its, text(topic, answer));
+                ++next;
+            };
+            engine.search_each(topics, options, run, text, take);
+            EXPECT_EQ(next, topics.size());
+        }
+    }
+    const auto nothing = [](const search_topic&, const search_answer&, std::string_view its) {
+        EXPECT_EQ(its, "");
+    };
+    engine.search_each(topics, {}, context::cpu(3), {}, nothing);
+    engine.search_each({}, {}, context::cpu(3), {}, nothing);
+}
+
+TEST_F(Search, TopicsEndWithTheFirstThatGoesWrong) {
+    const auto store = store_of(generated_corpus(50, 10, 4));
+    const auto engine = search_engine::open(store, context::cpu(1));
+    const std::vector<search_topic> topics(200, {"1", "apple"});
+    const auto fails = [](const search_topic&, const search_answer&) -> std::string {
+        throw usage_error("text");
+    };
+    const auto refuses = [](const search_topic&, const search_answer&, std::string_view) {
+        throw usage_error("taken");
+    };
+    for (const unsigned threads : {1U, 4U}) {
+        EXPECT_THROW(engine.search_each(topics, {}, context::cpu(threads), fails, refuses), usage_error);
+        EXPECT_THROW(engine.search_each(topics, {}, context::cpu(threads), {}, refuses), usage_error);
+        const std::atomic<int> stop = SIGINT;
+        context stopped = context::cpu(threads);
+        stopped.stop_signal = &stop;
+        EXPECT_THROW(engine.search_each(topics, {}, stopped, {}, refuses), interrupted);
     }
 }
 
