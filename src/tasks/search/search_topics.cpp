@@ -28,8 +28,9 @@ cut cut_for(std::uint64_t documents, const search_options& options, const contex
                             explanation_bytes = 16 * sizeof(explained_term);
     constexpr std::uint64_t hits_together = 4096, most_topics = 64;
     const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
-    const std::uint64_t hit_bytes =
-        sizeof(search_hit) + sizeof(scored_document) + text_bytes + (options.snippets ? snippet_bytes : 0);
+    const std::uint64_t hit_bytes = sizeof(search_hit) + sizeof(scored_document) + text_bytes +
+                                    (options.snippets ? snippet_bytes : 0) +
+                                    (options.explain ? explanation_bytes : 0);
     const std::uint64_t most_hits = run.memory_limit() / 4 / hit_bytes;
     cut chosen{};
     chosen.topics = std::clamp<std::uint64_t>(hits_together / hits, 1, most_topics);
