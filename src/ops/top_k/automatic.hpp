@@ -18,7 +18,7 @@ enum class reading_way { heads, planes, added_in_place, dealt_out };
 struct automatic_answer {
     found_objects found;
     std::vector<std::uint64_t> depths;
-    reading_way way;
+    reading_way way = reading_way::heads;
 };
 
 /// Throws list_fault: of what was read, the order and range of scores and ids; ids that are twice as far as they were

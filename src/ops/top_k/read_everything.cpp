@@ -305,7 +305,7 @@ class dealt_lists {
 
 struct read_objects {
     best_objects best;
-    reading_way way;
+    reading_way way = reading_way::dealt_out;
 };
 
 template <class Combination, class Payload, class Score>

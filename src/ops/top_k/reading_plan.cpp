@@ -21,7 +21,8 @@ std::uint64_t sets_of(std::size_t all, std::size_t size) {
 }
 
 /// Bounds of what an object has in each list: where it lacks it at the depth, and where it is only in no head.
-struct two_bounds {
+// The arrays are filled as far as there are lists: a plan takes hundreds of them.
+struct two_bounds {  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::size_t lists = 0, opened = 0;
     double lacking[most_lists], other[most_lists];
     std::uint8_t open[most_lists];  ///< the first `opened`: lists that have not ended at the depth
