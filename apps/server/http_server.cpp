@@ -378,6 +378,7 @@ void http_server::run(unsigned threads, const std::atomic<int>& stop) {
     }
     state_->pool->stop();
     state_->pool->join();
+    state_->pool.reset();  // requests that were never begun hold connections, which end before io does
 }
 
 }  // namespace quern::server
