@@ -13,7 +13,7 @@ namespace {
 
 /// Documents that may hold the phrase: those of a block of the leading list, and fewer with every other list.
 struct candidates {
-    std::array<std::uint32_t, block_size> documents;
+    std::array<std::uint32_t, block_size> documents{};
     std::size_t size = 0;
 
     void keep_those_of(postings_cursor& cursor) {

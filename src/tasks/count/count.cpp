@@ -15,7 +15,6 @@
 namespace quern {
 namespace {
 
-using search_detail::document_range;
 using search_detail::phrase_posting;
 
 /// The documents are cut into ranges only where that is worth the threads' start.
