@@ -34,7 +34,6 @@ struct search_request {
 };
 
 /// A person who searches expects a page named after the query; an experiment expects the published model.
-constexpr double title_weight_for_people = 0.25;
 
 void declare(command_line& line, search_request& request) {
     line.argument(

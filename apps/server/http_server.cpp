@@ -210,8 +210,13 @@ class connection : public std::enable_shared_from_this<connection> {
         asio::post(*server_.pool, [self = shared_from_this(), request = std::move(request)]() mutable {
             auto& server = self->server_;
             const bool late = clock::now() - self->answered_ > server.limits.queue_time;
-            auto response =
-                late ? server.service.refusal(503, "the server is busy") : server.service.answer(request);
+            http_response response{.status = 503};
+            try {
+                response =
+                    late ? server.service.refusal(503, "the server is busy") : server.service.answer(request);
+            } catch (const std::exception&) {
+                // Not even the words of a refusal: out of memory. The pool would end the process.
+            }
             asio::post(server.io, [self = std::move(self), response = std::move(response)]() mutable {
                 --self->server_.counts.in_flight;
                 self->respond(std::move(response));
@@ -309,8 +314,8 @@ void http_server::state::accept() {
     acceptor.async_accept(io, [this](error_code fault, tcp::socket socket) {
         if (!acceptor.is_open()) return;
         if (!fault) {
-            take(std::move(socket));
-            return accept();
+            accept();  // first: what follows may throw, and the next client is not to wait for ever
+            return take(std::move(socket));
         }
         // Out of files or of memory; the client that waits is not lost.
         pause.expires_after(pause_without_files);

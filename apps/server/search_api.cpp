@@ -18,7 +18,6 @@ constexpr std::array<std::string_view, 14> search_parameters{
     "q",      "k",     "offset",       "model",   "k1",       "b",     "mu",
     "lambda", "order", "title_weight", "phrases", "snippets", "parts", "explain"};
 constexpr std::array<std::string_view, 3> document_parameters{"q", "offset", "bytes"};
-constexpr double title_weight_for_people = 0.25;  // as quern search's
 
 struct search_request {
     std::string_view query;
@@ -45,6 +44,9 @@ search_request read_request(const parameters& given, const site_limits& limits) 
     request.parts = given.choice("parts").value_or(false);
     request.options.phrases = given.choice("phrases").value_or(true);
     request.options.order = static_cast<unsigned>(given.integer("order", 1, most_query_order).value_or(1));
+    if (request.options.order > 1 && request.query.size() > limits.history_query_bytes)
+        throw usage_error(
+            fmt::format("q may hold {} bytes at most with an order beyond 1", limits.history_query_bytes));
     request.options.explain = given.choice("explain").value_or(false);
     request.options.snippets = given.choice("snippets").value_or(true);
     ranking_options& ranking = request.options.ranking;

@@ -19,6 +19,7 @@ namespace quern::server {
 struct site_limits {
     std::size_t results = 1000;             ///< of one search: offset and k together
     std::size_t query_bytes = 2048;         ///< of q, decoded
+    std::size_t history_query_bytes = 200;  ///< of it where each word is scored behind those before it
     std::size_t text_bytes = 64 << 10;      ///< of a document, at once, where the request does not say
     std::size_t most_text_bytes = 1 << 20;  ///< and where it does
 };

@@ -478,6 +478,11 @@ TEST(QueryPieces, AreCutAtQuotes) {
     EXPECT_THAT(pieces("\"\"a\"\""), ElementsAre("a"));
     EXPECT_THAT(pieces("a \"b c"), ElementsAre("a \"b c"));
     EXPECT_THAT(pieces("\"b\" a \"c"), ElementsAre("q:b", " a \"c"));
+    EXPECT_THAT(pieces("12\" vinyl 7\" single"), ElementsAre("12\" vinyl 7\" single"));
+    EXPECT_THAT(pieces("\"7\" single\" 12"), ElementsAre("q:7", " single\" 12"));
+    EXPECT_THAT(pieces("a \u201Cb c\u201D d"), ElementsAre("a ", "q:b c", " d"));
+    EXPECT_THAT(pieces("\u201Eb\u201C"), ElementsAre("q:b"));
+    EXPECT_THAT(pieces("\u641C\"\u7D22\""), ElementsAre("\u641C", "q:\u7D22"));
     EXPECT_THAT(pieces("5\" disk"), ElementsAre("5\" disk"));
     EXPECT_THAT(pieces("צה\"ל ודו\"ח"),
                 ElementsAre("צה\"ל ודו\"ח"));  // in Hebrew a quote stands within a word

@@ -20,6 +20,9 @@
 
 namespace quern {
 
+/// `ranking_options::title_weight` where people search; 0 for runs of the published models.
+inline constexpr double title_weight_for_people = 0.25;
+
 struct search_options {
     ranking_options ranking;
     std::size_t k = 10;

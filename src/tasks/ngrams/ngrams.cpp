@@ -297,7 +297,7 @@ ngrams_result checked_run(const ngrams_options& options, const context& run, con
 
 std::vector<std::string> ngram_columns(const ngram_options& options) {
     std::vector<std::string> names = {"doc", "n", "words", "f(d)", "f(C)"};
-    names.emplace_back(options.measure == ngram_measure::bm25 ? "weight" : "P");
+    names.emplace_back("P");
     if (options.history_counts) names.insert(names.end(), {"h(d)", "h(C)"});
     return names;
 }

@@ -6,20 +6,49 @@
 namespace quern {
 namespace {
 
-/// Of a word, as far as a byte tells: a letter or digit of ASCII, or part of a longer character.
-bool is_of_word(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           (static_cast<unsigned char>(c) & 0x80) != 0;
+/// Of a word, by its first byte: a letter or digit of ASCII, or of a script that puts blanks between words. Not so
+/// punctuation, symbols and what is written without blanks (U+2000 and above, U+0080 to U+00BF).
+bool begins_in_a_word(char first) {
+    const auto byte = static_cast<unsigned char>(first);
+    return (first >= '0' && first <= '9') || (first >= 'A' && first <= 'Z') ||
+           (first >= 'a' && first <= 'z') || (byte >= 0xC3 && byte < 0xE2);
+}
+bool word_at(std::string_view query, std::size_t at) {
+    return at < query.size() && begins_in_a_word(query[at]);
+}
+bool word_before(std::string_view query, std::size_t at) {
+    if (at == 0) return false;
+    do --at;
+    while (at > 0 && (static_cast<unsigned char>(query[at]) & 0xC0) == 0x80);
+    return begins_in_a_word(query[at]);
 }
 
-/// The next quote at or after `from` that is no part of a word.
-std::size_t find_quote(std::string_view query, std::size_t from) {
-    for (std::size_t at = query.find('"', from); at != std::string_view::npos; at = query.find('"', at + 1)) {
-        const bool within =
-            at > 0 && is_of_word(query[at - 1]) && at + 1 < query.size() && is_of_word(query[at + 1]);
-        if (!within) return at;
+struct quote {
+    std::size_t begin = std::string_view::npos, end = std::string_view::npos;
+    explicit operator bool() const { return end != std::string_view::npos; }
+};
+
+/// The next quotation mark at or after `from`, straight or as keyboards of phones set it.
+quote find_quote(std::string_view query, std::size_t from) {
+    constexpr std::string_view straight = "\"", marks[] = {straight, "\u201C", "\u201D", "\u201E"};
+    for (std::size_t at = from; at < query.size(); ++at) {
+        for (const std::string_view mark : marks)
+            if (query.substr(at).starts_with(mark)) return {at, at + mark.size()};
     }
-    return std::string_view::npos;
+    return {};
+}
+
+// A mark behind a word is an inch or belongs to the word (12", Hebrew's gershayim), and so none opens there; likewise
+// none closes before a word.
+quote find_opening(std::string_view query, std::size_t from) {
+    quote mark = find_quote(query, from);
+    while (mark && word_before(query, mark.begin)) mark = find_quote(query, mark.end);
+    return mark;
+}
+quote find_closing(std::string_view query, std::size_t from) {
+    quote mark = find_quote(query, from);
+    while (mark && mark.begin != from && word_at(query, mark.end)) mark = find_quote(query, mark.end);
+    return mark;
 }
 
 }  // namespace
@@ -30,13 +59,12 @@ std::vector<query_piece> split_at_quotes(std::string_view query) {
         if (begin < end) pieces.push_back({query.substr(begin, end - begin), quoted});
     };
     std::size_t begin = 0;
-    for (std::size_t open = find_quote(query, 0); open != std::string_view::npos;
-         open = find_quote(query, begin)) {
-        const std::size_t close = find_quote(query, open + 1);
-        if (close == std::string_view::npos) break;
-        add(begin, open, false);
-        add(open + 1, close, true);
-        begin = close + 1;
+    for (quote open = find_opening(query, 0); open; open = find_opening(query, begin)) {
+        const quote close = find_closing(query, open.end);
+        if (!close) break;
+        add(begin, open.begin, false);
+        add(open.end, close.begin, true);
+        begin = close.end;
     }
     add(begin, query.size(), false);
     return pieces;

@@ -13,8 +13,9 @@ struct query_piece {
     friend bool operator==(const query_piece&, const query_piece&) = default;
 };
 
-/// Cuts a query at its quotes, `"` in ASCII. A quote between two letters or digits is part of a word (as in Hebrew
-/// abbreviations), and an opening one without a closing one is text. Pieces without text are left out.
+/// Cuts a query at its quotes: `"`, or U+201C, U+201D and U+201E, which phones set instead. None opens behind a letter or
+/// digit (12" is an inch, and Hebrew abbreviates so) and none closes before one; an opening one without a closing one is
+/// text. Pieces without text are left out.
 std::vector<query_piece> split_at_quotes(std::string_view query);
 
 }  // namespace quern
