@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real runs and judgements, read from their files: the values that trec_eval 9.0.8 prints for them, to its four decimals. The
+// Real runs and judgements, read from their files: the values that pytrec_eval 0.5.11, which holds trec_eval, gives for them, to its four decimals. The
 // run rutcor03100 is almost all ties; two of the runs hold tabs, blanks in the tag, and ranks that are none.
 #include "quern/tasks/evaluate.hpp"
 
