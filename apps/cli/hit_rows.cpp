@@ -15,27 +15,6 @@ std::vector<std::string> columns_of(const char* first, bool explanation) {
     return columns;
 }
 
-cell count_or_nothing(const std::optional<std::uint64_t>& count) {
-    return count ? cell(*count) : cell(std::monostate());
-}
-
-std::string as_json(const search_hit& hit) {
-    std::string list = "[";
-    row_writer terms(
-        row_format::jsonl,
-        {"term", "count", "f", "df", "cf", "history_f", "history_cf", "length", "part", "background",
-         "length_part", "title_part", "score"},
-        [&](std::string_view line) { list.append(line.substr(0, line.size() - 1)).append(","); });
-    for (const explained_term& of : hit.explanation) {
-        terms.row({std::string_view(of.term), std::uint64_t{of.count}, std::uint64_t{of.in_document},
-                   of.documents, of.in_collection, count_or_nothing(of.history_in_document),
-                   count_or_nothing(of.history_in_collection), std::uint64_t{hit.words}, of.part,
-                   of.background, of.length, of.title, of.score});
-    }
-    if (list.size() > 1) list.pop_back();
-    return list + "]";
-}
-
 std::string counts_of(const explained_term& of, std::uint32_t words) {
     std::string text = fmt::format("f {}", of.in_document);
     if (of.history_in_document) text += fmt::format(" of {}", *of.history_in_document);
@@ -71,7 +50,7 @@ void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
         if (first) cells_.push_back(*first);
         cells_.insert(cells_.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title,
                                      std::string_view(hit.snippet)});
-        const std::string explanation = in_column_ ? as_json(hit) : std::string();
+        const std::string explanation = in_column_ ? explanation_json(hit) : std::string();
         if (in_column_) cells_.emplace_back(raw_json{explanation});
         rows_.row(cells_);
         if (in_rows_) write_terms(hit, first.has_value());

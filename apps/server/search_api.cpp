@@ -74,34 +74,6 @@ void write_parts(json_writer& json, std::string_view name, const search_engine& 
     json.end_list();
 }
 
-cell count_or_nothing(const std::optional<std::uint64_t>& count) {
-    return count ? cell(*count) : cell(std::monostate());
-}
-
-/// As quern search --explain writes it.
-void write_explanation(json_writer& json, const search_hit& hit) {
-    json.key("explanation");
-    json.begin_list();
-    for (const explained_term& of : hit.explanation) {
-        json.begin_object();
-        json.member("term", std::string_view(of.term));
-        json.member("count", std::uint64_t{of.count});
-        json.member("f", std::uint64_t{of.in_document});
-        json.member("df", of.documents);
-        json.member("cf", of.in_collection);
-        json.member("history_f", count_or_nothing(of.history_in_document));
-        json.member("history_cf", count_or_nothing(of.history_in_collection));
-        json.member("length", std::uint64_t{hit.words});
-        json.member("part", of.part);
-        json.member("background", of.background);
-        json.member("length_part", of.length);
-        json.member("title_part", of.title);
-        json.member("score", of.score);
-        json.end_object();
-    }
-    json.end_list();
-}
-
 void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
                const search_hit& hit) {
     json.begin_object();
@@ -110,7 +82,10 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
     json.member("score", hit.score);
     json.member("title", hit.title);
     if (request.options.snippets) json.member("snippet", std::string_view(hit.snippet));
-    if (request.options.explain) write_explanation(json, hit);
+    if (request.options.explain) {
+        const std::string explanation = explanation_json(hit);
+        json.member("explanation", raw_json{explanation});
+    }
     if (request.parts) {
         write_parts(json, "title_parts", engine, hit.title, request.query);
         if (request.options.snippets) write_parts(json, "snippet_parts", engine, hit.snippet, request.query);

@@ -475,7 +475,7 @@ TEST(QueryPieces, AreCutAtQuotes) {
     EXPECT_THAT(pieces("a \"b c\" d"), ElementsAre("a ", "q:b c", " d"));
     EXPECT_THAT(pieces("\"b c\""), ElementsAre("q:b c"));
     EXPECT_THAT(pieces("\"b\"\"c\""), ElementsAre("q:b", "q:c"));
-    EXPECT_THAT(pieces("\"\"a\"\""), ElementsAre("a"));
+    EXPECT_THAT(pieces("\"\"a\"\""), ElementsAre("a\"\""));
     EXPECT_THAT(pieces("a \"b c"), ElementsAre("a \"b c"));
     EXPECT_THAT(pieces("\"b\" a \"c"), ElementsAre("q:b", " a \"c"));
     EXPECT_THAT(pieces("12\" vinyl 7\" single"), ElementsAre("12\" vinyl 7\" single"));

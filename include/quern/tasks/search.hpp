@@ -68,6 +68,10 @@ struct search_hit {
     std::vector<explained_term> explanation;
 };
 
+/// A hit's explanation as a list in JSON, a term an object: term, count, f, df, cf, history_f, history_cf, length (the
+/// document's words), part, background, length_part, title_part, score.
+std::string explanation_json(const search_hit& hit);
+
 struct search_answer {
     std::vector<search_hit> hits;
     std::vector<std::string>

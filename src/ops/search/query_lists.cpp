@@ -9,6 +9,8 @@
 namespace quern::search_detail {
 namespace {
 
+constexpr std::string_view for_what = "the documents of words behind words (--order)";
+
 std::vector<std::uint32_t> ids_of(std::span<const phrase_word> words) {
     std::vector<std::uint32_t> ids;
     ids.reserve(words.size());
@@ -67,9 +69,11 @@ std::vector<std::uint32_t> documents_of(const posting_list& list, const collecti
 
 const std::vector<phrase_posting>& history_finder::documents_with(std::span<const phrase_word> words) {
     const auto [at, added] = looked_for_.try_emplace(ids_of(words));
-    if (added)
+    if (added) {
         at->second = words.size() == 1 ? find_word(collection_, tokens_, words.front())
                                        : find_phrase(collection_, tokens_, words);
+        memory_.take(at->second.capacity() * sizeof(phrase_posting), for_what);
+    }
     return at->second;
 }
 
@@ -79,6 +83,8 @@ history_finder::continuation history_finder::continue_history(std::span<const ph
     continuation made;
     made.words = ids_of(words);
     made.holders = static_cast<std::uint32_t>(with_word.size());
+    memory_.take(with_history.size() * sizeof(continued_document), for_what);
+    made.documents.reserve(with_history.size());
     auto next = with_word.begin();
     bool fits = true;  // postings and the words in order tell the same of a sound store
     for (const phrase_posting& of : with_history) {
@@ -107,9 +113,9 @@ bool history_finder::add(std::span<const std::optional<phrase_word>> words, std:
         break;
     }
     if (longest.size() == 1) return false;
-    auto known = std::ranges::find(found_, ids_of(longest), &continuation::words);
-    if (known == found_.end()) known = found_.insert(known, continue_history(longest));
-    ++known->count;
+    const auto [place, added] = place_in_found_.try_emplace(ids_of(longest), found_.size());
+    if (added) found_.push_back(continue_history(longest));
+    ++found_[place->second].count;
     return true;
 }
 

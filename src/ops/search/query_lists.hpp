@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/memory_budget.hpp"
 #include "ops/search/phrases.hpp"
 #include "quern/ops/search.hpp"
 
@@ -33,9 +34,11 @@ std::vector<std::uint32_t> documents_of(const posting_list& list, const collecti
 /// `order` words. Each n-gram is looked for once.
 class history_finder {
   public:
-    /// All that is given must outlive it.
-    history_finder(const collection_view& collection, const token_stream& tokens, unsigned order)
-        : collection_(collection), tokens_(tokens), order_(order) {}
+    /// All that is given must outlive it. Throws out_of_memory where the lists of its n-grams need more than `memory` bytes:
+    /// 12 a document and n-gram.
+    history_finder(const collection_view& collection, const token_stream& tokens, unsigned order,
+                   std::uint64_t memory = ~std::uint64_t{0})
+        : collection_(collection), tokens_(tokens), order_(order), memory_(memory) {}
 
     struct continuation {
         std::vector<std::uint32_t> words;  ///< the history, then the word behind it: two at least
@@ -58,8 +61,10 @@ class history_finder {
     const collection_view& collection_;
     const token_stream& tokens_;
     unsigned order_;
+    memory_budget memory_;
     std::map<std::vector<std::uint32_t>, std::vector<phrase_posting>> looked_for_;
     std::vector<continuation> found_;
+    std::map<std::vector<std::uint32_t>, std::size_t> place_in_found_;  // by its words
 };
 
 }  // namespace quern::search_detail

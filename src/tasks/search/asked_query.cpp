@@ -42,13 +42,13 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
 }  // namespace
 
 asked_query::asked_query(const opened_store& store, std::span<const query_part> parts,
-                         const search_options& options, const words_of_text& words_of)
+                         const search_options& options, std::uint64_t memory, const words_of_text& words_of)
     : store_(store), collection_(store.collection()) {
     const bool has_phrases = std::ranges::any_of(parts, is_phrase);
     if (has_phrases || options.order > 1) tokens_ = store.tokens();
     add_words(parts);
     if (has_phrases) add_phrases(parts, options, words_of);
-    if (options.order > 1) add_histories(parts, options.order);
+    if (options.order > 1) add_histories(parts, options.order, memory);
     std::ranges::sort(unknown_);
     unknown_.erase(std::ranges::unique(unknown_).begin(), unknown_.end());
 }
@@ -143,11 +143,12 @@ void asked_query::add_phrase(const std::vector<std::string>& words, std::uint32_
     phrases_.push_back(words);
 }
 
-void asked_query::add_histories(std::span<const query_part> parts, unsigned order) {
-    histories_.emplace(collection_, *tokens_, order);
+void asked_query::add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory) {
+    histories_.emplace(collection_, *tokens_, order, memory);
     // A phrase is a term by itself: the words behind it begin anew.
     std::vector<std::optional<phrase_word>> words;
     std::vector<query_term*> terms;
+    const auto of_words = static_cast<std::ptrdiff_t>(words_.size());
     for (const query_part& part : parts) {
         if (is_phrase(part)) {
             words.emplace_back();
@@ -156,7 +157,8 @@ void asked_query::add_histories(std::span<const query_part> parts, unsigned orde
         }
         for (const std::string& word : part.words) {
             const auto id = store_.words().dictionary().find(word);
-            const auto at = std::ranges::find(names_, word);
+            // Words stand first, in their order.
+            const auto at = std::lower_bound(names_.begin(), names_.begin() + of_words, word);
             words.push_back(id ? std::optional(phrase_word{*id, store_.words().postings(*id)})
                                : std::nullopt);
             terms.push_back(id ? &terms_[static_cast<std::size_t>(at - names_.begin())] : nullptr);

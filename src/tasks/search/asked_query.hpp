@@ -31,9 +31,9 @@ class asked_query {
     /// The words of a text, read as the store's documents were.
     using words_of_text = std::function<void(std::string_view text, text::token_list& words)>;
 
-    /// The store must outlive it.
+    /// The store must outlive it. Throws out_of_memory where histories need more than `memory` bytes.
     asked_query(const opened_store& store, std::span<const query_part> parts, const search_options& options,
-                const words_of_text& words_of);
+                std::uint64_t memory, const words_of_text& words_of);
     asked_query(const asked_query&) = delete;  // lists look into it
     asked_query& operator=(const asked_query&) = delete;
 
@@ -55,7 +55,7 @@ class asked_query {
                      const words_of_text& words_of);
     void add_phrase(const std::vector<std::string>& words, std::uint32_t count, bool with_titles,
                     const words_of_text& words_of);
-    void add_histories(std::span<const query_part> parts, unsigned order);
+    void add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory);
     void require(std::span<const std::uint32_t> documents);
 
     const opened_store& store_;

@@ -15,6 +15,7 @@
 #include "tasks/search/query_pieces.hpp"
 #include "tasks/store/document_finder.hpp"
 #include "tasks/store/opened_store.hpp"
+#include "tasks/store/query_words.hpp"
 #include "tasks/store/snippet.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
@@ -27,25 +28,28 @@ constexpr std::size_t snippet_bytes = 240;
 }  // namespace
 
 struct search_engine::state {
-    explicit state(const std::filesystem::path& path)
+    state(const std::filesystem::path& path, std::uint64_t memory)
         : store(open_store(path)),
+          query_memory(memory),
           analysis(with_stop_words_of(store.info().text, path)),
           analyzers([options = analysis] { return text::analyzer(options); }) {}
 
     void words_of(std::string_view text, text::token_list& words) const;
+    void query_words_of(std::string_view text, text::token_list& words) const;
     std::vector<query_part> parts_of(std::string_view query, bool phrases) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
     const document_finder& finder() const;
 
     opened_store store;
+    std::uint64_t query_memory;  // of each one
     text_options analysis;
     mutable tbb::enumerable_thread_specific<text::analyzer> analyzers;
     mutable std::once_flag finder_asked;
     mutable std::optional<document_finder> made_finder;
 };
 
-/// The words of a text of the collection, or of a query, as the build read them.
+/// The words of a text of the collection, as the build read them.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
     if (store.info().verbatim) {
         text::analyzer::take_lines(text, words);
@@ -54,19 +58,19 @@ void search_engine::state::words_of(std::string_view text, text::token_list& wor
     }
 }
 
+void search_engine::state::query_words_of(std::string_view text, text::token_list& words) const {
+    if (store.info().verbatim) {
+        words_of(lines_for_blanks(text), words);
+    } else {
+        words_of(text, words);
+    }
+}
+
 std::vector<query_part> search_engine::state::parts_of(std::string_view query, bool phrases) const {
     std::vector<query_part> parts;
     const auto add = [&](const query_piece& piece) {
         text::token_list tokens;
-        if (store.info().verbatim) {
-            // Words stand on lines of their own in the collection, between blanks here.
-            std::string lines(piece.text);
-            std::ranges::replace_if(
-                lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
-            words_of(lines, tokens);
-        } else {
-            words_of(piece.text, tokens);
-        }
+        query_words_of(piece.text, tokens);
         auto& part = parts.emplace_back();
         part.quoted = piece.quoted;
         for (const text::token& t : tokens.tokens) part.words.emplace_back(tokens.word(t));
@@ -104,13 +108,9 @@ search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
 search_engine search_engine::open(const std::filesystem::path& store, const context& run) {
     require_cpu(run, "search");
-    search_engine engine(std::make_unique<state>(store));
-    const std::string& made_with = engine.state_->store.info().unicode_version;
-    if (made_with != text::unicode_version()) {
-        run.log(log_level::warning, store.string() + " was made with Unicode " + made_with +
-                                        "; this program has " + text::unicode_version() +
-                                        ", and may cut some words differently");
-    }
+    constexpr unsigned share = 4;  // of the memory, for one query
+    search_engine engine(std::make_unique<state>(store, run.memory_limit() / share));
+    warn_of_other_unicode(engine.state_->store, run);
     return engine;
 }
 
@@ -124,7 +124,7 @@ search_answer search_engine::search(std::string_view query, const search_options
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order beyond 1 is for the model ql alone");
     const asked_query asked(
-        state_->store, state_->parts_of(query, options.phrases), options,
+        state_->store, state_->parts_of(query, options.phrases), options, state_->query_memory,
         [this](std::string_view text, text::token_list& words) { state_->words_of(text, words); });
     search_answer answer;
     answer.empty_query = asked.empty();
@@ -167,18 +167,10 @@ stored_document search_engine::document(std::uint32_t number) const {
 
 std::vector<text_match> search_engine::matches(std::string_view text, std::string_view query) const {
     text::token_list words, wanted;
-    const auto read = [&](std::string_view from, text::token_list& into) {
-        std::string lines(from);  // where words are lines, those of queries and snippets stand between blanks
-        if (state_->store.info().verbatim) {
-            std::ranges::replace_if(
-                lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
-        }
-        state_->words_of(lines, into);
-    };
     std::string unquoted(query);
     std::ranges::replace(unquoted, '"', ' ');
-    read(text, words);
-    read(unquoted, wanted);
+    state_->query_words_of(text, words);  // of a snippet, whose words stand between blanks too
+    state_->query_words_of(unquoted, wanted);
     std::vector<std::string_view> sorted;
     for (const text::token& t : wanted.tokens) sorted.push_back(wanted.word(t));
     std::ranges::sort(sorted);

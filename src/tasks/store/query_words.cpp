@@ -13,10 +13,7 @@ query_words::query_words(const opened_store& store)
 std::vector<std::string> query_words::words_of(std::string_view text) {
     text::token_list tokens;
     if (verbatim_) {
-        std::string lines(text);
-        std::ranges::replace_if(
-            lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
-        text::analyzer::take_lines(lines, tokens);
+        text::analyzer::take_lines(lines_for_blanks(text), tokens);
     } else {
         analyzer_.analyze(text, tokens);
     }
@@ -24,6 +21,13 @@ std::vector<std::string> query_words::words_of(std::string_view text) {
     words.reserve(tokens.tokens.size());
     for (const text::token& t : tokens.tokens) words.emplace_back(tokens.word(t));
     return words;
+}
+
+std::string lines_for_blanks(std::string_view text) {
+    std::string lines(text);
+    std::ranges::replace_if(
+        lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
+    return lines;
 }
 
 void warn_of_other_unicode(const opened_store& store, const context& run) {

@@ -24,6 +24,9 @@ class query_words {
     text::analyzer analyzer_;
 };
 
+/// Words that stand on lines of their own in a collection stand between blanks in a query: each blank as the end of a line.
+std::string lines_for_blanks(std::string_view text);
+
 /// Where the store was made with another version of the Unicode data than this program has: it may cut words otherwise.
 void warn_of_other_unicode(const opened_store& store, const context& run);
 
