@@ -118,7 +118,7 @@ own_setup() {
     done
     # The memory that compressed runs take is bounded.
     head -c 8000000 /dev/zero | tr '\0' '\n' | gzip >large.run
-    ends_with 4 quern fuse odd.run large.run --memory 4M
+    ends_with 4 quern fuse odd.run large.run --memory 4M --threads 1  # one after the other
     says "what large.run holds needs"
     : >empty.run
     run --separate-stderr quern fuse one.run empty.run
