@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real runs and judgements, read from their files: the values that pytrec_eval 0.5.11, which holds trec_eval, gives for them, to its four decimals. The
-// run rutcor03100 is almost all ties; two of the runs hold tabs, blanks in the tag, and ranks that are none.
+// Real runs and judgements, read from their files: the values that trec_eval gives (pytrec_eval 0.5.11 holds it), to its four
+// decimals. The run rutcor03100 is almost all ties; two of the runs hold tabs, blanks in the tag, and ranks that are none.
 #include "quern/tasks/evaluate.hpp"
 
 #include <gmock/gmock.h>

@@ -174,8 +174,7 @@ RC_GTEST_PROP(queries, any_query_matches_reference, ()) {
 
 TEST(queries, histories_over_many_windows) {
     const auto collection = random_sample(9'000, {0.5, 0.1, 0.001}, 24);
-    for (const double lambda :
-         {0.5, std::numeric_limits<double>::denorm_min(), std::nextafter(1.0, 0.0)})
+    for (const double lambda : {0.5, std::numeric_limits<double>::denorm_min(), std::nextafter(1.0, 0.0)})
         for (const std::size_t k : {10u, 100'000u}) {
             asked_query asked(collection, {{0, 1}, {1, 2}, {2, 1}});
             asked.add_history(random_history(9'000, 0.4, 25));
