@@ -18,11 +18,10 @@ std::vector<std::uint32_t> ids_of(std::span<const phrase_word> words) {
     return ids;
 }
 
-/// Whether the words in order end with this one; every code ends with its only byte of 128 or more.
+/// Whether the words in order end with this one.
 bool end_with(std::string_view words, std::string_view code) {
     return words.ends_with(code) &&
-           (words.size() == code.size() ||
-            static_cast<unsigned char>(words[words.size() - code.size() - 1]) >= 0x80);
+           (words.size() == code.size() || ends_a_word(words[words.size() - code.size() - 1]));
 }
 
 /// A word alone: its list says how often, and only as a document's last word it has none behind it.

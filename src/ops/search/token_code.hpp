@@ -14,6 +14,11 @@
 
 namespace quern::search_detail {
 
+/// Whether a byte of coded words is a word's last.
+constexpr bool ends_a_word(char byte) {
+    return (static_cast<unsigned char>(byte) & 0x80) != 0;
+}
+
 /// The code of one word: `size` bytes.
 struct codeword {
     static constexpr std::size_t longest = 5;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "ops/search/token_code.hpp"
 #include "ops/search/token_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,10 +28,6 @@ HWY_INLINE vector load(const char* at) {
 
 HWY_INLINE auto last_bytes(vector of) {
     return hn::Lt(of, hn::Zero(bytes()));
-}
-
-inline bool ends_a_word(char byte) {
-    return (static_cast<unsigned char>(byte) & 0x80) != 0;
 }
 
 class phrase_finder {
