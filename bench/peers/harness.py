@@ -102,6 +102,15 @@ def peak_memory_bytes():
     return 0
 
 
+def medians_of_passes(queries, seconds_of, passes):
+    """Each query's median, the passes going through all queries."""
+    seconds = [[] for _ in queries]
+    for _ in range(passes):
+        for times, query in zip(seconds, queries):
+            times.append(seconds_of(query))
+    return [median(times) for times in seconds]
+
+
 def median(values):
     return statistics.median(values)
 

@@ -15,7 +15,7 @@ import time
 
 import tantivy
 
-from harness import folder_bytes
+from harness import folder_bytes, medians_of_passes
 
 HEAP_BYTES = 1_000_000_000
 
@@ -55,12 +55,8 @@ def main():
         return time.perf_counter() - begin, found
 
     documents = [timed(query)[1].count for query in queries]
-    seconds = [[] for _ in queries]
-    for _ in range(passes):
-        for times, query in zip(seconds, queries):
-            times.append(timed(query)[0])
     print(json.dumps({
-        "seconds": [statistics.median(times) for times in seconds],
+        "seconds": medians_of_passes(queries, lambda query: timed(query)[0], passes),
         "documents": documents,
         "overhead": statistics.median(timed(nothing)[0] for _ in range(1000)),
         "segments": searcher.num_segments,

@@ -12,6 +12,8 @@ import time
 
 import tantivy
 
+from harness import medians_of_passes
+
 
 def main():
     folder, path, k, passes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -37,12 +39,8 @@ def main():
     for query in queries:
         hits = timed(query)[1].hits[:10]
         top.append([searcher.doc(address)["number"][0] for _, address in hits])
-    seconds = [[] for _ in queries]
-    for _ in range(passes):
-        for times, query in zip(seconds, queries):
-            times.append(timed(query)[0])
     print(json.dumps({
-        "seconds": [statistics.median(times) for times in seconds],
+        "seconds": medians_of_passes(queries, lambda query: timed(query)[0], passes),
         "top": top,
         "overhead": statistics.median(timed(nothing)[0] for _ in range(1000)),
         "segments": searcher.num_segments,
