@@ -105,4 +105,12 @@ std::string unicode_version() {
     return std::to_string(version[0]) + "." + std::to_string(version[1]);
 }
 
+void warn_of_other_unicode(const std::filesystem::path& path, const std::string& made_with,
+                           const context& run) {
+    if (made_with == unicode_version()) return;
+    run.log(log_level::warning, path.string() + " was made with Unicode " + made_with +
+                                    "; this program has " + unicode_version() +
+                                    ", and may cut some words differently");
+}
+
 }  // namespace quern::text

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
 
 namespace quern::text {
@@ -68,5 +70,8 @@ class analyzer {
 
 /// "15.0" and so on: the version of the Unicode data in use, which a store records.
 std::string unicode_version();
+/// Warns where what lies at `path` was made with another version: it may cut words otherwise.
+void warn_of_other_unicode(const std::filesystem::path& path, const std::string& made_with,
+                           const context& run);
 
 }  // namespace quern::text

@@ -67,7 +67,7 @@ ngram_counter& ngram_counter::operator=(ngram_counter&&) noexcept = default;
 ngram_counter ngram_counter::open(const std::filesystem::path& store, const context& run) {
     require_cpu(run, "count");
     ngram_counter counter(std::make_unique<state>(store));
-    warn_of_other_unicode(counter.state_->store, run);
+    text::warn_of_other_unicode(store, counter.state_->store.info().unicode_version, run);
     return counter;
 }
 

@@ -87,11 +87,7 @@ class ngrams_run {
         if (text_.stop_words == info.text.stop_words && text_.stop_words.starts_with('@'))
             throw usage_error(path + " was made with stop words from a file, which is needed here too");
         if (as_recorded(text_) != info.text) throw usage_error(path + " was made with other text options");
-        if (info.unicode_version != text::unicode_version()) {
-            run_.log(log_level::warning, path + " was made with Unicode " + info.unicode_version +
-                                             "; this program has " + text::unicode_version() +
-                                             ", and may cut some words differently");
-        }
+        text::warn_of_other_unicode(path, info.unicode_version, run_);
         return known;
     }
 

@@ -110,7 +110,7 @@ search_engine search_engine::open(const std::filesystem::path& store, const cont
     require_cpu(run, "search");
     constexpr unsigned share = 4;  // of the memory, for one query
     search_engine engine(std::make_unique<state>(store, run.memory_limit() / share));
-    warn_of_other_unicode(engine.state_->store, run);
+    text::warn_of_other_unicode(store, engine.state_->store.info().unicode_version, run);
     return engine;
 }
 

@@ -30,12 +30,4 @@ std::string lines_for_blanks(std::string_view text) {
     return lines;
 }
 
-void warn_of_other_unicode(const opened_store& store, const context& run) {
-    const std::string& made_with = store.info().unicode_version;
-    if (made_with == text::unicode_version()) return;
-    run.log(log_level::warning, store.path().string() + " was made with Unicode " + made_with +
-                                    "; this program has " + text::unicode_version() +
-                                    ", and may cut some words differently");
-}
-
 }  // namespace quern

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/base/context.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "text/analyzer.hpp"
 
@@ -26,8 +25,5 @@ class query_words {
 
 /// Words that stand on lines of their own in a collection stand between blanks in a query: each blank as the end of a line.
 std::string lines_for_blanks(std::string_view text);
-
-/// Where the store was made with another version of the Unicode data than this program has: it may cut words otherwise.
-void warn_of_other_unicode(const opened_store& store, const context& run);
 
 }  // namespace quern
