@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct store_section {
     std::uint64_t checksum = 0;  ///< XXH3 of its blocks' checksums
 };
 
+/// How vectors of documents are written: rows of length 1, each component as the nearest whole number of 1/unit.
+struct vector_form {
+    std::uint32_t dimensions = 0;  ///< 0: there are none
+    std::uint32_t unit = 0;
+    friend bool operator==(const vector_form&, const vector_form&) = default;
+};
+
 struct store_info {
     unsigned format_version = 0;
     std::string unicode_version;  ///< of the data the words were made with
@@ -28,6 +36,9 @@ struct store_info {
     bool verbatim = false;  ///< made from word lines: words are taken as they are, `text` was not applied
     std::uint64_t documents = 0, words = 0, vocabulary = 0, postings = 0, links = 0;
     std::vector<store_section> sections;
+    /// The space of words in the folder `thesaurus`: bytes of all its sections, XXH3 of its manifest.
+    std::optional<store_section> thesaurus;
+    vector_form vectors;
 };
 
 /// Whether `path` is a store folder (of any version, damaged or not).
@@ -36,8 +47,8 @@ bool is_store(const std::filesystem::path& path);
 /// Reads the manifest only. Throws usage_error where there is no store, damaged_store otherwise.
 store_info read_store_info(const std::filesystem::path& store);
 
-/// Reads every byte and checks every checksum, and that postings, lengths and the words in order tell the same; returns the
-/// bytes read. Throws damaged_store naming the section.
+/// Reads every byte and checks every checksum, the thesaurus's too, and that postings, lengths and the words in order tell
+/// the same; returns the bytes read. Throws damaged_store naming the section.
 std::uint64_t verify_store(const std::filesystem::path& store, const context& run);
 
 }  // namespace quern

@@ -38,15 +38,20 @@ text_options text_options_of(const nlohmann::json& json) {
 }  // namespace
 
 std::string manifest_text(const store_info& info) {
-    return manifests::text_of(of_a_store, {{"unicode", info.unicode_version},
-                                           {"text", to_json(info.text)},
-                                           {"verbatim", info.verbatim},
-                                           {"documents", info.documents},
-                                           {"words", info.words},
-                                           {"vocabulary", info.vocabulary},
-                                           {"postings", info.postings},
-                                           {"links", info.links},
-                                           {"sections", manifests::to_json(info.sections)}});
+    nlohmann::json members = {{"unicode", info.unicode_version},
+                              {"text", to_json(info.text)},
+                              {"verbatim", info.verbatim},
+                              {"documents", info.documents},
+                              {"words", info.words},
+                              {"vocabulary", info.vocabulary},
+                              {"postings", info.postings},
+                              {"links", info.links},
+                              {"sections", manifests::to_json(info.sections)}};
+    if (info.thesaurus) members["thesaurus"] = manifests::to_json({*info.thesaurus}).front();
+    if (info.vectors.dimensions != 0) {
+        members["document_vectors"] = {{"dimensions", info.vectors.dimensions}, {"unit", info.vectors.unit}};
+    }
+    return manifests::text_of(of_a_store, std::move(members));
 }
 
 store_info read_manifest(const std::filesystem::path& store) {
@@ -62,8 +67,18 @@ store_info read_manifest(const std::filesystem::path& store) {
         info.postings = json.at("postings");
         info.links = json.at("links");
         info.sections = manifests::sections_of(json.at("sections"));
+        if (const auto at = json.find(thesaurus); at != json.end()) {
+            info.thesaurus = manifests::sections_of({{std::string(thesaurus), *at}}).front();
+        }
+        if (const auto at = json.find(document_vectors); at != json.end()) {
+            info.vectors = {at->at("dimensions"), at->at("unit")};
+        }
     });
     return info;
+}
+
+bool lists_section(const store_info& info, std::string_view name) {
+    return std::ranges::find(info.sections, name, &store_section::name) != info.sections.end();
 }
 
 io::section_view open_section(const std::filesystem::path& store, const store_info& info,

@@ -16,6 +16,7 @@ namespace quern::store_layout {
 
 inline constexpr std::string_view manifest = "store.json";
 inline constexpr std::string_view statistics = "stats.json";
+inline constexpr std::string_view thesaurus = "thesaurus";  // a folder, as quern words writes it
 
 // Sections. N documents, V words in byte order (a word's id is its rank), B blocks of texts.
 inline constexpr std::string_view ids = "ids";                            // string column, N
@@ -31,6 +32,10 @@ inline constexpr std::string_view token_ends =
 inline constexpr std::string_view token_words = "token_words";  // u32: the words of one and of two bytes
 inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
 inline constexpr std::string_view links = "links";              // u32: the documents pointed to, in order
+// Where the build made them:
+inline constexpr std::string_view link_ranks = "link_ranks";  // u64[N], whole units of 1/link_rank_units
+inline constexpr std::string_view document_vectors = "document_vectors";  // i16[N · D]: store_info::vectors
+inline constexpr double link_rank_units = 0x1p62;
 
 /// The sections that lead from a word to its documents: of all words of the documents, titles included, and of the
 /// words in titles alone.
@@ -62,6 +67,8 @@ std::string manifest_text(const store_info& info);
 /// Throws io_error, damaged_store (section "manifest").
 store_info read_manifest(const std::filesystem::path& store);
 
+/// Whether the store has it; some it may lack.
+bool lists_section(const store_info& info, std::string_view name);
 /// Opens one section as the manifest describes it. Throws damaged_store.
 io::section_view open_section(const std::filesystem::path& store, const store_info& info,
                               std::string_view name);

@@ -59,6 +59,12 @@ opened_store::opened_store(std::filesystem::path path)
     tokens_ = open(layout::tokens);
     token_ends_ = open(layout::token_ends);
     token_words_ = open(layout::token_words);
+    const auto open_listed = [&](std::string_view name) -> std::optional<io::section_view> {
+        if (!layout::lists_section(info_, name)) return std::nullopt;
+        return open(name);
+    };
+    link_ranks_ = open_listed(layout::link_ranks);
+    document_vectors_ = open_listed(layout::document_vectors);
     token_code_.emplace(token_words_.values<std::uint32_t>(0, token_words_.size() / sizeof(std::uint32_t)),
                         words_.dictionary().size());
 }
@@ -120,6 +126,30 @@ std::string opened_store::text(std::uint32_t document) const {
 opened_store::link_views opened_store::links() const {
     return {layout::open_section(path_, info_, layout::link_ends),
             layout::open_section(path_, info_, layout::links)};
+}
+
+std::optional<std::span<const std::uint64_t>> opened_store::link_ranks() const {
+    if (!link_ranks_) return std::nullopt;
+    if (link_ranks_->size() != info_.documents * sizeof(std::uint64_t)) {
+        link_ranks_->fail("does not fit the documents");
+    }
+    return link_ranks_->values<std::uint64_t>(0, info_.documents);
+}
+
+std::optional<vectors_view> opened_store::document_vectors() const {
+    if (!document_vectors_) return std::nullopt;
+    vectors_view rows{vector_type::i16, info_.documents, info_.vectors.dimensions, 0, {}};
+    rows.stride = rows.row_bytes();
+    if (rows.dimensions == 0 || document_vectors_->size() != rows.rows * rows.stride) {
+        document_vectors_->fail("does not fit the documents");
+    }
+    rows.values = std::as_bytes(std::span(document_vectors_->all()));
+    return rows;
+}
+
+std::optional<std::filesystem::path> opened_store::thesaurus() const {
+    if (!info_.thesaurus) return std::nullopt;
+    return path_ / layout::thesaurus;
 }
 
 opened_store open_store(const std::filesystem::path& path) {

@@ -10,6 +10,7 @@
 
 #include "io/store/section.hpp"
 #include "ops/search/phrases.hpp"
+#include "quern/base/vectors.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/layout.hpp"
@@ -55,11 +56,22 @@ class opened_store {
     };
     link_views links() const;
 
+    // What the stages of a build may have added; nothing where they did not. Views into the store.
+    /// PageRank of every document in whole units of 1/store_layout::link_rank_units, the sum being one. Checks all bytes
+    /// when it is first asked.
+    std::optional<std::span<const std::uint64_t>> link_ranks() const;
+    /// A row for every document, as info().vectors says; a document without words of the thesaurus has zeros. Checks all
+    /// bytes when it is first asked. tasks/store/document_vectors.hpp compares them.
+    std::optional<vectors_view> document_vectors() const;
+    /// A space of the store's words (quern/tasks/similar.hpp).
+    std::optional<std::filesystem::path> thesaurus() const;
+
   private:
     std::filesystem::path path_;
     store_info info_;
     io::section_view ids_, titles_, lengths_section_, text_ends_, text_blocks_, texts_;
     io::section_view tokens_, token_ends_, token_words_;
+    std::optional<io::section_view> link_ranks_, document_vectors_;
     std::span<const std::uint32_t> lengths_;
     word_index words_, title_words_;
     std::optional<search_detail::token_code> token_code_;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages of a build that need the whole store so far: what links say of its documents, a thesaurus of its words, and
+// vectors of its documents. Each reads a store and adds to its folder; the manifest says so once it is told.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/store/opened_store.hpp"
+
+namespace quern {
+
+/// What a stage wrote into the store's folder, which the manifest does not list yet. Empty where the store lacks what
+/// the stage needs.
+struct stage_outcome {
+    std::vector<store_section> sections;
+    std::map<std::string, std::uint64_t> counts;  ///< for statistics
+    std::optional<store_section> thesaurus;       ///< store_info::thesaurus
+    vector_form vectors;                          ///< store_info::vectors
+};
+
+/// Enters the outcome in what a store says of itself; sections of the same names give way.
+void add_outcome(store_info& info, const stage_outcome& outcome);
+/// The same in the store's folder: its manifest is replaced in one step. A store opened before does not see it.
+void add_outcome(const std::filesystem::path& store, const stage_outcome& outcome);
+
+/// Writes the section `link_ranks`: PageRank of the documents as rank_links has it by default, in units of 2^-62. The
+/// same bits for any threads, memory and device. A store without links: nothing. Throws as page_rank.
+stage_outcome make_link_ranks(const opened_store& store, const context& run);
+
+}  // namespace quern
