@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# The check of the documentation, on pages made for it.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir -p scripts docs/sample docs/part
+    cp "$QUERN_SOURCE/scripts/check-docs" scripts/
+    printf '# Front\n[a page](docs/a.md), [its part](docs/a.md#a-part-of-it), [a folder](docs/part)\n' >README.md
+    printf '# A\n## A part, of `it`\n[up](#a), `[no link](nowhere)`\n```sh\n[none](here)\n```\n' >docs/a.md
+    echo '# Part' >docs/part/README.md
+}
+
+check() { run --separate-stderr python3 scripts/check-docs; }
+
+says() {
+    echo "said: $output"
+    [ "$status" -eq 1 ]
+    [[ $output == *"$1"* ]]
+}
+
+@test "pages whose links lead somewhere" {
+    check
+    [ "$status" -eq 0 ]
+    [[ $output == *"3 pages"* ]]
+}
+
+@test "a link to a file that is not there" {
+    echo '[gone](b.md)' >>docs/a.md
+    check
+    says "docs/a.md:7: the link b.md leads nowhere"
+}
+
+@test "a link to a heading that is not there" {
+    echo '[gone](a.md#another)' >>docs/a.md
+    check
+    says "docs/a.md:7: docs/a.md has no heading another"
+}
+
+@test "a page that no link leads to" {
+    echo '# Lost' >docs/lost.md
+    check
+    says "docs/lost.md:1: no link leads here from README.md"
+}
+
+@test "a command that fails, and one that prints something else" {
+    printf '```sh run\nfalse\n```\n' >>docs/a.md
+    check
+    says "failed (exit 1)"
+    printf '# Part\n```sh run\necho one\n```\n\n```text output\ntwo\n```\n' >docs/part/README.md
+    check
+    says "and not"
+}
