@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What run-build and run-search share: where things lie, how a peer is had, how a run is measured.
+"""What the run-NAME share: where things lie, how a peer is had, how a run is measured.
 
 Standard library only. A peer that cannot be had is None, and becomes the row "not available here".
 """
@@ -45,6 +45,15 @@ def decompress(corpus, folder):
     plain = folder / "corpus.jsonl"
     subprocess.run(["zstd", "-q", "-d", "-f", corpus, "-o", plain], check=True)
     return plain
+
+
+def built_from_source(name):
+    """The folder of a peer that scripts/peer fetches and builds, or None."""
+    maker = ROOT / "scripts" / "peer"
+    if not maker.exists():  # a machine that was given the benchmarks alone
+        return None
+    made = subprocess.run([maker, name], stdout=subprocess.PIPE, text=True)
+    return Path(made.stdout.strip()) if made.returncode == 0 else None
 
 
 def tantivy_python():
