@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
@@ -22,6 +24,18 @@ std::string outcome_of(const build_result& result) {
                             grouped(result.dangling_links));
     }
     return text;
+}
+
+/// Names with commas between, or `all`.
+std::set<build_stage> parse_stages(std::string_view text) {
+    if (text == "all") return all_build_stages;
+    std::set<build_stage> stages;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        stages.insert(parse_name<build_stage>(text.substr(begin, end - begin), build_stage_names));
+        begin = end + 1;
+    }
+    return stages;
 }
 
 }  // namespace
@@ -52,6 +66,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
             options.store = value;
         },
         true);
+    line.option(
+        "--skip", "STAGE,...",
+        "Leave out stages: duplicates, ranks, thesaurus, vectors; or all of them. The index is always "
+        "made.",
+        "", [&](const std::string& value) { options.skip = parse_stages(value); });
     declare_corpus(line, options);
     declare_text(line, text);
     declare_common(line, common, {.rows = false, .output = false});
@@ -64,7 +83,6 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.parse(arguments);
 
     session run(self, common);
-    run.choose_device("build", offered_places::cpu_only);
     options.inputs.assign(inputs.begin(), inputs.end());
     options.text = text.over({});
     options.force = common.force;
@@ -77,6 +95,8 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     tell_reading(run.messages, result.counts, result.issues, outcome_of(result));
     run.statistics.stages = std::move(result.statistics.stages);
     run.statistics.counts = std::move(result.statistics.counts);
+    run.statistics.device = std::move(result.statistics.device);
+    run.statistics.device_reason = std::move(result.statistics.device_reason);
     run.write_statistics();
     return 0;
 }

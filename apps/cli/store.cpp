@@ -104,6 +104,11 @@ void write_info(row_writer& rows, const store_info& info) {
     row("vocabulary", info.vocabulary);
     row("postings", info.postings);
     row("links", info.links);
+    row("copies", info.copies);
+    std::string stages;
+    for (const build_stage stage : info.stages)
+        stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
+    row("stages", std::string_view(stages));
     write_sections(rows, info.sections);
 }
 

@@ -16,13 +16,13 @@ same_store() { diff -r --exclude stats.json "$1" "$2"; }
 
 @test "closed standard files: messages go nowhere else, and results are not lost in silence" {
     local status=0
-    "$QUERN" build "$data/corpus.jsonl" -o store --progress json <&- >&- 2>&-
+    "$QUERN" build "$data/corpus.jsonl" -o store --skip all --progress json <&- >&- 2>&-
     quern verify store
     "$QUERN" search store apple >&- 2>said || status=$?
     [ "$status" -eq 4 ]
     grep -q "standard output" said
     status=0
-    "$QUERN" build - -o other <&- 2>said || status=$?
+    "$QUERN" build - -o other --skip all <&- 2>said || status=$?
     [ "$status" -eq 4 ]
     [ ! -e other ]
 }
@@ -33,7 +33,7 @@ interrupted() {
     mkfifo pipe
     endless_corpus >pipe 2>/dev/null &
     local writer=$!
-    "$QUERN" build - -o out/store --tmp scratch --memory 256M <pipe 2>said &
+    "$QUERN" build - -o out/store --skip all --tmp scratch --memory 256M <pipe 2>said &
     local program=$!
     sleep 1
     local begin=${EPOCHREALTIME/[.,]/}
@@ -58,7 +58,7 @@ interrupted() {
     mkfifo pipe
     sleep 60 >pipe 3>&- &
     local writer=$!
-    "$QUERN" build - -o out/store <pipe 2>/dev/null 3>&- &
+    "$QUERN" build - -o out/store --skip all <pipe 2>/dev/null 3>&- &
     local program=$!
     sleep 0.5
     local begin=${EPOCHREALTIME/[.,]/} status=0
@@ -80,7 +80,7 @@ interrupted() {
     mkfifo pipe
     sleep 60 >pipe 3>&- &
     local writer=$!
-    "$QUERN" build - -o out/store <pipe 2>/dev/null 3>&- &
+    "$QUERN" build - -o out/store --skip all <pipe 2>/dev/null 3>&- &
     local program=$!
     sleep 0.5
     local begin=${EPOCHREALTIME/[.,]/} status=0
@@ -101,7 +101,7 @@ interrupted() {
     mkfifo pipe
     endless_corpus >pipe 2>/dev/null &
     local writer=$!
-    "$QUERN" build - -o store --force <pipe 2>/dev/null &
+    "$QUERN" build - -o store --skip all --force <pipe 2>/dev/null &
     local program=$! status=0
     sleep 0.7
     kill -TERM "$program"
@@ -115,7 +115,7 @@ interrupted() {
     endless_corpus | head -n 100000 >large.jsonl
     mkdir full
     mount -t tmpfs -o size=1m tmpfs full 2>/dev/null || skip "needs the right to mount"
-    run --separate-stderr quern build large.jsonl -o full/store
+    run --separate-stderr quern build large.jsonl -o full/store --skip all
     left=$(ls -A full)
     umount full
     echo "exit code $status; said: $stderr; left: $left"
@@ -148,7 +148,7 @@ interrupted() {
 @test "a memory budget holds" {
     if grep -q -e __asan_init -e __tsan_init "$QUERN"; then skip "sanitizers need memory of their own"; fi
     endless_corpus | head -n 1500000 >large.jsonl
-    quern build large.jsonl -o store --quiet --memory 256M --stats stats.json
+    quern build large.jsonl -o store --skip all --quiet --memory 256M --stats stats.json
     peak=$(json stats.json "d['peak_memory_bytes']")
     echo "peak $peak"
     [ "$peak" -le $((256 << 20)) ]
@@ -187,7 +187,7 @@ interrupted() {
 }
 
 @test "--stats records the run" {
-    quern build "$data/corpus.jsonl" -o store --quiet --stats build.json --threads 2
+    quern build "$data/corpus.jsonl" -o store --skip all --quiet --stats build.json --threads 2
     [ "$(json build.json 'sorted(d)')" = \
         "['counts', 'device', 'device_reason', 'peak_memory_bytes', 'seconds', 'stages', 'threads']" ]
     [ "$(json build.json "d['counts']['documents'], d['counts']['vocabulary'] > 20, d['threads'], d['device']")" = \
@@ -206,8 +206,8 @@ interrupted() {
 }
 
 @test "auto says which device it took and why, unless quiet" {
-    ends_with 0 quern build "$data/corpus.jsonl" -o store
-    [[ $stderr == *"device cpu: build runs on cpu only"* ]]
+    ends_with 0 quern build "$data/corpus.jsonl" -o store --skip all
+    [[ $stderr == *"device cpu: an index runs on cpu only"* ]]
     ends_with 0 quern search store apple --device cpu
     [ -z "$stderr" ]
     ends_with 0 quern search store apple --quiet
@@ -216,7 +216,7 @@ interrupted() {
 
 @test "--progress json: one object a line, in order, to the end" {
     endless_corpus | head -n 50000 >large.jsonl
-    quern build large.jsonl -o store --quiet --progress json 2>lines
+    quern build large.jsonl -o store --skip all --quiet --progress json 2>lines
     python3 - "$(wc -c <large.jsonl)" <<'END'
 import json, sys
 stages = []
@@ -235,16 +235,16 @@ END
 }
 
 @test "progress is silent where nobody looks and a run is short" {
-    quern build "$data/corpus.jsonl" -o store --device cpu 2>said
+    quern build "$data/corpus.jsonl" -o store --skip all --device cpu 2>said
     [ "$(wc -l <said)" -eq 1 ] # the summary
-    quern build "$data/corpus.jsonl" -o other --device cpu --progress never --quiet 2>said
+    quern build "$data/corpus.jsonl" -o other --skip all --device cpu --progress never --quiet 2>said
     [ ! -s said ]
 }
 
 @test "on a terminal progress is one line that disappears" {
     command -v script >/dev/null || skip "needs script(1) of util-linux"
     endless_corpus | head -n 400000 >large.jsonl
-    SHELL=/bin/sh script -qec "stty cols 70; '$QUERN' build large.jsonl -o store --device cpu" /dev/null </dev/null >seen
+    SHELL=/bin/sh script -qec "stty cols 70; '$QUERN' build large.jsonl -o store --skip all --device cpu" /dev/null </dev/null >seen
     grep -q $'\rread .*%.* of .*MiB' seen # it was there
     # What stays on the screen after every "return and clear to the end of line": the summary alone.
     sed 's/.*\r\x1b\[K//; s/\r$//' seen | tail -n 1 | grep -q '^quern build: 400,000 documents'
@@ -262,27 +262,27 @@ format = "jsonl"
 stem = "porter"
 force = true
 END
-    quern build "$data/corpus.jsonl" -o store --config quern.toml
+    quern build "$data/corpus.jsonl" -o store --skip all --config quern.toml
     [ "$(quern info store | awk '$1 == "stem" { print $2 }')" = porter ]
-    quern build "$data/corpus.jsonl" -o store --config quern.toml --stem none
+    quern build "$data/corpus.jsonl" -o store --skip all --config quern.toml --stem none
     [ "$(quern info store | awk '$1 == "stem" { print $2 }')" = none ]
     [[ $(quern search store apple --config quern.toml) == '{"rank":1,'* ]]
     [ "$(quern search store apple --config quern.toml | wc -l)" -eq 2 ]
     [ "$(quern search store apple --config quern.toml -k 1 | wc -l)" -eq 1 ]
     [[ $(quern search store apple --config=quern.toml --format tsv) == 1$'\t'* ]]
     printf '[build]\nstemm = "porter"\n' >wrong.toml
-    ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+    ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
     says "'stemm' is no option of build"
     for line in 'bogus = 3' '[search]\nbogus = 3' '[serch]\nk = 3' '[evaluate]\nk = 3' 'config = "x"' '[a.b]\nk = 3'; do
         printf "$line\n" >wrong.toml # also where another command is meant
-        ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+        ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
         says "' is no "
     done
     gzip -c "$data/corpus.jsonl" >wrong.toml # no text at all
-    ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+    ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
     [ ! -e new ]
     printf 'threads = many\n' >wrong.toml
-    ends_with 2 quern build "$data/corpus.jsonl" -o new --config wrong.toml
+    ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
     says "--threads: 'many' is not a whole number"
 }
 

@@ -48,10 +48,10 @@ says() { # says TEXT: the last message holds the text
     }
 }
 
-build() { # build CORPUS STORE OPTION...: quietly
+build() { # build CORPUS STORE OPTION...: quietly, the index alone
     local corpus=$1 store=$2
     shift 2
-    quern build "$corpus" -o "$store" --quiet "$@"
+    quern build "$corpus" -o "$store" --skip all --quiet "$@"
 }
 
 # json FILE EXPRESSION: evaluates a Python expression over the parsed file, as `d`.

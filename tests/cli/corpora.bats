@@ -7,7 +7,7 @@ load common
 built() {
     local name=$1 corpus=$2
     shift 2
-    quern build "$corpus" -o store "$@" 2>said
+    quern build "$corpus" -o store --skip all "$@" 2>said
     sed "s#$data/##g" said >said.short
     matches_golden "corpus.$name.said" said.short
     # The whole collection, in its order: a query of words that every document holds one of.
@@ -21,7 +21,7 @@ built() {
 
 # read_as CORPUS STATS: builds `store`, or skips while this form is only planned.
 read_as() {
-    run --separate-stderr quern build "$1" -o store --stats "$2"
+    run --separate-stderr quern build "$1" -o store --skip all --stats "$2"
     [[ $stderr != *"is not read yet"* ]] || skip "this form is not read yet"
     [ "$status" -eq 0 ]
     said=$stderr
@@ -85,7 +85,7 @@ compressed() { # compressed PROGRAM SUFFIX
     mv "corpus.$2" corpus.jsonl # told from the content, not from the name
     build corpus.jsonl renamed
     same_store plain renamed
-    "$1" -c "$data/corpus.jsonl" | quern build - -o piped --quiet
+    "$1" -c "$data/corpus.jsonl" | quern build - -o piped --skip all --quiet
     same_store plain piped
 }
 
@@ -96,7 +96,7 @@ compressed() { # compressed PROGRAM SUFFIX
 
 @test "standard input is JSON lines" {
     build "$data/corpus.jsonl" plain
-    quern build - -o piped --quiet <"$data/corpus.jsonl"
+    quern build - -o piped --skip all --quiet <"$data/corpus.jsonl"
     same_store plain piped
 }
 
@@ -135,7 +135,7 @@ compressed() { # compressed PROGRAM SUFFIX
 
 @test "rejected documents are told with file and line, the first ten and a count" {
     { cat "$data/corpus.jsonl"; for i in $(seq 12); do echo "broken $i"; done; } >mixed.jsonl
-    ends_with 0 quern build mixed.jsonl -o store --max-errors 12
+    ends_with 0 quern build mixed.jsonl -o store --skip all --max-errors 12
     [[ $stderr == *"warning: mixed.jsonl:7: "* ]]
     [[ $stderr == *"… and 2 more"* ]]
     [[ $stderr == *"12 rejected"* ]]
@@ -148,7 +148,7 @@ compressed() { # compressed PROGRAM SUFFIX
     for i in $(seq 2000); do echo "{\"id\": $i, \"text\": \"apple number $((i * 7919 % 2003))\"}"; done >many.jsonl
     gzip -c many.jsonl >many.gz
     head -c $(($(wc -c <many.gz) / 2)) many.gz >cut.gz
-    ends_with 0 quern build cut.gz -o store --max-errors 5
+    ends_with 0 quern build cut.gz -o store --skip all --max-errors 5
     [[ $stderr == *"cut.gz"* ]]
     documents=$(json store/stats.json "d['counts']['documents']")
     [ "$documents" -gt 500 ] && [ "$documents" -lt 1500 ]

@@ -15,8 +15,11 @@ finding() { # finding SUBJECT: its value and note, from a table on standard inpu
 }
 
 works_on_the_cpu() { # works_on_the_cpu DRIVER
+    with_driver "$1" "$QUERN" build "$data/corpus.jsonl" -o store --skip all --force 2>said
+    grep -q "device cpu: an index runs on cpu only" said
     with_driver "$1" "$QUERN" build "$data/corpus.jsonl" -o store --force 2>said
-    grep -q "device cpu: build runs on cpu only" said
+    grep -q "device cpu: " said
+    grep -q "ranks: done on cpu" said
     with_driver "$1" "$QUERN" search store apple --quiet >hits
     quern search store apple --device cpu --quiet >expected
     [ -s hits ]
@@ -56,8 +59,10 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
 
 @test "--device is read once, from the command line or a configuration" {
     echo 'device = "cuda:0"' >c.toml
-    ends_with 2 quern build "$data/corpus.jsonl" -o store --config c.toml
-    says "build runs on cpu only"
+    : >no-driver
+    ends_with 4 with_driver no-driver "$QUERN" build "$data/corpus.jsonl" -o store --config c.toml
+    [ ! -e store ]
+    says "CUDA is asked for, but "
     ends_with 0 quern build "$data/corpus.jsonl" -o store --config c.toml --device cpu --stats s.json
     [ "$(json s.json "d['device'], d['device_reason']")" = "('cpu', 'asked for')" ]
     for wrong in cuda:-1 cuda:1024 cuda: gpu ''; do

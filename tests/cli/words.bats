@@ -223,7 +223,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     refused "no such space" similar nowhere tea
     refused "WORD is required" similar village
     refused "exclude each other" similar village tea --pairs x
-    quern build village.txt -o store --quiet
+    quern build village.txt -o store --skip all --quiet
     refused "quern words CORPUS -o SPACE" similar store tea
     refused "both go to" words village.txt -o x --export f --report f
 }

@@ -49,7 +49,7 @@ def store():
     if not path.exists():
         corpus = folder() / "corpus.jsonl"
         corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
-        subprocess.run([QUERN, "build", corpus, "-o", path, "--quiet"], check=True)
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--skip", "all", "--quiet"], check=True)
     return path
 
 

@@ -56,6 +56,7 @@ class Build : public ::testing::Test {
         build_options options;
         options.inputs = {folder_ / name};
         options.store = folder_ / "store";
+        options.skip = all_build_stages;
         return options;
     }
     context run_with(unsigned threads, std::uint64_t memory = 0) {

@@ -38,6 +38,7 @@ class Count : public ::testing::Test {
         build_options options;
         options.inputs = {folder_ / (name + ".jsonl")};
         options.store = folder_ / name;
+        options.skip = all_build_stages;
         build(options, run);
         return options.store;
     }

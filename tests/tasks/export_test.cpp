@@ -44,6 +44,7 @@ fs::path store_of(const temporary_folder& folder, const std::string& name, const
     build_options options;
     options.inputs = {folder / name};
     options.store = folder / "store";
+    options.skip = all_build_stages;
     options.force = true;
     if (name == "lines") options.input_format = "lines";
     build(options, run_with(2));

@@ -225,6 +225,7 @@ class Search : public ::testing::Test {
         build_options options;
         options.inputs = {folder_ / "corpus.jsonl"};
         options.store = folder_ / "store";
+        options.skip = all_build_stages;
         options.force = true;
         options.text = text;
         context run = context::cpu(2);
@@ -275,6 +276,7 @@ TEST_F(Search, AnswersOnRealTextAreTheReferences) {
     build_options options;
     options.inputs = {corpus};
     options.store = folder_ / "store";
+    options.skip = all_build_stages;
     context run = context::cpu();
     run.scratch = folder_ / "scratch";
     build(options, run);

@@ -31,6 +31,7 @@ class Stages : public ::testing::Test {
         build_options options;
         options.inputs = {folder_ / (name + ".jsonl")};
         options.store = folder_ / name;
+        options.skip = all_build_stages;
         build(options, run_with(2));
         return options.store;
     }

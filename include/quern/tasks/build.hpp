@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/base/context.hpp"
@@ -23,13 +26,26 @@ struct error_limit {
     bool exceeded(std::uint64_t lost, std::uint64_t documents) const;
 };
 
+/// What a build does beside the index, in this order; each can be skipped. docs/build.md says what each makes.
+enum class build_stage {
+    duplicates,  ///< near-duplicates go out before the index is made; what they were is kept
+    ranks,       ///< PageRank of the links between documents
+    thesaurus,   ///< words that are used alike, as a word space within the store
+    vectors,     ///< a vector of every document, from those of its words
+};
+/// As on the command line, in the order of the values.
+inline constexpr std::string_view build_stage_names[] = {"duplicates", "ranks", "thesaurus", "vectors"};
+inline const std::set<build_stage> all_build_stages = {build_stage::duplicates, build_stage::ranks,
+                                                       build_stage::thesaurus, build_stage::vectors};
+
 struct build_options {
     std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
     std::filesystem::path store;
     std::string input_format;  ///< empty: told from the content; else a corpus form's name
     text_options text;
     error_limit max_errors;
-    bool force = false;  ///< replace an existing store, atomically
+    std::set<build_stage> skip;  ///< stages left out; empty: all run
+    bool force = false;          ///< replace an existing store, atomically
 };
 
 struct build_result {

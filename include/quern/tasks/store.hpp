@@ -5,16 +5,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
+#include "quern/tasks/build.hpp"
 
 namespace quern {
 
 /// The version of the store format this program writes and reads.
-inline constexpr unsigned store_format_version = 3;
+inline constexpr unsigned store_format_version = 4;
 
 struct store_section {
     std::string name;
@@ -35,6 +37,8 @@ struct store_info {
     text_options text;
     bool verbatim = false;  ///< made from word lines: words are taken as they are, `text` was not applied
     std::uint64_t documents = 0, words = 0, vocabulary = 0, postings = 0, links = 0;
+    std::uint64_t copies = 0;      ///< near-duplicates that were left out
+    std::set<build_stage> stages;  ///< that ran, beside the index
     std::vector<store_section> sections;
     /// The space of words in the folder `thesaurus`: bytes of all its sections, XXH3 of its manifest.
     std::optional<store_section> thesaurus;

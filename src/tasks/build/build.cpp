@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main job: corpus in, store out. One pass over the input, then the links, then the merge of the words;
-// everything goes into a folder under another name, which gets its own at the very end.
+// The main job: corpus in, store out. One pass over the input, then the links, then the merge of the words: the index.
+// Then the stages that need it, one by one. Everything goes into a folder under another name, which gets its own at the
+// very end.
 #include "quern/tasks/build.hpp"
+
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -9,12 +12,13 @@
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/build/reading.hpp"
+#include "tasks/build/stages.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/output_folder.hpp"
+#include "tasks/pinned_to_device.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -38,6 +42,15 @@ build_options checked(const build_options& request) {
     return options;
 }
 
+/// Where the stages run that can run on a GPU, and what memory there is. A build without such stages looks for no GPU
+/// but the one that is asked for.
+context settled(const build_options& options, const context& run, run_statistics& statistics) {
+    const bool cpu_only =
+        run.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
+    return pinned_to_device(run, cpu_only ? "an index" : "build", statistics,
+                            cpu_only ? offered_places::cpu_only : offered_places::all);
+}
+
 void add_steps(run_statistics& statistics, const step_seconds& s) {
     for (const auto& [name, seconds] : {std::pair{"read", s.read},
                                         {"parse", s.parse},
@@ -49,6 +62,23 @@ void add_steps(run_statistics& statistics, const step_seconds& s) {
     }
 }
 
+/// A stage that adds to an index.
+struct added_stage {
+    build_stage stage;
+    stage_outcome (*make)(const opened_store& store, const context& run);
+};
+constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks}};
+
+std::uint64_t bytes_of(const std::vector<store_section>& sections) {
+    std::uint64_t bytes = 0;
+    for (const store_section& section : sections) bytes += section.bytes;
+    return bytes;
+}
+
+void log_stage(std::string_view name, std::string_view device, const context& run) {
+    run.log(log_level::info, fmt::format("{}: done on {}", name, device));
+}
+
 }  // namespace
 
 bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
@@ -56,11 +86,11 @@ bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
     return static_cast<double>(lost) > share * static_cast<double>(documents);
 }
 
-build_result build(const build_options& request, const context& run) {
-    require_cpu(run, "build");
-    const build_options options = checked(request);
+build_result build(const build_options& request, const context& asked) {
     build_result result;
     run_statistics& statistics = result.statistics;
+    const context run = settled(request, asked, statistics);
+    const build_options options = checked(request);
     stage_clock clock(statistics);
 
     io::atomic_folder folder(options.store, options.force ? io::existing::replace : io::existing::refuse);
@@ -118,6 +148,18 @@ build_result build(const build_options& request, const context& run) {
         info.sections.insert(info.sections.end(), part.begin(), part.end());
     }
     write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));
+    for (const auto& [stage, make] : added_stages) {
+        if (options.skip.contains(stage)) continue;
+        run.check_stop();
+        stage_outcome outcome = make(opened_store(folder.temporary()), run);
+        info.stages.insert(stage);
+        add_outcome(info, outcome);
+        write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));
+        const auto name = build_stage_names[static_cast<std::size_t>(stage)];
+        clock.end_stage(std::string(name), bytes_of(outcome.sections));
+        log_stage(name, statistics.device, run);
+        statistics.counts.merge(outcome.counts);
+    }
 
     result.counts = pieces.record.counts;
     result.words = info.words;
@@ -126,25 +168,24 @@ build_result build(const build_options& request, const context& run) {
     result.links = info.links;
     result.dangling_links = links.dangling;
     result.issues = std::move(pieces.record.issues);
-    for (const store_section& section : info.sections) result.store_bytes += section.bytes;
+    result.store_bytes = bytes_of(info.sections);
 
-    statistics.counts = {{"documents", info.documents},
-                         {"words", info.words},
-                         {"vocabulary", info.vocabulary},
-                         {"postings", info.postings},
-                         {"links", info.links},
-                         {"dangling_links", links.dangling},
-                         {"redirects", pieces.record.counts.redirects},
-                         {"rejected", pieces.record.counts.rejected},
-                         {"damaged", pieces.record.counts.damaged},
-                         {"cut", pieces.record.counts.cut},
-                         {"spilled_bytes", spilled},
-                         {"store_bytes", result.store_bytes}};
+    statistics.counts.merge(
+        std::map<std::string, std::uint64_t>{{"documents", info.documents},
+                                             {"words", info.words},
+                                             {"vocabulary", info.vocabulary},
+                                             {"postings", info.postings},
+                                             {"links", info.links},
+                                             {"dangling_links", links.dangling},
+                                             {"redirects", pieces.record.counts.redirects},
+                                             {"rejected", pieces.record.counts.rejected},
+                                             {"damaged", pieces.record.counts.damaged},
+                                             {"cut", pieces.record.counts.cut},
+                                             {"spilled_bytes", spilled},
+                                             {"store_bytes", result.store_bytes}});
     for (const auto& [reason, count] : pieces.record.counts.skipped)
         statistics.counts["skipped: " + reason] = count;
     statistics.threads = run.thread_count();
-    statistics.device = "cpu";
-    statistics.device_reason = "build runs on cpu only";
     statistics.peak_memory_bytes = peak_memory_bytes();
     write_file(folder.file(store_layout::statistics), to_json(statistics));
     run.check_stop();

@@ -116,6 +116,7 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     run.log(log_level::info, "building a store in " + store.string());
     build_options options = corpus;
     options.store = store;
+    options.skip = all_build_stages;  // a first search is not to wait for them
     options.force = true;  // over a damaged one; of two searches that build it at once the last wins
     build(options, run);
     remove_others(folder, store);

@@ -35,6 +35,19 @@ text_options text_options_of(const nlohmann::json& json) {
     return text;
 }
 
+nlohmann::json to_json(const std::set<build_stage>& stages) {
+    nlohmann::json names = nlohmann::json::array();
+    for (const build_stage stage : stages)
+        names.push_back(build_stage_names[static_cast<std::size_t>(stage)]);
+    return names;
+}
+
+std::set<build_stage> stages_of(const nlohmann::json& json) {
+    std::set<build_stage> stages;
+    for (const auto& name : json) stages.insert(static_cast<build_stage>(index_of(build_stage_names, name)));
+    return stages;
+}
+
 }  // namespace
 
 std::string manifest_text(const store_info& info) {
@@ -46,6 +59,8 @@ std::string manifest_text(const store_info& info) {
                               {"vocabulary", info.vocabulary},
                               {"postings", info.postings},
                               {"links", info.links},
+                              {"copies", info.copies},
+                              {"stages", to_json(info.stages)},
                               {"sections", manifests::to_json(info.sections)}};
     if (info.thesaurus) members["thesaurus"] = manifests::to_json({*info.thesaurus}).front();
     if (info.vectors.dimensions != 0) {
@@ -66,6 +81,8 @@ store_info read_manifest(const std::filesystem::path& store) {
         info.vocabulary = json.at("vocabulary");
         info.postings = json.at("postings");
         info.links = json.at("links");
+        info.stages = stages_of(json.at("stages"));
+        info.copies = json.at("copies");
         info.sections = manifests::sections_of(json.at("sections"));
         if (const auto at = json.find(thesaurus); at != json.end()) {
             info.thesaurus = manifests::sections_of({{std::string(thesaurus), *at}}).front();
