@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "io/store/section.hpp"
 #include "quern/base/error.hpp"
@@ -177,6 +179,21 @@ TEST_F(Count, UnknownWordsAreNamedOnce) {
     EXPECT_EQ(over_the_title.count, 1U);
     EXPECT_EQ(over_the_title.followed, 0U);
     EXPECT_EQ(counter.id(over_the_title.documents.at(0).document), "1");
+}
+
+TEST_F(Count, WordsInOrderOutliveTheirStore) {
+    const fs::path store =
+        build_from(R"({"id":"1","text":"the mill grinds the grain"})", "store", run_with(1));
+    std::optional<opened_store> first(store);
+    const auto tokens = first->tokens();
+    const std::string words(tokens.words_of(0));
+    EXPECT_EQ(std::ranges::count_if(words, search_detail::ends_a_word), 5);
+    const std::optional<opened_store> second(std::move(*first));
+    const auto of_the_moved = second->tokens();
+    first.reset();
+    EXPECT_EQ(tokens.words_of(0), words);
+    EXPECT_EQ(of_the_moved.words_of(0), words);
+    EXPECT_EQ(tokens.code->of(0).text(), of_the_moved.code->of(0).text());
 }
 
 }  // namespace

@@ -4,7 +4,11 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "io/store/string_column.hpp"
 #include "quern/base/error.hpp"
@@ -12,6 +16,36 @@
 
 namespace quern {
 namespace layout = store_layout;
+namespace {
+
+/// What it takes to decompress a block of texts; made once a thread, as making it costs as much as a block does.
+class text_reader {
+  public:
+    /// A frame's bytes until the next call; nothing where they are not that many.
+    std::optional<std::string_view> read(std::string_view frame, std::uint64_t raw_bytes) {
+        if (!context_) context_.reset(ZSTD_createDCtx());
+        if (!context_) throw std::bad_alloc();
+        if (raw_.size() < raw_bytes) raw_.resize(raw_bytes);
+        const std::size_t bytes =
+            ZSTD_decompressDCtx(context_.get(), raw_.data(), raw_bytes, frame.data(), frame.size());
+        if (bytes != raw_bytes) return {};
+        return std::string_view(raw_.data(), raw_bytes);
+    }
+    /// Gives back what a long text took.
+    void rest() {
+        if (raw_.size() > most_kept) raw_ = std::vector<char>();
+    }
+
+  private:
+    static constexpr std::size_t most_kept = 1 << 20;
+    struct ender {
+        void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+    };
+    std::unique_ptr<ZSTD_DCtx, ender> context_;
+    std::vector<char> raw_;
+};
+
+}  // namespace
 
 word_index::word_index(const std::filesystem::path& store, const store_info& info,
                        const layout::word_index_names& names)
@@ -43,6 +77,18 @@ posting_list word_index::find(std::string_view word) const {
     return id ? postings(*id) : posting_list{};
 }
 
+/// The words of every document in order, and how they are coded.
+struct opened_store::token_sections {
+    token_sections(const std::filesystem::path& store, const store_info& info, std::uint32_t vocabulary)
+        : tokens(layout::open_section(store, info, layout::tokens)),
+          ends(layout::open_section(store, info, layout::token_ends)),
+          words(layout::open_section(store, info, layout::token_words)),
+          code(words.values<std::uint32_t>(0, words.size() / sizeof(std::uint32_t)), vocabulary) {}
+
+    io::section_view tokens, ends, words;
+    search_detail::token_code code;
+};
+
 opened_store::opened_store(std::filesystem::path path)
     : path_(std::move(path)),
       info_(read_store_info(path_)),
@@ -56,26 +102,23 @@ opened_store::opened_store(std::filesystem::path path)
     text_blocks_ = open(layout::text_blocks);
     texts_ = open(layout::texts);
     lengths_ = lengths_section_.values<std::uint32_t>(0, info_.documents);
-    tokens_ = open(layout::tokens);
-    token_ends_ = open(layout::token_ends);
-    token_words_ = open(layout::token_words);
     const auto open_listed = [&](std::string_view name) -> std::optional<io::section_view> {
         if (!layout::lists_section(info_, name)) return std::nullopt;
         return open(name);
     };
     link_ranks_ = open_listed(layout::link_ranks);
     document_vectors_ = open_listed(layout::document_vectors);
-    token_code_.emplace(token_words_.values<std::uint32_t>(0, token_words_.size() / sizeof(std::uint32_t)),
-                        words_.dictionary().size());
+    tokens_ = std::make_shared<const token_sections>(path_, info_, words_.dictionary().size());
 }
 
 search_detail::token_stream opened_store::tokens() const {
-    return {&*token_code_, [this](std::uint32_t document) {
-                const auto end = token_ends_.value<std::uint64_t>(std::uint64_t{document} * 8);
+    return {&tokens_->code, [sections = tokens_](std::uint32_t document) {
+                const io::section_view& ends = sections->ends;
+                const auto end = ends.value<std::uint64_t>(std::uint64_t{document} * 8);
                 const auto begin =
-                    document == 0 ? 0 : token_ends_.value<std::uint64_t>((std::uint64_t{document} - 1) * 8);
-                if (begin > end) token_ends_.fail("is out of order");
-                return tokens_.bytes(begin, end - begin);
+                    document == 0 ? 0 : ends.value<std::uint64_t>((std::uint64_t{document} - 1) * 8);
+                if (begin > end) ends.fail("is out of order");
+                return sections->tokens.bytes(begin, end - begin);
             }};
 }
 
@@ -116,11 +159,12 @@ std::string opened_store::text(std::uint32_t document) const {
     const std::string_view frame = texts_.bytes(frame_begin, block.frame_end - frame_begin);
     if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != raw_bytes)
         texts_.fail("has a frame of another length");
-    std::string raw(raw_bytes, '\0');
-    if (ZSTD_decompress(raw.data(), raw.size(), frame.data(), frame.size()) != raw_bytes) {
-        texts_.fail("has a damaged frame");
-    }
-    return raw.substr(begin, end - begin);
+    thread_local text_reader reader;
+    const auto raw = reader.read(frame, raw_bytes);
+    if (!raw) texts_.fail("has a damaged frame");
+    std::string text(raw->substr(begin, end - begin));
+    reader.rest();
+    return text;
 }
 
 opened_store::link_views opened_store::links() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,7 +44,7 @@ class opened_store {
     collection_view collection() const { return {lengths_, info_.words}; }
     const word_index& words() const { return words_; }              ///< of titles and texts
     const word_index& title_words() const { return title_words_; }  ///< of titles alone
-    /// The words of every document in order. The store must outlive it and stay where it is.
+    /// The words of every document in order, as long as the stream is kept: the store may move or end.
     search_detail::token_stream tokens() const;
     std::string_view id(std::uint32_t document) const;
     std::string_view title(std::uint32_t document) const;
@@ -70,11 +71,11 @@ class opened_store {
     std::filesystem::path path_;
     store_info info_;
     io::section_view ids_, titles_, lengths_section_, text_ends_, text_blocks_, texts_;
-    io::section_view tokens_, token_ends_, token_words_;
     std::optional<io::section_view> link_ranks_, document_vectors_;
+    struct token_sections;
+    std::shared_ptr<const token_sections> tokens_;
     std::span<const std::uint32_t> lengths_;
     word_index words_, title_words_;
-    std::optional<search_detail::token_code> token_code_;
 };
 
 /// Opens a store that may be replaced by a new one meanwhile: one of the two, whole.
