@@ -4,7 +4,9 @@
 #include "base/ascii.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace quern {
@@ -15,11 +17,32 @@ struct match {
     std::uint32_t begin, end;
 };
 
+/// A glance that turns nearly all words of a text away: no word of a set begins with this byte and has this length.
+class glance {
+  public:
+    explicit glance(std::span<const std::string> wanted) {
+        for (const std::string& word : wanted)
+            if (!word.empty()) lengths_[static_cast<unsigned char>(word[0])] |= bit_of(word.size());
+    }
+    bool lets_pass(std::string_view word) const {
+        return !word.empty() && (lengths_[static_cast<unsigned char>(word[0])] & bit_of(word.size())) != 0;
+    }
+
+  private:
+    static std::uint64_t bit_of(std::size_t length) {
+        return std::uint64_t{1} << std::min<std::size_t>(length, 63);
+    }
+    std::array<std::uint64_t, 256> lengths_{};  // of words by their first byte; the last bit: 63 and more
+};
+
 void find_words(const text::token_list& words, std::span<const std::string> wanted,
                 std::vector<match>& matches) {
+    const glance first(wanted);
     for (const text::token& t : words.tokens) {
-        const auto at = std::lower_bound(wanted.begin(), wanted.end(), words.word(t));
-        if (at == wanted.end() || *at != words.word(t)) continue;
+        const std::string_view word = words.word(t);
+        if (!first.lets_pass(word)) continue;
+        const auto at = std::lower_bound(wanted.begin(), wanted.end(), word);
+        if (at == wanted.end() || *at != word) continue;
         matches.push_back({static_cast<std::uint32_t>(at - wanted.begin()), t.source_begin, t.source_end});
     }
 }
