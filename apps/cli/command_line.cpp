@@ -252,6 +252,13 @@ void command_line::flag(const std::string& name, std::string help, bool& target)
     state_->lines.push_back({state_->heading, "    " + name, std::move(help)});
 }
 
+void command_line::unlist(std::string_view name) {
+    std::erase_if(state_->lines, [name](const auto& line) {
+        const std::size_t at = line.left.find("--");
+        return at != std::string::npos && line.left.substr(at, line.left.find(' ', at) - at) == name;
+    });
+}
+
 void command_line::remark(std::string left, std::string help) {
     state_->lines.push_back({state_->heading, std::move(left), std::move(help)});
 }

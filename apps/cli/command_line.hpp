@@ -45,6 +45,8 @@ class command_line {
     void option(std::string names, const std::string& value, std::string help, const std::string& fallback,
                 parser parse, bool required = false);
     void flag(const std::string& name, std::string help, bool& target);
+    /// Takes an option out of the help: it is still understood.
+    void unlist(std::string_view name);
     /// A line of the help for what parse() itself understands.
     void remark(std::string left, std::string help);
     /// One line of the section "Examples": a command, and what it does.

@@ -53,11 +53,23 @@ void declare(command_line& line, serve_request& request) {
                 std::to_string(request.limits.connections), [&](const std::string& value) {
                     request.limits.connections = parse_integer(value, 1, 100'000);
                 });
+    line.option(
+        "--max-seconds", "S",
+        "The most seconds that an answer may take, waiting for a thread included; then it is given up (503).",
+        "10", [&](const std::string& value) {
+            const double seconds = parse_number(value);
+            if (!(seconds >= 0.001 && seconds <= 86'400))
+                throw usage_error(fmt::format("'{}' is not between 0.001 and 86400", value));
+            request.limits.answer_time = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+        });
     line.option("--max-results", "N", "The most results one request may ask for, passed-over ones included.",
                 std::to_string(request.of_site.results), [&](const std::string& value) {
                     request.of_site.results = parse_integer(value, 1, 1'000'000);
                 });
-    declare_common(line, request.common, {.rows = false, .output = false});
+    declare_common(line, request.common,
+                   {.rows = false,
+                    .output = false,
+                    .idle = {"--device", "--gpu-memory", "--tmp", "--seed", "--progress"}});
     line.example("quern serve wiki", "Then open http://127.0.0.1:7700/ in a browser.");
     line.example("curl 'http://127.0.0.1:7700/api/search?q=theory+of+relativity&k=3'",
                  "The JSON API; /openapi.json describes it.");

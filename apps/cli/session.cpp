@@ -113,6 +113,7 @@ void declare_common(command_line& line, common_options& common, offers offered) 
                 "for every command or in a section [COMMAND]. The command line wins.",
                 "", [&](const std::string& text) { common.config = text; });
     line.remark("-h, --help", "Show this page.");
+    for (const std::string_view name : offered.idle) line.unlist(name);
 }
 
 void declare_text(command_line& line, text_choice& choice) {

@@ -38,6 +38,8 @@ struct common_options {
 struct offers {
     bool rows = true;    ///< --format, for commands that write rows
     bool output = true;  ///< --output, where one file is all that is written
+    /// Common options without effect here: understood, as scripts may give them to every command, and not in the help.
+    std::vector<std::string_view> idle = {};
 };
 
 void declare_common(command_line& line, common_options& common, offers offered = {});

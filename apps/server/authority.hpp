@@ -10,6 +10,32 @@
 
 namespace quern::server {
 
+/// Whether this is `host` or `host:port` as RFC 3986 has them; the host may be empty. Of an address in brackets only the
+/// characters are looked at.
+inline bool is_authority(std::string_view text) {
+    const auto all = [](std::string_view part, auto&& allowed) {
+        return std::ranges::all_of(part, [&](unsigned char c) { return allowed(c); });
+    };
+    std::size_t end = text.find(':');
+    if (text.starts_with('[')) {
+        const std::size_t close = text.find(']');
+        if (close == std::string_view::npos || close == 1) return false;
+        if (!all(text.substr(1, close - 1),
+                 [](unsigned char c) { return std::isxdigit(c) != 0 || c == ':' || c == '.'; }))
+            return false;
+        end = close + 1;
+        if (end < text.size() && text[end] != ':') return false;
+    } else if (!all(text.substr(0, end), [](unsigned char c) {
+                   return std::isalnum(c) != 0 ||
+                          std::string_view("-._~%!$&'()*+,;=").find(static_cast<char>(c)) !=
+                              std::string_view::npos;
+               })) {
+        return false;
+    }
+    return end >= text.size() ||
+           all(text.substr(end + 1), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 /// The host of `host:port`, in lower case, without the last dot of a full name. Addresses of IPv6 keep their brackets.
 inline std::string host_of(std::string_view authority) {
     const bool bracket = authority.starts_with('[');

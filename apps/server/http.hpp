@@ -3,6 +3,7 @@
 // (http_server.hpp), which know no store, and the site (site.hpp), which knows no network.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -39,8 +40,9 @@ class http_service {
     /// Whether an answer is at hand: the thread that holds the connections gives it, so that it comes however busy the
     /// others are.
     virtual bool at_hand(const http_request& request) const = 0;
-    /// Never throws for what a request holds. Called by several threads at once.
-    virtual http_response answer(const http_request& request) = 0;
+    /// Never throws for what a request holds. Called by several threads at once. Ends soon, with any answer of status 503,
+    /// where `stop` becomes other than zero: nobody waits for it any more.
+    virtual http_response answer(const http_request& request, const std::atomic<int>& stop) = 0;
     /// An answer that the connections give themselves: to what is no request, or to one too many.
     virtual http_response refusal(unsigned status, std::string_view detail) = 0;
     /// Called by the thread that holds the connections.

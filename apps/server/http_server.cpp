@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -13,6 +14,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
+#include <cctype>
 #include <ctime>
 #include <iterator>
 #include <optional>
@@ -36,6 +38,9 @@ constexpr std::size_t linger_bytes = 1 << 20;  // read and thrown away before a 
 constexpr std::chrono::milliseconds linger_time{1000};
 constexpr std::chrono::milliseconds pause_without_files{100};
 constexpr std::chrono::milliseconds pause_of_watch{50};
+constexpr std::chrono::milliseconds last_drain_time{500};  // for refusing what was stopped at the end
+constexpr std::chrono::milliseconds alone_time{
+    50};  // an answer that takes longer: is the client still there?
 
 /// Boost's views of text, which are of another type in each version.
 template <typename View>
@@ -59,7 +64,9 @@ std::string date_now() {
 /// "http://other.name:80/path" (a proxy asks so) into its authority, and the target into what follows.
 std::optional<std::string> take_authority(std::string& target) {
     constexpr std::string_view scheme = "http://";
-    if (!target.starts_with(scheme)) return {};
+    const auto same = [](char wanted, unsigned char given) { return wanted == std::tolower(given); };
+    if (target.size() < scheme.size() || !std::equal(scheme.begin(), scheme.end(), target.begin(), same))
+        return {};
     const std::size_t end = std::min(target.find_first_of("/?", scheme.size()), target.size());
     std::string authority = target.substr(scheme.size(), end - scheme.size());
     target.erase(0, end);
@@ -67,14 +74,25 @@ std::optional<std::string> take_authority(std::string& target) {
     return authority;
 }
 
+/// Whether a request line ends in a version that is none of ours; else what is wrong is the line.
+bool of_other_version(std::string_view held) {
+    const std::string_view line = held.substr(0, held.find("\r\n"));
+    const std::string_view version = line.substr(line.rfind(' ') + 1);
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    return version.size() == 8 && version.starts_with("HTTP/") && digit(version[5]) && version[6] == '.' &&
+           digit(version[7]) && version != "HTTP/1.0" && version != "HTTP/1.1";
+}
+
 /// What a fault in a request is answered with: a status and a reason. 0: nothing, the client has gone.
-std::pair<unsigned, std::string_view> answer_to_fault(const error_code& fault, bool whole_first_line) {
+std::pair<unsigned, std::string_view> answer_to_fault(const error_code& fault, std::string_view held,
+                                                      bool whole_first_line) {
     if (fault == http::error::header_limit || fault == http::error::buffer_overflow) {
         return whole_first_line ? std::pair{431U, std::string_view("the header is too long")}
                                 : std::pair{414U, std::string_view("the request line is too long")};
     }
     if (fault == http::error::body_limit) return {413, "requests here have no body"};
-    if (fault == http::error::bad_version) return {505, "this server speaks HTTP/1.1"};
+    if (fault == http::error::bad_version && of_other_version(held))
+        return {505, "this server speaks HTTP/1.1"};
     if (fault.category() != error_code(http::error::bad_target).category()) return {0, {}};
     if (fault == http::error::end_of_stream || fault == http::error::partial_message) return {0, {}};
     return {400, "this is no request of HTTP/1.1"};
@@ -93,6 +111,7 @@ struct http_server::state {
     void take(tcp::socket socket);
     void watch_for(const std::atomic<int>& stop);
     void drain();
+    void end_answers(bool now);
 
     const http_limits limits;
     http_service& service;
@@ -108,11 +127,22 @@ struct http_server::state {
 
 namespace {
 
+/// A request on its way to an answer: waiting for a thread, then taken by one.
+struct asked {
+    http_request request;
+    std::atomic<bool> taken{false};
+    std::atomic<int> stop{0};  // a thread's work is in vain
+    std::string_view reason;   // why it was stopped; for the thread of the connections
+};
+
 /// One client. It lives as long as one of its operations is under way, each of which holds it.
 class connection : public std::enable_shared_from_this<connection> {
   public:
     connection(http_server::state& server, tcp::socket socket)
-        : server_(server), stream_(std::move(socket)), buffer_(2 * server.limits.header_bytes) {
+        : server_(server),
+          stream_(std::move(socket)),
+          patience_(server.io),
+          buffer_(2 * server.limits.header_bytes) {
         server_.connections.insert(this);
         server_.counts.open = server_.connections.size();
     }
@@ -145,15 +175,19 @@ class connection : public std::enable_shared_from_this<connection> {
         respond(server_.service.refusal(status, detail));
     }
 
-    /// The server ends: so does a connection that has nothing to answer.
-    void drain() {
-        if (!busy_) stream_.close();
+    /// The server ends: so does a connection that has nothing to answer, and what has not begun is refused. `now`: what
+    /// has begun is to end, too.
+    void drain(bool now) {
+        if (!busy_) return stream_.close();
+        if (asked_ && (now || !asked_->taken)) give_up("the server is ending");
     }
 
   private:
     /// The time for a header begins with its first byte, and each byte does not begin it anew: who sends one a minute
     /// to hold a connection does not hold it.
     void read_header() {
+        // An empty line before a request is passed over: RFC 9112, section 2.2.
+        if (held().starts_with("\r\n")) buffer_.consume(2);
         stream_.expires_after(server_.limits.header_time);
         http::async_read_header(stream_, buffer_, *parser_,
                                 [self = shared_from_this()](error_code fault, std::size_t) {
@@ -162,12 +196,15 @@ class connection : public std::enable_shared_from_this<connection> {
                                 });
     }
 
+    std::string_view held() const {
+        return {static_cast<const char*>(buffer_.data().data()), buffer_.size()};
+    }
+
     void on_fault(const error_code& fault) {
         if (fault == beast::error::timeout) ++server_.counts.timed_out;
-        const std::string_view held(static_cast<const char*>(buffer_.data().data()), buffer_.size());
         const bool whole_first_line =
-            !parser_->get().target().empty() || held.find('\n') != std::string_view::npos;
-        const auto [status, detail] = answer_to_fault(fault, whole_first_line);
+            !parser_->get().target().empty() || held().find('\n') != std::string_view::npos;
+        const auto [status, detail] = answer_to_fault(fault, held(), whole_first_line);
         if (status == 0) return close();
         refuse(status, detail);
     }
@@ -189,6 +226,9 @@ class connection : public std::enable_shared_from_this<connection> {
         if (host_count > 1 || (host_count == 0 && version_ >= 11))
             return refuse(400, "a request has one Host header");
         const std::string host = authority ? *authority : std::string(as_view(header[http::field::host]));
+        if (!is_authority(as_view(header[http::field::host])) ||
+            (authority && (authority->empty() || !is_authority(*authority))))
+            return refuse(400, "the Host header is no host");
         if (!(host.empty() && version_ < 11) && !server_.names.know(host)) {
             return refuse(
                 421,
@@ -205,23 +245,111 @@ class connection : public std::enable_shared_from_this<connection> {
     }
 
     void hand_over(http_request request) {
-        if (server_.service.at_hand(request)) return respond(server_.service.answer(request));
+        if (server_.service.at_hand(request)) {
+            const std::atomic<int> never{0};
+            return respond(server_.service.answer(request, never));
+        }
         ++server_.counts.in_flight;
-        asio::post(*server_.pool, [self = shared_from_this(), request = std::move(request)]() mutable {
+        asked_ = std::make_shared<asked>();
+        asked_->request = std::move(request);
+        be_patient();
+        asio::post(*server_.pool, [self = shared_from_this(), asked = asked_]() mutable {
+            if (asked->taken.exchange(true)) return;
             auto& server = self->server_;
-            const bool late = clock::now() - self->answered_ > server.limits.queue_time;
-            http_response response{.status = 503};
+            http_response response;
+            response.status = 503;
             try {
-                response =
-                    late ? server.service.refusal(503, "the server is busy") : server.service.answer(request);
+                response = server.service.answer(asked->request, asked->stop);
             } catch (const std::exception&) {
                 // Not even the words of a refusal: out of memory. The pool would end the process.
             }
             asio::post(server.io, [self = std::move(self), response = std::move(response)]() mutable {
-                --self->server_.counts.in_flight;
-                self->respond(std::move(response));
+                self->on_answer(std::move(response));
             });
         });
+    }
+
+    void on_answer(http_response response) {
+        const std::string_view reason = asked_->reason;
+        end_waiting();
+        if (gone_) return close();
+        if (response.status == 503 && !reason.empty()) return refuse_once(reason);
+        respond(std::move(response));
+    }
+
+    void end_waiting() {
+        --server_.counts.in_flight;
+        asked_.reset();
+        patience_.cancel();
+        error_code ignored;
+        if (watching_) stream_.socket().cancel(ignored);
+        watching_ = false;
+    }
+
+    /// Nobody waits for the answer any more. One that no thread has taken is refused here; else its thread is told.
+    void give_up(std::string_view reason) {
+        if (asked_->reason.empty()) asked_->reason = reason;
+        asked_->stop = 1;
+        if (asked_->taken.exchange(true)) return;
+        end_waiting();
+        if (gone_) return close();
+        refuse_once(reason);
+    }
+
+    /// This request alone: the connection may go on.
+    void refuse_once(std::string_view detail) { respond(server_.service.refusal(503, detail)); }
+
+    /// Looks after a request until it is answered: is the client there, does it wait too long?
+    void be_patient() {
+        const auto waited = clock::now() - answered_;
+        const auto& limits = server_.limits;
+        if (waited >= limits.answer_time) return give_up("the answer takes longer than this server allows");
+        if (waited >= limits.queue_time && !asked_->taken) return give_up("the server is busy");
+        if (waited >= alone_time && !watching_) watch_client();
+        clock::duration next = limits.answer_time;
+        for (const clock::duration limit : {clock::duration(alone_time), clock::duration(limits.queue_time)})
+            if (limit > waited) next = std::min(next, limit);
+        patience_.expires_at(answered_ + next);
+        patience_.async_wait([self = shared_from_this(), asked = asked_](error_code stopped) {
+            if (!stopped && self->asked_ == asked) self->be_patient();
+        });
+    }
+
+    /// A client that leaves is seen by what can be read: the end of what it sends, or a fault.
+    void watch_client() {
+        watching_ = true;
+        stream_.socket().async_wait(tcp::socket::wait_read,
+                                    [self = shared_from_this(), asked = asked_](error_code fault) {
+                                        if (self->asked_ != asked || fault == asio::error::operation_aborted)
+                                            return;
+                                        self->look_at_client();
+                                    });
+    }
+    void look_at_client() {
+        error_code fault;
+        char next = 0;
+        stream_.socket().non_blocking(true, fault);
+        if (!fault) stream_.socket().receive(asio::buffer(&next, 1), tcp::socket::message_peek, fault);
+        if (fault == asio::error::eof && version_ >= 11) {
+            // It sends no more, and may have left, or wait for its answer. An interim answer (RFC 9110, section 15.2) tells:
+            // one who has left resets the connection.
+            constexpr std::string_view processing = "HTTP/1.1 102 Processing\r\n\r\n";
+            fault.clear();
+            if (stream_.socket().send(asio::buffer(processing), 0, fault) != processing.size())
+                return client_left();
+        } else if (fault && fault != asio::error::eof && fault != asio::error::would_block) {
+            return client_left();
+        }
+        stream_.socket().async_wait(tcp::socket::wait_error,
+                                    [self = shared_from_this(), asked = asked_](error_code failed) {
+                                        if (self->asked_ == asked && failed != asio::error::operation_aborted)
+                                            self->client_left();
+                                    });
+    }
+    void client_left() {
+        gone_ = true;
+        ++server_.counts.left;
+        give_up("the client has left");
     }
 
     void respond(http_response response) {
@@ -271,6 +399,8 @@ class connection : public std::enable_shared_from_this<connection> {
 
     http_server::state& server_;
     beast::tcp_stream stream_;
+    asio::steady_timer patience_;  // with the answer that is waited for
+    std::shared_ptr<asked> asked_;
     beast::flat_buffer buffer_;
     std::array<char, 4096> discarded_{};
     std::optional<http::request_parser<http::empty_body>> parser_;
@@ -281,7 +411,9 @@ class connection : public std::enable_shared_from_this<connection> {
     unsigned version_ = 11;
     bool head_ = false;
     bool keep_ = true;
-    bool busy_ = false;  // with an answer
+    bool busy_ = false;      // with an answer
+    bool watching_ = false;  // whether the client is still there
+    bool gone_ = false;
 };
 
 }  // namespace
@@ -344,7 +476,9 @@ void http_server::state::watch_for(const std::atomic<int>& stop) {
     watch.expires_after(pause_of_watch);
     watch.async_wait([this, &stop](error_code) {
         if (!drained_by && stop.load() != 0) drain();
-        if (drained_by && (connections.empty() || clock::now() >= *drained_by)) return io.stop();
+        if (drained_by && (connections.empty() || clock::now() >= *drained_by + last_drain_time))
+            return io.stop();
+        if (drained_by && clock::now() >= *drained_by) end_answers(true);
         watch_for(stop);
     });
 }
@@ -354,7 +488,12 @@ void http_server::state::drain() {
     error_code ignored;
     acceptor.close(ignored);
     pause.cancel();
-    for (connection* const client : connections) client->drain();
+    end_answers(false);
+}
+
+void http_server::state::end_answers(bool now) {
+    // A connection that has nothing to wait for ends, and takes itself out of the list.
+    for (const auto& client : std::vector(connections.begin(), connections.end())) client->drain(now);
 }
 
 http_server::http_server(const http_address& address, const http_limits& limits, http_service& service,

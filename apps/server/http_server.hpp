@@ -23,7 +23,10 @@ struct http_limits {
     std::chrono::milliseconds write_time{30'000};   ///< for one answer to be taken
     std::chrono::milliseconds queue_time{
         5'000};  ///< waiting for a thread; who waited longer is told so (503)
-    std::chrono::milliseconds drain_time{1'000};  ///< after the stop flag, for answers under way
+    std::chrono::milliseconds answer_time{
+        10'000};  ///< from a request's last byte to its answer; what takes longer is stopped (503)
+    std::chrono::milliseconds drain_time{
+        1'000};  ///< after the stop flag, for answers under way; what has not begun is refused (503)
 };
 
 struct http_address {
@@ -39,6 +42,7 @@ struct http_address {
 /// Counts that the site shows; written by the thread of the connections, read by any.
 struct http_counts {
     std::atomic<std::uint64_t> accepted{0}, refused{0}, timed_out{0}, open{0}, in_flight{0};
+    std::atomic<std::uint64_t> left{0};  ///< clients who left before their answer
 };
 
 class http_server {

@@ -103,13 +103,14 @@ std::size_t back_to_character(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits) {
+std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+                        const context& run) {
     const parameters given(query, search_parameters);
     search_request request = read_request(given, limits);
     // One more than asked for tells whether there is more.
     request.options.k = request.options.offset + request.k + 1;
     const auto begin = std::chrono::steady_clock::now();
-    const search_answer answer = engine.search(request.query, request.options);
+    const search_answer answer = engine.search(request.query, request.options, run);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
 
     json_writer json;

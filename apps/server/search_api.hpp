@@ -11,8 +11,9 @@
 
 namespace quern::server {
 
-/// Throws usage_error for parameters that are refused.
-std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits);
+/// Throws usage_error for parameters that are refused, `interrupted` where the run's stop flag is raised.
+std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+                        const context& run);
 
 /// One document, from a byte of its text on; throws usage_error for parameters that are refused.
 std::string document_json(const search_engine& engine, std::uint32_t document, std::string_view query,

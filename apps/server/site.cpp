@@ -19,7 +19,13 @@ struct site::route {
     std::string_view path;  ///< ends with / where more follows
     std::string_view name;  ///< in the metrics
     bool at_hand;
-    http_response (site::*answer)(std::string_view rest, std::string_view query) const;
+    http_response (site::*answer)(const asked& request) const;
+};
+
+/// A request on its route: what follows the route's path, the parameters, and the word to stop.
+struct site::asked {
+    std::string_view rest, query;
+    const std::atomic<int>& stop;
 };
 
 namespace {
@@ -107,7 +113,7 @@ std::pair<unsigned, std::string> status_of(const std::exception_ptr& failure) {
     } catch (const std::bad_alloc&) {
         return {503, "out of memory"};
     } catch (const interrupted&) {
-        return {503, "the server is ending"};
+        return {503, "the answer was given up"};
     } catch (const std::exception& e) {  // a damaged store, a disk that fails, a fault of ours
         return {500, e.what()};
     }
@@ -138,13 +144,13 @@ bool site::at_hand(const http_request& request) const {
     return found == nullptr || found->at_hand;
 }
 
-http_response site::answer(const http_request& request) {
+http_response site::answer(const http_request& request, const std::atomic<int>& stop) {
     const auto [path, query] = split_target(request.target);
     http_response response;
     try {
         if (const route* const found = find_route(path)) {
             const std::size_t rest = found->path.ends_with('/') ? found->path.size() : path.size();
-            response = (this->*found->answer)(path.substr(rest), query);
+            response = (this->*found->answer)({path.substr(rest), query, stop});
         } else if (const page* const found_page = find_page(path)) {
             response = page_response(*found_page, request);
         } else {
@@ -184,20 +190,22 @@ void site::note(const http_exchange& exchange) {
     metrics_.count(name, exchange.status, exchange.taken, exchange.body_bytes);
 }
 
-http_response site::answer_search(std::string_view, std::string_view query) const {
-    return json_response(search_json(engine_, query, limits_));
+http_response site::answer_search(const asked& request) const {
+    context run = context::cpu(1);
+    run.stop_signal = &request.stop;
+    return json_response(search_json(engine_, request.query, limits_, run));
 }
 
-http_response site::answer_document(std::string_view rest, std::string_view query) const {
-    const auto id = percent_decoded(rest, false);
+http_response site::answer_document(const asked& request) const {
+    const auto id = percent_decoded(request.rest, false);
     if (!id) throw usage_error("a % in the id is not followed by two hexadecimal digits");
     const auto document = engine_.find(*id);
     if (!document) throw not_found(fmt::format("there is no document '{}'", *id));
-    return json_response(document_json(engine_, *document, query, limits_));
+    return json_response(document_json(engine_, *document, request.query, limits_));
 }
 
-http_response site::answer_store(std::string_view, std::string_view query) const {
-    const parameters none(query, {});
+http_response site::answer_store(const asked& request) const {
+    const parameters none(request.query, {});
     json_writer json;
     json.begin_object();
     json.member("format_version", std::uint64_t{info_.format_version});
@@ -226,13 +234,13 @@ http_response site::answer_store(std::string_view, std::string_view query) const
     return json_response(json.take());
 }
 
-http_response site::answer_health(std::string_view, std::string_view query) const {
-    const parameters none(query, {});
+http_response site::answer_health(const asked& request) const {
+    const parameters none(request.query, {});
     return json_response(R"({"status":"ok"})");
 }
 
-http_response site::answer_metrics(std::string_view, std::string_view query) const {
-    const parameters none(query, {});
+http_response site::answer_metrics(const asked& request) const {
+    const parameters none(request.query, {});
     http_response response{200, "text/plain; version=0.0.4; charset=utf-8", {}};
     std::string& text = response.body;
     metrics_.append_to(text);
@@ -243,6 +251,8 @@ http_response site::answer_metrics(std::string_view, std::string_view query) con
                   connections_.refused);
     append_metric(text, "quern_http_timeouts_total", "counter",
                   "Connections closed for a header that took too long.", connections_.timed_out);
+    append_metric(text, "quern_http_clients_left_total", "counter",
+                  "Clients who left before their answer, which was given up.", connections_.left);
     append_metric(text, "quern_http_requests_in_flight", "gauge", "Requests that wait for an answer.",
                   connections_.in_flight);
     append_metric(text, "quern_store_documents", "gauge", "Documents of the store.", info_.documents);

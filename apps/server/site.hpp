@@ -34,18 +34,19 @@ class site : public http_service {
     std::uint64_t requests() const { return metrics_.requests(); }
 
     bool at_hand(const http_request& request) const override;
-    http_response answer(const http_request& request) override;
+    http_response answer(const http_request& request, const std::atomic<int>& stop) override;
     http_response refusal(unsigned status, std::string_view detail) override;
     void note(const http_exchange& exchange) override;
 
   private:
     struct route;
+    struct asked;
     static const route* find_route(std::string_view path);
-    http_response answer_search(std::string_view rest, std::string_view query) const;
-    http_response answer_document(std::string_view rest, std::string_view query) const;
-    http_response answer_store(std::string_view rest, std::string_view query) const;
-    http_response answer_health(std::string_view rest, std::string_view query) const;
-    http_response answer_metrics(std::string_view rest, std::string_view query) const;
+    http_response answer_search(const asked& request) const;
+    http_response answer_document(const asked& request) const;
+    http_response answer_store(const asked& request) const;
+    http_response answer_health(const asked& request) const;
+    http_response answer_metrics(const asked& request) const;
 
     const site_limits limits_;
     const store_info info_;

@@ -3,6 +3,7 @@
 
 import json
 import os
+import random
 import resource
 import select
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from running import QUERN, Server, folder, store
 
@@ -42,18 +44,23 @@ class Hostile(unittest.TestCase):
         for sent, allowed in (
             (b"", {0}),
             (b"\r\n\r\n", {0, 400}),
+            (b"\r\n" + request(), {200}),  # an empty line in front: RFC 9112, section 2.2
             (b"G", {0}),
             (b"GET", {0}),
             (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", {0}),  # the client left in the middle
-            (b"GET /healthz\r\n\r\n", {400, 505}),  # HTTP/0.9
-            (b"GET / HTTP/0.9\r\n\r\n", {400, 505}),
+            (b"GET /healthz\r\n\r\n", {400}),  # HTTP/0.9
+            (b"GET / HTTP/0.9\r\n\r\n", {505}),
             (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {505}),
             (b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", {505}),
-            (b"GET / HTTP/1.1 \r\nHost: localhost\r\n\r\n", {400, 505}),
+            (b"GET / HTTP/1.1 \r\nHost: localhost\r\n\r\n", {400}),
             (b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
-            (b"GET / /x HTTP/1.1\r\nHost: localhost\r\n\r\n", {400, 505}),
+            (b"GET / /x HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
             (b"GET /\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n", {400}),
-            (b"GET / HTTP/1.1\nHost: localhost\n\n", {400, 505}),
+            (b"GET / HTTP/1.1\nHost: localhost\n\n", {400}),  # lines end with CR LF here, so that no proxy sees other lines
+            (b"GET / HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n", {400}),
+            (b"GET / HTTP/1.1\r\nHost: localhost\r\n\n", {0, 400}),
+            (b"GET / HTTP/1.1\rHost: localhost\r\r", {400}),
+            (b"GET / http/1.1\r\nHost: localhost\r\n\r\n", {400}),
             (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64) + b"\r\n\r\n", {400}),  # TLS
             (bytes(range(256)) * 16 + b"\r\n\r\n", {400}),
             (b"GET / HTTP/1.1\r\nHost: localhost\r\nBad Name: x\r\n\r\n", {400}),
@@ -135,8 +142,13 @@ class Hostile(unittest.TestCase):
         port = self.server.port
         for host in ("localhost", "LOCALHOST", f"localhost:{port}", "127.0.0.1", f"127.0.0.1:{port}", "[::1]", f"[::1]:{port}", "localhost.", "localhost:99"):
             self.assertEqual(status_of(self.server.raw(request(host="Host: " + host))), 200, host)
+        for host in ("[", "]", "[]", "[::1", "[::1]x", "[local]", "localhost@evil.example", "evil.example#localhost", "localhost:x", "localhost:80:80",
+                     "local host", "localhost/", "http://localhost"):
+            answer = self.server.raw(request("/", host="Host: " + host))
+            self.assertEqual(status_of(answer), 400, host)  # RFC 9112, section 3.2
+            self.assertIn(b"no host", answer)
         for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.2", "0.0.0.0", "[::2]",
-                     "", ":", "[", "]", "[::1", "localhost@evil.example", "evil.example#localhost"):
+                     "", ":"):
             for target in ("/", "/api/search?q=grain", "/nothing"):
                 answer = self.server.raw(request(target, host="Host: " + host))
                 self.assertEqual(status_of(answer), 421, host)
@@ -147,6 +159,11 @@ class Hostile(unittest.TestCase):
         self.assertEqual(status_of(self.server.raw(request("http://localhost/healthz", host="Host: evil.example"))), 200)
         self.assertEqual(status_of(self.server.raw(request("http://evil.example/healthz"))), 421)
         self.assertEqual(status_of(self.server.raw(request("http://localhost"))), 200)
+        self.assertEqual(status_of(self.server.raw(request("HTTP://LocalHost/healthz"))), 200)  # a scheme has no case
+        self.assertEqual(status_of(self.server.raw(request("hTTp://evil.example/healthz"))), 421)
+        for target in ("http:///healthz", "http://user@localhost/healthz", "http://localhost:x/healthz", "ftp://localhost/healthz"):
+            self.assertEqual(status_of(self.server.raw(request(target))), 400, target)
+        self.assertEqual(status_of(self.server.raw(request("http:///healthz", version="HTTP/1.0", host=None))), 400)
         with Server("--name", "search.example,Other.Example", "--threads", "1") as named:
             for host in ("search.example", "other.example:80", "localhost"):
                 self.assertEqual(status_of(named.raw(request(host="Host: " + host))), 200, host)
@@ -252,8 +269,118 @@ class Many(unittest.TestCase):
         self.assertLess(used, 0.3)
 
 
+# Every pair of these words stands in every document, often: a query of pairs in quotes has to look through them all.
+PAIR_WORDS = [a + b for a in "bcdfgh" for b in "aeiou"]
+SLOW = "/api/search?k=5&q=" + "+".join(f"%22{a}+{b}%22" for a in PAIR_WORDS for b in PAIR_WORDS if a != b)[: 250 * 12 - 1]
+
+
+def slow_store():
+    path = folder() / "slow-store"
+    if not path.exists():
+        chance = random.Random(7)
+        text = " ".join(chance.choices(PAIR_WORDS, k=20_000))
+        corpus = folder() / "slow.jsonl"
+        corpus.write_text("".join(json.dumps({"id": str(i), "text": text[i:] + text[:i]}) + "\n" for i in range(600)))
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--quiet"], check=True)
+    return path
+
+
+def whole(answer):
+    """Whether the last answer is there to its end."""
+    head, _, body = answer.rpartition(b"HTTP/1.1 ")[2].partition(b"\r\n\r\n")
+    return int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]) == len(body)
+
+
+class GivenUp(unittest.TestCase):
+    """Answers that nobody waits for any more, or for too long."""
+
+    @classmethod
+    def setUpClass(cls):
+        with Server("--threads", "1", of=slow_store()) as server:
+            begin = time.monotonic()
+            assert server.get(SLOW)[0] == 200
+            cls.taken = time.monotonic() - begin
+        assert cls.taken > 0.5, cls.taken
+
+    def metric(self, server, name):
+        return int(server.get("/metrics")[2].partition(f"\n{name} ")[2].split("\n")[0])
+
+    def until(self, condition):
+        end = time.monotonic() + 10
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_clients_that_leave_are_not_searched_for(self):
+        with Server("--threads", "1", of=slow_store()) as server:
+            for linger in (b"", b"\x01\0\0\0\0\0\0\0"):  # a good bye, a reset
+                before = self.metric(server, "quern_http_clients_left_total")
+                asked = [server.connect() for _ in range(20)]
+                for connection in asked:
+                    connection.sendall(request(SLOW))
+                self.until(lambda: self.metric(server, "quern_http_requests_in_flight") == 20)
+                for connection in asked:
+                    if linger:
+                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    connection.close()
+                begin = time.monotonic()
+                self.assertEqual(server.get("/api/search?q=nothing")[0], 200)
+                self.assertLess(time.monotonic() - begin, 0.5 * self.taken + 0.2)
+                self.until(lambda: self.metric(server, "quern_http_clients_left_total") == before + 20)
+                self.assertEqual(self.metric(server, "quern_http_requests_in_flight"), 0)
+
+    def test_who_only_sends_no_more_gets_an_answer(self):
+        with Server("--threads", "1", of=slow_store()) as server:
+            answer = server.raw(request(SLOW))
+            self.assertTrue(answer.startswith(b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 "), answer[:80])
+            self.assertTrue(whole(answer))
+            self.assertNotIn(b"102", server.raw(request(SLOW, version="HTTP/1.0"))[:20])
+            two = server.raw(request(SLOW) + request("/nothing"))
+            self.assertTrue(0 < two.index(b"HTTP/1.1 200 ") < two.index(b"HTTP/1.1 404 "), two[:80])
+            self.assertTrue(whole(two))
+
+    def test_answers_have_their_time(self):
+        with Server("--threads", "1", "--max-seconds", "0.2", of=slow_store()) as server:
+            asked = [server.connect() for _ in range(5)]
+            begin = time.monotonic()
+            for connection in asked:
+                connection.sendall(request(SLOW))
+            for connection in asked:
+                answer = connection.recv(65536)
+                self.assertEqual(status_of(answer), 503)
+                self.assertTrue(whole(answer))
+                self.assertIn(b"longer than this server allows", answer)
+                connection.sendall(request("/api/search?q=nothing"))  # the connection goes on
+                self.assertEqual(status_of(connection.recv(65536)), 200)
+                connection.close()
+            self.assertTrue(0.19 < time.monotonic() - begin < 0.2 + 0.5 * self.taken)
+
+    def test_requests_that_wait_when_the_server_ends(self):
+        server = Server("--threads", "1", of=slow_store())
+        asked = [server.connect() for _ in range(60)]
+        for connection in asked:
+            connection.sendall(request(SLOW) + request("/healthz"))
+        self.until(lambda: self.metric(server, "quern_http_requests_in_flight") == 60)
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        statuses = []
+        for connection in asked:
+            answer = b""
+            while piece := connection.recv(65536):
+                answer += piece
+            self.assertTrue(whole(answer))
+            self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
+            statuses.append(status_of(answer))
+            connection.close()
+        code, said = server.end()
+        self.assertLess(time.monotonic() - begin, 2.5)
+        self.assertEqual(code, 143, said)
+        self.assertLessEqual(statuses.count(200), 1)
+        self.assertEqual(statuses.count(503) + statuses.count(200), 60)
+
+
 def cpu_of(process):
-    fields = open(f"/proc/{process}/stat").read().rpartition(")")[2].split()
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -322,7 +449,8 @@ class Program(unittest.TestCase):
 
     def test_ipv6(self):
         try:
-            socket.socket(socket.AF_INET6).bind(("::1", 0))
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
         except OSError:
             self.skipTest("this machine has no IPv6")
         with Server("--host", "::1") as server:

@@ -81,6 +81,8 @@ struct search_query {
     std::span<const query_continuation> continuations = {};
     /// The only documents that may be found, strictly rising; by default all.
     std::optional<std::span<const std::uint32_t>> allowed = {};
+    /// Who asks: where its stop flag is raised, the search ends with `interrupted`.
+    const context* run = nullptr;
 };
 
 struct scored_document {

@@ -107,6 +107,8 @@ class search_engine {
     search_engine& operator=(search_engine&&) noexcept;
 
     search_answer search(std::string_view query, const search_options& options) const;
+    /// The same, by one thread; throws `interrupted` soon after the run's stop flag is raised.
+    search_answer search(std::string_view query, const search_options& options, const context& run) const;
     /// One answer a topic, in the order given, computed by up to `run.thread_count()` threads.
     std::vector<search_answer> search(std::span<const search_topic> topics, const search_options& options,
                                       const context& run) const;

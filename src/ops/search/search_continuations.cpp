@@ -19,7 +19,11 @@ class continuation_search {
   public:
     continuation_search(const collection_view& collection, const search_query& query,
                         const ranking_options& options, std::size_t k, const strategy& how)
-        : lengths_(collection.document_lengths), allowed_(query.allowed), window_(how.window), best_(k) {
+        : run_(query.run),
+          lengths_(collection.document_lengths),
+          allowed_(query.allowed),
+          window_(how.window),
+          best_(k) {
         for (const query_term& term : query.terms) {
             if (term.list.document_frequency == 0 || term.count == 0) continue;
             add_list(collection, term, term.list, term.count - term.continued, 0, options);
@@ -35,8 +39,10 @@ class continuation_search {
     }
 
     std::vector<scored_document> run() {
-        for (std::uint64_t begin = 0; next_window(begin); begin += window_)
+        for (std::uint64_t begin = 0; next_window(begin); begin += window_) {
+            if (run_ != nullptr) run_->check_stop();
             score_window(begin, std::min<std::uint64_t>(begin + window_, lengths_.size()));
+        }
         return best_.take();
     }
 
@@ -117,6 +123,7 @@ class continuation_search {
             sums_[of.rest.front().document - begin] += of.count * of.scorer.part(of.rest.front());
     }
 
+    const context* run_;
     std::span<const std::uint32_t> lengths_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
     std::uint64_t window_;

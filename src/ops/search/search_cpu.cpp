@@ -78,7 +78,8 @@ class window_search {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
     window_search(const collection_view& collection, const search_query& query,
                   const ranking_options& options, std::size_t k, const strategy& how)
-        : allowed_(query.allowed),
+        : run_(query.run),
+          allowed_(query.allowed),
           lengths_(collection.document_lengths),
           length_model_(options),
           how_(how),
@@ -100,6 +101,7 @@ class window_search {
     std::vector<scored_document> run() {
         std::uint64_t begin = 0;
         while (next_window(begin)) {
+            if (run_ != nullptr) run_->check_stop();
             const std::uint64_t end = std::min<std::uint64_t>(begin + how_.window, lengths_.size());
             score_window(begin, end);
             begin = end;
@@ -301,6 +303,7 @@ class window_search {
         return kept;
     }
 
+    const context* run_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
     std::span<const std::uint32_t> lengths_;
     length_model length_model_;

@@ -33,6 +33,14 @@ bool holds(const text::token_list& list, std::span<const std::string> words) {
            list.tokens.end();
 }
 
+/// A stream that ends with the run: documents are looked through for phrases one by one.
+search_detail::token_stream ended_by(const context& run, search_detail::token_stream stream) {
+    return {stream.code, [&run, words_of = std::move(stream.words_of)](std::uint32_t document) {
+                run.check_stop();
+                return words_of(document);
+            }};
+}
+
 std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
     std::vector<std::uint32_t> both;
     std::ranges::set_intersection(a, b, std::back_inserter(both));
@@ -42,10 +50,11 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
 }  // namespace
 
 asked_query::asked_query(const opened_store& store, std::span<const query_part> parts,
-                         const search_options& options, std::uint64_t memory, const words_of_text& words_of)
-    : store_(store), collection_(store.collection()) {
+                         const search_options& options, std::uint64_t memory, const context& run,
+                         const words_of_text& words_of)
+    : store_(store), run_(run), collection_(store.collection()) {
     const bool has_phrases = std::ranges::any_of(parts, is_phrase);
-    if (has_phrases || options.order > 1) tokens_ = store.tokens();
+    if (has_phrases || options.order > 1) tokens_ = ended_by(run, store.tokens());
     add_words(parts);
     if (has_phrases) add_phrases(parts, options, words_of);
     if (options.order > 1) add_histories(parts, options.order, memory);
@@ -56,6 +65,7 @@ asked_query::asked_query(const opened_store& store, std::span<const query_part> 
 search_query asked_query::view() const {
     search_query query{terms_, continuations_};
     if (allowed_) query.allowed = *allowed_;
+    query.run = &run_;
     return query;
 }
 

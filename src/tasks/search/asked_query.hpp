@@ -31,9 +31,10 @@ class asked_query {
     /// The words of a text, read as the store's documents were.
     using words_of_text = std::function<void(std::string_view text, text::token_list& words)>;
 
-    /// The store must outlive it. Throws out_of_memory where histories need more than `memory` bytes.
+    /// The store and the run must outlive it. Throws out_of_memory where histories need more than `memory` bytes,
+    /// `interrupted` where the run's stop flag is raised.
     asked_query(const opened_store& store, std::span<const query_part> parts, const search_options& options,
-                std::uint64_t memory, const words_of_text& words_of);
+                std::uint64_t memory, const context& run, const words_of_text& words_of);
     asked_query(const asked_query&) = delete;  // lists look into it
     asked_query& operator=(const asked_query&) = delete;
 
@@ -59,6 +60,7 @@ class asked_query {
     void require(std::span<const std::uint32_t> documents);
 
     const opened_store& store_;
+    const context& run_;
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // where a phrase or a history is asked for
     std::vector<query_term> terms_;

@@ -24,6 +24,7 @@ namespace quern {
 namespace {
 
 constexpr std::size_t snippet_bytes = 240;
+constexpr std::size_t most_kept = 1 << 20;  // words of a text longer than this are not kept for the next one
 
 }  // namespace
 
@@ -45,6 +46,7 @@ struct search_engine::state {
     std::uint64_t query_memory;  // of each one
     text_options analysis;
     mutable tbb::enumerable_thread_specific<text::analyzer> analyzers;
+    mutable tbb::enumerable_thread_specific<text::token_list> lists;  // keep their memory from text to text
     mutable std::once_flag finder_asked;
     mutable std::optional<document_finder> made_finder;
 };
@@ -85,9 +87,11 @@ std::vector<query_part> search_engine::state::parts_of(std::string_view query, b
 
 std::string search_engine::state::snippet_of(std::uint32_t document, const asked_query& asked) const {
     const std::string text = store.text(document);
-    text::token_list tokens;
-    words_of(text, tokens);
-    return snippet(text, tokens, asked.words(), asked.phrases(), snippet_bytes);
+    text::token_list& words = lists.local();
+    words_of(text, words);
+    std::string passage = snippet(text, words, asked.words(), asked.phrases(), snippet_bytes);
+    if (text.size() > most_kept) words = {};
+    return passage;
 }
 
 search_hit search_engine::state::hit(const scored_document& scored, std::uint32_t rank) const {
@@ -115,6 +119,11 @@ search_engine search_engine::open(const std::filesystem::path& store, const cont
 }
 
 search_answer search_engine::search(std::string_view query, const search_options& options) const {
+    return search(query, options, context());
+}
+
+search_answer search_engine::search(std::string_view query, const search_options& options,
+                                    const context& run) const {
     if (options.text && as_recorded(*options.text) != state_->store.info().text) {
         throw usage_error(state_->store.path().string() +
                           " was built with other text options than the query's");
@@ -124,7 +133,7 @@ search_answer search_engine::search(std::string_view query, const search_options
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order beyond 1 is for the model ql alone");
     const asked_query asked(
-        state_->store, state_->parts_of(query, options.phrases), options, state_->query_memory,
+        state_->store, state_->parts_of(query, options.phrases), options, state_->query_memory, run,
         [this](std::string_view text, text::token_list& words) { state_->words_of(text, words); });
     search_answer answer;
     answer.empty_query = asked.empty();
@@ -132,6 +141,7 @@ search_answer search_engine::search(std::string_view query, const search_options
     const auto ranking = quern::search(state_->store.collection(), asked.view(), options.ranking, options.k);
     answer.hits.reserve(ranking.size() - std::min(options.offset, ranking.size()));
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
+        run.check_stop();
         auto& hit = answer.hits.emplace_back(state_->hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
         if (options.snippets) hit.snippet = state_->snippet_of(ranking[i].document, asked);
         if (options.explain) hit.explanation = asked.explain(options.ranking, ranking[i].document);
@@ -144,7 +154,7 @@ std::vector<search_answer> search_engine::search(std::span<const search_topic> t
     std::vector<search_answer> answers(topics.size());
     for_each_index(run, topics.size(), [&](std::uint64_t i) {
         run.check_stop();
-        answers[i] = search(topics[i].query, options);
+        answers[i] = search(topics[i].query, options, run);
     });
     return answers;
 }

@@ -56,7 +56,7 @@ void search_engine::search_each(std::span<const search_topic> topics, const sear
         batch.answers.reserve(batch.topics.size());
         for (const search_topic& topic : batch.topics) {
             run.check_stop();
-            batch.answers.push_back(search(topic.query, options));
+            batch.answers.push_back(search(topic.query, options, run));
             batch.texts.push_back(text ? text(topic, batch.answers.back()) : std::string());
         }
     });
