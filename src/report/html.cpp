@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/html.hpp"
 
+#include <fmt/format.h>
+
 #include "report/utf8.hpp"
 
 namespace quern::report {
@@ -59,6 +61,24 @@ std::string grouped(std::uint64_t number) {
     std::string text = std::to_string(number);
     for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
     return text;
+}
+
+void write_facts(std::span<const std::pair<std::string, std::string>> rows,
+                 const std::function<void(std::string_view)>& out) {
+    out("<table>\n");
+    for (const auto& [name, value] : rows) {
+        out("<tr><th>" + escaped(name) + "</th><td class=\"n\">" + escaped(value) + "</td></tr>\n");
+    }
+    out("</table>\n");
+}
+
+std::string scored_words(std::span<const std::pair<std::string, double>> words) {
+    std::string list;
+    for (const auto& [word, score] : words) {
+        list += fmt::format("{}{} <span class=\"note\">{:.3f}</span>", list.empty() ? "" : " · ",
+                            escaped(word), score);
+    }
+    return list;
 }
 
 std::string page_head(std::string_view title, std::string_view style) {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quern::report {
 
@@ -13,8 +16,15 @@ namespace quern::report {
 void append_escaped(std::string& out, std::string_view text);
 std::string escaped(std::string_view text);
 
-/// 12,345.
+/// 12,345
 std::string grouped(std::uint64_t number);
+
+/// A table of names and values, any bytes.
+void write_facts(std::span<const std::pair<std::string, std::string>> rows,
+                 const std::function<void(std::string_view)>& out);
+
+/// Words with their scores in one line: "tea 0.412 · bread 0.311".
+std::string scored_words(std::span<const std::pair<std::string, double>> words);
 
 /// A page up to where its body begins. `title` is HTML; `style` is added to the common style.
 std::string page_head(std::string_view title, std::string_view style = {});

@@ -10,21 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "report/plots.hpp"
+
 namespace quern::report {
 
 struct word_report {
-    struct stage {
-        std::string name;
-        double seconds;
-        std::uint64_t bytes;  ///< 0: not counted
-    };
     struct entry {
         std::string word;
         std::uint64_t frequency;
         std::vector<std::pair<std::string, double>> neighbours;
     };
     std::vector<std::pair<std::string, std::string>> sizes, question;  ///< name and value
-    std::vector<stage> stages;
+    std::vector<shown_stage> stages;
     std::vector<entry> words;
 };
 

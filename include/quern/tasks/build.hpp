@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -67,5 +68,11 @@ struct build_result {
 /// (errors beyond the limit, an id missing or repeated), io_error, out_of_memory, interrupted.
 /// Cost: one pass over the input, sorted runs in `run.scratch` beyond the memory budget, one merge.
 build_result build(const build_options& options, const context& run);
+
+/// The store that `build` made as one HTML page, which needs nothing from elsewhere: what was read, rejected and left
+/// out, seconds and bytes, copies, words, link ranks. Parts that the store lacks are left out. Throws damaged_store.
+/// Cost: a pass over the lists of lengths and frequencies.
+void write_build_report(const std::filesystem::path& store, const build_result& made,
+                        const std::function<void(std::string_view)>& out, const context& run);
 
 }  // namespace quern

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plots of a page as inline SVG: they take their colours from the page, and show each number when pointed at.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace quern::report {
+
+/// One bar. Texts are any bytes; the plot escapes them.
+struct bar {
+    std::string name;
+    double value = 0;   ///< >= 0; the longest bar fills the width
+    std::string label;  ///< the number as it is shown
+    std::string hint;   ///< shown when pointed at; empty: name and label
+};
+/// Lying bars, one below the other, with their names on the left and their labels behind them. `title` is for readers
+/// who do not see the plot.
+std::string bar_plot(std::string_view title, std::span<const bar> bars);
+/// Standing bars side by side, with their labels above and their names below: a histogram.
+std::string column_plot(std::string_view title, std::span<const bar> bars, std::string_view x_axis);
+
+struct plot_point {
+    double x, y;  ///< >= 1
+    std::string hint;
+};
+/// Points joined in their order, on two logarithmic axes from 1 to the next power of ten.
+std::string log_plot(std::string_view title, std::span<const plot_point> points, std::string_view x_axis,
+                     std::string_view y_axis);
+
+struct shown_stage {
+    std::string name;
+    double seconds;
+    std::uint64_t bytes;  ///< 0: not counted
+};
+/// Under the heading "Time": how long each stage took, and all.
+void write_stages(std::span<const shown_stage> stages, const std::function<void(std::string_view)>& out);
+
+/// What a page that has plots adds to its style.
+inline constexpr std::string_view plot_style =
+    R"(svg { display: block; width: 100%; max-width: 52rem; height: auto; margin: .5rem 0 1rem }
+svg text { fill: currentColor; font: 12px system-ui, sans-serif } svg .mark { fill: var(--bar) }
+svg .grid { stroke: var(--line); fill: none } svg .curve { stroke: var(--bar); stroke-width: 2; fill: none }
+)";
+
+}  // namespace quern::report

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page about a build: what the store says of itself, beside what the run counted.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <queue>
+#include <tuple>
+
+#include "quern/tasks/build.hpp"
+#include "report/build_report.hpp"
+#include "report/html.hpp"
+#include "tasks/store/opened_store.hpp"
+
+namespace quern {
+namespace {
+
+namespace layout = store_layout;
+using report::grouped;
+
+constexpr std::size_t words_shown = 100;
+
+void add(report::build_report::facts& to, std::string_view name, std::uint64_t value) {
+    if (value != 0) to.emplace_back(name, grouped(value));
+}
+
+void add_reading(report::build_report& page, const build_result& made) {
+    const reading_counts& counts = made.counts;
+    add(page.reading, "rejected", counts.rejected);
+    add(page.reading, "cut: the rest is lost", counts.cut);
+    add(page.reading, "mended", counts.damaged - counts.cut);
+    for (const auto& [reason, count] : counts.skipped) add(page.reading, "left out: " + reason, count);
+    page.issues_count = counts.rejected + counts.damaged;
+    for (const input_issue& issue : made.issues) {
+        page.issues.push_back({issue.line == 0 ? issue.path : fmt::format("{}:{}", issue.path, issue.line),
+                               issue.rejected ? "rejected"
+                               : issue.cut    ? "cut"
+                                              : "mended",
+                               issue.reason});
+    }
+}
+
+void add_cost(report::build_report& page, const run_statistics& cost) {
+    for (const stage_statistics& s : cost.stages) {
+        if (s.name.find('/') == std::string::npos) {
+            page.stages.push_back({s.name, s.seconds, s.bytes});
+        } else {
+            page.steps.push_back({s.name, s.thread_seconds, s.bytes});
+        }
+    }
+    add(page.resources, "threads", cost.threads);
+    add(page.resources, "bytes in memory at most", cost.peak_memory_bytes);
+    page.resources.emplace_back("device", cost.device);
+}
+
+void add_question(report::build_report& page, const store_info& info) {
+    auto& facts = page.question;
+    facts.emplace_back("format of the store", fmt::format("version {}", info.format_version));
+    facts.emplace_back("Unicode data", info.unicode_version);
+    if (info.verbatim) {
+        facts.emplace_back("words", "taken as they were, one a line");
+        return;
+    }
+    facts.emplace_back("language", info.text.language);
+    facts.emplace_back("tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]);
+    facts.emplace_back("least length of a word", std::to_string(info.text.min_length));
+    facts.emplace_back("stop words", info.text.stop_words);
+    facts.emplace_back("stems", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
+}
+
+void add_sections(report::build_report& page, const store_info& info) {
+    std::vector<store_section> sections = info.sections;
+    std::ranges::sort(sections, [](const store_section& a, const store_section& b) {
+        return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
+    });
+    for (const store_section& s : sections) {
+        page.sections.push_back({s.name, static_cast<double>(s.bytes), grouped(s.bytes), {}});
+    }
+}
+
+/// The words of most documents; equal ones in the order of their bytes.
+std::vector<std::uint32_t> words_of_most_documents(std::span<const std::uint32_t> frequencies) {
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
+        return frequencies[a] != frequencies[b] ? frequencies[a] > frequencies[b] : a < b;
+    };
+    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(before)> best(
+        before);  // last on top
+    for (std::uint32_t w = 0; w < frequencies.size(); ++w) {
+        if (best.size() < words_shown) {
+            best.push(w);
+        } else if (before(w, best.top())) {
+            best.pop();
+            best.push(w);
+        }
+    }
+    std::vector<std::uint32_t> words(best.size());
+    for (std::size_t i = words.size(); i-- > 0; best.pop()) words[i] = best.top();
+    return words;
+}
+
+/// 0, then from each power of two up to the next.
+void add_document_lengths(report::build_report& page, std::span<const std::uint32_t> lengths) {
+    std::vector<std::uint64_t> counts(34);
+    for (const std::uint32_t length : lengths) ++counts[static_cast<std::size_t>(std::bit_width(length))];
+    while (!counts.empty() && counts.back() == 0) counts.pop_back();
+    const auto first = std::ranges::find_if(counts, [](std::uint64_t n) { return n != 0; }) - counts.begin();
+    for (auto i = static_cast<std::size_t>(first); i < counts.size(); ++i) {
+        const std::uint64_t from = i == 0 ? 0 : std::uint64_t{1} << (i - 1), to = i == 0 ? 0 : 2 * from - 1;
+        const std::string range = from == to ? grouped(from) : grouped(from) + " to " + grouped(to);
+        page.document_lengths.push_back({from < 4096 ? std::to_string(from) : fmt::format("{}K", from >> 10),
+                                         static_cast<double>(counts[i]), grouped(counts[i]),
+                                         fmt::format("{} documents of {} words", grouped(counts[i]), range)});
+    }
+}
+
+/// The curve of frequency over rank, at frequencies four to a doubling: the last word that occurs at least so often
+/// stands at the rank that counts them. No sorting, and no memory that grows with the vocabulary.
+void add_word_frequencies(report::build_report& page, std::span<const std::uint64_t> frequencies) {
+    const auto step_of = [](std::uint64_t frequency) {
+        const auto bits = static_cast<std::size_t>(std::bit_width(frequency));
+        return bits <= 2 ? frequency : 4 * (bits - 2) + ((frequency >> (bits - 3)) & 3);
+    };
+    std::vector<std::uint64_t> least(256, ~std::uint64_t{0}), words(256);
+    for (const std::uint64_t f : frequencies) {
+        const std::size_t step = step_of(f);
+        least[step] = std::min(least[step], f);
+        ++words[step];
+    }
+    std::uint64_t rank = 0;
+    for (std::size_t step = words.size(); step-- > 0;) {
+        if (words[step] == 0) continue;
+        rank += words[step];
+        page.word_frequencies.push_back(
+            {static_cast<double>(rank), static_cast<double>(least[step]),
+             fmt::format("{} words occur {} times or more", grouped(rank), grouped(least[step]))});
+    }
+}
+
+}  // namespace
+
+void write_build_report(const std::filesystem::path& store, const build_result& made,
+                        const std::function<void(std::string_view)>& out, const context& run) {
+    const opened_store opened = open_store(store);
+    const store_info& info = opened.info();
+    report::build_report page;
+    add(page.sizes, "documents", info.documents);
+    add(page.sizes, "words", info.words);
+    add(page.sizes, "distinct words", info.vocabulary);
+    add(page.sizes, "postings", info.postings);
+    add(page.sizes, "links", info.links);
+    add(page.sizes, "links to documents not here", made.dangling_links);
+    add(page.sizes, "redirects", made.counts.redirects);
+    add(page.sizes, "bytes on disk", made.store_bytes);
+    add_reading(page, made);
+    add_cost(page, made.statistics);
+    add_question(page, info);
+    add_sections(page, info);
+    run.check_stop();
+
+    const auto section = [&](std::string_view name) { return layout::open_section(store, info, name); };
+    const auto in_documents = section(layout::all_words.document_frequencies);
+    const auto in_all = section(layout::all_words.collection_frequencies);
+    const auto document_frequencies = in_documents.values<std::uint32_t>(0, info.vocabulary);
+    const auto frequencies = in_all.values<std::uint64_t>(0, info.vocabulary);
+    for (const std::uint32_t w : words_of_most_documents(document_frequencies)) {
+        page.words.push_back(
+            {opened.words().dictionary().word(w), document_frequencies[w], frequencies[w], {}});
+    }
+    add_document_lengths(page, opened.collection().document_lengths);
+    add_word_frequencies(page, frequencies);
+    report::write_build_report(page, out);
+}
+
+}  // namespace quern

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/build_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "well_formed.hpp"
+
+namespace quern::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view hostile = "</title><script>alert(1)</script>\"' onload=\"x\" & \xFF\x01\n<b>";
+
+std::string page_of(const build_report& page) {
+    std::string text;
+    write_build_report(page, [&](std::string_view bytes) { text += bytes; });
+    return text;
+}
+
+build_report full_page(std::string_view text) {
+    const std::string any(text);
+    build_report page;
+    page.sizes = {{any, any}};
+    page.reading = {{any, "3"}};
+    page.question = {{any, any}};
+    page.issues = {{any, "rejected", any}};
+    page.issues_count = 1234;
+    page.stages = {{any, 1.25, 1000000}, {"merge", 0, 0}};
+    page.steps = {{any, 2.5, 0}};
+    page.resources = {{any, any}};
+    page.sections = {{any, 1000, "1,000", any}, {"ids", 10, any, {}}};
+    page.groups = {{any, any, 3, {{any, any, 17}}}};
+    page.groups_count = 1;
+    page.copies_count = 3;
+    page.words = {{any, 12, 34, {{any, .5}}}};
+    page.has_thesaurus = true;
+    page.pages = {{any, any, .25, 7}};
+    page.document_lengths = {{any, 3, any, any}, {"2", 0, "0", {}}};
+    page.word_frequencies = {{1, 100, any}, {50, 1, any}};
+    return page;
+}
+
+TEST(BuildReport, IsWellFormed) {
+    EXPECT_EQ(fault_of_page(page_of(build_report{})), "");
+    EXPECT_EQ(fault_of_page(page_of(full_page("plain"))), "");
+}
+
+TEST(BuildReport, HostileTextIsNoMarkup) {
+    const std::string page = page_of(full_page(hostile));
+    EXPECT_EQ(fault_of_page(page), "");
+    EXPECT_THAT(page, AllOf(HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script")), Not(HasSubstr("<b></"))));
+    EXPECT_THAT(page, AllOf(Not(HasSubstr("\x01")), Not(HasSubstr("\xFF"))));
+}
+
+TEST(BuildReport, NeedsNothingFromElsewhere) {
+    const std::string page = page_of(full_page("plain"));
+    EXPECT_THAT(page, AllOf(Not(HasSubstr("src=")), Not(HasSubstr("href=")), Not(HasSubstr("@import")),
+                            Not(HasSubstr("url("))));
+    EXPECT_THAT(page, HasSubstr("color-scheme: light dark"));
+}
+
+TEST(BuildReport, LeavesOutWhatThereIsNot) {
+    const std::string all = page_of(full_page("plain")), none = page_of({});
+    for (const char* heading :
+         {"What was not read", "Near-duplicates", "Words of most documents", "Documents that links lead to",
+          "Lengths of documents", "Sizes on disk", "Frequencies of words"}) {
+        EXPECT_THAT(all, HasSubstr(heading));
+        EXPECT_THAT(none, Not(HasSubstr(heading)));
+    }
+    EXPECT_THAT(none, Not(HasSubstr("<svg")));
+}
+
+TEST(BuildReport, SaysHowManyAreNotShown) {
+    const std::string page = page_of(full_page("plain"));
+    EXPECT_THAT(page, AllOf(HasSubstr("The first 1 of 1,234"), HasSubstr("and 2 more"),
+                            HasSubstr("3 documents were left out as copies of 1 that were kept")));
+}
+
+TEST(Plots, TheLargestFillsTheWidthAndTheOthersTheirShare) {
+    const std::vector<bar> bars = {{"a", 100, "100", {}}, {"b", 25, "25", {}}, {"c", 0, "0", {}}};
+    const std::string plot = bar_plot("plot", bars);
+    EXPECT_THAT(plot, AllOf(HasSubstr("width=\"520.0\""), HasSubstr("width=\"130.0\""),
+                            HasSubstr("<title>b: 25</title>")));
+    const std::string columns = column_plot("plot", bars, "x");
+    EXPECT_THAT(columns, AllOf(HasSubstr("height=\"180.0\""), HasSubstr("height=\"45.0\""),
+                               Not(HasSubstr("<title>c: 0</title>"))));
+}
+
+TEST(Plots, LogarithmicAxesReachTheNextPowerOfTen) {
+    const std::string plot =
+        log_plot("plot", std::vector<plot_point>{{1, 20000, "first"}, {1000, 1, "last"}}, "x", "y");
+    // Three decades across (from 60 to 780), five up (from 304 to 24).
+    EXPECT_THAT(plot,
+                AllOf(HasSubstr(">100K<"), Not(HasSubstr(">1M<")), HasSubstr("M60.0 63.1L780.0 304.0")));
+}
+
+}  // namespace
+}  // namespace quern::report
