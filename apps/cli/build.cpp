@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
@@ -45,6 +46,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     common_options common;
     text_choice text;
     std::vector<std::string> inputs;
+    std::string report_file;
 
     command_line line(
         self, "CORPUS... -o STORE [OPTION]...",
@@ -71,6 +73,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "Leave out stages: duplicates, ranks, thesaurus, vectors; or all of them. The index is always "
         "made.",
         "", [&](const std::string& value) { options.skip = parse_stages(value); });
+    line.option(
+        "--report", "FILE.html",
+        "One page for people, which needs no network: sizes, seconds, what was rejected, copies, words, link "
+        "ranks.",
+        "", [&](const std::string& value) { report_file = value; });
     declare_corpus(line, options);
     declare_text(line, text);
     declare_common(line, common, {.rows = false, .output = false});
@@ -78,6 +85,8 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
                  "A store of Wikipedia, in one pass.");
     line.example("quern build notes/ mail.jsonl.zst -o mine --stem porter --stop-words en",
                  "A folder and a file, English words reduced to their stems.");
+    line.example("quern build notes/ -o mine --report mine.html",
+                 "And a page about what was read, left out and made.");
     line.example("zcat crawl.gz | quern build - -o crawl --memory 2G --stats crawl.json",
                  "From a pipe, within 2 GiB, with a record of the run.");
     line.parse(arguments);
@@ -88,10 +97,18 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     options.force = common.force;
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(text.stop_word_file());
-    run.check_destinations({options.store}, std::move(files));
+    if (report_file == "-") throw usage_error("--report needs the name of a file");
+    run.check_destinations({options.store, report_file}, std::move(files));
+    std::optional<output> report;
+    if (!report_file.empty()) report.emplace(report_file, options.force);
 
     build_result result = build(options, run.run);
     run.messages.finish();
+    if (report) {
+        write_build_report(
+            options.store, result, [&](std::string_view bytes) { report->write(bytes); }, run.run);
+        report->commit();
+    }
     tell_reading(run.messages, result.counts, result.issues, outcome_of(result));
     run.statistics.stages = std::move(result.statistics.stages);
     run.statistics.counts = std::move(result.statistics.counts);

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <queue>
+#include <span>
 #include <tuple>
 
 #include "quern/tasks/build.hpp"
+#include "quern/tasks/similar.hpp"
 #include "report/build_report.hpp"
 #include "report/html.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -18,7 +21,8 @@ namespace {
 namespace layout = store_layout;
 using report::grouped;
 
-constexpr std::size_t words_shown = 100;
+constexpr std::size_t words_shown = 100, pages_shown = 50;
+constexpr std::uint32_t neighbours_shown = 8;
 
 void add(report::build_report::facts& to, std::string_view name, std::uint64_t value) {
     if (value != 0) to.emplace_back(name, grouped(value));
@@ -70,6 +74,7 @@ void add_question(report::build_report& page, const store_info& info) {
 
 void add_sections(report::build_report& page, const store_info& info) {
     std::vector<store_section> sections = info.sections;
+    if (info.thesaurus) sections.push_back(*info.thesaurus);
     std::ranges::sort(sections, [](const store_section& a, const store_section& b) {
         return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
     });
@@ -78,24 +83,25 @@ void add_sections(report::build_report& page, const store_info& info) {
     }
 }
 
-/// The words of most documents; equal ones in the order of their bytes.
-std::vector<std::uint32_t> words_of_most_documents(std::span<const std::uint32_t> frequencies) {
+/// The `shown` of `count` things with the highest values; equal ones in their order.
+template <typename Value>
+std::vector<std::uint32_t> first_of(std::size_t count, std::size_t shown, Value value) {
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
-        return frequencies[a] != frequencies[b] ? frequencies[a] > frequencies[b] : a < b;
+        return value(a) != value(b) ? value(a) > value(b) : a < b;
     };
     std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(before)> best(
         before);  // last on top
-    for (std::uint32_t w = 0; w < frequencies.size(); ++w) {
-        if (best.size() < words_shown) {
-            best.push(w);
-        } else if (before(w, best.top())) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+        if (best.size() < shown) {
+            best.push(i);
+        } else if (before(i, best.top())) {
             best.pop();
-            best.push(w);
+            best.push(i);
         }
     }
-    std::vector<std::uint32_t> words(best.size());
-    for (std::size_t i = words.size(); i-- > 0; best.pop()) words[i] = best.top();
-    return words;
+    std::vector<std::uint32_t> in_order(best.size());
+    for (std::size_t i = in_order.size(); i-- > 0; best.pop()) in_order[i] = best.top();
+    return in_order;
 }
 
 /// 0, then from each power of two up to the next.
@@ -136,6 +142,44 @@ void add_word_frequencies(report::build_report& page, std::span<const std::uint6
     }
 }
 
+/// The documents of the highest ranks; equal ones in their order.
+void add_pages(report::build_report& page, const opened_store& store) {
+    const auto ranks = store.link_ranks();
+    if (!ranks) return;
+    const auto best = first_of(ranks->size(), pages_shown, [&](std::uint32_t d) { return (*ranks)[d]; });
+    const auto views = store.links();
+    std::vector<std::uint32_t> links(ranks->size());
+    for (const std::uint32_t to : views.targets.values<std::uint32_t>(0, store.info().links)) {
+        if (to >= links.size()) views.targets.fail("names a document that there is not");
+        ++links[to];
+    }
+    for (const std::uint32_t d : best) {
+        page.pages.push_back({std::string(store.id(d)), std::string(store.title(d)),
+                              static_cast<double>((*ranks)[d]) / layout::link_rank_units, links[d]});
+    }
+}
+
+void add_words(report::build_report& page, const opened_store& store,
+               std::span<const std::uint64_t> frequencies, const context& run) {
+    const store_info& info = store.info();
+    const auto section = layout::open_section(store.path(), info, layout::all_words.document_frequencies);
+    const auto documents = section.values<std::uint32_t>(0, info.vocabulary);
+    std::optional<word_space> thesaurus;
+    if (const auto folder = store.thesaurus()) thesaurus = word_space::open(*folder, run);
+    page.has_thesaurus = thesaurus.has_value();
+    for (const std::uint32_t w :
+         first_of(documents.size(), words_shown, [&](std::uint32_t i) { return documents[i]; })) {
+        auto& entry =
+            page.words.emplace_back(store.words().dictionary().word(w), documents[w], frequencies[w]);
+        const auto known = thesaurus ? thesaurus->find(entry.word) : std::nullopt;
+        if (!known) continue;
+        const std::uint32_t top = std::min(neighbours_shown, thesaurus->question().top);
+        for (const neighbour& n : thesaurus->similar({{*known}, {}}, top, run)) {
+            entry.neighbours.emplace_back(thesaurus->word(n.word), n.score);
+        }
+    }
+}
+
 }  // namespace
 
 void write_build_report(const std::filesystem::path& store, const build_result& made,
@@ -157,15 +201,10 @@ void write_build_report(const std::filesystem::path& store, const build_result& 
     add_sections(page, info);
     run.check_stop();
 
-    const auto section = [&](std::string_view name) { return layout::open_section(store, info, name); };
-    const auto in_documents = section(layout::all_words.document_frequencies);
-    const auto in_all = section(layout::all_words.collection_frequencies);
-    const auto document_frequencies = in_documents.values<std::uint32_t>(0, info.vocabulary);
+    const auto in_all = layout::open_section(store, info, layout::all_words.collection_frequencies);
     const auto frequencies = in_all.values<std::uint64_t>(0, info.vocabulary);
-    for (const std::uint32_t w : words_of_most_documents(document_frequencies)) {
-        page.words.push_back(
-            {opened.words().dictionary().word(w), document_frequencies[w], frequencies[w], {}});
-    }
+    add_words(page, opened, frequencies, run);
+    add_pages(page, opened);
     add_document_lengths(page, opened.collection().document_lengths);
     add_word_frequencies(page, frequencies);
     report::write_build_report(page, out);
