@@ -99,6 +99,17 @@ END
     run ! grep -qE 'https?://[^w]|src=|url\(|@import' page.html
 }
 
+@test "documents stand by their link ranks" {
+    corpus
+    quern build corpus.jsonl -o store --max-errors 50% --report page.html --quiet
+    quern pagerank store --quiet >ranks
+    page page.html '"\n".join(f"{row[1]}\t{row[2]}" for table in tables for row in table if row[0].isdigit() and len(row) == 4)' >shown
+    [ "$(wc -l <shown)" -eq 4 ]
+    # Titles and ids stand side by side; ranks are shown with six digits.
+    paste shown <(cut -f 2 ranks) | awk -F '\t' '{ d = $2 - $3; if (d * d > 1e-12) exit 1 }'
+    head -n 1 shown | grep -F "$(head -n 1 ranks | cut -f 1)"
+}
+
 @test "parts that the store lacks are left out" {
     printf '{"id": "1", "text": "one"}\n' >small.jsonl
     build small.jsonl store --report page.html
