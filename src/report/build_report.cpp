@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/html.hpp"
 
 namespace quern::report {
@@ -10,7 +12,7 @@ namespace {
 
 using sink = std::function<void(std::string_view)>;
 
-constexpr std::string_view style = R"(.wide { width: 100% } .wide td { overflow-wrap: anywhere }
+constexpr std::string_view style = R"(th.n { text-align: right } .scrolls td { overflow-wrap: anywhere }
 .scrolls { overflow-x: auto } .words .note { font-size: 13px }
 )";
 
@@ -25,12 +27,14 @@ void write_heading(const sink& out, std::string_view heading, std::string_view n
     if (!note.empty()) out(fmt::format("<p class=\"note\">{}</p>\n", note));
 }
 
-/// A table that scrolls by itself where the window is narrower.
+/// A table that scrolls by itself where the window is narrower; "#" begins the heading of a column of numbers.
 void begin_table(const sink& out, std::string_view columns) {
-    out("<div class=\"scrolls\"><table class=\"wide\">\n<tr>");
+    out("<div class=\"scrolls\"><table>\n<tr>");
     for (std::size_t at = 0; at <= columns.size();) {
         const std::size_t end = std::min(columns.find('|', at), columns.size());
-        out(fmt::format("<th>{}</th>", columns.substr(at, end - at)));
+        const std::string_view column = columns.substr(at, end - at);
+        out(column.starts_with('#') ? fmt::format("<th class=\"n\">{}</th>", column.substr(1))
+                                    : fmt::format("<th>{}</th>", column));
         at = end + 1;
     }
     out("</tr>\n");
@@ -75,7 +79,7 @@ void write_groups(const sink& out, const build_report& page) {
         fmt::format("{} documents were left out as copies of {} that were kept. The {} with most "
                     "copies; distances are bytes inserted, deleted or replaced.",
                     grouped(page.copies_count), grouped(page.groups_count), grouped(page.groups.size())));
-    begin_table(out, "kept|copies|which, and how far");
+    begin_table(out, "kept|#copies|which, and how far");
     for (const auto& group : page.groups) {
         std::string list;
         for (const auto& copy : group.copies) {
@@ -95,7 +99,7 @@ void write_words(const sink& out, const build_report& page) {
     if (page.words.empty()) return;
     write_heading(out, "Words of most documents",
                   page.has_thesaurus ? "With the words that are used most like them, by the thesaurus." : "");
-    begin_table(out, page.has_thesaurus ? "word|documents|occurs|used alike" : "word|documents|occurs");
+    begin_table(out, page.has_thesaurus ? "word|#documents|#occurs|used alike" : "word|#documents|#occurs");
     for (const auto& entry : page.words) {
         out(fmt::format("<tr><td><b>{}</b></td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
                         escaped(entry.word), grouped(entry.documents), grouped(entry.occurrences)));
@@ -109,7 +113,7 @@ void write_pages(const sink& out, const build_report& page) {
     if (page.pages.empty()) return;
     write_heading(out, "Documents that links lead to",
                   "By PageRank over the links between the documents: the share of a random reader's time.");
-    begin_table(out, "|document|rank|links to it");
+    begin_table(out, "#|document|#rank|#links to it");
     std::size_t place = 0;
     for (const auto& entry : page.pages) {
         out(fmt::format(
