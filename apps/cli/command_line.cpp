@@ -235,14 +235,14 @@ void command_line::arguments(const std::string& name, std::string help, std::vec
 void command_line::option(std::string names, const std::string& value, std::string help,
                           const std::string& fallback, parser parse, bool required) {
     const auto comma = names.find(',');
-    std::string shown = comma == std::string::npos ? names : names.substr(comma + 1);
-    state_->app.add_option(names, named(std::move(shown), std::move(parse)))
+    std::string shown = names;
+    if (comma != std::string::npos) shown.insert(comma + 1, " ");
+    state_->app.add_option(names, named(shown, std::move(parse)))
         ->take_last()
         ->required(required)
         ->type_size(1)
         ->expected(1);
-    if (comma != std::string::npos) names.insert(comma + 1, " ");
-    std::string left = names.starts_with("--") ? "    " + names : std::move(names);
+    std::string left = shown.starts_with("--") ? "    " + shown : shown;
     if (!fallback.empty()) help += fmt::format(" [default: {}]", fallback);
     state_->lines.push_back({state_->heading, left + ' ' + value, std::move(help)});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/ranked_list.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/ascii.hpp"
@@ -9,7 +10,8 @@
 
 namespace quern::io {
 
-ranked_list::ranked_list(const std::filesystem::path& path, const context& run) : text_(path, run) {
+ranked_list::ranked_list(const std::filesystem::path& path, const context& run, memory_budget& memory)
+    : text_(path, run, memory) {
     const char* at = text_.text().data();
     const char* const end = at + text_.text().size();
     for (std::uint64_t line = 1; at != end; ++line) {
@@ -27,9 +29,20 @@ ranked_list::ranked_list(const std::filesystem::path& path, const context& run) 
         field = trimmed(field.substr(0, field.find('\t')));
         const parsed_number score = parse_double(field, end);
         if (score.problem != number_problem::none) refuse("the score is not a finite number");
+        if (ids_.size() == ids_.capacity()) reserve(std::max<std::size_t>(1024, 2 * ids_.size()), memory);
         ids_.push_back(text.substr(0, tab));
         scores_.push_back(score.value);
     }
+}
+
+/// Room for so many entries, which is counted.
+void ranked_list::reserve(std::size_t entries, memory_budget& memory) {
+    constexpr std::size_t bytes = sizeof(ids_[0]) + sizeof(scores_[0]);
+    const std::size_t before = ids_.capacity();
+    memory.take(entries * bytes, "the lines of " + name());
+    ids_.reserve(entries);
+    scores_.reserve(entries);
+    memory.give_back(before * bytes);
 }
 
 }  // namespace quern::io

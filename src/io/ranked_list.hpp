@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/memory_budget.hpp"
 #include "io/text_of_file.hpp"
 #include "quern/base/context.hpp"
 
@@ -16,8 +17,9 @@ namespace quern::io {
 class ranked_list {
   public:
     /// Lines end with LF or CR LF; what follows a second tab is not looked at. Throws usage_error (no such file), io_error,
-    /// invalid_input with the line: no tab, an empty id, a score that is none. One thread: several lists are read at once.
-    ranked_list(const std::filesystem::path& path, const context& run);
+    /// invalid_input with the line: no tab, an empty id, a score that is none; out_of_memory: text and entries stay counted in
+    /// `memory`. One thread: several lists are read at once.
+    ranked_list(const std::filesystem::path& path, const context& run, memory_budget& memory);
 
     const std::string& name() const { return text_.name(); }
     const std::vector<std::string_view>& ids() const { return ids_; }
@@ -25,6 +27,8 @@ class ranked_list {
     std::size_t bytes() const { return text_.text().size(); }
 
   private:
+    void reserve(std::size_t entries, memory_budget& memory);
+
     text_of_file text_;
     std::vector<std::string_view> ids_;
     std::vector<double> scores_;

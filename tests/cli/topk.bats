@@ -52,11 +52,20 @@ own_setup() {
         [[ $stderr == *bad.tsv:2:* ]]
     done
     [ ! -e out.tsv ]
+    printf 'a\t1e308\nx\t1\n' >huge.tsv
+    ends_with 3 quern topk one.tsv huge.tsv huge.tsv -o out.tsv
+    says "one.tsv:2: its object's score over all lists is beyond the greatest double"
+    [ ! -e out.tsv ]
     ends_with 2 quern topk
     ends_with 2 quern topk one.tsv missing.tsv
     ends_with 2 quern topk one.tsv two.tsv --weight 1
     ends_with 2 quern topk one.tsv --weight -1
     ends_with 2 quern topk one.tsv -k 0
+    says "-k, --top: '0' is not a whole number"
+    # One budget for all lists: what is decompressed is held.
+    awk 'BEGIN { for (o = 0; o < 60000; o++) printf "document-%08d\t%d\n", o, 60000 - o }' | gzip >packed.gz
+    quern topk packed.gz -k 1 --memory 8M --quiet
+    ends_with 4 quern topk packed.gz packed.gz packed.gz packed.gz packed.gz packed.gz packed.gz packed.gz --memory 8M
     : >empty.tsv
     ends_with 1 quern topk empty.tsv
 }

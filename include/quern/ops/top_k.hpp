@@ -87,7 +87,7 @@ struct top_k_result {
 };
 
 /// Ids are below `objects`. At most most_lists lists. Throws usage_error for options, weights and floors out of range;
-/// list_fault for what is wrong in a list, as far as it was read (where `automatic` only looked for open objects, an id
+/// invalid_value, with the object, for a score of the result that is beyond the doubles; list_fault for what is wrong in a list, as far as it was read (where `automatic` only looked for open objects, an id
 /// that comes twice is noticed if it is one of those; a GPU reads all of it when it takes it);
 /// out_of_memory, interrupted, device_error. GPUs have `automatic` and `segmented`: asked for another there, usage_error.
 template <class Score>

@@ -76,12 +76,14 @@ top_k_options clipped(top_k_options options, std::uint32_t objects) {
     return options;
 }
 
-/// With where it ran. Throws usage_error for a score that no double is.
+/// With where it ran. Throws invalid_value for a score that no double is.
 top_k_result finished(top_k_result result, const std::string& where) {
     // Best first: what is beyond doubles stands at an end.
-    if (!result.scores.empty() &&
-        !(std::isfinite(result.scores.front()) && std::isfinite(result.scores.back())))
-        throw usage_error("the best scores are beyond the greatest double");
+    for (const std::size_t at : {std::size_t{0}, result.scores.size() - 1}) {
+        if (result.scores.empty() || std::isfinite(result.scores[at])) continue;
+        throw invalid_value("its object's score over all lists is beyond the greatest double",
+                            result.ids[at]);
+    }
     result.place = where;
     return result;
 }

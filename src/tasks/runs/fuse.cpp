@@ -25,6 +25,7 @@
 #include "io/trec_messages.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/runs/read_files.hpp"
 #include "tasks/runs/topic_fusion.hpp"
 #include "tasks/stage_clock.hpp"
 
@@ -104,40 +105,6 @@ std::vector<std::string> unused(const weights_by_topic& weights, std::span<const
     return all;
 }
 
-/// All runs, on as many threads as there are; the largest first, so that none is waited for at the end.
-std::vector<io::ranked_run> read_runs(std::span<const std::filesystem::path> paths, const context& run) {
-    std::vector<std::uintmax_t> sizes;
-    for (const std::filesystem::path& path : paths) {
-        std::error_code unknown;
-        const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-        sizes.push_back(unknown ? std::numeric_limits<std::uintmax_t>::max() : size);
-    }
-    std::vector<std::size_t> order(paths.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::greater(), [&](std::size_t r) { return sizes[r]; });
-
-    context each = run;  // a file has the threads that the others leave it; limits are looked up once
-    each.memory_bytes = run.memory_limit();
-    each.threads = static_cast<unsigned>(std::max<std::size_t>(1, run.thread_count() / paths.size()));
-    memory_budget memory(each.memory_bytes);
-    std::vector<std::optional<io::ranked_run>> reading(paths.size());
-    std::vector<std::exception_ptr> failures(paths.size());
-    for_each_index(run, paths.size(), [&](std::uint64_t i) {
-        const std::size_t r = order[i];
-        try {
-            reading[r].emplace(paths[r], each, memory);
-        } catch (...) {
-            failures[r] = std::current_exception();
-        }
-    });
-    std::vector<io::ranked_run> runs;
-    for (std::size_t r = 0; r < paths.size(); ++r) {  // of several bad runs the first, whatever the threads
-        if (failures[r]) std::rethrow_exception(failures[r]);
-        runs.push_back(std::move(*reading[r]));
-    }
-    return runs;
-}
-
 /// Objects that threads take, use and give back.
 template <class T>
 class shelf {
@@ -180,7 +147,7 @@ fuse_result fuse_runs(const fuse_request& request, const context& run,
 
     const weights_by_topic weights =
         request.topic_weights.empty() ? weights_by_topic{} : read_weights(request.topic_weights, count, run);
-    const std::vector<io::ranked_run> runs = read_runs(request.runs, run);
+    const std::vector<io::ranked_run> runs = read_files<io::ranked_run>(request.runs, run);
     std::uint64_t bytes = 0;
     for (const io::ranked_run& one : runs) {
         result.lines_read += one.lines();

@@ -3,16 +3,14 @@
 #include "quern/tasks/top_k.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
-#include <optional>
 #include <utility>
 
-#include "device/cpu/parallel.hpp"
 #include "io/ranked_list.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/pinned_to_device.hpp"
 #include "tasks/runs/ids.hpp"
+#include "tasks/runs/read_files.hpp"
 #include "tasks/stage_clock.hpp"
 
 namespace quern {
@@ -82,15 +80,9 @@ top_k_answer top_k_of_files(const top_k_request& request, const context& asked) 
     const context run = pinned_to_device(asked, job, answer.statistics,
                                          everywhere ? offered_places::all : offered_places::cpu_only);
     stage_clock clock(answer.statistics);
-    cpu_place place(run);
-    std::vector<std::optional<io::ranked_list>> reading(request.lists.size());
-    for_each_piece(place, reading.size(), [&](std::size_t i) { reading[i].emplace(request.lists[i], run); });
-    std::vector<io::ranked_list> lists;
+    const std::vector<io::ranked_list> lists = read_files<io::ranked_list>(request.lists, run);
     std::uint64_t bytes = 0;
-    for (auto& one : reading) {
-        bytes += one->bytes();
-        lists.push_back(std::move(*one));
-    }
+    for (const io::ranked_list& one : lists) bytes += one.bytes();
     const ordered_objects objects(lists);
     answer.objects = objects.size();
     clock.end_stage("read", bytes);
@@ -110,6 +102,15 @@ top_k_answer top_k_of_files(const top_k_request& request, const context& asked) 
         answer.statistics.counts["candidates"] = found.candidates;
     } catch (const list_fault& fault) {
         throw invalid_input(lists[fault.list()].name(), fault.position() + 1, fault.what());
+    } catch (const invalid_value& fault) {
+        const auto object = static_cast<std::uint32_t>(fault.position());
+        for (std::size_t i = 0; i < lists.size(); ++i) {
+            const auto at = std::ranges::find(views[i].ids, object);
+            if (at == views[i].ids.end()) continue;
+            throw invalid_input(lists[i].name(), static_cast<std::uint64_t>(at - views[i].ids.begin()) + 1,
+                                fault.what());
+        }
+        throw;
     }
     clock.end_stage("topk", 0);
     auto& counts = answer.statistics.counts;
