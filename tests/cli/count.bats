@@ -54,6 +54,14 @@ c	1" ]
     ends_with 1 quern count words New
     says "nothing found: no document holds New"
     [ "$(quern count words is --quiet)" = "0	1" ] # the second document's one word is "is New York"
+    # With a tab, words stand between tabs and may hold blanks.
+    [ "$(quern count words $'New York\t' --quiet)" = "0	1" ]
+    [ "$(quern count words $'New York\tis' --quiet)" = "0	1" ]
+    [ "$(quern count words $'is New York\t' --quiet)" = "1	1" ]
+    [ "$(quern search words $'"New York\tis"\tis New York' --quiet --format tsv | cut -f 2)" = "0" ]
+    printf '7\tNew York\tis New York\n' >topics
+    [ "$(quern search words --topics topics --run - --quiet | cut -d ' ' -f 3 | sort)" = "0
+1" ]
 }
 
 @test "nothing found, and what cannot be" {

@@ -36,7 +36,7 @@ struct search_engine::state {
           analyzers([options = analysis] { return text::analyzer(options); }) {}
 
     void words_of(std::string_view text, text::token_list& words) const;
-    void query_words_of(std::string_view text, text::token_list& words) const;
+    void query_words_of(std::string_view text, between_words separators, text::token_list& words) const;
     std::vector<query_part> parts_of(std::string_view query, bool phrases) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
@@ -60,9 +60,10 @@ void search_engine::state::words_of(std::string_view text, text::token_list& wor
     }
 }
 
-void search_engine::state::query_words_of(std::string_view text, text::token_list& words) const {
+void search_engine::state::query_words_of(std::string_view text, between_words separators,
+                                          text::token_list& words) const {
     if (store.info().verbatim) {
-        words_of(lines_for_blanks(text), words);
+        words_of(lines_of_query(text, separators), words);
     } else {
         words_of(text, words);
     }
@@ -70,9 +71,10 @@ void search_engine::state::query_words_of(std::string_view text, text::token_lis
 
 std::vector<query_part> search_engine::state::parts_of(std::string_view query, bool phrases) const {
     std::vector<query_part> parts;
+    const between_words separators = between_words_of(query);
     const auto add = [&](const query_piece& piece) {
         text::token_list tokens;
-        query_words_of(piece.text, tokens);
+        query_words_of(piece.text, separators, tokens);
         auto& part = parts.emplace_back();
         part.quoted = piece.quoted;
         for (const text::token& t : tokens.tokens) part.words.emplace_back(tokens.word(t));
@@ -179,8 +181,9 @@ std::vector<text_match> search_engine::matches(std::string_view text, std::strin
     text::token_list words, wanted;
     std::string unquoted(query);
     std::ranges::replace(unquoted, '"', ' ');
-    state_->query_words_of(text, words);  // of a snippet, whose words stand between blanks too
-    state_->query_words_of(unquoted, wanted);
+    // Of a snippet, whose words stand between blanks too.
+    state_->query_words_of(text, between_words::blanks, words);
+    state_->query_words_of(unquoted, between_words::blanks, wanted);
     std::vector<std::string_view> sorted;
     for (const text::token& t : wanted.tokens) sorted.push_back(wanted.word(t));
     std::ranges::sort(sorted);

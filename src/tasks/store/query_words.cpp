@@ -13,7 +13,7 @@ query_words::query_words(const opened_store& store)
 std::vector<std::string> query_words::words_of(std::string_view text) {
     text::token_list tokens;
     if (verbatim_) {
-        text::analyzer::take_lines(lines_for_blanks(text), tokens);
+        text::analyzer::take_lines(lines_of_query(text, between_words_of(text)), tokens);
     } else {
         analyzer_.analyze(text, tokens);
     }
@@ -23,10 +23,14 @@ std::vector<std::string> query_words::words_of(std::string_view text) {
     return words;
 }
 
-std::string lines_for_blanks(std::string_view text) {
+between_words between_words_of(std::string_view query) {
+    return query.find('\t') == std::string_view::npos ? between_words::blanks : between_words::tabs;
+}
+
+std::string lines_of_query(std::string_view text, between_words separators) {
     std::string lines(text);
     std::ranges::replace_if(
-        lines, [](char c) { return c == ' ' || c == '\t'; }, '\n');
+        lines, [&](char c) { return c == '\t' || (c == ' ' && separators == between_words::blanks); }, '\n');
     return lines;
 }
 

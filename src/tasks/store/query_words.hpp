@@ -15,7 +15,7 @@ namespace quern {
 class query_words {
   public:
     explicit query_words(const opened_store& store);
-    /// The words of `text` in order. In a store of words taken as they are, blanks stand for the ends of their lines.
+    /// The words of `text` in order; in a store of words taken as they are, those of lines_of_query.
     std::vector<std::string> words_of(std::string_view text);
 
   private:
@@ -23,7 +23,12 @@ class query_words {
     text::analyzer analyzer_;
 };
 
-/// Words that stand on lines of their own in a collection stand between blanks in a query: each blank as the end of a line.
-std::string lines_for_blanks(std::string_view text);
+/// What separates the words of a query where the collection has each on a line of its own: blanks and tabs; in a query with a
+/// tab tabs alone, so that words with blanks can be asked for.
+enum class between_words { blanks, tabs };
+between_words between_words_of(std::string_view query);
+
+/// `text` of a query with a line for each word.
+std::string lines_of_query(std::string_view text, between_words separators);
 
 }  // namespace quern
