@@ -46,6 +46,7 @@ void declare(command_line& line, request& request) {
                 });
     line.section("Corpus options");
     declare_corpus(line, request.corpus);
+    declare_titles(line, request.asked.titles);
     declare_text(line, request.text);
     declare_common(line, request.common, {.rows = false, .output = false});
     line.example("quern dictionary enwiki.xml.bz2 -o enwiki.dictionary --min-count 2",

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "commands.hpp"
+#include "ngram_options.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "session.hpp"
@@ -26,15 +26,9 @@ struct request {
 };
 
 void declare_counting(command_line& line, ngram_options& ngrams) {
-    line.option("--order", "N", "The longest n-grams, 1 to 32; shorter ones are written as well.",
-                std::to_string(ngrams.order), [&](const std::string& text) {
-                    ngrams.order = static_cast<unsigned>(parse_integer(text, 1, most_ngram_order));
-                });
+    declare_order(line, ngrams);
     line.flag("--only", "N-grams of that length alone.", ngrams.only);
-    line.option("--min-count", "N", "Leave out n-grams that occur less often in the collection.", "1",
-                [&](const std::string& text) {
-                    ngrams.min_count = parse_integer(text, 1, std::numeric_limits<std::int64_t>::max());
-                });
+    declare_min_count(line, ngrams);
     line.flag("--counts", "Write the counts of the history, too: h(d) and h(C).", ngrams.history_counts);
     line.option("--method", "NAME",
                 "auto, strings, dictionary or suffix-sigma; the named ones work in memory. The rows are the "
@@ -45,25 +39,13 @@ void declare_counting(command_line& line, ngram_options& ngrams) {
 }
 
 void declare_weighing(command_line& line, ngram_options& ngrams) {
-    const auto number = [&](const char* name, const char* help, double& target) {
-        line.option(name, "X", help, shortest(target),
-                    [&](const std::string& text) { target = parse_number(text); });
-    };
     line.option("--measure", "NAME", "likelihood, or bm25 with the n-gram as a term.", "likelihood",
                 [&](const std::string& text) {
                     ngrams.measure = parse_name<ngram_measure>(text, ngram_measure_names);
                 });
-    line.option("--smoothing", "RULE",
-                "How the collection smooths a document: jm (Jelinek-Mercer), dirichlet or absolute "
-                "(discounting).",
-                "jm", [&](const std::string& text) {
-                    ngrams.smoothing = parse_name<ngram_smoothing>(text, ngram_smoothing_names);
-                });
-    number("--lambda", "jm: weight of the document against the collection, 0 to 1.", ngrams.lambda);
-    number("--mu", "dirichlet: words of the collection mixed into each document.", ngrams.mu);
-    number("--delta", "absolute: what is taken off each count, 0 to 1.", ngrams.delta);
-    number("--k1", "bm25: how soon more occurrences stop to count; 0 or more.", ngrams.k1);
-    number("--b", "bm25: how much long documents are held back; 0 to 1.", ngrams.b);
+    declare_smoothing(line, ngrams);
+    declare_number(line, "--k1", "bm25: how soon more occurrences stop to count; 0 or more.", ngrams.k1);
+    declare_number(line, "--b", "bm25: how much long documents are held back; 0 to 1.", ngrams.b);
 }
 
 void declare(command_line& line, request& request) {
@@ -85,6 +67,7 @@ void declare(command_line& line, request& request) {
                 [&](const std::string& value) { request.asked.arpa = value; });
     line.section("Corpus options");
     declare_corpus(line, request.corpus);
+    declare_titles(line, request.asked.titles);
     declare_text(line, request.text);
     declare_common(line, request.common);
     line.example("quern ngrams notes --order 2 --counts",

@@ -178,6 +178,14 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
                 "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
 }
 
+void declare_titles(command_line& line, bool& titles) {
+    line.flag(
+        "--titles",
+        "A document's words are those of its title, then those of its text, as in a store. Without it those "
+        "of the text alone.",
+        titles);
+}
+
 session::session(const command& self, const common_options& common)
     : messages(std::string("quern ") + self.name, common.quiet, common.progress), common_(common) {
     run.device = common.device;

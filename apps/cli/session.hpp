@@ -65,6 +65,9 @@ enum class corpus_forms { of_documents, and_triples };
 void declare_corpus(command_line& line, build_options& build,
                     corpus_forms forms = corpus_forms::of_documents);
 
+/// --titles, for commands that count the words of texts.
+void declare_titles(command_line& line, bool& titles);
+
 /// One run of a command.
 class session {
   public:

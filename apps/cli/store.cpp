@@ -82,6 +82,7 @@ void write_info(row_writer& rows, const dictionary_info& info) {
     row("unicode_version", info.unicode_version);
     write_text_options(rows, info.text);
     row("verbatim", static_cast<std::uint64_t>(info.verbatim ? 1 : 0));
+    row("titles", static_cast<std::uint64_t>(info.titles ? 1 : 0));
     row("min_count", info.min_count);
     row("documents", info.documents);
     row("occurrences", info.occurrences);

@@ -87,6 +87,16 @@ and the	1" ]
     [ ! -e model ] && [ ! -e made ] && [ ! -e rows ]
 }
 
+@test "titles are words where they are asked for, in rows and dictionaries" {
+    [ "$(quern ngrams corpus.jsonl --titles --order 2 --quiet | cut -f 1,3,4 | grep -P '^one\t(left|out the)')" = "one	left	1
+one	left out	1
+one	out the	1" ]
+    quern dictionary corpus.jsonl -o with --titles --quiet
+    quern dictionary corpus.jsonl -o without --quiet
+    [ "$(quern info with --quiet | grep -cE '^(titles	1|words	6)$')" -eq 2 ]
+    [ "$(quern info without --quiet | grep -cE '^(titles	0|words	4)$')" -eq 2 ]
+}
+
 @test "a reader that goes, and an end in the middle" {
     quern ngrams corpus.jsonl --quiet | head -n 1 >/dev/null
     endless_corpus | ( ! timeout -s INT 2 "$QUERN" ngrams - -o made --totals counts --quiet )

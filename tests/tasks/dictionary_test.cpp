@@ -145,6 +145,12 @@ TEST_F(dictionary_task, reads_texts_by_their_options) {
     options.file = file("made");
     options.force = true;
     expect_holds(made_of(options), {{"42", 1}, {"cat", 1}, {"cats", 1}, {"hat", 1}, {"the", 2}});
+    EXPECT_FALSE(read_dictionary_info(options.file).titles);
+    options.titles = true;
+    expect_holds(made_of(options),
+                 {{"42", 1}, {"cat", 1}, {"cats", 1}, {"hat", 1}, {"the", 2}, {"title", 1}});
+    EXPECT_TRUE(read_dictionary_info(options.file).titles);
+    options.titles = false;
     options.text.tokens = token_rule::letters;
     options.text.stop_words = "en";
     options.text.stem = stemmer::porter;

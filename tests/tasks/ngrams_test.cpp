@@ -160,6 +160,36 @@ TEST_F(ngrams_task, writes_what_the_definitions_say) {
     }
 }
 
+TEST_F(ngrams_task, titles_stand_in_front_where_they_are_asked_for) {
+    write_file(folder_ / "titled.jsonl", R"({"id":"1","title":"The Mill","text":"grinds. The end"})"
+                                         "\n"
+                                         R"({"id":"2","text":"a mill"})"
+                                         "\n"
+                                         R"({"id":"3","title":"Alone","text":""})"
+                                         "\n");
+    write_file(folder_ / "plain.jsonl", R"({"id":"1","text":"The Mill grinds. The end"})"
+                                        "\n"
+                                        R"({"id":"2","text":"a mill"})"
+                                        "\n"
+                                        R"({"id":"3","text":"Alone"})"
+                                        "\n");
+    write_file(folder_ / "texts.jsonl", R"({"id":"1","text":"grinds. The end"})"
+                                        "\n"
+                                        R"({"id":"2","text":"a mill"})"
+                                        "\n"
+                                        R"({"id":"3","text":""})"
+                                        "\n");
+    const auto rows_of = [&](const char* name, bool titles) {
+        ngrams_options options;
+        options.inputs = {folder_ / name};
+        options.titles = titles;
+        return tsv_of(options, run_with(2, folder_));
+    };
+    EXPECT_EQ(rows_of("titled.jsonl", true), rows_of("plain.jsonl", false));
+    EXPECT_EQ(rows_of("titled.jsonl", false), rows_of("texts.jsonl", true));
+    EXPECT_NE(rows_of("titled.jsonl", true), rows_of("titled.jsonl", false));
+}
+
 TEST_F(ngrams_task, the_same_rows_whatever_the_threads_and_the_memory) {
     const made_corpus corpus(3000, 4000, 4);
     ngrams_options options = of(corpus, 3);
@@ -501,6 +531,11 @@ TEST_F(ngrams_task, a_model_takes_no_words_that_its_format_cannot_hold) {
         options.arpa = folder_ / "model";
         EXPECT_THROW(ngrams(options, run_with(1, folder_), {}), invalid_input) << word;
         EXPECT_FALSE(fs::exists(options.arpa));
+        write_file(folder_ / "words", std::string("fine\nfine\n") + word + "\n");
+        options.ngrams.min_count = 2;  // leaves it out
+        options.replace = true;
+        EXPECT_EQ(ngrams(options, run_with(1, folder_), {}).model_ngrams, 4U);  // fine and three marks
+        fs::remove(options.arpa);
     }
 }
 

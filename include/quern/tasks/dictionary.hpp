@@ -28,6 +28,7 @@ struct dictionary_options {
     std::filesystem::path file;
     std::string input_format;  ///< empty: told from the content; else a corpus form's name
     text_options text;         ///< not used for word lines
+    bool titles = false;       ///< words of titles are read, too
     error_limit max_errors;
     std::uint64_t min_count = 1;   ///< words that occur less often are left out
     std::uint32_t vocabulary = 0;  ///< words at most: the most frequent ones, then by bytes; 0: all
@@ -40,6 +41,7 @@ struct dictionary_info {
     std::string unicode_version;  ///< of the data the words were made with
     text_options text;            ///< a list of stop words from a file is "@" and its checksum
     bool verbatim = false;        ///< made from word lines: words are as they came, `text` was not applied
+    bool titles = false;          ///< words of titles were read, too
     std::uint64_t min_count = 1, documents = 0;
     std::uint64_t occurrences = 0;  ///< of all words read
     std::uint64_t kept = 0;         ///< of these, of words in the dictionary
@@ -58,8 +60,9 @@ struct dictionary_result {
     run_statistics statistics;
 };
 
-/// Reads the texts of the inputs (not their titles) and writes the dictionary. The same inputs and options give the same
-/// bytes, whatever the threads and the memory. Under its final name there is a whole file or what was there before.
+/// Reads the texts of the inputs (and their titles where asked for) and writes the dictionary. The same inputs and options
+/// give the same bytes, whatever the threads and the memory. Under its final name there is a whole file or what was there
+/// before.
 /// Throws usage_error (missing inputs, an existing file without `force`, a place beyond the CPU), invalid_input (errors
 /// beyond the limit; more words than ids), io_error, out_of_memory, interrupted.
 /// Cost: one pass over the input; beyond half of the memory, sorted runs of distinct words in `run.scratch`.

@@ -28,6 +28,8 @@ struct ngrams_options {
     std::string input_format;                   ///< empty: told from the content; else a corpus form's name
     /// Not used for word lines. Empty: the dictionary's, or the usual ones; must be the dictionary's, unless that is of word lines.
     std::optional<text_options> text;
+    bool titles =
+        false;  ///< a document's words are those of its title, then those of its text, as in a store
     error_limit max_errors;
     std::filesystem::path
         dictionary;  ///< what make_dictionary wrote; empty: every word of the corpus is known
@@ -68,7 +70,7 @@ struct ngrams_result {
 };
 
 /// Calls `take` with every row, by document, n, words (word by word, by bytes), one at a time. The same rows for any threads,
-/// memory and method. Words are those of the texts, not of titles. `take` may be empty: then no rows are made for it, only the files.
+/// memory and method. `take` may be empty: then no rows are made for it, only the files.
 /// Files appear whole or not at all.
 /// Throws usage_error (missing inputs, options out of range, a dictionary of other text options, files that exist),
 /// invalid_input, damaged_store, io_error, out_of_memory, interrupted, and what `take` throws.

@@ -42,6 +42,7 @@ std::string manifest_of(const dictionary_info& info) {
         {"stop_words", info.text.stop_words},
         {"stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]},
         {"verbatim", info.verbatim},
+        {"titles", info.titles},
         {"min_count", info.min_count},
         {"documents", info.documents},
         {"occurrences", info.occurrences},
@@ -69,6 +70,7 @@ void read_manifest(std::string_view text, dictionary_info& info) {
     info.text.stop_words = json.at("stop_words");
     info.text.stem = named<stemmer>(json, "stem", stemmer_names);
     info.verbatim = json.at("verbatim");
+    info.titles = json.value("titles", false);
     info.min_count = json.at("min_count");
     info.documents = json.at("documents");
     info.occurrences = json.at("occurrences");

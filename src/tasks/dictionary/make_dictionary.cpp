@@ -52,7 +52,7 @@ class dictionary_run {
           scratch_(run),
           collected_(scratch_, run.memory_limit() / 2),
           corpus_(options.inputs, options.input_format, options.max_errors, run),
-          words_(options.text) {}
+          words_(options.text, options.titles ? title_words::in_front : title_words::left_out) {}
 
     dictionary_result run() {
         read();
@@ -142,6 +142,7 @@ class dictionary_run {
         info.words = builder.size();
         info.unicode_version = text::unicode_version();
         info.text = as_recorded(options_.text);
+        info.titles = options_.titles;
         info.min_count = options_.min_count;
         const std::uint64_t count_bytes = std::uint64_t{info.words} * 8;
         dictionary_file::write(file_.writer(), {builder.finish(), blocks, block_bytes, counts, count_bytes},

@@ -274,15 +274,19 @@ class arpa_model {
 
 }  // namespace
 
-void check_arpa_words(const ngram_corpus& corpus, std::string_view input) {
+void check_arpa_words(const ngram_corpus& corpus, collection_counts& counts, std::string_view input) {
     constexpr std::string_view white = std::string_view("\0\t\n\v\f\r ", 7);
-    for (std::uint32_t w = 0; w < corpus.vocabulary; ++w) {
-        const std::string_view word = corpus.word(w);
-        const bool own = word == "<s>" || word == "</s>" || word == unknown_ngram_word;
-        if (own || word.find_first_of(white) != std::string_view::npos)
-            throw invalid_input(input, 0,
-                                "holds the word '" + std::string(word) + "', which an ARPA file cannot hold");
-    }
+    counts.of(1).for_each([&](std::span<const counted_ngram> part) {
+        for (const counted_ngram& of : part) {
+            const std::uint32_t id = corpus.words[of.position];
+            if (id == corpus.vocabulary) continue;  // <unk> itself
+            const std::string_view word = corpus.word(id);
+            const bool own = word == "<s>" || word == "</s>" || word == unknown_ngram_word;
+            if (own || word.find_first_of(white) != std::string_view::npos)
+                throw invalid_input(
+                    input, 0, "holds the word '" + std::string(word) + "', which an ARPA file cannot hold");
+        }
+    });
 }
 
 std::uint64_t write_arpa_model(const ngram_corpus& corpus, const ngram_options& options,

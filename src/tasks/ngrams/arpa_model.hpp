@@ -12,8 +12,17 @@
 
 namespace quern {
 
-/// Throws invalid_input for words that the format cannot hold: with white space, or of those it keeps for itself.
-void check_arpa_words(const ngram_corpus& corpus, std::string_view input);
+inline constexpr std::string_view model_needs_all_lengths =
+    "a back-off model needs the n-grams of every length up to the order";
+
+/// What a history loses with its rare n-grams is known from its own count only.
+inline bool model_needs_histories(const ngram_options& options) {
+    return options.min_count > 1;
+}
+
+/// Throws invalid_input for words among those counted that the format cannot hold: with white space, or of those it keeps for
+/// itself.
+void check_arpa_words(const ngram_corpus& corpus, collection_counts& counts, std::string_view input);
 
 /// `counts` has every n up to the order, and is used up. Gives the file's text to `write`; returns how many n-grams it has.
 std::uint64_t write_arpa_model(const ngram_corpus& corpus, const ngram_options& options,

@@ -43,7 +43,7 @@ class corpus_reading {
           numbers_(scratch, "word_numbers", run.memory_limit() / 4),
           names_(scratch, "document_names", run.memory_limit() / 16),
           corpus_(options.inputs, options.input_format, options.max_errors, run),
-          words_(text) {}
+          words_(text, options.titles ? title_words::in_front : title_words::left_out) {}
 
     ngram_corpus read() {
         pipeline<unit_in_work> line(units_at_once(run_));

@@ -62,7 +62,6 @@ class ngrams_run {
         corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, run_);
         spilled_ = corpus_.spilled_bytes;
         clock_.end_stage("read", corpus_.input_bytes);
-        if (arpa_file_) check_arpa_words(corpus_, options_.inputs.front().string());
         options_.ngrams.history_counts ? count_and_write<document_row_with_history>()
                                        : count_and_write<document_row>();
         fill_result();
@@ -103,8 +102,7 @@ class ngrams_run {
             rows = std::make_unique<document_rows<Row>>(scratch_, corpus_.documents, asked, memory / 4);
         }
         if (totals_file_ || arpa_file_) {
-            // What a history loses with its rare n-grams is known from its own count only.
-            const bool histories = arpa_file_ && asked.min_count > 1;
+            const bool histories = arpa_file_ && model_needs_histories(asked);
             asked.history_counts |= histories;
             held += memory / 8;
             counts =
@@ -115,15 +113,17 @@ class ngrams_run {
             if (rows) rows->add(block);
             if (counts) counts->add(block);
         });
+        if (counts) {
+            counts->finish();
+            spilled_ += counts->spilled_bytes();
+            if (arpa_file_) check_arpa_words(corpus_, *counts, options_.inputs.front().string());
+        }
         if (rows) {
             write_rows(*rows);
             spilled_ += rows->spilled_bytes();
             rows.reset();
         }
-        if (!counts) return;
-        counts->finish();
-        spilled_ += counts->spilled_bytes();
-        write_files(*counts);
+        if (counts) write_files(*counts);
     }
 
     void count(const ngram_options& asked, const context& run,
@@ -282,8 +282,7 @@ ngrams_result checked_run(const ngrams_options& options, const context& run, con
     }
     const ngram_options& asked = options.ngrams;
     ngram_likelihood({}, asked, run);  // options that are refused are so before the work
-    if (!options.arpa.empty() && asked.only)
-        throw usage_error("a back-off model needs the n-grams of every length up to the order");
+    if (!options.arpa.empty() && asked.only) throw usage_error(std::string(model_needs_all_lengths));
     if (!options.dictionary.empty() && asked.method == ngram_method::strings)
         throw usage_error("the method strings compares words as they stand, and takes no dictionary");
     return ngrams_run(options, run, to).run();

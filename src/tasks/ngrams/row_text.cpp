@@ -2,6 +2,7 @@
 #include "tasks/ngrams/row_text.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 
 #include "report/json.hpp"
@@ -10,12 +11,22 @@
 namespace quern {
 namespace {
 
-/// Numbers as row_writer has them: finite, the shortest decimal that reads back to the same value.
 template <class Number>
 void append_number(std::string& out, Number value) {
     char digits[32];
     const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, value);
     out.append(digits, static_cast<std::size_t>(end - digits));
+}
+
+/// As row_writer has it: the shortest decimal that reads back to the same value; what is not finite by its name, null in JSON.
+void append_weight(std::string& out, double weight, bool json) {
+    if (std::isfinite(weight)) {
+        append_number(out, weight);
+    } else if (json) {
+        append_json(out, weight);
+    } else {
+        out += shortest(weight);
+    }
 }
 
 }  // namespace
@@ -68,7 +79,7 @@ void row_text::append(std::string& out, std::span<const Row> rows) const {
         out += before_[4];
         append_number(out, row.in_collection);
         out += before_[5];
-        append_number(out, row.weight);
+        append_weight(out, row.weight, json_);
         if constexpr (std::is_same_v<Row, document_row_with_history>) {
             out += before_[6];
             append_number(out, row.history_in_document);
