@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <tuple>
 
 #include "commands.hpp"
+#include "ngram_options.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/export.hpp"
 #include "quern/tasks/similar.hpp"
@@ -17,8 +19,11 @@ namespace {
 
 struct export_request {
     common_options common;
-    std::string path, ciff;             // of a store
-    std::string vectors, graph, words;  // of a space
+    std::string path;
+    std::string ciff, arpa;      // of a store
+    std::string words;           // of a space
+    std::string vectors, graph;  // of either
+    ngram_options model;
 };
 
 /// The form that a file's name asks for; - has none.
@@ -33,27 +38,34 @@ void declare(command_line& line, export_request& request) {
         line.option(name, form, help, "", [&target](const std::string& text) { target = text; });
     };
     line.argument("STORE|SPACE", "A folder written by quern build or by quern words.", request.path);
-    line.section("Of a store");
+    line.section("Of a store (compressed where a name ends in .gz; - is standard output)");
     file("--ciff", "FILE",
          "The index in the Common Index File Format, for Anserini, PISA, Terrier and others: every word with "
-         "its "
-         "documents, every document with its id and length. Compressed where the name ends in .gz; - is "
-         "standard "
-         "output.",
+         "its documents, every document with its id and length.",
          request.ciff);
+    file("--arpa", "FILE",
+         "A back-off language model of the words in their order, titles in front of texts, in the ARPA "
+         "format.",
+         request.arpa);
+    file("--graph", "FILE", "Links: rows of id, id, as quern pagerank and others read them.", request.graph);
+    line.section("The model (--arpa), as quern ngrams makes it");
+    declare_order(line, request.model);
+    declare_min_count(line, request.model);
+    declare_smoothing(line, request.model);
     line.section("Of a space");
     file("--vectors", "FILE.npy|FILE.txt",
          "Vectors (quern words --vectors): a NumPy array of float32, a row a word, in the order of "
          "--words; or word2vec's text form, where blanks within a word become _.",
          request.vectors);
-    file("--graph", "FILE.tsv|FILE.graphml",
-         "Neighbours: rows of word, neighbour, score; or a directed graph, frequencies at its nodes "
-         "and scores at its edges.",
-         request.graph);
+    line.remark("    --graph FILE.tsv|FILE.graphml",
+                "Neighbours: rows of word, neighbour, score; or a directed graph, frequencies at its nodes "
+                "and scores at its edges.");
     file("--words", "FILE", "Rows of word and frequency, most frequent first; - is standard output.",
          request.words);
     declare_common(line, request.common, {.rows = false, .output = false});
     line.example("quern export wiki --ciff wiki.ciff.gz", "A store, for another search engine.");
+    line.example("quern export wiki --arpa wiki.arpa --order 4 --smoothing absolute", "For KenLM and SRILM.");
+    line.example("quern export wiki --graph wiki.tsv.gz", "For igraph, NetworkX, quern pagerank.");
     line.example("quern export wiki.words --vectors wiki.npy --words wiki.tsv", "For NumPy.");
     line.example("quern export wiki.words --vectors wiki.txt", "For gensim and all that reads word2vec.");
     line.example("quern export wiki.words --graph wiki.graphml", "For Gephi, NetworkX, igraph.");
@@ -75,13 +87,28 @@ void write_file(session& run, const export_request& request, const std::string& 
 }
 
 void export_store(session& run, const export_request& request) {
+    const auto form_by_name = [](const std::string& file) {
+        return export_options{.gzip = file.ends_with(".gz")};
+    };
+    auto& told = run.statistics.counts;
     write_file(run, request, request.ciff, "ciff", [&](const sink& out) {
-        const bool gzip = request.ciff.ends_with(".gz");
-        const ciff_counts counts = export_ciff(request.path, out, {.gzip = gzip}, run.run);
-        run.statistics.counts["words"] = counts.lists;
-        run.statistics.counts["postings"] = counts.postings;
-        run.statistics.counts["documents"] = counts.documents;
-        run.statistics.counts["ciff_bytes"] = counts.bytes;
+        const ciff_counts counts = export_ciff(request.path, out, form_by_name(request.ciff), run.run);
+        told["words"] = counts.lists;
+        told["postings"] = counts.postings;
+        told["documents"] = counts.documents;
+        told["ciff_bytes"] = counts.bytes;
+    });
+    write_file(run, request, request.arpa, "arpa", [&](const sink& out) {
+        const arpa_counts counts =
+            export_arpa(request.path, out, request.model, form_by_name(request.arpa), run.run);
+        told["ngrams"] = counts.ngrams;
+        told["arpa_bytes"] = counts.bytes;
+        told["spilled_bytes"] = counts.spilled_bytes;
+    });
+    write_file(run, request, request.graph, "graph", [&](const sink& out) {
+        const graph_counts counts = export_graph(request.path, out, form_by_name(request.graph), run.run);
+        told["links"] = counts.links;
+        told["graph_bytes"] = counts.bytes;
     });
 }
 
@@ -96,37 +123,54 @@ void export_space(session& run, const export_request& request, bool as_array, bo
     write_file(run, request, request.words, "words", [&](const sink& out) { space.write_words(out); });
 }
 
+bool model_given(const ngram_options& model) {
+    const auto choice = [](const ngram_options& of) {
+        return std::tuple(of.order, of.min_count, of.smoothing, of.lambda, of.mu, of.delta);
+    };
+    return choice(model) != choice({});
+}
+
+void refuse_what_is_not_there(const export_request& request, bool of_space) {
+    const auto& [common, path, ciff, arpa, words, vectors, graph, model] = request;
+    if (ciff.empty() && arpa.empty() && words.empty() && vectors.empty() && graph.empty()) {
+        throw usage_error(
+            "what to export is not given: --ciff, --arpa or --graph of a store; --vectors, --graph or "
+            "--words of a space");
+    }
+    if (of_space && !(ciff.empty() && arpa.empty())) {
+        throw usage_error(path + " is a space of words, which has no index: " +
+                          (ciff.empty() ? "--arpa" : "--ciff") + " needs a store (quern build)");
+    }
+    if (!of_space && !(words.empty() && vectors.empty()) && is_store(path)) {
+        throw usage_error(path + " is a store of documents: " + (words.empty() ? "--vectors" : "--words") +
+                          " needs a space of words (quern words)");
+    }
+    if (arpa.empty() && model_given(model))
+        throw usage_error("a model's options are of use with --arpa only");
+}
+
 }  // namespace
 
 int run_export(const command& self, const std::vector<std::string>& arguments) {
     export_request request;
     command_line line(
         self, "STORE|SPACE [OPTION]...",
-        "Writes what other tools read. Of a store: the index in the Common Index File Format. Of a space: "
-        "vectors "
-        "as a NumPy array or in word2vec's text form, the graph of neighbours as TSV or GraphML, the words.");
+        "Writes what other tools read. Of a store: the index in the Common Index File Format, a language "
+        "model, "
+        "the graph of links. Of a space: vectors as a NumPy array or in word2vec's text form, the graph of "
+        "neighbours as TSV or GraphML, the words.");
     declare(line, request);
     line.parse(arguments);
-    const auto& [common, path, ciff, vectors, graph, words] = request;
-    const bool of_space = !vectors.empty() || !graph.empty() || !words.empty();
-    if (ciff.empty() && !of_space) {
-        throw usage_error(
-            "what to export is not given: --ciff of a store; --vectors, --graph or --words of a space");
-    }
-    if (!ciff.empty() && of_space) {
-        throw usage_error(
-            "--ciff is of a store, --vectors, --graph and --words are of a space: not both at once");
-    }
-    if (!ciff.empty() && is_word_space(path)) {
-        throw usage_error(path +
-                          " is a space of words, which has no index: --ciff needs a store (quern build)");
-    }
+    const auto& [common, path, ciff, arpa, words, vectors, graph, model] = request;
+    const bool of_space = is_word_space(path);
+    refuse_what_is_not_there(request, of_space);
     const bool as_array = !vectors.empty() && form_of(vectors, "--vectors", ".npy", ".txt") == ".npy";
-    const bool as_graphml = !graph.empty() && form_of(graph, "--graph", ".tsv", ".graphml") == ".graphml";
+    const bool as_graphml =
+        of_space && !graph.empty() && form_of(graph, "--graph", ".tsv", ".graphml") == ".graphml";
 
     session run(self, common);
     run.choose_device("export", offered_places::cpu_only);
-    run.check_destinations({ciff, vectors, graph, words}, {path});
+    run.check_destinations({ciff, arpa, vectors, graph, words}, {path});
     of_space ? export_space(run, request, as_array, as_graphml) : export_store(run, request);
     run.write_statistics();
     return 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# quern export of a store: the Common Index File Format. (Of a space: words.bats.)
+# quern export of a store: the Common Index File Format, a language model, the graph. (Of a space: words.bats.)
 load common
 
 own_setup() {
@@ -80,6 +80,35 @@ red 2 3 0:2 1:1
     quern export store --ciff - --quiet | cmp - index.ciff
 }
 
+@test "a model of the store is that of its documents with their titles" {
+    quern export store --arpa model --order 2 --smoothing absolute --quiet --stats stats
+    quern ngrams corpus.jsonl --titles --arpa expected --order 2 --smoothing absolute --quiet
+    cmp model expected
+    quern ngrams corpus.jsonl --arpa texts --order 2 --smoothing absolute --quiet
+    [ "$(head -n 3 texts)" != "$(head -n 3 expected)" ]
+    [ "$(json stats 'd["counts"]["arpa_bytes"]')" -eq "$(wc -c <model)" ]
+    quern export store --arpa model.gz --order 2 --smoothing absolute --quiet
+    gzip -dc model.gz | cmp - expected
+    ends_with 2 quern export store --arpa other --order 0
+    ends_with 2 quern export store --arpa other --lambda 2
+    [ ! -e other ]
+}
+
+@test "the links of a store are a graph that pagerank reads" {
+    printf '{"id":"a b","text":"x","links":["c","d"]}\n{"id":"c","text":"y","links":["a b"]}\n{"id":"d","text":"z","links":["c","c"]}\n' >linked.jsonl
+    build linked.jsonl web
+    [ "$(quern export web --graph - --quiet | tr '\t\n' '> ')" = "a b>c a b>d c>a b d>c d>c " ]
+    quern export web --graph graph.tsv.gz --ciff web.ciff --quiet
+    [ -s web.ciff ]
+    quern pagerank web --quiet >expected
+    quern pagerank graph.tsv.gz --quiet | cmp - expected
+    printf '{"id":"1 2","text":"x","links":["c"]}\n{"id":"c","text":"y"}\n' >odd.jsonl
+    build odd.jsonl odd
+    ends_with 3 quern export odd --graph odd.tsv
+    says "holds the id '1 2'"
+    [ ! -e odd.tsv ]
+}
+
 @test "whole or not at all" {
     quern export store --ciff index.ciff --quiet
     ends_with 2 quern export store --ciff index.ciff
@@ -99,10 +128,11 @@ red 2 3 0:2 1:1
 @test "each kind of folder has its own options" {
     ends_with 2 quern export store
     says "what to export is not given"
-    ends_with 2 quern export store --ciff a --graph b.tsv
-    says "not both at once"
-    ends_with 2 quern export store --graph b.tsv
+    ends_with 2 quern export store --words b.tsv
     says "is a store of documents"
+    ends_with 2 quern export store --ciff a --order 2
+    says "with --arpa only"
+    ends_with 2 quern export store --ciff a --arpa a
     ends_with 2 quern export missing --ciff a
     says "no such store"
     ends_with 2 quern export corpus.jsonl --ciff a
@@ -110,6 +140,8 @@ red 2 3 0:2 1:1
     printf 'red\ncar\n\nred\nbus\n' >lines
     quern words lines -o space --input-format lines --min-count 1 --quiet
     ends_with 2 quern export space --ciff a
+    says "is a space of words"
+    ends_with 2 quern export space --arpa a
     says "is a space of words"
     ends_with 2 quern export store --ciff a --device cuda
     [ ! -e a ]

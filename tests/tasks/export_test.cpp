@@ -14,6 +14,8 @@
 #include "io/byte_source.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
+#include "quern/tasks/link_rank.hpp"
+#include "quern/tasks/ngrams.hpp"
 #include "reference/ciff_reference.hpp"
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
@@ -51,7 +53,7 @@ fs::path store_of(const temporary_folder& folder, const std::string& name, const
     return options.store;
 }
 
-std::string exported(const fs::path& store, const ciff_options& options = {},
+std::string exported(const fs::path& store, const export_options& options = {},
                      const context& run = run_with(2)) {
     std::string bytes;
     export_ciff(
@@ -190,6 +192,171 @@ TEST(ExportCiff, EndsWithWhatGoesWrong) {
         }
         write_file(file, whole);
     }
+}
+
+// ---- The model ----
+
+/// Documents with titles, some without words or without a title; words repeat by a skewed law.
+std::string titled_corpus(unsigned documents, std::uint64_t state) {
+    const auto next = [&](std::uint64_t below) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        return (state >> 33) % below;
+    };
+    const auto words = [&](std::uint64_t most) {
+        std::string text;
+        for (std::uint64_t w = next(most + 1); w > 0; --w)
+            text += "w" + std::to_string(next(1 + next(40))) + (next(9) == 0 ? ". " : " ");
+        return text;
+    };
+    std::string lines;
+    for (unsigned d = 0; d < documents; ++d) {
+        lines += R"({"id":")" + std::to_string(d) + '"';
+        if (d % 3 != 0) lines += R"(,"title":")" + words(4) + '"';
+        lines += R"(,"text":")" + words(d % 5 == 0 ? 0 : 40) + "\"}\n";
+    }
+    return lines;
+}
+
+std::string model_of(const fs::path& store, const ngram_options& model, const context& run = run_with(2),
+                     const export_options& options = {}) {
+    std::string bytes;
+    export_arpa(
+        store, [&](std::string_view part) { bytes += part; }, model, options, run);
+    return bytes;
+}
+
+std::string model_of_corpus(const fs::path& corpus, const fs::path& file, const ngram_options& model,
+                            const std::string& input_format = "") {
+    ngrams_options options;
+    options.inputs = {corpus};
+    options.input_format = input_format;
+    options.titles = true;
+    options.ngrams = model;
+    options.arpa = file;
+    options.replace = true;
+    ngrams(options, run_with(1), {});
+    return read_file(file);
+}
+
+TEST(ExportArpa, IsTheModelOfTheDocumentsWithTheirTitles) {
+    const temporary_folder folder;
+    const fs::path store = store_of(folder, "corpus.jsonl", titled_corpus(400, 7));
+    for (const ngram_smoothing smoothing :
+         {ngram_smoothing::jelinek_mercer, ngram_smoothing::dirichlet, ngram_smoothing::absolute}) {
+        for (const unsigned order : {1U, 2U, 5U}) {
+            for (const std::uint64_t min_count : {1U, 3U}) {
+                const ngram_options model{.order = order, .smoothing = smoothing, .min_count = min_count};
+                const std::string expected =
+                    model_of_corpus(folder / "corpus.jsonl", folder / "model", model);
+                ASSERT_GT(expected.size(), 100U);
+                EXPECT_EQ(model_of(store, model, run_with(1)), expected);
+                EXPECT_EQ(model_of(store, model, run_with(3, std::uint64_t{4} << 20)), expected);
+            }
+        }
+    }
+}
+
+TEST(ExportArpa, CountsAndCompresses) {
+    const temporary_folder folder;
+    const fs::path store = store_of(folder, "lines", "b\na\nb\n\na\n\n");
+    const ngram_options model{.order = 2};
+    const std::string plain = model_of(store, model);
+    EXPECT_EQ(plain, model_of_corpus(folder / "lines", folder / "model", model, "lines"));
+    std::string packed;
+    const arpa_counts counts = export_arpa(
+        store, [&](std::string_view part) { packed += part; }, model, {.gzip = true}, run_with(2));
+    EXPECT_EQ(unpacked(packed, folder), plain);
+    EXPECT_EQ(counts.bytes, plain.size());
+    EXPECT_EQ(counts.documents, 2U);
+    EXPECT_EQ(counts.words, 4U);
+    EXPECT_EQ(counts.ngrams, 5U + 2);  // a, b and the three marks; a b, b a
+    EXPECT_THAT(plain, HasSubstr("ngram 1=5\nngram 2=2\n"));
+}
+
+TEST(ExportArpa, RefusesWhatCannotBe) {
+    const temporary_folder folder;
+    const fs::path store = store_of(folder, "lines", "two words\nfine\nfine\n");
+    EXPECT_THROW(model_of(store, {}), invalid_input);
+    EXPECT_THAT(model_of(store, {.order = 1, .min_count = 2}),
+                HasSubstr("\tfine"));  // the other word is rare
+    EXPECT_THROW(model_of(store, {.order = 33}), usage_error);
+    EXPECT_THROW(model_of(store, {.only = true}), usage_error);
+    EXPECT_THROW(model_of(store, {.method = ngram_method::strings}), usage_error);
+    EXPECT_THROW(model_of(folder / "missing", {}), usage_error);
+    const fs::path file = store_layout::file_of(store, store_layout::tokens);
+    std::string damaged = read_file(file);
+    damaged[0] = static_cast<char>(damaged[0] ^ 1);
+    write_file(file, damaged);
+    EXPECT_THROW(model_of(store, {.order = 1, .min_count = 2}), damaged_store);
+}
+
+// ---- The graph ----
+
+std::string graph_of(const fs::path& store, const context& run = run_with(2),
+                     const export_options& options = {}) {
+    std::string bytes;
+    export_graph(
+        store, [&](std::string_view part) { bytes += part; }, options, run);
+    return bytes;
+}
+
+std::vector<std::pair<std::string, double>> ranks_of(const fs::path& graph) {
+    std::vector<std::pair<std::string, double>> ranks;
+    link_rank_options options;
+    options.graph = graph;
+    rank_links(options, run_with(2),
+               [&](const ranked_node& node) { ranks.emplace_back(node.id, node.rank); });
+    std::ranges::sort(ranks);  // a store's ties are in the order of its documents
+    return ranks;
+}
+
+TEST(ExportGraph, IsTheStoresGraph) {
+    const temporary_folder folder;
+    std::string lines;
+    for (int d = 0; d < 300; ++d) {
+        const auto id = [](int of) { return "\"page, " + std::to_string(of % 300) + "\""; };
+        lines += "{\"id\":" + id(d) + ",\"text\":\"\",\"links\":[" + id(d * 7 + 1) + "," + id(d * d) + "," +
+                 id(d * 7 + 1) + "]}\n";
+    }
+    const fs::path store = store_of(folder, "corpus.jsonl", lines);
+    const std::string text = graph_of(store);
+    EXPECT_EQ(text.substr(0, text.find('\n', 20)), "page, 0\tpage, 1\npage, 0\tpage, 0");
+    write_file(folder / "graph.tsv", text);
+    EXPECT_EQ(ranks_of(folder / "graph.tsv"), ranks_of(store));
+
+    std::string packed;
+    const graph_counts counts = export_graph(
+        store, [&](std::string_view part) { packed += part; }, {.gzip = true}, run_with(2));
+    EXPECT_EQ(unpacked(packed, folder), text);
+    EXPECT_EQ(counts.links, static_cast<std::uint64_t>(std::ranges::count(text, '\n')));
+    EXPECT_EQ(counts.bytes, text.size());
+}
+
+TEST(ExportGraph, RefusesIdsThatALineCannotHold) {
+    const temporary_folder folder;
+    for (const std::string id : {"a\\tb", " a", "#a", "1 2", "-3", "%x"}) {
+        const fs::path store = store_of(folder, "corpus.jsonl",
+                                        R"({"id":"x","text":"","links":["y"]})"
+                                        "\n"
+                                        R"({"id":"y","text":""})"
+                                        "\n"
+                                        R"({"id":")" +
+                                            id +
+                                            R"(","text":""})"
+                                            "\n");
+        EXPECT_EQ(graph_of(store), "x\ty\n") << id;  // it has no link
+        const fs::path linked = store_of(folder, "corpus.jsonl",
+                                         R"({"id":"x","text":"","links":[")" + id +
+                                             R"("]})"
+                                             "\n"
+                                             R"({"id":")" +
+                                             id +
+                                             R"(","text":""})"
+                                             "\n");
+        EXPECT_THROW(graph_of(linked), invalid_input) << id;
+    }
+    EXPECT_EQ(graph_of(store_of(folder, "lines", "a\n")), "");
+    EXPECT_THROW(graph_of(folder / "missing"), usage_error);
 }
 
 }  // namespace

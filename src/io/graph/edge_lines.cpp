@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "io/graph/plain_lines.hpp"
 #include "io/graph/weights.hpp"
@@ -310,6 +312,20 @@ class edge_parser {
 bool parse_edge_lines(link_block& block, id_kind kind, bool weighted) {
     block.begin(block.lines.text().size() / 4 + 1, weighted);  // "1 2" and the line's end
     return edge_parser(block, kind, weighted).parse();
+}
+
+bool fits_edge_line(std::string_view id) {
+    constexpr std::size_t longest = (std::size_t{1} << 19) - 2;  // two of them are a line that is read
+    if (id.size() > longest || id.starts_with("\xef\xbb\xbf")) return false;
+    const std::string name(id);
+    for (const auto& [from, to] :
+         {std::pair(name, name), std::pair(name, std::string("1")), std::pair(std::string("1"), name)}) {
+        const std::string text = from + '\t' + to + '\n';
+        if (is_blank(text[0]) || is_comment(text.data())) return false;
+        const cut line = cut_line(text.data(), text.data() + text.size() - 1);
+        if (line.problem != nullptr || line.from != from || line.to != to) return false;
+    }
+    return true;
 }
 
 }  // namespace quern::io

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include "io/ciff_writer.hpp"
-#include "io/compression/gzip_writer.hpp"
 #include "ops/search/postings.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/export.hpp"
+#include "tasks/export/form.hpp"
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {
@@ -17,10 +17,7 @@ namespace {
 class ciff_export {
   public:
     ciff_export(const opened_store& store, std::function<void(std::string_view)> out, const context& run)
-        : store_(store), run_(run), ciff_([this, out = std::move(out)](std::string_view bytes) {
-              counts_.bytes += bytes.size();
-              out(bytes);
-          }) {}
+        : store_(store), run_(run), ciff_(std::move(out)) {}
 
     ciff_counts write() {
         write_header();
@@ -131,16 +128,12 @@ class ciff_export {
 }  // namespace
 
 ciff_counts export_ciff(const std::filesystem::path& path, const std::function<void(std::string_view)>& out,
-                        const ciff_options& options, const context& run) {
+                        const export_options& options, const context& run) {
     require_cpu(run, "export");
     const opened_store store = open_store(path);
-    if (!options.gzip) return ciff_export(store, out, run).write();
-    io::gzip_writer compressed(out, run);
-    const ciff_counts counts = ciff_export(
-                                   store, [&](std::string_view bytes) { compressed.append(bytes); }, run)
-                                   .write();
-    compressed.finish();
-    return counts;
+    return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
+        return ciff_export(store, sink, run).write();
+    });
 }
 
 }  // namespace quern

@@ -13,6 +13,7 @@
 #include "io/numbers.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/links/stored_links.hpp"
 #include "tasks/memory_left.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -65,22 +66,10 @@ linked_nodes from_file(const std::filesystem::path& path, std::string_view input
     return made;
 }
 
-/// The links of document d follow those of d − 1.
 std::vector<link> links_of(const opened_store& store) {
-    const auto [ends_section, links_section] = store.links();
-    const auto ends = ends_section.values<std::uint64_t>(0, store.info().documents);
-    const auto targets = links_section.values<std::uint32_t>(0, store.info().links);
     std::vector<link> links;
-    links.reserve(targets.size());
-    for (std::uint32_t from = 0; from < ends.size(); ++from) {
-        if (ends[from] < links.size() || ends[from] > targets.size()) ends_section.fail("is out of order");
-        while (links.size() < ends[from]) {
-            const std::uint32_t to = targets[links.size()];
-            if (to >= ends.size()) links_section.fail("names a document that there is not");
-            links.push_back({from, to});
-        }
-    }
-    if (links.size() != targets.size()) ends_section.fail("is too short");
+    links.reserve(store.info().links);
+    for_each_link(store, [&](link of) { links.push_back(of); });
     return links;
 }
 

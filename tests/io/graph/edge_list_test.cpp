@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph_text.hpp"
+#include "io/graph/edge_lines.hpp"
 
 namespace quern::io {
 namespace {
@@ -170,6 +171,36 @@ TEST(edge_list, the_banner_tells_the_format_unless_it_is_given) {
     EXPECT_THAT(shown(graph_of(text, {.format = graph_format::edge_list})), ElementsAre("3>3", "1>2"));
     EXPECT_EQ(said_of("1 2\n", {.format = graph_format::matrix_market}),
               "sample:1: a Matrix Market file begins with %%MatrixMarket");
+}
+
+/// What fits comes back from both ends of its line, beside anything else that fits; ids as they are usual fit.
+TEST(edge_list, ids_that_fit_come_back) {
+    for (const std::string_view usual :
+         {"0", "12", "18446744073709551616", "007", "New York", "Paris, Texas", "a.b/c d", "\"quoted\"",
+          "%C3%A9", "x#y", "\xc3\xa9", "1a", "1.5", "-", "+7"})
+        EXPECT_TRUE(fits_edge_line(usual)) << usual;
+    for (const std::string_view other :
+         {"", " ", " a", "a ", "a\tb", "a\n", "a\rb", "#a", "%", "%G0", "-7", "1 2", "1,2", "1 2 x", "\x01",
+          "\xef\xbb\xbf"
+          "a"})
+        EXPECT_FALSE(fits_edge_line(other)) << other;
+
+    constexpr std::string_view letters = " \t,#%-+\"01a2\xc3\r\n\x7f";
+    std::uint64_t state = 5;
+    std::vector<std::string> fitting;
+    for (int i = 0; i < 2000; ++i) {
+        std::string id;
+        for (std::uint64_t size = 1 + state % 5; size > 0; --size) {
+            state = state * 6364136223846793005 + 1442695040888963407;
+            id += letters[(state >> 33) % letters.size()];
+        }
+        if (fits_edge_line(id)) fitting.push_back(id);
+    }
+    ASSERT_GT(fitting.size(), 200U);
+    for (std::size_t i = 0; i + 1 < fitting.size(); ++i) {
+        const std::string &a = fitting[i], &b = fitting[i + 1];
+        EXPECT_THAT(shown(graph_of(a + '\t' + b + '\n')), ElementsAre(a + ">" + b));
+    }
 }
 
 }  // namespace

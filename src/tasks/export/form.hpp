@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last step of every export: bytes as they are, or compressed.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "io/compression/gzip_writer.hpp"
+#include "quern/tasks/export.hpp"
+
+namespace quern {
+
+/// Returns write(sink), whose `bytes` become those that the sink was given, before compression.
+template <class Write>
+auto write_in_form(const std::function<void(std::string_view)>& out, const export_options& options,
+                   const context& run, const Write& write) {
+    std::uint64_t bytes = 0;
+    const auto counted = [&](const std::function<void(std::string_view)>& to) {
+        auto counts = write([&](std::string_view part) {
+            bytes += part.size();
+            to(part);
+        });
+        counts.bytes = bytes;
+        return counts;
+    };
+    if (!options.gzip) return counted(out);
+    io::gzip_writer compressed(out, run);
+    auto counts = counted([&](std::string_view part) { compressed.append(part); });
+    compressed.finish();
+    return counts;
+}
+
+}  // namespace quern
