@@ -281,7 +281,7 @@ def slow_store():
         text = " ".join(chance.choices(PAIR_WORDS, k=20_000))
         corpus = folder() / "slow.jsonl"
         corpus.write_text("".join(json.dumps({"id": str(i), "text": text[i:] + text[:i]}) + "\n" for i in range(600)))
-        subprocess.run([QUERN, "build", corpus, "-o", path, "--quiet"], check=True)
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--skip", "all", "--quiet"], check=True)
     return path
 
 
@@ -400,6 +400,17 @@ class Program(unittest.TestCase):
         subprocess.run(["cp", "-r", store(), damaged], check=True)
         os.truncate(damaged / "store.json", 10)
         self.ends(5, damaged)
+
+    def test_help_shows_what_applies(self):
+        said = subprocess.run([QUERN, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+        for name in ("--device", "--gpu-memory", "--tmp", "--seed", "--progress"):
+            self.assertNotIn(name, said)
+        for name in ("--threads", "--memory", "--quiet", "--stats", "--config", "--force", "--max-seconds"):
+            self.assertIn(name, said)
+        with Server("--device", "cpu", "--seed", "7", "--tmp", folder(), "--progress", "never", "--gpu-memory", "1G") as server:
+            self.assertEqual(server.get("/healthz")[0], 200)  # and what does not is taken
+        for bad in ("0", "-1", "nan", "1e9", "x"):
+            self.assertIn("--max-seconds", self.ends(2, store(), "--max-seconds", bad))
 
     def test_a_port_that_is_taken(self):
         with Server() as server:
