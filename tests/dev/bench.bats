@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The page of results: what was measured here, what was brought from another machine, and what no machine here can.
+bats_require_minimum_version 1.5.0
 
 setup() {
     tree=$BATS_TEST_TMPDIR/tree
@@ -65,4 +66,17 @@ on() { # on gpu|no_gpu ARGUMENT...
     on no_gpu --insert file.md
     [ "$status" -eq 1 ]
     cmp before docs/results.md
+}
+
+@test "a peer that cannot be fetched is told, and none is taken for it" {
+    cp "$QUERN_SOURCE/scripts/peer" scripts/
+    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=url.file:///nowhere/.insteadOf GIT_CONFIG_VALUE_0=https://github.com/
+    for turn in 1 2; do
+        run --separate-stderr scripts/peer libsais
+        [ "$status" -eq 4 ]
+        [ -z "$output" ]
+        [[ $stderr == *"peer: libsais cannot be had here"* ]]
+    done
+    run scripts/peer windmill
+    [ "$status" -eq 2 ]
 }
