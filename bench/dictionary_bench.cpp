@@ -5,6 +5,7 @@
 //   dictionary_bench make COUNT > WORDS     word-like strings: stems, compounds and endings by Zipf's law
 //   dictionary_bench measure WORDS THREADS ROUNDS
 //   dictionary_bench cut TEXT THREADS ROUNDS
+//   dictionary_bench near WORDS 1 ROUNDS        milliseconds for all words so many edits away from a misspelt one
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@
 #include "primitives/dictionary/dictionary.hpp"
 #include "text/dictionary.hpp"
 #include "text/dictionary_on_place.hpp"
+#include "text/near_words.hpp"
 
 namespace quern {
 namespace {
@@ -153,6 +155,64 @@ void measure(const char* path, unsigned threads, int rounds) {
     require(unknown == asked.size(), "a word that is not there is found");
 }
 
+/// Words of the list with one or two slips, that the list does not hold.
+std::vector<std::string> misspelt(const std::vector<std::string>& words, const text::dictionary_view& known,
+                                  std::size_t slips) {
+    std::mt19937_64 random(slips);
+    std::vector<std::string> asked;
+    while (asked.size() < 40) {
+        std::string word = words[random() % words.size()];
+        if (word.size() < 6) continue;
+        for (std::size_t slip = 0; slip < slips; ++slip) {
+            const std::size_t at = random() % (word.size() - 1);
+            const auto letter = static_cast<char>('a' + random() % 26);
+            switch (random() % 4) {
+                case 0:
+                    word[at] = letter;
+                    break;
+                case 1:
+                    word.insert(at, 1, letter);
+                    break;
+                case 2:
+                    word.erase(at, 1);
+                    break;
+                default:
+                    std::swap(word[at], word[at + 1]);
+            }
+        }
+        if (!known.find(word)) asked.push_back(word);
+    }
+    return asked;
+}
+
+void near(const char* path, int rounds) {
+    std::vector<std::string> words = lines_of(read_file(path));
+    std::ranges::sort(words);
+    words.erase(std::ranges::unique(words).begin(), words.end());
+    text::dictionary_builder builder;
+    for (const std::string& word : words) builder.append(word);
+    const std::string bytes = builder.finish();
+    const auto view = text::dictionary_view::open(bytes);
+    require(view.has_value(), "the dictionary does not open");
+    print("words", static_cast<double>(words.size()));
+    for (const std::uint32_t bound : {1U, 2U}) {
+        std::vector<double> taken;
+        std::size_t found = 0;
+        for (const std::string& word : misspelt(words, *view, bound)) {
+            std::size_t there = 0;
+            taken.push_back(
+                1e3 * median_seconds(rounds, [&] { there = text::near_words(*view, word, bound).size(); }));
+            found += there;
+        }
+        require(found >= taken.size(), "the word that was misspelt is not found");
+        std::ranges::sort(taken);
+        print(bound == 1 ? "1 edit, median" : "2 edits, median", taken[taken.size() / 2]);
+        print(bound == 1 ? "1 edit, most" : "2 edits, most", taken.back());
+        print(bound == 1 ? "1 edit, found" : "2 edits, found",
+              static_cast<double>(found) / static_cast<double>(taken.size()));
+    }
+}
+
 void cut(const char* path, unsigned threads, int rounds) {
     const std::string text = read_file(path);
     const std::vector<std::uint8_t> bytes(text.begin(), text.end());
@@ -180,6 +240,7 @@ int main(int argc, char** argv) try {
         throw std::runtime_error("make COUNT | measure WORDS THREADS ROUNDS | cut TEXT THREADS ROUNDS");
     const auto threads = static_cast<unsigned>(std::stoul(argv[3]));
     if (what == "measure") quern::measure(argv[2], threads, std::stoi(argv[4]));
+    if (what == "near") quern::near(argv[2], std::stoi(argv[4]));
     if (what == "cut") quern::cut(argv[2], threads, std::stoi(argv[4]));
 } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

@@ -15,13 +15,21 @@ std::vector<std::string> columns_of(const char* first, bool explanation) {
     return columns;
 }
 
+std::string name_of(const explained_term& of) {
+    if (of.list == explained_list::like) return "  like " + of.term;
+    return "  " + of.term + (of.similar_to.empty() ? "" : " (similar to " + of.similar_to + ")");
+}
+
 std::string counts_of(const explained_term& of, std::uint32_t words) {
+    if (of.list == explained_list::prior) return fmt::format("{:.4f} times the average", *of.value);
+    if (of.list == explained_list::like) return fmt::format("cosine {:.4f}", *of.value);
     std::string text = fmt::format("f {}", of.in_document);
     if (of.history_in_document) text += fmt::format(" of {}", *of.history_in_document);
     text += fmt::format(", df {}, cf {}", of.documents, of.in_collection);
     if (of.history_in_collection) text += fmt::format(" of {}", *of.history_in_collection);
     text += fmt::format(", |d| {}", words);
     if (of.count != 1) text += fmt::format(", {} times", of.count);
+    if (of.weight != 1) text += fmt::format(", weight {:.4f}", of.weight);
     return text;
 }
 
@@ -59,7 +67,7 @@ void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
 
 void hit_rows::write_terms(const search_hit& hit, bool has_first) {
     for (const explained_term& of : hit.explanation) {
-        const std::string name = "  " + of.term, counts = counts_of(of, hit.words), parts = parts_of(of);
+        const std::string name = name_of(of), counts = counts_of(of, hit.words), parts = parts_of(of);
         cells_.assign(has_first ? 2 : 1, std::monostate());
         cells_.insert(cells_.end(),
                       {std::string_view(name), of.score, std::string_view(counts), std::string_view(parts)});

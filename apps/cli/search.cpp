@@ -31,6 +31,7 @@ struct search_request {
     std::optional<std::size_t> k;
     std::optional<double> title_weight;
     std::optional<bool> phrases;
+    std::optional<std::string> like;
 };
 
 /// A person who searches expects a page named after the query; an experiment expects the published model.
@@ -93,6 +94,27 @@ void declare(command_line& line, search_request& request) {
                 "What a query word in a document's title adds, in units of the word's idf; 0 to 100.",
                 shortest(title_weight_for_people) + "; 0 with --topics: the published models know no titles",
                 [&](const std::string& value) { request.title_weight = parse_number(value); });
+    number(
+        "--prior",
+        "What links say of a document: X times the logarithm of its rank over the average rank is added to "
+        "its score; 0 to 100. Of a store with link ranks.",
+        request.search.prior);
+    line.option(
+        "--expand", "N",
+        "Each word outside of quotes is asked for with the N words most similar to it; 0 to 1000. Of a "
+        "store with a thesaurus.",
+        "0", [&](const std::string& value) {
+            request.search.expand = static_cast<std::uint32_t>(parse_integer(value, 0, 1000));
+        });
+    number("--expand-weight",
+           "What a similar word counts, times its similarity; above 0, to 1. A word of the query counts 1.",
+           request.search.expand_weight);
+    line.option("--like", "DOC",
+                "Documents like the one of this id, by its vector, with a query or without; that one is left "
+                "out. Of a store with document vectors.",
+                "", [&](const std::string& value) { request.like = value; });
+    number("--like-weight", "What the cosine with --like's document counts in a score; above 0, to 100.",
+           request.search.like_weight);
     line.option("--topics", "FILE",
                 "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
                 "Writes a TREC run.",
@@ -109,6 +131,9 @@ void declare(command_line& line, search_request& request) {
                  "Only documents with these two words side by side.");
     line.example("quern search ~/notes garden -k 3 --format jsonl",
                  "A folder, indexed on the fly and remembered.");
+    line.example("quern search wiki mill --expand 5 --prior 0.5 --explain",
+                 "Similar words and links count, too, and what they add is shown.");
+    line.example("quern search wiki --like Windmill", "The pages most like a page.");
     line.example("quern search wiki --topics topics.tsv --run bm25.run --k1 1.2 --b 0.75",
                  "A run for quern evaluate or trec_eval.");
 }
@@ -135,10 +160,23 @@ std::filesystem::path store_for(search_request& request, session& run) {
     return store;
 }
 
+/// `; did you mean grain?`, or, where several words are unknown, for which one.
+std::string suggestions_in(const search_answer& answer) {
+    std::string text;
+    for (const suggested_words& of : answer.suggestions) {
+        text += text.empty() ? "; did you mean " : ", ";
+        for (std::size_t i = 0; i < of.words.size(); ++i)
+            text.append(i == 0 ? "" : i + 1 == of.words.size() ? " or " : ", ").append(of.words[i].word);
+        if (answer.unknown_words.size() > 1) text.append(" for ").append(of.unknown);
+    }
+    return text.empty() ? text : text + "?";
+}
+
 /// What must be said of an answer beside its hits.
 void tell(const search_answer& answer, std::string_view query, console& messages) {
-    const std::string unknown = fmt::format("{}", fmt::join(answer.unknown_words, ", "));
-    if (answer.empty_query) {
+    const std::string unknown =
+        fmt::format("{}{}", fmt::join(answer.unknown_words, ", "), suggestions_in(answer));
+    if (answer.empty_query && answer.hits.empty()) {
         messages.error(fmt::format("nothing found: '{}' holds no word", query));
     } else if (answer.hits.empty()) {
         messages.error(unknown.empty() ? fmt::format("nothing found for '{}'", query)
@@ -278,6 +316,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     request.search.ranking.title_weight =
         request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);
     request.search.phrases = request.phrases.value_or(request.topics.empty());
+    request.search.suggestions = request.topics.empty() ? suggestions_for_people : 0;
     search({}, {}, request.search.ranking, 0);  // refuses parameters out of range, before the work
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
     // Refused before the work, not after it.
@@ -288,9 +327,16 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         "open", [&, store = store_for(request, run)] { return search_engine::open(store, run.run); });
     if (from_store && request.text.any()) request.search.text = request.text.over(engine.text());
 
-    const std::uint64_t hits = !request.topics.empty()  ? answer_topics(engine, request, run, to)
-                               : !request.words.empty() ? answer_one(engine, request, run, to)
-                                                        : answer_lines(engine, request, run, to);
+    if (request.like) {
+        request.search.like = engine.find(*request.like);
+        if (!request.search.like)
+            throw usage_error(fmt::format("{} has no document '{}'", request.path, *request.like));
+    }
+
+    const bool one = !request.words.empty() || request.like;
+    const std::uint64_t hits = !request.topics.empty() ? answer_topics(engine, request, run, to)
+                               : one                   ? answer_one(engine, request, run, to)
+                                                       : answer_lines(engine, request, run, to);
     run.stage("write", [&] { to.commit(); });
     run.statistics.counts["documents"] = engine.documents();
     run.statistics.counts["hits"] = hits;

@@ -3,7 +3,8 @@
 documents, lines of topics, judgements as trec_eval reads them. No other collection has these forms, so this is no part of
 the program.
 
-Each reader gives (documents, topics, judgements): (id, title, text); (id, text); (topic, document, grade).
+Each reader gives (documents, topics, judgements): (id, title, text), or with links (id, title, text, ids); (id, text);
+(topic, document, grade).
 """
 
 import json
@@ -99,6 +100,36 @@ def cacm(folder):
     return documents, topics, [(topic, document + ".html", int(grade)) for topic, _, document, grade in judged]
 
 
+def subvectors(fields):
+    """Lines `other, kind, weight or self` of a SMART record's field .X."""
+    return [line.split() for line in fields.get("X", "").splitlines() if len(line.split()) == 3]
+
+
+def cacm_citations(folder):
+    """SMART's records of the same documents, judged as above. Of .X, kind 5 says that one of two documents cites the other;
+    they are numbered as they came out, so the later one is taken to cite."""
+    _, topics, judged = cacm(folder)
+    links = {}
+    records = list(smart_records(read(folder / "cacm.all")))
+    for number, fields in records:
+        for other, kind, itself in subvectors(fields):
+            if kind == "5" and itself == number and other != number:
+                links.setdefault(max(int(other), int(number)), set()).add(min(int(other), int(number)))
+    name = "CACM-{:04}.html".format
+    documents = [(name(int(number)), fields.get("T", ""), fields.get("W", ""),
+                  [name(cited) for cited in sorted(links.get(int(number), []))]) for number, fields in records]
+    return documents, topics, judged
+
+
+def cisi_cocitations(folder):
+    """Of .X, how often documents are cited together: a link each way."""
+    _, topics, judged = cisi(folder)
+    documents = [(number, fields.get("T", ""), fields.get("W", ""),
+                  sorted({other for other, _, itself in subvectors(fields) if itself == number and other != number}, key=int))
+                 for number, fields in smart_records(read(folder / "CISI.ALL"))]
+    return documents, topics, judged
+
+
 def write(collection, folder, into):
     """Writes topics.tsv, qrels.txt and the corpus of a collection into the folder `into`. Returns the corpus: JSON lines, or
     the files where documents are files."""
@@ -108,11 +139,12 @@ def write(collection, folder, into):
     files.mkdir(parents=True)
     corpus = into / "corpus.jsonl"
     with open(corpus, "w", encoding="utf-8") as lines:
-        for name, title, text in documents:
-            if name.endswith(".html"):
+        for name, title, text, *links in documents:
+            if name.endswith(".html") and not links:
                 (files / name).write_bytes(text.encode("latin-1"))
             else:
-                print(json.dumps({"id": name, "title": " ".join(title.split()), "text": text}), file=lines)
+                line = {"id": name, "title": " ".join(title.split()), "text": text}
+                print(json.dumps(line | {"links": links[0]} if links else line), file=lines)
     (into / "topics.tsv").write_text("".join(f"{name}\t{' '.join(text.split())}\n" for name, text in topics), encoding="utf-8")
     (into / "qrels.txt").write_text("".join(f"{topic} 0 {document} {grade}\n" for topic, document, grade in sorted(set(judged))))
     return corpus if corpus.stat().st_size else files

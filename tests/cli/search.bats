@@ -82,3 +82,59 @@ PYTHON
     quern search store --topics "$data/topics.tsv" --explain --format jsonl --quiet | grep -q '"explanation":\[{"term":'
     printf 'apple\n' | quern search store --quiet --explain --format jsonl | grep -q '"explanation":\[{"term":"apple"'
 }
+
+# A store of which every document is about one of three things; links lead to the first of each.
+whole_store() {
+    python3 - >things.jsonl <<'PYTHON'
+import json, random
+random.seed(5)
+things = ["mill wheel stone grain flour", "boat sail river wind oar", "bread oven dough crust yeast"]
+for number in range(90):
+    words = things[number % 3].split()
+    text = " ".join(random.choice(words) for _ in range(40)) + "."
+    print(json.dumps({"id": f"d{number}", "title": f"page {number}", "text": text, "links": [f"d{number % 3}"] * (number > 2)}))
+PYTHON
+    quern build things.jsonl -o whole --quiet --skip duplicates
+}
+
+@test "links are a prior" {
+    whole_store
+    quern search whole "wheel river" --quiet -k all --explain --format jsonl >alone
+    quern search whole "wheel river" --quiet -k all --explain --format jsonl --prior 2 >joined
+    quern pagerank whole --quiet >ranks
+    python3 - alone joined ranks <<'PYTHON'
+import json, math, sys
+alone, joined = ([json.loads(line) for line in open(path)] for path in sys.argv[1:3])
+ranks = {id: float(rank) for id, rank in (line.split() for line in open(sys.argv[3]))}
+words = {hit["id"]: hit["score"] for hit in alone}
+assert len(joined) == len(alone) > 10 and {hit["id"] for hit in joined[:2]} == {"d0", "d1"}, joined[:2]
+for hit in joined:
+    prior = hit["explanation"][-1]
+    assert prior["list"] == "prior" and prior["weight"] == 2 and abs(prior["value"] - 90 * ranks[hit["id"]]) < 1e-9
+    assert abs(prior["score"] - 2 * math.log(prior["value"])) < 1e-8
+    assert words[hit["id"]] + prior["score"] == hit["score"] == sum(term["score"] for term in hit["explanation"])
+assert joined == sorted(joined, key=lambda hit: (-hit["score"], int(hit["id"][1:])))
+PYTHON
+    quern search whole wheel --quiet -k 1 --prior 2 --explain --format table | grep -q 'link rank .* times the average'
+    ends_with 2 quern search whole wheel --prior -1
+    ends_with 2 quern search whole wheel --prior many
+}
+
+@test "a store without a list says which stage makes it" {
+    ends_with 2 quern search store bees --prior 1
+    says "the stage ranks"
+    ends_with 2 quern search store bees --expand 3
+    says "the stage thesaurus"
+    ends_with 2 quern search store --like a1
+    says "the stage vectors"
+    [ "$(quern search store bees --prior 0 --expand 0 --quiet)" = "$(quern search store bees --quiet)" ]
+}
+
+@test "known words are suggested for unknown ones" {
+    ends_with 1 quern search store bese
+    says "no document holds bese; did you mean bees?"
+    ends_with 0 quern search store aple hony bees
+    says "did you mean apple for aple, honey for hony?"
+    ends_with 1 quern search store zzzzzzzz
+    [[ $stderr != *"did you mean"* ]]
+}

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,6 +26,15 @@ struct query_word {
     std::uint32_t count = 1;
     word_documents titles;
     std::uint32_t continued = 0;
+    std::uint32_t weight = whole_weight;
+};
+
+/// What is joined to the words.
+struct joined_lists {
+    std::vector<std::uint64_t> ranks;  ///< none: no prior
+    double unit = 1, weight = 1;
+    std::vector<std::int64_t> listed;  ///< none: no list
+    std::optional<std::uint32_t> left_out;
 };
 
 /// A word behind a history: document -> (occurrences of the history, of them with the word behind them).
@@ -41,7 +51,8 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
                                            const std::vector<query_word>& query,
                                            const ranking_options& options, std::size_t k,
                                            const std::vector<query_history>& histories = {},
-                                           const std::set<std::uint32_t>* allowed = nullptr) {
+                                           const std::set<std::uint32_t>* allowed = nullptr,
+                                           const joined_lists& joined = {}) {
     const double n = static_cast<double>(lengths.size()), total = static_cast<double>(words);
     std::vector<double> collection_frequencies;
     for (const auto& word : query) {
@@ -55,7 +66,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
         std::int64_t score = 0;
         bool holds_a_word = false;
         for (std::size_t w = 0; w < query.size(); ++w) {
-            const auto& [documents, asked, titles, continued] = query[w];
+            const auto& [documents, asked, titles, continued, weight] = query[w];
             if (documents.empty() || asked == 0) continue;
             const std::int64_t count = asked - continued;
             const double cf = collection_frequencies[w], df = static_cast<double>(documents.size());
@@ -64,28 +75,37 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             const double f = holds ? found->second : 0;
             holds_a_word |= holds;
             double part = 0;
+            // By the term's weight: of 2^16 whole, rounded down.
+            const auto share = [&, of = weight](std::int64_t x) {
+                if (of == whole_weight) return x;
+                const std::int64_t product = x * of, whole = std::int64_t{1} << 16;
+                return product / whole - (product % whole < 0 ? 1 : 0);
+            };
             if (options.model == ranking_model::bm25) {
                 const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
                 part = idf * f /
                        (f + (options.k1 * (1.0 - options.b) + options.k1 * options.b / (total / n) * length));
             } else if (options.model == ranking_model::ql) {
                 const double weighted = (1.0 - options.lambda) * cf;
-                score += count * fixed(canonical_log(weighted / total));
+                score += count * share(fixed(canonical_log(weighted / total)));
                 part = canonical_log(1.0 + options.lambda * total / weighted * f / length);
             } else if (options.model == ranking_model::two_stage) {
                 const double rest = 1.0 - options.lambda;
-                score += count * (fixed(canonical_log(cf / total)) -
-                                  fixed(canonical_log((length + options.mu) / (options.mu + rest * length))));
+                score += count *
+                         (share(fixed(canonical_log(cf / total))) -
+                          share(fixed(canonical_log((length + options.mu) / (options.mu + rest * length)))));
                 part = canonical_log(1.0 + options.lambda * total / cf * f / (options.mu + rest * length));
             } else {
                 const double prior = options.mu * cf / total;
-                score += count * (fixed(canonical_log(prior)) - fixed(canonical_log(length + options.mu)));
+                score += count * (share(fixed(canonical_log(prior))) -
+                                  share(fixed(canonical_log(length + options.mu))));
                 part = canonical_log(1.0 + f / prior);
             }
-            if (holds) score += count * std::max<std::int64_t>(1, fixed(part));
+            const auto positive = [](std::int64_t x) { return std::max<std::int64_t>(1, x); };
+            if (holds) score += count * positive(share(positive(fixed(part))));
             if (options.title_weight != 0 && titles.contains(d)) {
                 const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
-                score += asked * std::max<std::int64_t>(1, fixed(options.title_weight * idf));
+                score += asked * positive(share(positive(fixed(options.title_weight * idf))));
             }
         }
         for (const auto& [documents, count] : histories) {
@@ -101,7 +121,16 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             }
             score += count * fixed(canonical_log(probability));
         }
+        if (!joined.ranks.empty()) {
+            const double rank = static_cast<double>(std::max<std::uint64_t>(1, joined.ranks[d]));
+            score += fixed(joined.weight * canonical_log(rank * joined.unit));
+        }
+        if (!joined.listed.empty() && joined.listed[d] != not_listed) {
+            score += joined.listed[d];
+            holds_a_word = true;
+        }
         if (allowed != nullptr && !allowed->contains(d)) continue;
+        if (joined.left_out == d) continue;
         if (holds_a_word) ranked.push_back({d, score});
     }
     std::sort(ranked.begin(), ranked.end(), [](const scored_document& a, const scored_document& b) {

@@ -47,13 +47,19 @@ struct collection_view {
     std::uint64_t words = 0;                          ///< their sum
 };
 
-/// A word of the query, or a phrase, whose list is made for the query.
+/// Weights of terms are in units of 2^-16: this one is 1.
+inline constexpr std::uint32_t whole_weight = 1 << 16;
+
+/// A word of the query, or a phrase, whose list is made for the query; or a word that is like one of the query.
 struct query_term {
     posting_list list;
     std::uint32_t count = 1;   ///< how often the query holds the word
     posting_list titles = {};  ///< documents with the word in their title: some of `list`, or none
     /// Of `count`, those that stand in `search_query::continuations`; they have no part by the model.
     std::uint32_t continued = 0;
+    /// 1 to whole_weight. With less than whole_weight, each number x that the term adds (a part, the background, what a
+    /// length takes) becomes floor(x · weight / 2^16), and a part is one unit at least.
+    std::uint32_t weight = whole_weight;
 };
 
 /// A document that holds a history, with how often and how it goes on.
@@ -75,12 +81,33 @@ struct query_continuation {
     std::uint32_t count = 1;                        ///< how often the query holds it
 };
 
+/// What each document is worth before any word is asked for, by its rank: fixed(weight · ln(max(1, rank) · unit)).
+struct document_prior {
+    std::span<const std::uint64_t> ranks;  ///< one a document
+    double unit = 1;    ///< 2^-126 to 2^62; with N / (sum of the ranks) the average rank adds 0
+    double weight = 1;  ///< 0 to 100
+    /// most_ranks(ranks), where they are kept for many queries; else (empty) a query makes them.
+    std::span<const std::uint64_t> most = {};
+};
+/// The highest rank of each 4,096 documents.
+std::vector<std::uint64_t> most_ranks(std::span<const std::uint64_t> ranks);
+/// What the prior adds to the document's score, in units of 2^-32.
+std::int64_t prior_part(const document_prior& prior, std::uint32_t document);
+
+/// In place of a part: the document is not in the list.
+inline constexpr std::int64_t not_listed = INT64_MIN;
+
 struct search_query {
     std::span<const query_term> terms;
     /// For ranking_model::ql alone.
     std::span<const query_continuation> continuations = {};
     /// The only documents that may be found, strictly rising; by default all.
     std::optional<std::span<const std::uint32_t>> allowed = {};
+    std::optional<document_prior> prior = {};
+    /// Another ranked list, one part a document, in units of 2^-32, of 2^50 at most either way, or not_listed: it is added to
+    /// the score, and the documents of the list may be found whether they hold a term or not.
+    std::optional<std::span<const std::int64_t>> listed = {};
+    std::optional<std::uint32_t> left_out = {};  ///< a document that is not to be found
     /// Who asks: where its stop flag is raised, the search ends with `interrupted`.
     const context* run = nullptr;
 };
@@ -92,15 +119,16 @@ struct scored_document {
     friend bool operator==(const scored_document&, const scored_document&) = default;
 };
 
-/// The k best documents among those that hold at least one query term (and are allowed); score falling, then document
-/// rising. `k` may exceed the number of matches. Words unknown to the collection are left out by the caller: they add
+/// The k best documents among those that hold at least one query term or are listed (and are allowed); score falling, then
+/// document rising. `k` may exceed the number of matches. Words unknown to the collection are left out by the caller: they add
 /// the same nothing to every document. Throws usage_error for parameters out of range (not-a-number too; those
 /// of every model), for queries of more than 262,144 words and for documents that do not rise, damaged_store where
 /// the bytes of a list are not what postings_writer wrote.
-/// A score is, in units of 2^-32, the sum over the query's words of rounded parts; docs/search.md fixes them
-/// operation by operation. Contract class: exact. Safe to call from many threads at once.
-/// Cost: time O(postings of the terms + k log k) at most, less where block bounds let parts of lists be left out;
-/// scratch O(terms + k), about 90 KiB on the stack.
+/// A score is, in units of 2^-32, the sum over the query's words of rounded parts, the prior and the listed part;
+/// docs/search.md fixes them operation by operation. Contract class: exact. Safe to call from many threads at once.
+/// Cost: time O(postings of the terms + k log k) at most, less where block bounds let parts of lists be left out, which
+/// they never do with continuations or a list: that takes all of its documents too; scratch O(terms + k), about 90 KiB on
+/// the stack.
 std::vector<scored_document> search(const collection_view& collection, const search_query& query,
                                     const ranking_options& options, std::size_t k);
 
@@ -115,7 +143,8 @@ struct score_parts {
     std::int64_t sum() const { return background + length + part + title; }
 };
 
-/// Why a document has its score: its parts by each term, then by each continuation. They sum to the score exactly.
+/// Why a document has its score: its parts by each term, then by each continuation. They sum to the score exactly, with
+/// prior_part and the listed part.
 /// Throws as `search` does, and usage_error for a document that is none. Cost: a block of each list, a pass over the rest.
 std::vector<score_parts> explain(const collection_view& collection, const search_query& query,
                                  const ranking_options& options, std::uint32_t document);

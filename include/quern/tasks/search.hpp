@@ -23,6 +23,9 @@ namespace quern {
 /// `ranking_options::title_weight` where people search; 0 for runs of the published models.
 inline constexpr double title_weight_for_people = 0.25;
 
+/// `search_options::suggestions` where people search.
+inline constexpr std::size_t suggestions_for_people = 3;
+
 struct search_options {
     ranking_options ranking;
     std::size_t k = 10;
@@ -35,17 +38,40 @@ struct search_options {
     /// collection holds with it; 1 to most_query_order.
     unsigned order = 1;
     bool explain = false;  ///< hits say how their scores come about
+
+    // Lists beside the words'. A store without what one needs: usage_error. docs/search.md has the formulas.
+    /// W: a score gets W · ln(N · rank of the document by its links); 0 to 100, 0: nothing.
+    double prior = 0;
+    /// Each word outside of quotes brings so many of the words most similar to it in the store's thesaurus, that the query
+    /// does not hold itself. One weighs as much as it is similar, times expand_weight, a word of the query 1.
+    std::uint32_t expand = 0;
+    double expand_weight = 0.25;  ///< above 0, to 1
+    /// A score gets like_weight · the cosine with this document's vector. Every document with a vector may be a hit then,
+    /// whether it holds a word of the query or not, but not this one.
+    std::optional<std::uint32_t> like;
+    double like_weight = 1;  ///< above 0, to 100
+
+    /// For each unknown word, of the first 8 of at most 64 characters, so many known ones (search_answer::suggestions).
+    std::size_t suggestions = 0;
     /// The query's text options: where given they must equal the store's (else usage_error).
     std::optional<text_options> text;
 };
 
 inline constexpr unsigned most_query_order = 32;
 
-/// What one term of the query adds to a hit's score, times its count. Scores are multiples of 2^-32: these add up to
-/// the hit's exactly.
+enum class explained_list { text, prior, like };
+inline constexpr std::string_view explained_list_names[] = {"text", "prior", "like"};
+
+/// What one term of the query, or another list, adds to a hit's score, times its count. Scores are multiples of 2^-32:
+/// these add up to the hit's exactly.
 struct explained_term {
-    std::string term;         ///< a word; a phrase in quotes; `word | history`
-    std::uint32_t count = 1;  ///< how often the query holds it; a word behind a history counts there
+    explained_list list = explained_list::text;
+    std::string term;   ///< a word; a phrase in quotes; `word | history`; of the list like the document's id
+    double weight = 1;  ///< of similar words below 1; of another list that of the options
+    std::string
+        similar_to;  ///< of a similar word: the words of the query that brought it, with blanks between
+    std::optional<double> value;  ///< of the prior N · rank; of the list like the cosine
+    std::uint32_t count = 1;      ///< how often the query holds it; a word behind a history counts there
     std::uint32_t in_document = 0;
     std::uint64_t documents = 0, in_collection = 0;  ///< that hold it; its occurrences
     /// Of words behind a history: its occurrences that are followed by a word.
@@ -69,14 +95,36 @@ struct search_hit {
 };
 
 /// A hit's explanation as a list in JSON, a term an object: term, count, f, df, cf, history_f, history_cf, length (the
-/// document's words), part, background, length_part, title_part, score.
+/// document's words), part, background, length_part, title_part, list, weight, similar_to, value, score.
 std::string explanation_json(const search_hit& hit);
+
+/// A word that the query does not hold and that was asked for as well.
+struct similar_word {
+    std::string word;
+    std::string similar_to;  ///< as in explained_term
+    double weight = 0;
+};
+
+/// A word that no document holds, and those of the store that are the fewest edits away from it (a character put in, left
+/// out or replaced, two neighbours exchanged): at most 2, with fewer than four characters 1. Those in most documents first,
+/// then by bytes. Words are as analysed: where the store stems, stems.
+struct suggested_words {
+    struct known {
+        std::string word;
+        std::uint32_t distance = 0;
+        std::uint64_t documents = 0;  ///< that hold it
+    };
+    std::string unknown;
+    std::vector<known> words;  ///< one at least
+};
 
 struct search_answer {
     std::vector<search_hit> hits;
     std::vector<std::string>
         unknown_words;         ///< of the query, as analysed; phrases that no document holds, in quotes
     bool empty_query = false;  ///< no word was left after analysis
+    std::vector<similar_word> similar_words;   ///< with search_options::expand; by bytes
+    std::vector<suggested_words> suggestions;  ///< with search_options::suggestions; by bytes
 };
 
 /// A document as the store holds it. The views are the engine's, as those of search_hit.
@@ -130,12 +178,20 @@ class search_engine {
     void search_each(std::span<const search_topic> topics, const search_options& options, const context& run,
                      const answer_text& text, const answer_taker& take) const;
     std::uint64_t documents() const;
+    /// What the store has for search_options: prior, expand, like.
+    bool has_link_ranks() const;
+    bool has_thesaurus() const;
+    bool has_document_vectors() const;
     std::uint64_t vocabulary() const;
     const text_options& text() const;
 
   private:
     struct state;
+    struct prepared;
     explicit search_engine(std::unique_ptr<state> s);
+    std::shared_ptr<const prepared> prepare(const search_options& options) const;
+    search_answer answer(std::string_view query, const search_options& options, const prepared& lists,
+                         const context& run) const;
     std::unique_ptr<state> state_;
 };
 

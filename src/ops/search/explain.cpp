@@ -31,12 +31,14 @@ score_parts parts_of_term(const collection_view& collection, const query_term& t
     const std::uint32_t length = collection.document_lengths[document];
     const std::int64_t scored = std::int64_t{term.count} - term.continued;
     parts.frequency = frequency_in(term.list, collection, document);
-    parts.background = scored * scorer.background();
+    parts.background = scored * weighted(scorer.background(), term.weight);
     if constexpr (Scorer::length_model::used)
-        parts.length = -scored * typename Scorer::length_model(options).part(length);
-    if (parts.frequency != 0) parts.part = scored * scorer.part(parts.frequency, length);
+        parts.length = -scored * weighted(typename Scorer::length_model(options).part(length), term.weight);
+    if (parts.frequency != 0)
+        parts.part = scored * weighted_part(scorer.part(parts.frequency, length), term.weight);
     if (options.title_weight != 0 && frequency_in(term.titles, collection, document) != 0)
-        parts.title = term.count * title_part(collection, term.list, options.title_weight);
+        parts.title =
+            term.count * weighted_part(title_part(collection, term.list, options.title_weight), term.weight);
     return parts;
 }
 

@@ -124,6 +124,27 @@ void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu
     }
 }
 
+// Correctly rounded, as a cast is: its upper and lower halves are exact, their sum is rounded once.
+HWY_INLINE vector load_as_double(const std::uint64_t* numbers) {
+    const doubles d;
+    const words64 u;
+    const auto all = hn::LoadU(u, numbers);
+    const vector upper = hn::Set(d, 0x1p84), lower = hn::Set(d, 0x1p52);
+    const auto high = hn::Or(hn::ShiftRight<32>(all), hn::BitCast(u, upper));
+    const auto low = hn::Or(hn::And(all, hn::Set(u, 0xffffffffU)), hn::BitCast(u, lower));
+    return hn::Add(hn::Sub(hn::BitCast(d, high), upper), hn::Sub(hn::BitCast(d, low), lower));
+}
+
+void prior_parts(const std::uint64_t* ranks, std::size_t size, double unit, double weight,
+                 std::int64_t* parts) {
+    const doubles d;
+    const vector units = hn::Set(d, unit), weights = hn::Set(d, weight), one = hn::Set(d, 1.0);
+    for (std::size_t i = 0; i < size; i += hn::Lanes(d)) {
+        const vector x = hn::Mul(hn::Max(load_as_double(ranks + i), one), units);
+        hn::StoreU(to_fixed(hn::Mul(weights, log_normal(x))), integers64(), parts + i);
+    }
+}
+
 std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,
                           std::uint32_t* positions) {
     const integers64 d;
@@ -161,6 +182,7 @@ HWY_EXPORT(dirichlet_parts);
 HWY_EXPORT(two_stage_parts);
 HWY_EXPORT(dirichlet_lengths);
 HWY_EXPORT(two_stage_lengths);
+HWY_EXPORT(prior_parts);
 HWY_EXPORT(collect_above);
 
 void bm25_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
@@ -184,6 +206,10 @@ void dirichlet_lengths(const std::uint32_t* lengths, std::size_t size, double mu
 void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu, double rest,
                        std::int64_t* parts) {
     HWY_DYNAMIC_DISPATCH(two_stage_lengths)(lengths, size, mu, rest, parts);
+}
+void prior_parts(const std::uint64_t* ranks, std::size_t size, double unit, double weight,
+                 std::int64_t* parts) {
+    HWY_DYNAMIC_DISPATCH(prior_parts)(ranks, size, unit, weight, parts);
 }
 std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,
                           std::uint32_t* positions) {

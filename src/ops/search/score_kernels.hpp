@@ -28,6 +28,10 @@ void dirichlet_lengths(const std::uint32_t* lengths, std::size_t size, double mu
 void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu, double rest,
                        std::int64_t* parts);
 
+/// parts[i] = fixed(weight ln(max(1, rank) unit))
+void prior_parts(const std::uint64_t* ranks, std::size_t size, double unit, double weight,
+                 std::int64_t* parts);
+
 /// The positions i < size with sums[i] > limit, rising, into `positions` (room for `size`); their number.
 std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,
                           std::uint32_t* positions);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "base/canonical_math.hpp"
 #include "ops/search/score_kernels.hpp"
@@ -24,6 +25,21 @@ constexpr std::int64_t to_fixed(double x) {
 /// parts is positive exactly where a word occurs.
 constexpr std::int64_t positive_part(double x) {
     return std::max<std::int64_t>(1, to_fixed(x));
+}
+
+/// What a number that a term adds becomes by the term's weight.
+constexpr std::int64_t weighted(std::int64_t x, std::uint32_t weight) {
+    static_assert(whole_weight == 1 << 16);
+    return weight == whole_weight ? x : (x * weight) >> 16;
+}
+constexpr std::int64_t weighted_part(std::int64_t x, std::uint32_t weight) {
+    return std::max<std::int64_t>(1, weighted(x, weight));
+}
+
+/// A document's prior; it rises with the rank, but for a unit of rounding.
+inline std::int64_t prior_of_rank(std::uint64_t rank, const document_prior& prior) {
+    const double of_rank = static_cast<double>(std::max<std::uint64_t>(rank, 1));
+    return to_fixed(prior.weight * canonical_log_normal(of_rank * prior.unit));
 }
 
 // Each scorer has part() for one posting, parts() for a block of them with the same bits, and background().
@@ -199,6 +215,33 @@ class continuation_scorer {
   private:
     double lambda_, share_;
     std::int64_t background_;
+};
+
+/// The words of a query, whose number a document's length is charged.
+class query_length {
+  public:
+    void add(const query_term& term) {
+        const std::int64_t count = std::int64_t{term.count} - term.continued;
+        if (term.weight == whole_weight) {
+            whole_ += count;
+        } else {
+            weighted_.push_back({count, term.weight});
+        }
+    }
+    /// A number for every word, by the word's weight. Rises with the number.
+    std::int64_t times(std::int64_t of_word) const {
+        std::int64_t sum = whole_ * of_word;
+        for (const auto& [count, weight] : weighted_) sum += count * weighted(of_word, weight);
+        return sum;
+    }
+
+  private:
+    struct words {
+        std::int64_t count;
+        std::uint32_t weight;
+    };
+    std::int64_t whole_ = 0;
+    std::vector<words> weighted_;
 };
 
 /// Calls `use` with the model's scorer as its template argument.

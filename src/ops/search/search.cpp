@@ -2,6 +2,9 @@
 // The door of search: refuses what cannot be ranked, in the same words on every place.
 #include "quern/ops/search.hpp"
 
+#include <algorithm>
+
+#include "ops/search/prior_scorer.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
 
@@ -64,6 +67,25 @@ void check_continuation(const query_continuation& continuation, const collection
         throw usage_error("the counts of a history are not those of its documents");
 }
 
+void check_prior(const document_prior& prior, std::size_t documents) {
+    if (!(prior.weight >= 0 && prior.weight <= 100))
+        throw usage_error("the weight of the prior must lie between 0 and 100");
+    if (!(prior.unit >= 0x1p-126 && prior.unit <= 0x1p62))
+        throw usage_error("the unit of ranks must lie between 2^-126 and 2^62");
+    const auto blocks = (documents + documents_of_most_ranks - 1) / documents_of_most_ranks;
+    if (prior.ranks.size() != documents || (!prior.most.empty() && prior.most.size() != blocks))
+        throw usage_error("a prior must have a rank for each document");
+}
+
+void check_listed(std::span<const std::int64_t> parts, std::size_t documents) {
+    constexpr std::int64_t most = std::int64_t{1} << 50;
+    if (parts.size() != documents) throw usage_error("a list must have a part for each document");
+    bool fits = true;
+    for (const std::int64_t part : parts)
+        fits = fits && (part == not_listed || (part >= -most && part <= most));
+    if (!fits) throw usage_error("a listed part must lie between -2^50 and 2^50");
+}
+
 void check_query(const collection_view& collection, const search_query& query,
                  const ranking_options& options) {
     check_options(options);
@@ -76,10 +98,14 @@ void check_query(const collection_view& collection, const search_query& query,
         check_counts(term.titles, collection, "title_postings");
         if (term.continued > term.count)
             throw usage_error("more words of a query have a history than it holds");
+        if (term.weight < 1 || term.weight > whole_weight)
+            throw usage_error("the weight of a term must lie between 2^-16 and 1");
     }
     for (const query_continuation& continuation : query.continuations)
         check_continuation(continuation, collection, options);
     if (query.allowed) check_rising(*query.allowed, collection.document_lengths.size());
+    if (query.prior) check_prior(*query.prior, collection.document_lengths.size());
+    if (query.listed) check_listed(*query.listed, collection.document_lengths.size());
 }
 
 }  // namespace
@@ -90,6 +116,20 @@ std::vector<scored_document> search(const collection_view& collection, const sea
     search_detail::check_query(collection, query, options);
     if (k == 0) return {};
     return search_detail::rank_cpu(collection, query, options, k);
+}
+
+std::vector<std::uint64_t> most_ranks(std::span<const std::uint64_t> ranks) {
+    std::vector<std::uint64_t> most;
+    constexpr auto size = search_detail::documents_of_most_ranks;
+    most.reserve(ranks.size() / size + 1);
+    for (; !ranks.empty(); ranks = ranks.subspan(std::min<std::size_t>(size, ranks.size())))
+        most.push_back(std::ranges::max(ranks.first(std::min<std::size_t>(size, ranks.size()))));
+    return most;
+}
+
+std::int64_t prior_part(const document_prior& prior, std::uint32_t document) {
+    if (document >= prior.ranks.size()) throw usage_error("no such document");
+    return search_detail::prior_of_rank(prior.ranks[document], prior);
 }
 
 std::vector<score_parts> explain(const collection_view& collection, const search_query& query,

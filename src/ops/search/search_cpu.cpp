@@ -13,6 +13,7 @@
 
 #include "ops/search/best_documents.hpp"
 #include "ops/search/postings.hpp"
+#include "ops/search/prior_scorer.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 
@@ -25,16 +26,18 @@ struct word {
     word(const collection_view& collection, const query_term& term, const ranking_options& options)
         : scorer(collection, term.list, options),
           cursor(term.list, collection.document_lengths),
-          count(term.count) {}
+          count(term.count),
+          weight(term.weight) {}
     word(const collection_view& collection, const query_term& term, const ranking_options& options,
          std::int64_t part_for_all)
         : scorer(collection, term.list, options),
           cursor(term.titles, collection.document_lengths),
           count(term.count),
-          constant(part_for_all) {}
+          weight(term.weight),
+          constant(weighted_part(part_for_all, term.weight)) {}
 
     std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
-        return constant != 0 ? constant : scorer.part(frequency, length);
+        return constant != 0 ? constant : weighted_part(scorer.part(frequency, length), weight);
     }
     void parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
                std::int64_t* out) const {
@@ -42,12 +45,15 @@ struct word {
             std::fill_n(out, size, constant);
         } else {
             scorer.parts(frequencies, lengths, size, out);
+            if (weight == whole_weight) return;
+            for (std::size_t i = 0; i < size; ++i) out[i] = weighted_part(out[i], weight);
         }
     }
 
     Scorer scorer;
     postings_cursor cursor;
     std::int64_t count;
+    std::uint32_t weight;
     std::int64_t constant = 0;  // 0: the model's part
     std::int64_t bound = 0;     // of what the word can add to a document of the window
     std::uint32_t shortest = 0;
@@ -80,22 +86,23 @@ class window_search {
                   const ranking_options& options, std::size_t k, const strategy& how)
         : run_(query.run),
           allowed_(query.allowed),
+          left_out_(query.left_out.value_or(~std::uint64_t{0})),
           lengths_(collection.document_lengths),
           length_model_(options),
+          prior_(query.prior),
           how_(how),
           best_(k) {
         words_.reserve(2 * query.terms.size());
         for (const query_term& term : query.terms) {
             if (term.list.document_frequency == 0 || term.count == 0) continue;
             words_.emplace_back(collection, term, options);
-            background_ += words_.back().count * words_.back().scorer.background();
-            query_words_ += term.count;
+            background_ += words_.back().count * weighted(words_.back().scorer.background(), term.weight);
+            query_length_.add(term);
             if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
             words_.emplace_back(collection, term, options,
                                 title_part(collection, term.list, options.title_weight));
         }
         for (auto& word : words_) active_.push_back(&word);
-        most_from_length_ = most_from(0);
     }
 
     std::vector<scored_document> run() {
@@ -116,9 +123,9 @@ class window_search {
     using length_model = typename Scorer::length_model;
 
     // The most that the length of a document with `shortest` words or more can add to its score.
-    std::int64_t most_from(std::uint32_t shortest) const {
+    std::int64_t most_from_length(std::uint32_t shortest) const {
         // A logarithm may break the order of lengths by a unit.
-        return length_model::used ? -query_words_ * (length_model_.part(shortest) - 1) : 0;
+        return length_model::used ? -query_length_.times(length_model_.part(shortest) - 1) : 0;
     }
 
     // Moves `begin` to the lowest document that a word may hold and that is allowed; false where there is none.
@@ -149,8 +156,8 @@ class window_search {
 
     bool prunes() const { return how_.prune && best_.threshold() != best_documents::no_threshold; }
 
-    // Bounds what each word can add to a document of the window, and puts the words in this order.
-    void bound_words(std::uint64_t end) {
+    // Bounds what each word can add to a document of the window, and puts the words in this order; and what else can.
+    void bound_words(std::uint64_t begin, std::uint64_t end) {
         std::uint32_t shortest = ~std::uint32_t{0};
         for (auto* word : active_) {
             word->set_bound(end);
@@ -158,20 +165,21 @@ class window_search {
         }
         std::sort(active_.begin(), active_.end(),
                   [](const auto* a, const auto* b) { return a->bound < b->bound; });
-        most_from_length_ = most_from(shortest);
+        most_besides_ = most_from_length(shortest) + prior_.most(begin, end);
     }
 
     void score_window(std::uint64_t begin, std::uint64_t end) {
+        most_besides_ = most_from_length(0) + prior_.most(begin, end);
         if (allowed_) {
             const auto allowed = allowed_below(end);
-            if (allowed.size() * dense_share < end - begin) return score_few(allowed, end);
+            if (allowed.size() * dense_share < end - begin) return score_few(allowed, begin, end);
         }
         // Words [0, optional) together add at most `optional_bound`: not enough without the others.
         std::size_t optional = 0;
         std::int64_t optional_bound = 0;
         if (prunes()) {
-            bound_words(end);
-            const std::int64_t needed = best_.threshold() - background_ - most_from_length_;
+            bound_words(begin, end);
+            const std::int64_t needed = best_.threshold() - background_ - most_besides_;
             while (optional < active_.size() && optional_bound + active_[optional]->bound <= needed)
                 optional_bound += active_[optional++]->bound;
             if (optional == active_.size()) return;
@@ -186,25 +194,25 @@ class window_search {
     }
 
     // Few documents are allowed: words are looked up for them, those that may add most first.
-    void score_few(std::span<const std::uint32_t> allowed, std::uint64_t end) {
+    void score_few(std::span<const std::uint32_t> allowed, std::uint64_t begin, std::uint64_t end) {
         const bool pruned = prunes();
         std::int64_t rest = 0;  // what the words not yet looked up can add
         if (pruned) {
-            bound_words(end);
+            bound_words(begin, end);
             for (const auto* word : active_) rest += word->bound;
         }
         std::size_t candidates = allowed.size();
         std::ranges::copy(allowed, documents_.begin());
         std::fill_n(scores_.begin(), candidates, background_);
         for (std::size_t i = active_.size(); i > 0 && candidates > 0; --i) {
-            if (pruned) candidates = keep_above(candidates, best_.threshold() - most_from_length_ - rest);
+            if (pruned) candidates = keep_above(candidates, best_.threshold() - most_besides_ - rest);
             rest -= active_[i - 1]->bound;
             look_up(*active_[i - 1], candidates);
         }
         candidates = keep_above(candidates, background_);  // a document must hold a word
         if constexpr (length_model::used) subtract_lengths(candidates);
-        for (std::size_t i = 0; i < candidates; ++i) best_.add(documents_[i], scores_[i]);
-        best_.settle();
+        prior_.add({documents_.data(), candidates}, scores_.data());
+        offer(candidates);
     }
 
     // A document without a sum is no candidate.
@@ -223,7 +231,7 @@ class window_search {
                 std::int64_t optional_bound) {
         std::int64_t limit = 0;
         if (prunes())
-            limit = std::max(limit, best_.threshold() - background_ - most_from_length_ - optional_bound);
+            limit = std::max(limit, best_.threshold() - background_ - most_besides_ - optional_bound);
         std::size_t candidates =
             collect_above(sums_.data() + (from - begin), to - from, limit, documents_.data());
         for (std::size_t i = 0; i < candidates; ++i) {
@@ -231,6 +239,7 @@ class window_search {
             documents_[i] += static_cast<std::uint32_t>(from);
         }
         if constexpr (length_model::used) subtract_lengths(candidates);
+        prior_.add({documents_.data(), candidates}, scores_.data());
 
         while (optional > 0 && candidates > 0) {
             candidates = keep_above(candidates, best_.threshold() - optional_bound);
@@ -238,7 +247,12 @@ class window_search {
             optional_bound -= word.bound;
             look_up(word, candidates);
         }
-        for (std::size_t i = 0; i < candidates; ++i) best_.add(documents_[i], scores_[i]);
+        offer(candidates);
+    }
+
+    void offer(std::size_t candidates) {
+        for (std::size_t i = 0; i < candidates; ++i)
+            if (documents_[i] != left_out_) best_.add(documents_[i], scores_[i]);
         best_.settle();
     }
 
@@ -289,7 +303,7 @@ class window_search {
             const std::size_t size = std::min(block_size, candidates - from);
             for (std::size_t i = 0; i < size; ++i) block_lengths_[i] = lengths_[documents_[from + i]];
             length_model_.parts(block_lengths_.data(), size, parts_.data());
-            for (std::size_t i = 0; i < size; ++i) scores_[from + i] -= query_words_ * parts_[i];
+            for (std::size_t i = 0; i < size; ++i) scores_[from + i] -= query_length_.times(parts_[i]);
         }
     }
 
@@ -305,15 +319,18 @@ class window_search {
 
     const context* run_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
+    std::uint64_t left_out_;                                 // beyond all documents: none
     std::span<const std::uint32_t> lengths_;
     length_model length_model_;
+    prior_scorer prior_;
     strategy how_;
     best_documents best_;
     std::vector<word<Scorer>> words_;
     std::vector<word<Scorer>*>
         active_;  // those with postings left; in the order of their bounds where pruned
-    std::int64_t background_ = 0, query_words_ = 0;
-    std::int64_t most_from_length_ = 0;  // a bound for the documents of the window
+    std::int64_t background_ = 0;
+    query_length query_length_;
+    std::int64_t most_besides_ = 0;  // what length and prior can add to a document of the window, and more
 
     alignas(64) std::array<std::int64_t, strategy::largest_window> sums_;  // of the window's documents
     std::array<std::uint32_t, strategy::largest_window> documents_;        // the candidates, rising
@@ -327,8 +344,8 @@ class window_search {
 std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& query,
                                       const ranking_options& options, std::size_t k, const strategy& how) {
     const auto continued = [](const query_term& term) { return term.continued != 0; };
-    if (!query.continuations.empty() || std::ranges::any_of(query.terms, continued))
-        return rank_continuations(collection, query, options, k, how);
+    if (query.listed || !query.continuations.empty() || std::ranges::any_of(query.terms, continued))
+        return rank_unpruned(collection, query, options, k, how);
     return with_scorer(options.model, [&]<typename Scorer>() {
         return window_search<Scorer>(collection, query, options, k, how).run();
     });

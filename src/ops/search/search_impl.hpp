@@ -21,10 +21,10 @@ std::vector<scored_document> rank_cpu(const collection_view& collection, const s
                                       const ranking_options& options, std::size_t k,
                                       const strategy& how = {});
 
-/// The same for queries with continuations.
-std::vector<scored_document> rank_continuations(const collection_view& collection, const search_query& query,
-                                                const ranking_options& options, std::size_t k,
-                                                const strategy& how);
+/// The same for any query, without leaving anything out: for those with continuations or a list.
+std::vector<scored_document> rank_unpruned(const collection_view& collection, const search_query& query,
+                                           const ranking_options& options, std::size_t k,
+                                           const strategy& how);
 
 /// `explain` behind its door.
 std::vector<score_parts> parts_of(const collection_view& collection, const search_query& query,

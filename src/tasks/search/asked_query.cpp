@@ -2,6 +2,7 @@
 #include "tasks/search/asked_query.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -41,6 +42,11 @@ search_detail::token_stream ended_by(const context& run, search_detail::token_st
             }};
 }
 
+void sort_once(std::vector<std::string>& words) {
+    std::ranges::sort(words);
+    words.erase(std::ranges::unique(words).begin(), words.end());
+}
+
 std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
     std::vector<std::uint32_t> both;
     std::ranges::set_intersection(a, b, std::back_inserter(both));
@@ -49,17 +55,20 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
 
 }  // namespace
 
-asked_query::asked_query(const opened_store& store, std::span<const query_part> parts,
-                         const search_options& options, std::uint64_t memory, const context& run,
-                         const words_of_text& words_of)
+asked_query::asked_query(const opened_store& store, const word_space* thesaurus,
+                         std::span<const query_part> parts, const search_options& options,
+                         std::uint64_t memory, const context& run, const words_of_text& words_of)
     : store_(store), run_(run), collection_(store.collection()) {
     const bool has_phrases = std::ranges::any_of(parts, is_phrase);
     if (has_phrases || options.order > 1) tokens_ = ended_by(run, store.tokens());
     add_words(parts);
     if (has_phrases) add_phrases(parts, options, words_of);
+    shown_words_ = words_;
+    if (options.expand != 0) add_similar(*thesaurus, parts, options);
     if (options.order > 1) add_histories(parts, options.order, memory);
-    std::ranges::sort(unknown_);
-    unknown_.erase(std::ranges::unique(unknown_).begin(), unknown_.end());
+    sort_once(unknown_words_);
+    unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());
+    sort_once(unknown_);
 }
 
 search_query asked_query::view() const {
@@ -95,7 +104,7 @@ void asked_query::add_words(std::span<const query_part> parts) {
             required = required || words[next].required;
         const auto id = store_.words().dictionary().find(words[i].word);
         if (!id) {
-            unknown_.emplace_back(words[i].word);
+            unknown_words_.emplace_back(words[i].word);
             if (required) require({});
             continue;
         }
@@ -124,7 +133,7 @@ void asked_query::add_phrase(const std::vector<std::string>& words, std::uint32_
         if (const auto id = store_.words().dictionary().find(word)) {
             phrase.push_back({*id, store_.words().postings(*id)});
         } else {
-            unknown_.push_back(word);
+            unknown_words_.push_back(word);
         }
     }
     if (phrase.size() != words.size()) return require({});
@@ -151,6 +160,51 @@ void asked_query::add_phrase(const std::vector<std::string>& words, std::uint32_
     terms_.push_back({list.view(), count, titles.view()});
     names_.push_back(in_quotes(words));
     phrases_.push_back(words);
+}
+
+void asked_query::add_similar(const word_space& thesaurus, std::span<const query_part> parts,
+                              const search_options& options) {
+    std::map<std::string_view, std::uint32_t> asked;  // words outside of quotes
+    std::vector<std::string_view> own;
+    for (const query_part& part : parts) {
+        for (const std::string& word : part.words) {
+            own.push_back(word);
+            if (!part.quoted) ++asked[word];
+        }
+    }
+    std::ranges::sort(own);
+    struct brought {
+        std::uint64_t weight = 0;
+        std::string by;
+    };
+    std::map<std::string, brought, std::less<>> found;
+    for (const auto& [word, count] : asked) {
+        const auto id = thesaurus.find(word);
+        if (!id) continue;
+        std::uint32_t taken = 0;
+        for (const neighbour& near : thesaurus.similar({{*id}, {}}, thesaurus.question().top, run_)) {
+            if (taken == options.expand) break;
+            const std::string_view other = thesaurus.word(near.word);
+            if (std::ranges::binary_search(own, other)) continue;
+            ++taken;
+            const double share = std::min(near.score, 1.0) * options.expand_weight * whole_weight;
+            const auto weight = share >= 0.5 ? static_cast<std::uint64_t>(std::nearbyint(share)) : 0;
+            if (weight == 0) continue;
+            brought& of = found.try_emplace(std::string(other)).first->second;
+            of.weight += weight * count;
+            of.by.append(of.by.empty() ? "" : " ").append(word);
+        }
+    }
+    for (const auto& [word, of] : found) {
+        const auto id = store_.words().dictionary().find(word);
+        if (!id) continue;
+        const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(of.weight, whole_weight));
+        terms_.push_back({store_.words().postings(*id), 1, store_.title_words().find(word), 0, weight});
+        names_.push_back(word);
+        similar_.push_back({word, of.by, static_cast<double>(weight) / whole_weight});
+        shown_words_.push_back(word);
+    }
+    std::ranges::sort(shown_words_);
 }
 
 void asked_query::add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory) {
@@ -203,6 +257,10 @@ std::vector<explained_term> asked_query::explain(const ranking_options& ranking,
         auto& made = add(names_[i], term.count - term.continued, parts[i]);
         made.documents = term.list.document_frequency;
         made.in_collection = term.list.collection_frequency;
+        if (const std::size_t others = terms_.size() - similar_.size(); i >= others) {
+            made.weight = similar_[i - others].weight;
+            made.similar_to = similar_[i - others].similar_to;
+        }
     }
     for (std::size_t i = 0; i < continuations_.size(); ++i) {
         const auto& found = histories_->found()[i];

@@ -15,6 +15,7 @@
 #include "ops/search/query_lists.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/search.hpp"
+#include "quern/tasks/similar.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "text/analyzer.hpp"
 
@@ -32,9 +33,10 @@ class asked_query {
     using words_of_text = std::function<void(std::string_view text, text::token_list& words)>;
 
     /// The store and the run must outlive it. Throws out_of_memory where histories need more than `memory` bytes,
-    /// `interrupted` where the run's stop flag is raised.
-    asked_query(const opened_store& store, std::span<const query_part> parts, const search_options& options,
-                std::uint64_t memory, const context& run, const words_of_text& words_of);
+    /// `interrupted` where the run's stop flag is raised. `thesaurus` is asked where options.expand is not 0.
+    asked_query(const opened_store& store, const word_space* thesaurus, std::span<const query_part> parts,
+                const search_options& options, std::uint64_t memory, const context& run,
+                const words_of_text& words_of);
     asked_query(const asked_query&) = delete;  // lists look into it
     asked_query& operator=(const asked_query&) = delete;
 
@@ -42,9 +44,11 @@ class asked_query {
     bool empty() const { return empty_; }
     /// Words, and phrases in quotes, that no document holds; sorted.
     const std::vector<std::string>& unknown() const { return unknown_; }
+    const std::vector<std::string>& unknown_words() const { return unknown_words_; }  ///< of these, the words
+    const std::vector<similar_word>& similar() const { return similar_; }             ///< sorted
 
-    /// For snippets: the words outside of phrases, sorted; the phrases, of two words or more each.
-    const std::vector<std::string>& words() const { return words_; }
+    /// For snippets: the words outside of phrases and those similar to them, sorted; the phrases, of two words or more each.
+    const std::vector<std::string>& words() const { return shown_words_; }
     const std::vector<std::vector<std::string>>& phrases() const { return phrases_; }
 
     /// What adds to a hit's score, term by term.
@@ -56,6 +60,8 @@ class asked_query {
                      const words_of_text& words_of);
     void add_phrase(const std::vector<std::string>& words, std::uint32_t count, bool with_titles,
                     const words_of_text& words_of);
+    void add_similar(const word_space& thesaurus, std::span<const query_part> parts,
+                     const search_options& options);
     void add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory);
     void require(std::span<const std::uint32_t> documents);
 
@@ -69,7 +75,8 @@ class asked_query {
     std::optional<search_detail::history_finder> histories_;
     std::vector<query_continuation> continuations_;
     std::optional<std::vector<std::uint32_t>> allowed_;
-    std::vector<std::string> words_, unknown_;
+    std::vector<similar_word> similar_;  // the last terms
+    std::vector<std::string> words_, shown_words_, unknown_, unknown_words_;
     std::vector<std::vector<std::string>> phrases_;
     bool empty_ = true;
 };

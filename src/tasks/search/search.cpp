@@ -12,7 +12,9 @@
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/search/asked_query.hpp"
+#include "tasks/search/joined_lists.hpp"
 #include "tasks/search/query_pieces.hpp"
+#include "tasks/search/suggestions.hpp"
 #include "tasks/store/document_finder.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/query_words.hpp"
@@ -25,6 +27,10 @@ namespace {
 
 constexpr std::size_t snippet_bytes = 240;
 constexpr std::size_t most_kept = 1 << 20;  // words of a text longer than this are not kept for the next one
+
+double as_double(std::int64_t fixed) {
+    return static_cast<double>(fixed) * 0x1p-32;
+}
 
 }  // namespace
 
@@ -41,6 +47,8 @@ struct search_engine::state {
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
     const document_finder& finder() const;
+    const prior_ranks& ranks() const;
+    const word_space& thesaurus() const;
 
     opened_store store;
     std::uint64_t query_memory;  // of each one
@@ -49,6 +57,18 @@ struct search_engine::state {
     mutable tbb::enumerable_thread_specific<text::token_list> lists;  // keep their memory from text to text
     mutable std::once_flag finder_asked;
     mutable std::optional<document_finder> made_finder;
+    mutable std::once_flag ranks_asked, thesaurus_asked;
+    mutable std::optional<prior_ranks> made_ranks;
+    mutable std::optional<word_space> opened_thesaurus;
+};
+
+/// What is the same for all queries with the same options.
+struct search_engine::prepared {
+    prepared(const state& of, const search_options& options);
+
+    const prior_ranks* ranks = nullptr;
+    const word_space* thesaurus = nullptr;
+    std::optional<like_list> like;
 };
 
 /// The words of a text of the collection, as the build read them.
@@ -120,33 +140,83 @@ search_engine search_engine::open(const std::filesystem::path& store, const cont
     return engine;
 }
 
+search_engine::prepared::prepared(const state& of, const search_options& options) {
+    const opened_store& store = of.store;
+    if (options.text && as_recorded(*options.text) != store.info().text)
+        throw usage_error(store.path().string() + " was built with other text options than the query's");
+    if (options.order < 1 || options.order > most_query_order)
+        throw usage_error(fmt::format("order must lie between 1 and {}", most_query_order));
+    if (options.order > 1 && options.ranking.model != ranking_model::ql)
+        throw usage_error("order beyond 1 is for the model ql alone");
+    if (!(options.prior >= 0 && options.prior <= 100))
+        throw usage_error("the weight of the prior must lie between 0 and 100");
+    if (!(options.expand_weight > 0 && options.expand_weight <= 1))
+        throw usage_error("the weight of similar words must lie above 0, and be 1 at most");
+    if (!(options.like_weight > 0 && options.like_weight <= 100))
+        throw usage_error("the weight of likeness must lie above 0, and be 100 at most");
+    if (options.prior != 0) ranks = &of.ranks();
+    if (options.expand != 0) thesaurus = &of.thesaurus();
+    if (options.like) like.emplace(store, *options.like, options.like_weight);
+}
+
 search_answer search_engine::search(std::string_view query, const search_options& options) const {
     return search(query, options, context());
 }
 
 search_answer search_engine::search(std::string_view query, const search_options& options,
                                     const context& run) const {
-    if (options.text && as_recorded(*options.text) != state_->store.info().text) {
-        throw usage_error(state_->store.path().string() +
-                          " was built with other text options than the query's");
-    }
-    if (options.order < 1 || options.order > most_query_order)
-        throw usage_error(fmt::format("order must lie between 1 and {}", most_query_order));
-    if (options.order > 1 && options.ranking.model != ranking_model::ql)
-        throw usage_error("order beyond 1 is for the model ql alone");
+    return answer(query, options, *prepare(options), run);
+}
+
+std::shared_ptr<const search_engine::prepared> search_engine::prepare(const search_options& options) const {
+    return std::make_shared<prepared>(*state_, options);
+}
+
+search_answer search_engine::answer(std::string_view query, const search_options& options,
+                                    const prepared& lists, const context& run) const {
     const asked_query asked(
-        state_->store, state_->parts_of(query, options.phrases), options, state_->query_memory, run,
+        state_->store, lists.thesaurus, state_->parts_of(query, options.phrases), options,
+        state_->query_memory, run,
         [this](std::string_view text, text::token_list& words) { state_->words_of(text, words); });
     search_answer answer;
     answer.empty_query = asked.empty();
     answer.unknown_words = asked.unknown();
-    const auto ranking = quern::search(state_->store.collection(), asked.view(), options.ranking, options.k);
+    answer.similar_words = asked.similar();
+    if (options.suggestions != 0)
+        answer.suggestions = suggest_words(state_->store.words(), asked.unknown_words(), options.suggestions);
+    search_query whole = asked.view();
+    if (lists.ranks != nullptr) whole.prior = lists.ranks->weighing(options.prior);
+    if (lists.like) {
+        whole.listed = lists.like->parts();
+        whole.left_out = lists.like->document();
+    }
+    const auto explained = [&](std::uint32_t document) {
+        auto terms = asked.explain(options.ranking, document);
+        if (whole.prior) {
+            auto& made = terms.emplace_back();
+            made.list = explained_list::prior;
+            made.term = "link rank";
+            made.weight = options.prior;
+            made.value = lists.ranks->over_average(document);
+            made.score = made.part = as_double(prior_part(*whole.prior, document));
+        }
+        if (whole.listed && (*whole.listed)[document] != not_listed) {
+            auto& made = terms.emplace_back();
+            made.list = explained_list::like;
+            made.term = state_->store.id(lists.like->document());
+            made.weight = options.like_weight;
+            made.value = lists.like->cosine(document);
+            made.score = made.part = as_double((*whole.listed)[document]);
+        }
+        return terms;
+    };
+    const auto ranking = quern::search(state_->store.collection(), whole, options.ranking, options.k);
     answer.hits.reserve(ranking.size() - std::min(options.offset, ranking.size()));
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
         run.check_stop();
         auto& hit = answer.hits.emplace_back(state_->hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
         if (options.snippets) hit.snippet = state_->snippet_of(ranking[i].document, asked);
-        if (options.explain) hit.explanation = asked.explain(options.ranking, ranking[i].document);
+        if (options.explain) hit.explanation = explained(ranking[i].document);
     }
     return answer;
 }
@@ -154,9 +224,10 @@ search_answer search_engine::search(std::string_view query, const search_options
 std::vector<search_answer> search_engine::search(std::span<const search_topic> topics,
                                                  const search_options& options, const context& run) const {
     std::vector<search_answer> answers(topics.size());
+    const auto lists = prepare(options);
     for_each_index(run, topics.size(), [&](std::uint64_t i) {
         run.check_stop();
-        answers[i] = search(topics[i].query, options, run);
+        answers[i] = answer(topics[i].query, options, *lists, run);
     });
     return answers;
 }
@@ -164,6 +235,24 @@ std::vector<search_answer> search_engine::search(std::span<const search_topic> t
 const document_finder& search_engine::state::finder() const {
     std::call_once(finder_asked, [&] { made_finder.emplace(store); });
     return *made_finder;
+}
+
+const prior_ranks& search_engine::state::ranks() const {
+    std::call_once(ranks_asked, [&] { made_ranks.emplace(store); });
+    return *made_ranks;
+}
+
+const word_space& search_engine::state::thesaurus() const {
+    std::call_once(thesaurus_asked, [&] {
+        const auto path = store.thesaurus();
+        if (!path)
+            throw usage_error(
+                store.path().string() +
+                " has no thesaurus, which similar words come from: the stage thesaurus of quern "
+                "build makes it");
+        opened_thesaurus.emplace(word_space::open(*path, context::cpu(1)));
+    });
+    return *opened_thesaurus;
 }
 
 std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
@@ -200,6 +289,15 @@ std::uint64_t search_engine::documents() const {
 }
 std::uint64_t search_engine::vocabulary() const {
     return state_->store.info().vocabulary;
+}
+bool search_engine::has_link_ranks() const {
+    return state_->store.link_ranks().has_value();
+}
+bool search_engine::has_thesaurus() const {
+    return state_->store.thesaurus().has_value();
+}
+bool search_engine::has_document_vectors() const {
+    return state_->store.document_vectors().has_value();
 }
 const text_options& search_engine::text() const {
     return state_->store.info().text;

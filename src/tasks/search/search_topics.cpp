@@ -44,6 +44,7 @@ cut cut_for(std::uint64_t documents, const search_options& options, const contex
 void search_engine::search_each(std::span<const search_topic> topics, const search_options& options,
                                 const context& run, const answer_text& text, const answer_taker& take) const {
     const cut by = cut_for(documents(), options, run);
+    const auto lists = prepare(options);
     std::span<const search_topic> rest = topics;
     pipeline<answered> line(by.batches);
     line.from([&](answered& batch) {
@@ -56,7 +57,7 @@ void search_engine::search_each(std::span<const search_topic> topics, const sear
         batch.answers.reserve(batch.topics.size());
         for (const search_topic& topic : batch.topics) {
             run.check_stop();
-            batch.answers.push_back(search(topic.query, options, run));
+            batch.answers.push_back(answer(topic.query, options, *lists, run));
             batch.texts.push_back(text ? text(topic, batch.answers.back()) : std::string());
         }
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Query likelihood with histories. The documents of a history were found by reading documents, which takes longer
-// than adding up their parts: so nothing is left out here. Which documents may be found is a question to the words'
-// lists; a part may be negative, and a sum of 0 says nothing.
+// Queries of which nothing is left out. The documents of a history were found by reading documents, and a list of all
+// documents by comparing them all; both take longer than adding up parts. Which documents may be found is a question to
+// the words' lists and to that list: a part may be negative, and a sum of 0 says nothing.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -9,28 +9,36 @@
 
 #include "ops/search/best_documents.hpp"
 #include "ops/search/postings.hpp"
+#include "ops/search/prior_scorer.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 
 namespace quern::search_detail {
 namespace {
 
-class continuation_search {
+template <typename Scorer>
+class unpruned_search {
   public:
-    continuation_search(const collection_view& collection, const search_query& query,
-                        const ranking_options& options, std::size_t k, const strategy& how)
+    unpruned_search(const collection_view& collection, const search_query& query,
+                    const ranking_options& options, std::size_t k, const strategy& how)
         : run_(query.run),
           lengths_(collection.document_lengths),
+          length_model_(options),
           allowed_(query.allowed),
+          listed_(query.listed),
+          left_out_(query.left_out.value_or(~std::uint64_t{0})),
+          prior_(query.prior),
           window_(how.window),
           best_(k) {
         for (const query_term& term : query.terms) {
             if (term.list.document_frequency == 0 || term.count == 0) continue;
             add_list(collection, term, term.list, term.count - term.continued, 0, options);
-            background_ += lists_.back().count * lists_.back().scorer.background();
+            background_ += lists_.back().count * weighted(lists_.back().scorer.background(), term.weight);
+            query_length_.add(term);
             if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
             add_list(collection, term, term.titles, term.count,
-                     title_part(collection, term.list, options.title_weight), options);
+                     weighted_part(title_part(collection, term.list, options.title_weight), term.weight),
+                     options);
         }
         for (const query_continuation& of : query.continuations) {
             histories_.push_back({continuation_scorer(of, options), of.documents, of.count});
@@ -47,10 +55,12 @@ class continuation_search {
     }
 
   private:
+    using length_model = typename Scorer::length_model;
     struct list {
-        jelinek_mercer_scorer scorer;
+        Scorer scorer;
         postings_cursor cursor;
-        std::int64_t count;     // 0: the documents may be found, and have no part for it
+        std::int64_t count;  // 0: the documents may be found, and have no part for it
+        std::uint32_t weight;
         std::int64_t constant;  // 0: the model's part
     };
     struct history {
@@ -61,12 +71,13 @@ class continuation_search {
 
     void add_list(const collection_view& collection, const query_term& term, const posting_list& of,
                   std::int64_t count, std::int64_t constant, const ranking_options& options) {
-        lists_.push_back({jelinek_mercer_scorer(collection, term.list, options),
-                          postings_cursor(of, collection.document_lengths), count, constant});
+        lists_.push_back({Scorer(collection, term.list, options),
+                          postings_cursor(of, collection.document_lengths), count, term.weight, constant});
     }
 
     // Moves `begin` to the lowest document that a list may hold; false where there is none.
     bool next_window(std::uint64_t& begin) {
+        if (listed_) return begin < lengths_.size();
         std::uint64_t lowest = lengths_.size();
         for (list& of : lists_) {
             if (begin < lengths_.size()) of.cursor.seek_block(static_cast<std::uint32_t>(begin));
@@ -77,22 +88,45 @@ class continuation_search {
     }
 
     void score_window(std::uint64_t begin, std::uint64_t end) {
-        std::fill_n(sums_.begin(), end - begin, background_);
-        std::fill_n(held_.begin(), end - begin, false);
+        begin_listed(begin, end);
         for (list& of : lists_) add_list_parts(of, begin, end);
         for (history& of : histories_) add_history_parts(of, begin, end);
+        std::size_t found = 0;
+        const auto find = [&](std::uint64_t document) {
+            if (!held_[document - begin] || document == left_out_) return;
+            documents_[found] = static_cast<std::uint32_t>(document);
+            scores_[found++] = sums_[document - begin];
+        };
         if (!allowed_) {
-            for (std::uint64_t d = begin; d < end; ++d) offer(d, begin);
+            for (std::uint64_t d = begin; d < end; ++d) find(d);
         } else {
             const auto first = std::ranges::lower_bound(*allowed_, begin);
             const auto last = std::ranges::lower_bound(first, allowed_->end(), end);
-            for (auto at = first; at != last; ++at) offer(*at, begin);
+            for (auto at = first; at != last; ++at) find(*at);
             *allowed_ = {last, allowed_->end()};
         }
-        best_.settle();
+        offer(found);
     }
-    void offer(std::uint64_t document, std::uint64_t begin) {
-        if (held_[document - begin]) best_.add(static_cast<std::uint32_t>(document), sums_[document - begin]);
+
+    void begin_listed(std::uint64_t begin, std::uint64_t end) {
+        std::fill_n(sums_.begin(), end - begin, background_);
+        std::fill_n(held_.begin(), end - begin, false);
+        if (!listed_) return;
+        for (std::uint64_t d = begin; d < end; ++d) {
+            if ((*listed_)[d] == not_listed) continue;
+            held_[d - begin] = true;
+            sums_[d - begin] += (*listed_)[d];
+        }
+    }
+
+    void offer(std::size_t found) {
+        if constexpr (length_model::used) {
+            for (std::size_t i = 0; i < found; ++i)
+                scores_[i] -= query_length_.times(length_model_.part(lengths_[documents_[i]]));
+        }
+        prior_.add({documents_.data(), found}, scores_.data());
+        for (std::size_t i = 0; i < found; ++i) best_.add(documents_[i], scores_[i]);
+        best_.settle();
     }
 
     void add_list_parts(list& of, std::uint64_t begin, std::uint64_t end) {
@@ -104,9 +138,11 @@ class continuation_search {
                 if (document >= end) return;
                 held_[document - begin] = true;
                 if (of.count == 0) continue;
-                const std::int64_t part = of.constant != 0
-                                              ? of.constant
-                                              : of.scorer.part(cursor.frequencies()[i], lengths_[document]);
+                const std::int64_t part =
+                    of.constant != 0
+                        ? of.constant
+                        : weighted_part(of.scorer.part(cursor.frequencies()[i], lengths_[document]),
+                                        of.weight);
                 sums_[document - begin] += of.count * part;
             }
             if (cursor.last() >= end) return;
@@ -125,22 +161,31 @@ class continuation_search {
 
     const context* run_;
     std::span<const std::uint32_t> lengths_;
+    length_model length_model_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
+    std::optional<std::span<const std::int64_t>> listed_;
+    std::uint64_t left_out_;  // beyond all documents: none
+    prior_scorer prior_;
     std::uint64_t window_;
     best_documents best_;
     std::vector<list> lists_;
     std::vector<history> histories_;
     std::int64_t background_ = 0;
+    query_length query_length_;
     std::array<std::int64_t, strategy::largest_window> sums_{};
-    std::array<bool, strategy::largest_window> held_{};  // whether a word's list has the document
+    std::array<bool, strategy::largest_window> held_{};                // whether a list has the document
+    std::array<std::uint32_t, strategy::largest_window> documents_{};  // those found, rising
+    std::array<std::int64_t, strategy::largest_window> scores_{};      // theirs
 };
 
 }  // namespace
 
-std::vector<scored_document> rank_continuations(const collection_view& collection, const search_query& query,
-                                                const ranking_options& options, std::size_t k,
-                                                const strategy& how) {
-    return continuation_search(collection, query, options, k, how).run();
+std::vector<scored_document> rank_unpruned(const collection_view& collection, const search_query& query,
+                                           const ranking_options& options, std::size_t k,
+                                           const strategy& how) {
+    return with_scorer(options.model, [&]<typename Scorer>() {
+        return unpruned_search<Scorer>(collection, query, options, k, how).run();
+    });
 }
 
 }  // namespace quern::search_detail

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of distances between all beginnings of two words needs, for a longer word, one more row; so words with a common
+// beginning share its rows, and where no row can come below the bound again none of them is near. In a sorted list words
+// with a common beginning are a stretch. While edits are left any character may come next, and stretches are taken one
+// after the other; once they are spent only a few of the asked word's characters may, and their stretches are looked up.
+// Short stretches are read word by word.
+#include "text/near_words.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/utf8.hpp"
+
+namespace quern::text {
+namespace {
+
+constexpr std::uint32_t short_stretch = 48;  // words: about what two look-ups cost
+
+struct character {
+    std::string_view bytes;
+    bool whole;  // not ill-formed: no character begins with another
+};
+
+character character_at(std::string_view text, std::size_t at) {
+    std::size_t end = at;
+    const bool whole = next_utf8(text, end) != ill_formed;
+    return {text.substr(at, end - at), whole};
+}
+
+class walk {
+  public:
+    walk(const dictionary_view& words, std::string_view asked, std::uint32_t bound)
+        : words_(words), bound_(bound) {
+        for (std::size_t at = 0; at < asked.size(); at += asked_.back().bytes.size())
+            asked_.push_back(character_at(asked, at));
+        // A word of more characters is further away.
+        rows_.resize(asked_.size() + bound + 2);
+        ends_.resize(rows_.size());
+        for (auto& row : rows_) row.resize(asked_.size() + 1);
+        for (std::size_t j = 0; j <= asked_.size(); ++j) rows_[0][j] = static_cast<std::uint32_t>(j);
+    }
+
+    std::vector<near_word> run() {
+        std::string beginning;
+        enter(beginning, 0, 0, words_.size());
+        std::ranges::sort(found_, {}, &near_word::id);
+        // Stretches of ill-formed characters may overlap with others.
+        found_.erase(std::ranges::unique(found_).begin(), found_.end());
+        return std::move(found_);
+    }
+
+  private:
+    bool same(std::string_view c, std::size_t j) const { return c == asked_[j].bytes; }
+
+    // The row of a beginning of `depth` characters, 1 or more, whose last is `c`, from the rows before.
+    void fill_row(std::string_view text, std::size_t depth, std::string_view c) {
+        ends_[depth] = ends_[depth - 1] + c.size();
+        auto& row = rows_[depth];
+        const auto& above = rows_[depth - 1];
+        const std::string_view last =
+            depth < 2 ? std::string_view()
+                      : text.substr(ends_[depth - 2], ends_[depth - 1] - ends_[depth - 2]);
+        row[0] = static_cast<std::uint32_t>(depth);
+        for (std::size_t j = 1; j < row.size(); ++j) {
+            std::uint32_t least =
+                std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same(c, j - 1) ? 0U : 1U)});
+            if (depth > 1 && j > 1 && same(c, j - 2) && same(last, j - 1))
+                least = std::min(least, rows_[depth - 2][j - 2] + 1);
+            row[j] = least;
+        }
+    }
+
+    // Whether no word with this beginning is near.
+    bool dead(std::size_t depth) const {
+        if (std::ranges::min(rows_[depth]) <= bound_) return false;
+        // Two characters exchanged, of which the row has seen one.
+        return depth == 0 || std::ranges::min(rows_[depth - 1]) >= bound_;
+    }
+
+    // Words [first, last) begin with `text`, of `depth` characters.
+    void enter(std::string& text, std::size_t depth, std::uint32_t first, std::uint32_t last) {
+        if (last - first <= short_stretch || depth + 2 >= rows_.size()) return read(depth, first, last);
+        if (words_.word(first).size() == text.size()) {  // it ends here
+            if (rows_[depth].back() <= bound_) found_.push_back({first, rows_[depth].back()});
+            ++first;
+        }
+        if (std::ranges::min(rows_[depth]) < bound_) {
+            while (first < last) {
+                const std::string word = words_.word(first);
+                const character next = character_at(word, text.size());
+                first = enter_next(text, depth, next, first, last);
+            }
+        } else {
+            for (const character& next : possible(text, depth)) enter_next(text, depth, next, first, last);
+        }
+    }
+
+    // The stretch of those of [first, last) that go on with a character; returns where it ends.
+    std::uint32_t enter_next(std::string& text, std::size_t depth, const character& next, std::uint32_t first,
+                             std::uint32_t last) {
+        const std::size_t size = text.size();
+        text += next.bytes;
+        const auto stretch = words_.with_prefix(text);
+        const std::uint32_t begin = std::max(first, stretch.first), end = std::min(last, stretch.second);
+        if (begin < end) {
+            if (!next.whole) {
+                read(depth, begin, end);
+            } else {
+                fill_row(text, depth + 1, next.bytes);
+                if (!dead(depth + 1)) enter(text, depth + 1, begin, end);
+            }
+        }
+        text.resize(size);
+        return end;
+    }
+
+    // With no edit left: the characters behind which a word may still be near, each once.
+    std::vector<character> possible(std::string_view text, std::size_t depth) const {
+        std::vector<character> some;
+        const auto add = [&](const character& c) {
+            if (std::ranges::find(some, c.bytes, &character::bytes) == some.end()) some.push_back(c);
+        };
+        const std::string_view last = depth == 0 ? std::string_view() : text.substr(ends_[depth - 1]);
+        for (std::size_t j = 1; j <= asked_.size(); ++j) {
+            if (rows_[depth][j - 1] <= bound_) add(asked_[j - 1]);
+            if (depth > 0 && j > 1 && same(last, j - 1) && rows_[depth - 1][j - 2] < bound_)
+                add(asked_[j - 2]);
+        }
+        return some;
+    }
+
+    // Words one by one, of which the first `depth` characters have their rows.
+    void read(std::size_t depth, std::uint32_t first, std::uint32_t last) {
+        dictionary_view::walker walker(words_, first);
+        for (std::uint32_t id = first; id < last; ++id) {
+            const std::string_view word = *walker.next();
+            std::size_t at = ends_[depth], row = depth;
+            while (at < word.size() && row + 1 < rows_.size() && !dead(row)) {
+                const std::string_view c = character_at(word, at).bytes;
+                fill_row(word, ++row, c);
+                at += c.size();
+            }
+            if (at == word.size() && rows_[row].back() <= bound_) found_.push_back({id, rows_[row].back()});
+        }
+    }
+
+    const dictionary_view& words_;
+    std::uint32_t bound_;
+    std::vector<character> asked_;
+    std::vector<std::vector<std::uint32_t>> rows_;  // by how many characters of the other word
+    std::vector<std::size_t> ends_;                 // of its characters, in bytes
+    std::vector<near_word> found_;
+};
+
+}  // namespace
+
+std::vector<near_word> near_words(const dictionary_view& words, std::string_view word, std::uint32_t bound) {
+    if (words.size() == 0) return {};
+    return walk(words, word, bound).run();
+}
+
+}  // namespace quern::text

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words near to another against the whole table of distances to every word.
+#include "text/near_words.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/utf8.hpp"
+
+namespace quern::text {
+namespace {
+
+std::vector<std::string> characters(const std::string& word) {
+    std::vector<std::string> all;
+    for (std::size_t at = 0; at < word.size();) {
+        const std::size_t from = at;
+        next_utf8(word, at);
+        all.push_back(word.substr(from, at - from));
+    }
+    return all;
+}
+
+std::uint32_t distance(const std::string& x, const std::string& y) {
+    const auto a = characters(x), b = characters(y);
+    std::vector<std::vector<std::uint32_t>> d(a.size() + 1, std::vector<std::uint32_t>(b.size() + 1));
+    for (std::uint32_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+    for (std::uint32_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i)
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            d[i][j] = std::min(
+                {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[a.size()][b.size()];
+}
+
+/// Returns how many are near.
+std::size_t expect_all(const std::vector<std::string>& sorted, const std::string& asked,
+                       std::uint32_t bound) {
+    dictionary_builder builder;
+    for (const std::string& word : sorted) builder.append(word);
+    const std::string bytes = builder.finish();
+    const auto words = dictionary_view::open(bytes);
+    std::vector<near_word> expected;
+    for (std::uint32_t id = 0; id < sorted.size(); ++id)
+        if (const auto far = distance(sorted[id], asked); far <= bound) expected.push_back({id, far});
+    const auto found = near_words(*words, asked, bound);
+    EXPECT_EQ(found.size(), expected.size()) << asked << ", bound " << bound;
+    EXPECT_TRUE(found == expected) << asked << ", bound " << bound;
+    return expected.size();
+}
+
+RC_GTEST_PROP(NearWords, AreThoseOfTheWholeTable, ()) {
+    // Few characters, so that much is near; of one, two and three bytes, whole and broken.
+    const std::vector<std::string> letters{"a", "b", "c", "é", "ß", "\xE2", "\xE2\x82", "€", "\xFF"};
+    const std::size_t few = *rc::gen::inRange<std::size_t>(2, letters.size() + 1);
+    const auto word =
+        rc::gen::map(rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, few)),
+                     [&](const std::vector<std::size_t>& picks) {
+                         std::string made;
+                         for (const std::size_t at : picks)
+                             if (made.size() < 14) made += letters[at];
+                         return made;
+                     });
+    auto sorted =
+        *rc::gen::resize(400, rc::gen::container<std::vector<std::string>>(rc::gen::resize(9, word)));
+    std::ranges::sort(sorted);
+    sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
+    for (std::uint32_t bound = 0; bound < 4; ++bound) expect_all(sorted, *rc::gen::resize(9, word), bound);
+}
+
+TEST(NearWords, AreFoundInALargeDictionary) {
+    // Long stretches, so that the tree is walked and not only read.
+    std::set<std::string> words;
+    std::uint64_t state = 3;
+    const auto next = [&](std::uint64_t below) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        return (state >> 33) % below;
+    };
+    while (words.size() < 60'000) {
+        std::string word;
+        for (std::uint64_t left = 2 + next(7); left > 0; --left) {
+            const auto c = std::min(next(9), next(9));
+            word += c == 7 ? "ö" : std::string(1, static_cast<char>('a' + c));
+        }
+        words.insert(word);
+    }
+    const std::vector<std::string> sorted(words.begin(), words.end());
+    std::size_t found = 0;
+    for (const std::string asked : {"abcabc", "hgfa", "öaöab", "", "b", "acbdaeb", "abababababab", "zzzz"})
+        for (const std::uint32_t bound : {0U, 1U, 2U}) found += expect_all(sorted, asked, bound);
+    EXPECT_GT(found, 1000U);
+}
+
+TEST(NearWords, NeighboursExchangedAreOneEdit) {
+    EXPECT_EQ(expect_all({"receive", "recite"}, "recieve", 1), 1U);
+    EXPECT_EQ(expect_all({}, "a", 2), 0U);
+}
+
+}  // namespace
+}  // namespace quern::text
