@@ -24,7 +24,6 @@
 #include "generator/spelling.hpp"
 #include "primitives/dictionary/dictionary.hpp"
 #include "text/dictionary.hpp"
-#include "text/dictionary_on_place.hpp"
 #include "text/near_words.hpp"
 
 namespace quern {
@@ -137,11 +136,10 @@ void measure(const char* path, unsigned threads, int rounds) {
     const batch together(asked);
     for (const unsigned t : {1u, threads}) {
         cpu_place place(context::cpu(t));
-        const text::dictionary_on_place<cpu_place> resident(place, *view);
         std::vector<std::uint32_t> found(asked.size());
         print(t == 1 ? "find many" : "find many, threads", nanoseconds * median_seconds(rounds, [&] {
                                                                primitives::find_words(
-                                                                   place, resident.list(), together.text,
+                                                                   place, view->list(), together.text,
                                                                    together.begins, together.ends, found);
                                                            }));
         require(found == ids, "many at a time are found elsewhere");

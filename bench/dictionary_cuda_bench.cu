@@ -10,9 +10,8 @@
 
 #include "generator/random_numbers.hpp"
 #include "generator/spelling.hpp"
-#include "primitives/dictionary/dictionary.hpp"
+#include "primitives/dictionary/resident_words.hpp"
 #include "text/dictionary.hpp"
-#include "text/dictionary_on_place.hpp"
 
 namespace quern {
 namespace {
@@ -42,7 +41,8 @@ template <class Place>
 outcome measure(const char* where, Place& place, const text::dictionary_view& words,
                 const std::vector<std::uint8_t>& text, int rounds) {
     const auto name = [&](const char* what) { return std::string(where) + " " + what; };
-    const text::dictionary_on_place<Place> resident(place, words);
+    text::dictionary_view::walker walker(words, 0);
+    const primitives::resident_words<Place> resident(place, [&] { return walker.next(); });
     auto on_place = make_array<std::uint8_t>(place, text.size());
     print_median(name("copy in").c_str(), place, rounds,
                  [&] { copy_in<std::uint8_t>(place, std::span<const std::uint8_t>(text), on_place.span()); });
@@ -50,11 +50,8 @@ outcome measure(const char* where, Place& place, const text::dictionary_view& wo
     primitives::cut_text<Place> cut;
     print_median(name("cut lines").c_str(), place, rounds, [&] { cut = primitives::cut_lines(place, view); });
     auto ids = make_array<std::uint32_t>(place, cut.begins.size());
-    print_median(name("find").c_str(), place, rounds, [&] {
-        primitives::find_words(place, resident.list(), view,
-                               span_on<Place, const std::uint32_t>(cut.begins.span()),
-                               span_on<Place, const std::uint32_t>(cut.ends.span()), ids.span());
-    });
+    print_median(name("find").c_str(), place, rounds,
+                 [&] { resident.find(place, view, cut.begins.span(), cut.ends.span(), ids.span()); });
     outcome out{to_host(place, cut.begins.span()),
                 to_host(place, cut.ends.span()),
                 to_host(place, ids.span()),

@@ -31,8 +31,8 @@ void declare_counting(command_line& line, ngram_options& ngrams) {
     declare_min_count(line, ngrams);
     line.flag("--counts", "Write the counts of the history, too: h(d) and h(C).", ngrams.history_counts);
     line.option("--method", "NAME",
-                "auto, strings, dictionary or suffix-sigma; the named ones work in memory. The rows are the "
-                "same.",
+                "auto, strings, dictionary or suffix-sigma (on the CPU only); the named ones work in memory. "
+                "The rows are the same.",
                 "auto", [&](const std::string& text) {
                     ngrams.method = parse_name<ngram_method>(text, ngram_method_names);
                 });
@@ -120,7 +120,6 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
         if (file == "-") throw usage_error(fmt::format("{} needs the name of a file", name));
     }
     session run(self, request.common);
-    run.choose_device("ngrams", offered_places::cpu_only);
     ngrams_options& asked = request.asked;
     asked.inputs.assign(request.inputs.begin(), request.inputs.end());
     asked.input_format = request.corpus.input_format;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@
 #include "quern/base/context.hpp"
 
 namespace quern {
+namespace ngram_detail {
+class text_counting;
+}
 
 /// Documents as words, one behind the other. Ids are ranks of the words by their bytes, so that n-grams in the order of their
 /// ids are in the order of their words.
@@ -117,6 +121,7 @@ struct ngram_totals {
 struct ngram_record {
     std::vector<ngram_totals> totals;  ///< n rising, those given out
     std::uint64_t bytes_spilled = 0;
+    std::uint64_t pieces = 1;  ///< a GPU's memory was too small for more at a time
     std::string place;  ///< where it ran, and why there
 };
 struct ngram_result {
@@ -135,6 +140,36 @@ ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_op
 /// The same in tables, whose memory is beside the run's.
 ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& run);
+
+/// Documents as bytes: words are runs of [a-z0-9] after A-Z are lower-cased (without `digits`: of [a-z]); every other byte stands
+/// between words.
+struct ngram_text {
+    std::string_view text;
+    std::span<const std::uint64_t>
+        documents;  ///< where each begins among the bytes, and the end; none: no documents
+    bool digits = true;
+};
+
+/// Counts the n-grams of texts that become words on the place that counts: on a GPU a text crosses the bus once. Where text is
+/// more than the device cuts at once (a sixteenth of its memory, and 4 GiB), its words come back to the host between.
+class ngram_text_counter {
+  public:
+    /// `words`: rising by their bytes; others in a text are unknown. They are put on the run's place once. Throws usage_error where
+    /// they do not rise, out_of_memory, device_error.
+    ngram_text_counter(std::span<const std::string_view> words, const context& run);
+    ~ngram_text_counter();
+    ngram_text_counter(ngram_text_counter&&) noexcept;
+    ngram_text_counter& operator=(ngram_text_counter&&) noexcept;
+
+    /// As ngram_likelihood() of the same words. The method `strings` compares letters and asks no dictionary: to it no word is
+    /// unknown. Throws as it does, and usage_error for a document of 4 GiB.
+    ngram_record count(const ngram_text& text, const ngram_options& options,
+                       const std::function<void(const ngram_rows&)>& take);
+    std::uint64_t dictionary_bytes() const;  ///< what the words take on the place
+
+  private:
+    std::unique_ptr<ngram_detail::text_counting> counting_;
+};
 
 /// The counts of any n-gram and a document, which need not hold it.
 struct ngram_counts {

@@ -61,4 +61,20 @@ struct bm25_constants {
     }
 };
 
+/// From counts to the weight asked for.
+struct row_formula {
+    ngram_measure measure = ngram_measure::likelihood;
+    smoother smooth;
+    bm25_constants bm25{0, 0, 0, 0};
+    std::uint64_t document_count = 0;
+
+    /// `holders`: documents that hold the n-gram; `document_words`: how many the document has.
+    constexpr double weight(const ngram_counts& counts, std::uint64_t holders,
+                            std::uint64_t document_words) const {
+        if (measure != ngram_measure::bm25) return likelihood(counts, smooth);
+        return bm25.weight(inverse_document_frequency(document_count, holders), counts.in_document,
+                           document_words);
+    }
+};
+
 }  // namespace quern::ngram_detail

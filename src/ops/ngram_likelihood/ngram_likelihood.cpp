@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "device/cpu/huge_pages.hpp"
+#include "device/cpu/parallel.hpp"
 #include "device/place.hpp"
-#include "ops/ngram_likelihood/dictionary.hpp"
 #include "ops/ngram_likelihood/formula.hpp"
-#include "ops/ngram_likelihood/orders.hpp"
-#include "ops/ngram_likelihood/suffix_sigma.hpp"
+#include "ops/ngram_likelihood/methods.hpp"
+#include "ops/ngram_likelihood/text_counting.hpp"
 #include "primitives/segments.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -48,6 +49,20 @@ std::uint64_t words_in(const ngram_collection& collection, const ngram_options& 
     return reads_strings(options) ? collection.starts.size() : collection.words.size();
 }
 
+/// Throws invalid_value for the first word for which `is_right` does not hold.
+template <class Right>
+void check_all(cpu_place& place, std::size_t words, const char* wrong, const Right& is_right) {
+    const std::size_t pieces = pieces_for(place, words, std::size_t{1} << 16);
+    std::vector<std::size_t> firsts(pieces, words);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const auto [begin, end] = piece_of(words, pieces, p);
+        for (std::size_t i = begin; i < end && firsts[p] == words; ++i)
+            if (!is_right(i)) firsts[p] = i;
+    });
+    for (const std::size_t first : firsts)
+        if (first != words) throw invalid_value("word " + std::to_string(first) + " " + wrong, first);
+}
+
 void check_collection(cpu_place& place, const ngram_collection& collection, const ngram_options& options) {
     constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (reads_strings(options) && collection.lengths.size() != collection.starts.size())
@@ -61,68 +76,17 @@ void check_collection(cpu_place& place, const ngram_collection& collection, cons
             throw usage_error("n-gram likelihood: document " + std::to_string(d - 1) +
                               " has 2^32 words or more");
     if (reads_strings(options)) {
-        for (std::size_t i = 0; i < collection.starts.size(); ++i)
-            if (collection.starts[i] > collection.text.size() ||
-                collection.lengths[i] > collection.text.size() - collection.starts[i])
-                throw invalid_value("word " + std::to_string(i) + " ends beyond the text", i);
+        check_all(place, collection.starts.size(), "ends beyond the text", [&](std::size_t i) {
+            return collection.starts[i] <= collection.text.size() &&
+                   collection.lengths[i] <= collection.text.size() - collection.starts[i];
+        });
         return;
     }
     if (options.method == ngram_method::dictionary && collection.words.size() > most)
         throw usage_error("n-gram likelihood: the method dictionary takes fewer than 2^32 words");
     if (collection.vocabulary == most) throw usage_error("n-gram likelihood: more than 2^32 - 2 words");
-    for (std::size_t i = 0; i < collection.words.size(); ++i)
-        if (collection.words[i] > collection.vocabulary)
-            throw invalid_value("word " + std::to_string(i) + " is beyond the vocabulary", i);
-}
-
-/// Occurrences of each n in the text, and of those with an unknown word.
-void count_occurrences(const ngram_collection& collection, const ngram_options& options,
-                       std::vector<ngram_totals>& totals) {
-    const unsigned first_n = totals.front().n;
-    for (std::size_t d = 1; d < collection.documents.size(); ++d) {
-        const std::uint64_t begin = collection.documents[d - 1], end = collection.documents[d];
-        for (ngram_totals& of_n : totals)
-            if (end - begin >= of_n.n) of_n.occurrences += end - begin - of_n.n + 1;
-        if (reads_strings(options)) continue;
-        // Up to the word `clean` no n-gram that begins here has an unknown word.
-        std::uint64_t clean = end;
-        bool any = false;
-        for (std::uint64_t i = end; i-- > begin;) {
-            if (collection.words[i] == collection.vocabulary) {
-                clean = i;
-                any = true;
-            }
-            if (!any) continue;
-            const std::uint64_t least = std::max<std::uint64_t>(first_n, clean - i + 1);
-            for (std::uint64_t n = least; n <= std::min<std::uint64_t>(options.order, end - i); ++n)
-                ++totals[n - first_n].with_unknown;
-        }
-    }
-}
-
-template <class Position>
-void by_order(cpu_place& place, const ngram_collection& collection, const document_table& documents,
-              const ngram_options& options, const std::function<void(const ngram_rows&)>& take,
-              ngram_record& record) {
-    const auto order = reads_strings(options)
-                           ? order_of_strings<Position>(place, collection, documents, options.order)
-                           : packed_order<Position>(place, collection, documents, options.order);
-    record.bytes_spilled = order.bytes_spilled;
-    record.totals =
-        rows_from_order<Position>(place, order.view(), documents, collection.documents, options, take);
-}
-
-void by_method(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
-               const std::function<void(const ngram_rows&)>& take, ngram_record& record) {
-    const document_table documents(place, collection.documents);
-    if (options.method == ngram_method::suffix_sigma)
-        record.totals = suffix_sigma(place, collection, documents, options, take);
-    else if (options.method == ngram_method::dictionary)
-        record.totals = dictionary_method<cpu_place>(place, collection, options).run(take);
-    else if (words_in(collection, options) <= std::numeric_limits<std::uint32_t>::max())
-        by_order<std::uint32_t>(place, collection, documents, options, take, record);
-    else
-        by_order<std::uint64_t>(place, collection, documents, options, take, record);
+    check_all(place, collection.words.size(), "is beyond the vocabulary",
+              [&](std::size_t i) { return collection.words[i] <= collection.vocabulary; });
 }
 
 /// Room for the most rows there can be, so that tables do not move while they grow: what is never written takes no memory.
@@ -155,6 +119,30 @@ void reserve_rows(std::vector<ngram_table>& tables, const ngram_collection& coll
     }
 }
 
+/// Makes the counting of texts on the chosen one of the places that there are.
+template <class... Places>
+struct text_counting_maker {
+    static std::unique_ptr<text_counting> make(const chosen_device& chosen,
+                                               std::span<const std::string_view> words, const context& run) {
+        std::unique_ptr<text_counting> made;
+        const auto try_place = [&]<class Place>(std::type_identity<Place> place) {
+            if (std::is_same_v<Place, cuda_place> == chosen.cuda)
+                made = make_text_counting(place, words, run, chosen.ordinal);
+        };
+        (try_place(std::type_identity<Places>{}), ...);
+        return made;
+    }
+};
+
+/// The run, on the CPU where the method runs there alone.
+context place_of(const ngram_options& options, const context& run) {
+    context where = run;
+    if (options.method != ngram_method::suffix_sigma) return where;
+    require_cpu(run, "method suffix-sigma");
+    where.device = context::cpu().device;
+    return where;
+}
+
 template <class T>
 void append(std::vector<T>& to, std::span<const T> from) {
     to.insert(to.end(), from.begin(), from.end());
@@ -165,14 +153,17 @@ void append(std::vector<T>& to, std::span<const T> from) {
 ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& run, const std::function<void(const ngram_rows&)>& take) {
     check_options(options);
-    require_cpu(run, "n-gram likelihood");
-    cpu_place place(run);
-    check_collection(place, collection, options);
-    ngram_record record;
-    record.place = "cpu";
-    by_method(place, collection, options, take, record);
-    count_occurrences(collection, options, record.totals);
-    return record;
+    const context where = place_of(options, run);
+    {
+        cpu_place host(run);
+        check_collection(host, collection, options);
+    }
+    return at_place(where, "n-gram likelihood", [&](auto& place) {
+        ngram_record record;
+        count_ngrams(place, collection, options, take, record);
+        record.place = place_name(place);
+        return record;
+    });
 }
 
 ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
@@ -196,6 +187,30 @@ ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_op
         append(to.history_in_collection, rows.history_in_collection);
     });
     return result;
+}
+
+ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, const context& run) {
+    if (words.size() >= std::numeric_limits<std::uint32_t>::max())
+        throw usage_error("n-gram likelihood: more than 2^32 - 2 words");
+    for (std::size_t i = 1; i < words.size(); ++i)
+        if (words[i - 1] >= words[i])
+            throw usage_error("n-gram likelihood: word " + std::to_string(i) + " of the dictionary, \"" +
+                              std::string(words[i]) + "\", does not come after the one before it");
+    const chosen_device chosen = choose_device(run, "n-gram likelihood");
+    counting_ = every_place<text_counting_maker>::make(chosen, words, run);
+}
+ngram_text_counter::ngram_text_counter(ngram_text_counter&&) noexcept = default;
+ngram_text_counter& ngram_text_counter::operator=(ngram_text_counter&&) noexcept = default;
+ngram_text_counter::~ngram_text_counter() = default;
+
+ngram_record ngram_text_counter::count(const ngram_text& text, const ngram_options& options,
+                                       const std::function<void(const ngram_rows&)>& take) {
+    check_options(options);
+    counting_->check(text);
+    return counting_->count(text, options, take);
+}
+std::uint64_t ngram_text_counter::dictionary_bytes() const {
+    return counting_->dictionary_bytes();
 }
 
 double likelihood_of(const ngram_counts& counts, const ngram_options& options) {

@@ -1,102 +1,264 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps between primitives that the dictionary method is made of, one overload for each place. Positions of words, items
-// and stretches are numbers below 2^32. No output overlaps an input. None of them synchronises on a GPU.
+// The steps between primitives (items.hpp) that the methods over ids are made of. A plain header: nvcc reads it. Positions of
+// words, items and stretches are numbers below 2^32; pointers are to memory of the place.
 #pragma once
 
 #include <cstdint>
 
-#include "device/array.hpp"
 #include "ops/ngram_likelihood/formula.hpp"
 
 namespace quern::ngram_detail {
 
 /// Stretches of items: stretch s has the items [offsets[s], offsets[s + 1]); of_item[i] is the stretch that i is in.
-template <class Place>
-struct stretches_on {
-    span_on<Place, const std::uint64_t> offsets;
-    span_on<Place, const std::uint32_t> of_item;
-    std::size_t count = 0;
+struct stretch_table {
+    const std::uint64_t* offsets;
+    const std::uint32_t* of_item;
+
+    constexpr std::uint64_t begin_of(std::uint64_t item) const { return offsets[of_item[item]]; }
+    constexpr std::uint64_t end_of(std::uint64_t item) const {
+        return offsets[of_item[item] + std::uint64_t{1}];
+    }
+    constexpr std::uint32_t length_of(std::uint64_t item) const {
+        return static_cast<std::uint32_t>(end_of(item) - begin_of(item));
+    }
 };
 
-/// 0, 1, 2, …
-void count_up(cpu_place& place, std::span<std::uint32_t> out);
-void copy(cpu_place& place, std::span<const std::uint32_t> values, std::span<std::uint32_t> out);
+/// out[i] = i.
+struct count_up {
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const { out[i] = static_cast<std::uint32_t>(i); }
+};
+
 /// out[i] = values[at[i]].
-void gather(cpu_place& place, std::span<const std::uint32_t> values, std::span<const std::uint32_t> at,
-            std::span<std::uint32_t> out);
-void gather(cpu_place& place, std::span<const std::uint8_t> values, std::span<const std::uint32_t> at,
-            std::span<std::uint8_t> out);
+template <class T>
+struct gather {
+    const T* values;
+    const std::uint32_t* at;
+    T* out;
+    constexpr void operator()(std::uint64_t i) const { out[i] = values[at[i]]; }
+};
+
+/// out[i] = value.
+template <class T>
+struct fill {
+    T* out;
+    T value;
+    constexpr void operator()(std::uint64_t i) const { out[i] = value; }
+};
+
+/// out[at[i]] = values[i].
+template <class T>
+struct scatter {
+    const T* values;
+    const std::uint32_t* at;
+    T* out;
+    constexpr void operator()(std::uint64_t i) const { out[at[i]] = values[i]; }
+};
+
+/// How many words are left in its document at each position, its own too, at most `most`.
+struct count_left {
+    const std::uint64_t* documents;
+    const std::uint32_t* document_of;
+    unsigned most;
+    std::uint8_t* left;
+    constexpr void operator()(std::uint64_t i) const {
+        const std::uint64_t all = documents[document_of[i] + std::uint64_t{1}] - i;
+        left[i] = static_cast<std::uint8_t>(all < most ? all : most);
+    }
+};
 
 // ---- Prefix doubling ----
 
-/// Of each position, its document, and how many words are left there with its own, at most `most`.
-void locate(cpu_place& place, std::span<const std::uint64_t> documents, unsigned most,
-            std::span<std::uint32_t> document_of, std::span<std::uint8_t> left);
 /// flags[i] becomes 1 where keys[i] is not keys[i - 1] (and flags[0]), and stays as it is elsewhere.
-void flag_changes(cpu_place& place, std::span<const std::uint32_t> keys, std::span<std::uint8_t> flags);
-/// out[to[i]] = ranks[i].
-void scatter_ranks(cpu_place& place, std::span<const std::uint64_t> ranks, std::span<const std::uint32_t> to,
-                   std::span<std::uint32_t> out);
-/// out[i] = the rank of the position `behind` words behind positions[i], 0 beyond its document's end.
-void ranks_behind(cpu_place& place, std::span<const std::uint32_t> positions,
-                  std::span<const std::uint8_t> left, unsigned behind, std::span<const std::uint32_t> ranks,
-                  std::span<std::uint32_t> out);
-/// shared[i] = with how many words positions[i - 1] and positions[i] begin alike, at most what is left; 0 of the first.
-void count_shared(cpu_place& place, std::span<const std::uint32_t> words, std::span<const std::uint8_t> left,
-                  std::span<const std::uint32_t> positions, std::span<std::uint8_t> shared);
+struct flag_changes {
+    const std::uint32_t* keys;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t i) const {
+        if (i == 0 || keys[i] != keys[i - 1]) flags[i] = 1;
+    }
+};
 
-// ---- Counting ----
+/// out[to[i]] = ranks[i].
+struct scatter_ranks {
+    const std::uint64_t* ranks;
+    const std::uint32_t* to;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const { out[to[i]] = static_cast<std::uint32_t>(ranks[i]); }
+};
+
+/// out[i] = the rank of the position `behind` words behind positions[i], 0 beyond its document's end.
+struct ranks_behind {
+    const std::uint32_t* positions;
+    const std::uint8_t* left;
+    unsigned behind;
+    const std::uint32_t* ranks;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const {
+        out[i] = left[positions[i]] > behind ? ranks[positions[i] + std::uint64_t{behind}] : 0;
+    }
+};
+
+/// shared[i] = with how many words positions[i - 1] and positions[i] begin alike, at most what is left; 0 of the first.
+/// `Words` tells whether the words at two positions are equal.
+template <class Words>
+struct count_shared {
+    Words words;
+    const std::uint8_t* left;
+    const std::uint32_t* positions;
+    std::uint8_t* shared;
+    constexpr void operator()(std::uint64_t i) const {
+        std::uint8_t n = 0;
+        if (i != 0) {
+            const std::uint32_t a = positions[i - 1], b = positions[i];
+            const std::uint8_t both = left[a] < left[b] ? left[a] : left[b];
+            while (n < both && words.equal(std::uint64_t{a} + n, std::uint64_t{b} + n)) ++n;
+        }
+        shared[i] = n;
+    }
+};
+struct words_by_id {
+    const std::uint32_t* ids;
+    constexpr bool equal(std::uint64_t a, std::uint64_t b) const { return ids[a] == ids[b]; }
+};
+
+// ---- Counting, from sorted positions ----
 
 /// flags[i] = whether n words are left at positions[i].
-void flag_long(cpu_place& place, std::span<const std::uint32_t> positions, std::span<const std::uint8_t> left,
-               unsigned n, std::span<std::uint8_t> flags);
+struct flag_long {
+    const std::uint32_t* positions;
+    const std::uint8_t* left;
+    unsigned n;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t i) const { flags[i] = left[positions[i]] >= n ? 1 : 0; }
+};
+
 /// flags[i] = whether an n-gram begins: shared[items[i]] < n, or items that end with their documents were left out before it
 /// (those come first of an n-gram; what they share with the next one says nothing of the item before them).
-void flag_ngrams(cpu_place& place, std::span<const std::uint8_t> shared, std::span<const std::uint32_t> items,
-                 unsigned n, std::span<std::uint8_t> flags);
-/// flags[i] becomes 1 where positions[i] is in another document than the one before, and stays as it is elsewhere.
-void flag_documents(cpu_place& place, std::span<const std::uint32_t> positions,
-                    std::span<const std::uint32_t> document_of, std::span<std::uint8_t> flags);
-/// flags[items[begin of s]] = 1 for each stretch s.
-void flag_begins(cpu_place& place, std::span<const std::uint64_t> offsets, std::size_t stretches,
-                 std::span<const std::uint32_t> items, std::span<std::uint8_t> flags);
-/// out[items[i]] = how many items the stretch has that i is in.
-void scatter_lengths(cpu_place& place, const stretches_on<cpu_place>& stretches,
-                     std::span<const std::uint32_t> items, std::span<std::uint32_t> out);
-/// out[items[i]] = what the stretch that i is in adds to `sums`, which are inclusive.
-void scatter_sums(cpu_place& place, const stretches_on<cpu_place>& stretches,
-                  std::span<const std::uint64_t> sums, std::span<const std::uint32_t> items,
-                  std::span<std::uint32_t> out);
+struct flag_ngrams {
+    const std::uint8_t* shared;
+    const std::uint32_t* items;
+    unsigned n;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t i) const {
+        flags[i] = i == 0 || shared[items[i]] < n || items[i - 1] + 1 != items[i] ? 1 : 0;
+    }
+};
 
-/// What rows of one n are made from. Items are the occurrences: in the order of the n-grams, or of those by position.
-template <class Place>
-struct row_sources {
-    stretches_on<Place> ngrams;     ///< of items, in either order
-    stretches_on<Place> rows;       ///< of items by position
-    stretches_on<Place> histories;  ///< of items in the order of the n-grams
-    span_on<Place, const std::uint32_t> positions,
-        items;  ///< by position: where, and which in the order of the n-grams
-    /// Of items in the order of the n-grams: the history's count in the document, and its distinct words behind.
-    span_on<Place, const std::uint32_t> history_in_document,
-        followers;  ///< followers: empty where not asked for
-    span_on<Place, const std::uint32_t> document_of;
-    span_on<Place, const std::uint64_t> documents;
+/// flags[i] becomes 1 where positions[i] is in another document than the one before, and stays as it is elsewhere.
+struct flag_documents {
+    const std::uint32_t* positions;
+    const std::uint32_t* document_of;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t i) const {
+        if (i != 0 && document_of[positions[i]] != document_of[positions[i - 1]]) flags[i] = 1;
+    }
 };
-/// Columns of rows, and which of them begin an n-gram.
-template <class Place>
+
+/// flags[items[begin of s]] = 1 for stretch s.
+struct flag_begins {
+    const std::uint64_t* offsets;
+    const std::uint32_t* items;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t s) const { flags[items[offsets[s]]] = 1; }
+};
+
+/// out[items[i]] = how many items the stretch has that i is in.
+struct scatter_lengths {
+    stretch_table stretches;
+    const std::uint32_t* items;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const { out[items[i]] = stretches.length_of(i); }
+};
+
+/// out[items[i]] = what the stretch that i is in adds to `sums`, which are inclusive.
+struct scatter_sums {
+    stretch_table stretches;
+    const std::uint64_t* sums;
+    const std::uint32_t* items;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const {
+        const std::uint64_t begin = stretches.begin_of(i), before = begin == 0 ? 0 : sums[begin - 1];
+        out[items[i]] = static_cast<std::uint32_t>(sums[stretches.end_of(i) - 1] - before);
+    }
+};
+
+// ---- Rows ----
+
+/// Columns of rows in memory of the place; histories: null where they are not asked for.
 struct row_columns {
-    span_on<Place, std::uint32_t> documents, firsts, in_document, history_in_document;
-    span_on<Place, std::uint64_t> in_collection, history_in_collection;
-    span_on<Place, double> weights;
-    span_on<Place, std::uint8_t> begins;
+    std::uint64_t* in_collection;
+    double* weights;
+    std::uint64_t* history_in_collection;
+    std::uint32_t *documents, *firsts, *in_document, *history_in_document;
+
+    /// Row r. `document_words`: how many the document has.
+    constexpr void write(std::uint64_t r, std::uint32_t document, std::uint32_t first,
+                         const ngram_counts& counts, std::uint64_t holders, std::uint64_t document_words,
+                         const row_formula& formula) const {
+        documents[r] = document;
+        firsts[r] = first;
+        in_document[r] = static_cast<std::uint32_t>(counts.in_document);
+        in_collection[r] = counts.in_collection;
+        weights[r] = formula.weight(counts, holders, document_words);
+        if (history_in_document == nullptr) return;
+        history_in_document[r] = static_cast<std::uint32_t>(counts.history_in_document);
+        history_in_collection[r] = counts.history_in_collection;
+    }
 };
-struct row_formula {
-    ngram_measure measure = ngram_measure::likelihood;
-    smoother smooth;
-    bm25_constants bm25{0, 0, 0, 0};
-    std::uint64_t document_count = 0;
+
+/// What rows of one n are made from, by the sorted order. Items are the occurrences: in the order of the n-grams, or of those by
+/// position.
+struct write_sorted_rows {
+    stretch_table ngrams,  ///< of items, in either order
+        rows,              ///< of items by position
+        histories;         ///< of items in the order of the n-grams
+    const std::uint32_t *positions,
+        *items;  ///< by position: where, and which in the order of the n-grams
+    /// Of items in the order of the n-grams: the history's count in the document, and its distinct words behind; followers: null
+    /// where not asked for.
+    const std::uint32_t *history_in_document, *followers;
+    const std::uint32_t* document_of;
+    const std::uint64_t* documents;
+    const std::uint32_t* kept;  ///< the rows to write; null: all
+    row_formula formula;
+    row_columns to;
+    std::uint64_t first_row;  ///< which row is written as row 0
+
+    constexpr void operator()(std::uint64_t i) const {
+        const std::uint64_t r = kept != nullptr ? kept[first_row + i] : first_row + i;
+        const std::uint64_t at = rows.offsets[r];
+        const std::uint32_t position = positions[at], item = items[at], document = document_of[position];
+        const std::uint64_t end = ngrams.end_of(at), begin = ngrams.begin_of(at);
+        const ngram_counts counts{.in_document = rows.offsets[r + 1] - at,
+                                  .history_in_document = history_in_document[item],
+                                  .in_collection = end - begin,
+                                  .history_in_collection = histories.length_of(item),
+                                  .followers = followers == nullptr ? 0 : followers[item]};
+        const std::uint64_t holders = rows.of_item[end - 1] - rows.of_item[begin] + std::uint64_t{1};
+        to.write(i, document, static_cast<std::uint32_t>(position - documents[document]), counts, holders,
+                 documents[document + std::uint64_t{1}] - documents[document], formula);
+    }
 };
-void write_rows(cpu_place& place, const row_sources<cpu_place>& from, const row_formula& formula,
-                const row_columns<cpu_place>& to);
+
+/// flags[r] = whether the n-gram of row r occurs `least` times.
+struct flag_frequent_rows {
+    stretch_table ngrams;
+    const std::uint64_t* row_offsets;
+    std::uint64_t least;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t r) const {
+        flags[r] = ngrams.length_of(row_offsets[r]) >= least ? 1 : 0;
+    }
+};
+/// flags[s] = whether n-gram s occurs `least` times.
+template <class Offset>
+struct flag_frequent {
+    const Offset* offsets;
+    std::uint64_t least;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t s) const {
+        flags[s] = offsets[s + 1] - offsets[s] >= least ? 1 : 0;
+    }
+};
 
 }  // namespace quern::ngram_detail

@@ -25,6 +25,7 @@
 #include "tasks/ngrams/ngram_corpus.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
+#include "tasks/pinned_to_device.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
@@ -50,12 +51,13 @@ class ngrams_run {
   public:
     ngrams_run(const ngrams_options& options, const context& run, const row_destination& to)
         : options_(options),
-          run_(run),
+          run_(pinned_to_device(run, place_asked(options.ngrams.method), result_.statistics,
+                                offered_by(options.ngrams.method))),
           to_(to),
           totals_file_(open_if(options.totals, options.replace)),
           arpa_file_(open_if(options.arpa, options.replace)),
-          scratch_(run),
-          tables_(run.memory_limit() / 2) {}
+          scratch_(run_),
+          tables_(run_.memory_limit() / 2) {}
 
     ngrams_result run() {
         const std::unique_ptr<word_dictionary> known = open_dictionary();
@@ -69,6 +71,13 @@ class ngrams_run {
     }
 
   private:
+    static const char* place_asked(ngram_method method) {
+        return method == ngram_method::suffix_sigma ? "method suffix-sigma" : "ngrams";
+    }
+    static offered_places offered_by(ngram_method method) {
+        return method == ngram_method::suffix_sigma ? offered_places::cpu_only : offered_places::all;
+    }
+
     /// The dictionary, and with what text options the words are made.
     std::unique_ptr<word_dictionary> open_dictionary() {
         if (options_.dictionary.empty()) {
@@ -148,6 +157,7 @@ class ngrams_run {
         const ngram_record record = ngram_likelihood(collection, asked, run, take);
         result_.totals = record.totals;
         spilled_ += record.bytes_spilled;
+        result_.statistics.counts["pieces"] = record.pieces;
         clock_.end_stage("count", 0);
     }
 
@@ -238,15 +248,17 @@ class ngrams_run {
         result_.unknown = corpus_.unknown;
         result_.distinct_unknown = corpus_.distinct_unknown;
         run_statistics& statistics = result_.statistics;
-        statistics.device = "cpu";
-        statistics.device_reason = "ngrams runs on cpu only";
         statistics.threads = run_.thread_count();
         statistics.peak_memory_bytes = peak_memory_bytes();
         auto& counts = statistics.counts;
-        counts = {{"documents", result_.documents},   {"rejected", result_.counts.rejected},
-                  {"words", result_.words},           {"distinct", result_.distinct},
-                  {"unknown", result_.unknown},       {"distinct_unknown", result_.distinct_unknown},
-                  {"vocabulary", corpus_.vocabulary}, {"spilled_bytes", spilled_}};
+        counts.insert({{"documents", result_.documents},
+                       {"rejected", result_.counts.rejected},
+                       {"words", result_.words},
+                       {"distinct", result_.distinct},
+                       {"unknown", result_.unknown},
+                       {"distinct_unknown", result_.distinct_unknown},
+                       {"vocabulary", corpus_.vocabulary},
+                       {"spilled_bytes", spilled_}});
         for (const ngram_totals& of_n : result_.totals) {
             const std::string n = "_" + std::to_string(of_n.n);
             counts["occurrences" + n] = of_n.occurrences;
@@ -260,9 +272,9 @@ class ngrams_run {
     }
 
     const ngrams_options& options_;
-    const context& run_;
-    const row_destination& to_;
     ngrams_result result_;
+    const context run_;
+    const row_destination& to_;
     stage_clock clock_{result_.statistics};
     std::unique_ptr<io::atomic_file> totals_file_, arpa_file_;
     scratch_folder scratch_;
@@ -274,14 +286,13 @@ class ngrams_run {
 };
 
 ngrams_result checked_run(const ngrams_options& options, const context& run, const row_destination& to) {
-    require_cpu(run, "ngrams");
     require_inputs(options.inputs);
     for (const std::filesystem::path& input : options.inputs) {
         if (is_store(input) || is_duplicate_store(input) || is_word_space(input) || is_dictionary(input))
             throw usage_error(input.string() + " was made by quern and is no corpus");
     }
     const ngram_options& asked = options.ngrams;
-    ngram_likelihood({}, asked, run);  // options that are refused are so before the work
+    ngram_likelihood({}, asked, context::cpu(1));  // options that are refused are so before the work
     if (!options.arpa.empty() && asked.only) throw usage_error(std::string(model_needs_all_lengths));
     if (!options.dictionary.empty() && asked.method == ngram_method::strings)
         throw usage_error("the method strings compares words as they stand, and takes no dictionary");

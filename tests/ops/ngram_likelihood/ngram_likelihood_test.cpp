@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "on_each_place.hpp"
 #include "ops/ngram_likelihood/ngram_texts.hpp"
 #include "quern/base/error.hpp"
 #include "temporary_folder.hpp"
@@ -23,82 +24,125 @@ std::string_view name_of(ngram_method method) {
     return ngram_method_names[static_cast<std::size_t>(method)];
 }
 
-void expect_reference(const ngram_texts& texts, ngram_options options, const std::string& what) {
-    const reference::ngram_counter counter(texts.documents(), options.order);
-    options.history_counts = true;
-    const auto expected = counter.rows(options);
-    for (const ngram_method method : every_method) {
-        if (method == ngram_method::strings && texts.has_unknown()) continue;
-        options.method = method;
-        for (const unsigned threads : {1u, 3u}) {
-            const ngram_result found = ngram_likelihood(texts.view(), options, context::cpu(threads));
+template <class Tested>
+class ngram_likelihood_on : public on_place<Tested> {
+  protected:
+    static bool runs_here(ngram_method method) {
+        return method != ngram_method::suffix_sigma || std::is_same_v<typename Tested::place_type, cpu_place>;
+    }
+
+    static void expect_reference(const ngram_texts& texts, ngram_options options, const std::string& what) {
+        const reference::ngram_counter counter(texts.documents(), options.order);
+        options.history_counts = true;
+        const auto expected = counter.rows(options);
+        const std::vector<ngram_totals> totals = totals_of(texts, options);
+        for (const ngram_method method : every_method) {
+            if (method == ngram_method::strings && texts.has_unknown()) continue;
+            if (!runs_here(method)) continue;
+            options.method = method;
+            const ngram_result found = ngram_likelihood(texts.view(), options, Tested::run());
             ASSERT_EQ(rows_of(found, texts, true), expected)
-                << name_of(method) << ", order " << options.order << ", " << threads << " threads, " << what;
+                << name_of(method) << ", order " << options.order << ", " << what;
+            ASSERT_EQ(found.record.totals, totals) << name_of(method) << ", " << what;
         }
     }
-}
 
-TEST(ngram_likelihood, every_method_gives_what_counting_with_maps_gives) {
+  private:
+    /// Counted one by one.
+    static std::vector<ngram_totals> totals_of(const ngram_texts& texts, const ngram_options& options) {
+        std::vector<ngram_totals> totals;
+        const auto& view = texts.view();
+        for (unsigned n = options.only ? options.order : 1; n <= options.order; ++n) {
+            ngram_totals& of_n = totals.emplace_back();
+            of_n.n = n;
+            std::map<word_list, std::map<std::size_t, std::uint64_t>> counts;
+            for (std::size_t d = 0; d < texts.documents().size(); ++d) {
+                const word_list& words = texts.documents()[d];
+                for (std::size_t i = 0; i + n <= words.size(); ++i) {
+                    const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
+                    const word_list ngram(first, first + n);
+                    ++of_n.occurrences;
+                    of_n.with_unknown += std::ranges::count(ngram, view.vocabulary) != 0 ? 1 : 0;
+                    ++counts[ngram][d];
+                }
+            }
+            for (const auto& [ngram, documents] : counts) {
+                std::uint64_t all = 0;
+                for (const auto& [d, count] : documents) all += count;
+                if (all < options.min_count) continue;
+                ++of_n.distinct;
+                of_n.rows += documents.size();
+            }
+        }
+        return totals;
+    }
+};
+TYPED_TEST_SUITE(ngram_likelihood_on, tested_places, tested_place_names);
+
+TYPED_TEST(ngram_likelihood_on, every_method_gives_what_counting_with_maps_gives) {
     std::uint64_t seed = 1;
     for (const text_kind kind : every_text_kind) {
         for (const std::uint32_t vocabulary : {1u, 2u, 5u, 150u}) {
             for (const unsigned order : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 32u}) {
+                if (tested_with().small_sizes && (seed++ % 12 != 0)) continue;
                 const bool unknown = seed % 2 == 0;
                 const auto texts = make_texts(kind, 12, 30, vocabulary, unknown, ++seed);
-                expect_reference(texts, {.order = order, .only = seed % 3 == 0},
-                                 "kind " + std::to_string(static_cast<int>(kind)) + ", " +
-                                     std::to_string(vocabulary) + " words");
+                this->expect_reference(texts, {.order = order, .only = seed % 3 == 0},
+                                       "kind " + std::to_string(static_cast<int>(kind)) + ", " +
+                                           std::to_string(vocabulary) + " words");
             }
         }
     }
 }
 
-TEST(ngram_likelihood, every_smoothing_and_measure) {
+TYPED_TEST(ngram_likelihood_on, every_smoothing_and_measure) {
     for (const bool only : {false, true}) {
         for (const double share : {0.0, 0.3, 1.0}) {
             const auto texts = make_texts(text_kind::skewed, 20, 40, 12, true, 5);
             for (const ngram_smoothing smoothing :
                  {ngram_smoothing::jelinek_mercer, ngram_smoothing::dirichlet, ngram_smoothing::absolute})
-                expect_reference(texts,
-                                 {.order = 3,
-                                  .only = only,
-                                  .smoothing = smoothing,
-                                  .lambda = share,
-                                  .mu = 50 * share,
-                                  .delta = share},
-                                 "a smoothing");
-            expect_reference(texts, {.order = 2, .only = only, .measure = ngram_measure::bm25, .b = share},
-                             "BM25");
+                this->expect_reference(texts,
+                                       {.order = 3,
+                                        .only = only,
+                                        .smoothing = smoothing,
+                                        .lambda = share,
+                                        .mu = 50 * share,
+                                        .delta = share},
+                                       "a smoothing");
+            this->expect_reference(
+                texts, {.order = 2, .only = only, .measure = ngram_measure::bm25, .b = share}, "BM25");
         }
     }
 }
 
-TEST(ngram_likelihood, rare_ngrams_are_left_out_and_change_no_count) {
+TYPED_TEST(ngram_likelihood_on, rare_ngrams_are_left_out_and_change_no_count) {
     for (const std::uint64_t least : {2u, 3u, 40u}) {
         const auto texts = make_texts(text_kind::copied, 25, 30, 9, false, least);
         for (const auto smoothing : {ngram_smoothing::jelinek_mercer, ngram_smoothing::absolute})
-            expect_reference(texts, {.order = 4, .smoothing = smoothing, .min_count = least},
-                             "a least count");
+            this->expect_reference(texts, {.order = 4, .smoothing = smoothing, .min_count = least},
+                                   "a least count");
     }
 }
 
-TEST(ngram_likelihood, any_documents) {
+TYPED_TEST(ngram_likelihood_on, any_documents) {
+    if (tested_with().small_sizes) GTEST_SKIP() << "a hundred runs";
     EXPECT_TRUE(rc::check("as counted with maps", [] {
         const auto vocabulary = *rc::gen::inRange<std::uint32_t>(1, 6);
         const auto documents = *rc::gen::container<std::vector<word_list>>(
             rc::gen::container<word_list>(rc::gen::inRange(0u, vocabulary + 1)));
         const ngram_texts texts(documents, vocabulary);
-        expect_reference(texts, {.order = *rc::gen::inRange(1u, 10u), .min_count = *rc::gen::inRange(1u, 4u)},
-                         "any documents");
+        TestFixture::expect_reference(
+            texts, {.order = *rc::gen::inRange(1u, 10u), .min_count = *rc::gen::inRange(1u, 4u)},
+            "any documents");
         RC_ASSERT(!::testing::Test::HasFatalFailure());
     }));
 }
 
-TEST(ngram_likelihood, pieces_join_where_a_collection_is_cut_for_threads) {
+TYPED_TEST(ngram_likelihood_on, pieces_join_where_a_collection_is_cut_for_threads) {
     const auto texts = make_texts(text_kind::skewed, 300, 400, 40, true, 3);
-    expect_reference(texts, {.order = 3}, "many pieces");
+    this->expect_reference(texts, {.order = 3}, "many pieces");
     const auto one = make_texts(text_kind::one_word, 300, 300, 2, false, 4);
-    expect_reference(one, {.order = 4}, "one word");
+    this->expect_reference(one, {.order = 4}, "one word");
 }
 
 TEST(ngram_likelihood, little_memory_gives_the_same_by_sorted_runs) {
@@ -162,7 +206,7 @@ TEST(ngram_likelihood, too_little_memory_is_said) {
 }
 
 /// The paper's table 1: a, b, c, w, x, y, z are the words 0 to 6; documents 0, 1, 4 and 6 are filled up with other words.
-TEST(ngram_likelihood, the_papers_example) {
+TYPED_TEST(ngram_likelihood_on, the_papers_example) {
     enum : std::uint32_t { a, b, c, w, x, y, z };
     const ngram_texts texts(
         {{}, {w}, {b, x, a, b, x, a, b, x, c}, {b, y, a}, {y}, {b, x, a, b, x, c}, {}, {b, w, z, b, x, b}},
@@ -170,8 +214,10 @@ TEST(ngram_likelihood, the_papers_example) {
     const ngram_options options{.order = 3, .history_counts = true};
     for (const ngram_method method : every_method) {
         ngram_options with_method = options;
+        if (!this->runs_here(method)) continue;
         with_method.method = method;
-        const auto found = rows_of(ngram_likelihood(texts.view(), with_method, context::cpu(1)), texts, true);
+        const auto found =
+            rows_of(ngram_likelihood(texts.view(), with_method, TypeParam::run()), texts, true);
         const auto counts = [&](const word_list& words, std::uint32_t document) {
             for (const auto& row : found)
                 if (row.words == words && row.document == document) return row;
@@ -276,11 +322,12 @@ TEST(ngram_likelihood, refuses_what_is_wrong) {
                                   "word 2 ends beyond the text");
 }
 
-TEST(ngram_likelihood, nothing_gives_nothing) {
+TYPED_TEST(ngram_likelihood_on, nothing_gives_nothing) {
     for (const ngram_method method : every_method) {
+        if (!this->runs_here(method)) continue;
         for (const std::vector<std::uint64_t>& documents : {std::vector<std::uint64_t>{}, {0}, {0, 0, 0}}) {
             const ngram_result found =
-                ngram_likelihood({{}, documents, 0}, {.order = 2, .method = method}, context::cpu(2));
+                ngram_likelihood({{}, documents, 0}, {.order = 2, .method = method}, TypeParam::run());
             ASSERT_EQ(found.tables.size(), 2u);
             EXPECT_TRUE(found.tables[0].documents.empty());
             EXPECT_THAT(found.record.totals,

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// A collection by levels.hpp, however large: in one piece where the place has memory for all of it, else in pieces of neighbouring
+// first words, whose rows follow each other. While all words fit beside a piece they stay on the place; beyond that the
+// host brings each occurrence of a piece with the words behind it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cpu/parallel.hpp"
+#include "ops/ngram_likelihood/levels.hpp"
+#include "primitives/load_balance/load_balance.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::ngram_detail {
+
+/// Words on a place, with where they stand, as far as counting needs it.
+template <class Place>
+struct placed_words {
+    array_on<Place, std::uint32_t> words, document_of, firsts;
+    array_on<Place, std::uint8_t> left;
+
+    static constexpr std::uint64_t word_bytes = 13;
+
+    occurrence_table table(unsigned stride) const {
+        return {words.data(), stride, document_of.data(), firsts.data(), left.data()};
+    }
+    /// Fills in what follows from `words` and the documents' offsets.
+    void locate(Place& place, span_on<Place, const std::uint64_t> documents, unsigned order) {
+        const std::size_t size = words.size();
+        document_of = make_array<std::uint32_t>(place, size, "words");
+        firsts = make_array<std::uint32_t>(place, size, "words");
+        left = make_array<std::uint8_t>(place, size, "words");
+        if (size == 0) return;
+        primitives::load_balancing_search<std::uint32_t>(place, documents, document_of.span());
+        for_each_item(place, size, count_firsts{documents.data(), document_of.data(), firsts.data()});
+        for_each_item(place, size, count_left{documents.data(), document_of.data(), order, left.data()});
+    }
+};
+
+/// First words [first, last] and how many occurrences they have.
+struct word_range {
+    std::uint32_t first, last;
+    std::uint64_t occurrences;
+};
+
+/// Neighbouring words, at most `most` occurrences together. Throws out_of_memory where one word has more.
+inline std::vector<word_range> cut_into_ranges(std::span<const std::uint64_t> counts, std::uint64_t most,
+                                               std::uint64_t bytes_each) {
+    std::vector<word_range> ranges;
+    for (std::uint32_t w = 0; w < counts.size(); ++w) {
+        if (counts[w] > most)
+            throw out_of_memory("the n-grams that begin with one word", counts[w] * bytes_each,
+                                most * bytes_each);
+        if (ranges.empty() || ranges.back().occurrences + counts[w] > most) ranges.push_back({w, w, 0});
+        ranges.back().last = w;
+        ranges.back().occurrences += counts[w];
+    }
+    return ranges;
+}
+
+template <class Place>
+class level_pieces {
+    template <class T>
+    using array = array_on<Place, T>;
+
+  public:
+    /// `words`: how many there are; where they are on the place already, the collection need not show them.
+    level_pieces(Place& place, const ngram_collection& collection, std::uint64_t words,
+                 const ngram_options& options, const std::function<void(const ngram_rows&)>& take)
+        : place_(place),
+          host_(place.run()),
+          collection_(collection),
+          options_(options),
+          documents_(array_from(place, collection.documents, "documents")),
+          facts_{options,
+                 collection.vocabulary,
+                 words,
+                 collection.documents.empty() ? 0 : collection.documents.size() - 1,
+                 documents_.span(),
+                 {}},
+          take_(take) {
+        for (unsigned n = options.only ? options.order : 1; n <= options.order; ++n)
+            totals_.push_back({.n = n});
+    }
+
+    /// Whether all words can stay on the place, `there` bytes of which they take already, while pieces of them are counted.
+    bool words_stay(std::uint64_t there) const {
+        const std::uint64_t resident = facts_.words * placed_words<Place>::word_bytes,
+                            memory = memory_with(there);
+        return facts_.words <= std::numeric_limits<std::uint32_t>::max() &&
+               (resident <= memory / 2 ||
+                resident + facts_.words * ngram_levels<Place>::item_bytes <= memory);
+    }
+
+    /// Once. `words_there`: the words, where they are on the place already and can stay.
+    void run(ngram_record& record, array<std::uint32_t> words_there = {}) {
+        if (facts_.words != 0) count(std::move(words_there));
+        record.totals = std::move(totals_);
+        record.pieces = std::max<std::uint64_t>(pieces_, 1);
+    }
+
+  private:
+    void count(array<std::uint32_t> words_there) {
+        const std::uint64_t there = words_there.size() * sizeof(std::uint32_t), memory = memory_with(there);
+        if (!words_stay(there)) {
+            carried_pieces(memory);
+            return;
+        }
+        placed_words<Place> text;
+        text.words = there != 0 ? std::move(words_there) : array_from(place_, collection_.words, "words");
+        text.locate(place_, documents_.span(), options_.order);
+        resident_pieces(text, memory - facts_.words * placed_words<Place>::word_bytes);
+    }
+
+    /// For words and pieces, the words that are there too: beside the blocks of rows and what is small.
+    std::uint64_t memory_with(std::uint64_t there) const {
+        const std::uint64_t left = place_.memory().left() + there;
+        return left / 16 * 15 - row_blocks<Place>::bytes_for(options_.history_counts, left);
+    }
+
+    void resident_pieces(const placed_words<Place>& text, std::uint64_t memory) {
+        const occurrence_table table = text.table(1);
+        constexpr std::uint64_t each = ngram_levels<Place>::item_bytes;
+        if (facts_.words <= memory / each) {
+            const auto all = [&] {
+                auto spots = make_array<std::uint32_t>(place_, facts_.words, "n-grams");
+                for_each_item(place_, facts_.words, count_up{spots.data()});
+                return spots;
+            };
+            work_on({{0, collection_.vocabulary, facts_.words}},
+                    [&](const word_range&) { return std::pair(table, all()); });
+            return;
+        }
+        const std::vector<word_range> ranges =
+            cut_into_ranges(count_words(text.words.span()), memory / (each + 1), each + 1);
+        work_on(ranges, [&](const word_range& range) {
+            auto flags = make_array<std::uint8_t>(place_, facts_.words, "n-grams");
+            for_each_item(place_, facts_.words,
+                          flag_words{text.words.data(), range.first, range.last, flags.data()});
+            auto spots = make_array<std::uint32_t>(place_, range.occurrences, "n-grams");
+            primitives::compact_positions<std::uint32_t>(place_, flags.span(), spots.span());
+            return std::pair(table, std::move(spots));
+        });
+    }
+
+    void carried_pieces(std::uint64_t memory) {
+        const std::uint64_t each = ngram_levels<Place>::item_bytes + 9 + 4 * std::uint64_t{options_.order};
+        placed_words<Place> text;
+        work_on(cut_into_ranges(count_words(), memory / each, each), [&](const word_range& range) {
+            text = {};
+            text = carry(range);
+            auto spots = make_array<std::uint32_t>(place_, range.occurrences, "n-grams");
+            for_each_item(place_, range.occurrences, count_up{spots.data()});
+            return std::pair(text.table(options_.order), std::move(spots));
+        });
+    }
+
+    /// Counts piece by piece. piece_of(range) gives the table of a piece and its spots.
+    template <class Piece>
+    void work_on(const std::vector<word_range>& ranges, const Piece& piece_of) {
+        array<std::uint32_t> distinct;
+        if (options_.smoothing == ngram_smoothing::absolute && totals_.front().n == 1) {
+            distinct =
+                make_array<std::uint32_t>(place_, facts_.document_count, "distinct words of documents");
+            for_each_item(place_, facts_.document_count, fill<std::uint32_t>{distinct.data(), 0});
+            for (const word_range& range : ranges) {
+                auto [table, spots] = piece_of(range);
+                ngram_levels<Place>(place_, facts_, table, std::move(spots)).count_distinct(distinct.span());
+            }
+            facts_.distinct_words = distinct.span();
+        }
+        row_blocks<Place> blocks(place_, options_.history_counts, facts_.words, take_);
+        for (const word_range& range : ranges) {
+            auto [table, spots] = piece_of(range);
+            ngram_levels<Place>(place_, facts_, table, std::move(spots)).run(blocks, totals_);
+            ++pieces_;
+        }
+    }
+
+    /// How often each word occurs, the unknown one too.
+    std::vector<std::uint64_t> count_words(span_on<Place, const std::uint32_t> words) {
+        auto counts = make_array<std::uint64_t>(place_, std::size_t{collection_.vocabulary} + 1, "words");
+        primitives::histogram<std::uint32_t>(place_, words, counts.span());
+        return to_host(place_, counts.span());
+    }
+    std::vector<std::uint64_t> count_words() {
+        const std::size_t size = std::size_t{collection_.vocabulary} + 1;
+        // Counters of a thread's own while they are fewer than the words it counts.
+        const std::size_t threads =
+            std::clamp<std::size_t>(collection_.words.size() / size, 1, host_.threads());
+        std::vector<std::vector<std::uint64_t>> of_threads(threads);
+        for_each_piece(host_, threads, [&](std::size_t t) {
+            of_threads[t].resize(size);
+            const auto [begin, end] = piece_of(collection_.words.size(), threads, t);
+            for (std::size_t i = begin; i < end; ++i) ++of_threads[t][collection_.words[i]];
+        });
+        for (std::size_t t = 1; t < threads; ++t)
+            for (std::size_t w = 0; w < size; ++w) of_threads[0][w] += of_threads[t][w];
+        return std::move(of_threads[0]);
+    }
+
+    /// The occurrences of a piece with the words behind them.
+    placed_words<Place> carry(const word_range& range) {
+        const unsigned order = options_.order;
+        placed_words<Place> made;
+        made.words = make_array<std::uint32_t>(place_, range.occurrences * order, "words");
+        made.document_of = make_array<std::uint32_t>(place_, range.occurrences, "words");
+        made.firsts = make_array<std::uint32_t>(place_, range.occurrences, "words");
+        made.left = make_array<std::uint8_t>(place_, range.occurrences, "words");
+        std::uint64_t carried = 0;
+        constexpr std::uint64_t at_once = std::uint64_t{1} << 20;  // positions looked at
+        std::vector<std::uint64_t> places;
+        std::vector<std::uint32_t> words, documents, firsts;
+        std::vector<std::uint8_t> left;
+        for (std::uint64_t from = 0; from < facts_.words; from += at_once) {
+            place_.run().check_stop();
+            const std::uint64_t to = std::min(from + at_once, facts_.words);
+            find(range, from, to, places);
+            words.resize(places.size() * order);
+            documents.resize(places.size());
+            firsts.resize(places.size());
+            left.resize(places.size());
+            const std::size_t pieces = pieces_for(host_, places.size(), 1 << 12);
+            for_each_piece(host_, pieces, [&](std::size_t p) {
+                const auto [begin, end] = piece_of(places.size(), pieces, p);
+                for (std::size_t i = begin; i < end; ++i) {
+                    const auto of =
+                        static_cast<std::size_t>(std::upper_bound(collection_.documents.begin(),
+                                                                  collection_.documents.end(), places[i]) -
+                                                 collection_.documents.begin() - 1);
+                    documents[i] = static_cast<std::uint32_t>(of);
+                    firsts[i] = static_cast<std::uint32_t>(places[i] - collection_.documents[of]);
+                    const auto count = static_cast<std::size_t>(
+                        std::min<std::uint64_t>(order, collection_.documents[of + 1] - places[i]));
+                    left[i] = static_cast<std::uint8_t>(count);
+                    std::copy_n(collection_.words.begin() + static_cast<std::ptrdiff_t>(places[i]), count,
+                                words.begin() + static_cast<std::ptrdiff_t>(i * order));
+                }
+            });
+            const auto bring = [&]<class T>(const std::vector<T>& values, array<T>& into, std::size_t each) {
+                copy_in<T>(place_, values, into.span().subspan(carried * each, values.size()));
+            };
+            bring(words, made.words, order);
+            bring(documents, made.document_of, 1);
+            bring(firsts, made.firsts, 1);
+            bring(left, made.left, 1);
+            carried += places.size();
+        }
+        return made;
+    }
+
+    /// The positions of [from, to) whose words are of a range, rising.
+    void find(const word_range& range, std::uint64_t from, std::uint64_t to,
+              std::vector<std::uint64_t>& places) {
+        const std::size_t pieces = pieces_for(host_, to - from, 1 << 14);
+        std::vector<std::vector<std::uint64_t>> found(pieces);
+        for_each_piece(host_, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(to - from, pieces, p);
+            for (std::uint64_t i = from + begin; i < from + end; ++i)
+                if (collection_.words[i] >= range.first && collection_.words[i] <= range.last)
+                    found[p].push_back(i);
+        });
+        places.clear();
+        for (const auto& part : found) places.insert(places.end(), part.begin(), part.end());
+    }
+
+    Place& place_;
+    cpu_place host_;
+    const ngram_collection& collection_;
+    const ngram_options& options_;
+    array<std::uint64_t> documents_;
+    level_facts<Place> facts_;
+    const std::function<void(const ngram_rows&)>& take_;
+    std::vector<ngram_totals> totals_;
+    std::uint64_t pieces_ = 0;
+};
+
+}  // namespace quern::ngram_detail
