@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/staging.cuh"
 
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
-#include "device/cpu/huge_pages.hpp"
-#include "device/cpu/threads.hpp"
 #include "device/cuda/check.cuh"
+#include "device/cuda/host_threads.cuh"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -22,7 +17,6 @@ constexpr std::size_t slot_bytes = 4 << 20;
 constexpr unsigned most_threads = 8;
 constexpr std::size_t bytes_a_thread = 4 << 20;  // fewer do not pay for waking it
 constexpr std::size_t least_step = 512 << 10;
-constexpr std::size_t large_page = 2 << 20;
 
 /// Chunks of a transfer, taken by threads as they are free.
 class chunks {
@@ -42,37 +36,17 @@ class chunks {
     std::atomic<std::size_t> next_{0};
 };
 
-template <class Work>
-void on_threads(const cuda_place& place, std::size_t threads, const Work& work) {
-    run_parallel(place.run(), [&] {
-        tbb::parallel_for(
-            std::size_t{0}, threads,
-            [&](std::size_t t) {
-                place.make_current();
-                work(t);
-            },
-            tbb::simple_partitioner());
-    });
+std::size_t staging_threads(const cuda_place& place) {
+    return std::min(place.run().thread_count(), most_threads);
 }
 
 }  // namespace
 
 cuda_place::staging::staging(const cuda_place& place)
-    : slots_(2 * std::size_t{std::min(place.run().thread_count(), most_threads)}) {
-    place.make_current();
+    : memory_(place, 2 * staging_threads(place) * slot_bytes), slots_(2 * staging_threads(place)) {
     try {
-        // cudaMallocHost takes small pages, one after the other: four times as long.
-        const std::size_t bytes = slots_.size() * slot_bytes;
-        memory_ = std::aligned_alloc(large_page, bytes);
-        if (memory_ == nullptr) throw out_of_memory("the staging of transfers", bytes, 0);
-        wish_for_huge_pages(memory_, bytes);
-        on_threads(place, slots_.size() / 2, [&](std::size_t t) {
-            std::memset(static_cast<char*>(memory_) + 2 * t * slot_bytes, 0, 2 * slot_bytes);
-        });
-        QUERN_CHECK(cudaHostRegister(memory_, bytes, cudaHostRegisterDefault));
-        pinned_ = true;
         for (std::size_t s = 0; s < slots_.size(); ++s) {
-            slots_[s].pinned = static_cast<char*>(memory_) + s * slot_bytes;
+            slots_[s].pinned = static_cast<char*>(memory_.data()) + s * slot_bytes;
             QUERN_CHECK(cudaEventCreateWithFlags(&slots_[s].done, cudaEventDisableTiming));
         }
     } catch (...) {
@@ -89,8 +63,6 @@ void cuda_place::staging::give_back() noexcept {
     for (const slot& s : slots_) {
         if (s.done != nullptr) cudaEventDestroy(s.done);
     }
-    if (pinned_) cudaHostUnregister(memory_);
-    std::free(memory_);
 }
 
 std::size_t cuda_place::staging::threads_for(std::size_t bytes) const {

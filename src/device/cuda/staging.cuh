@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "device/cuda/pinned_memory.cuh"
 #include "device/cuda/place.hpp"
 
 namespace quern {
@@ -33,8 +34,7 @@ struct cuda_place::staging {
     std::size_t threads_for(std::size_t bytes) const;
     void give_back() noexcept;
 
-    void* memory_ = nullptr;
-    bool pinned_ = false;
+    pinned_memory memory_;
     std::vector<slot> slots_;  ///< two for each thread
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps between primitives (items.hpp) of levels.hpp. A plain header: nvcc reads it. A *spot* is where an occurrence's words
-// are found (occurrence_table). Runs of items are numbered from 1; run r has the items [begins[r - 1], begins[r]).
+// are found (occurrence_table), a *slot* its place in the order. Runs are numbered from 1; run r has the items
+// [begins[r - 1], begins[r]).
 #pragma once
 
 #include <cstdint>
@@ -30,46 +31,122 @@ struct flag_words {
     }
 };
 
-/// flags[i] = whether item i goes on to n words, and its n-gram so far is frequent enough.
-struct flag_followed {
-    const std::uint32_t *spots, *runs, *begins;
+// ---- Slots: occurrences in their order so far ----
+
+/// What a slot shares with the one before it while they are not told apart.
+inline constexpr std::uint8_t still_equal = 255;
+
+/// keys[i] = the first words of slot i, as many fields of `bits` bits: a word's id + 1, or 0 beyond its document's end.
+template <class Key>
+struct make_first_keys {
+    const std::uint32_t* spots;
+    occurrence_table text;
+    unsigned words, bits;
+    Key* keys;
+    constexpr void operator()(std::uint64_t i) const {
+        const std::uint32_t spot = spots[i];
+        Key key = 0;
+        for (unsigned w = 0; w < words; ++w)
+            key = (w == 0 ? Key{0} : static_cast<Key>(key << bits)) |
+                  (text.left[spot] > w ? text.word(spot, w) + Key{1} : Key{0});
+        keys[i] = key;
+    }
+};
+
+/// shared[i] = how many fields the sorted keys i - 1 and i begin alike, or still_equal.
+template <class Key>
+struct share_first_keys {
+    const Key* keys;
+    unsigned words, bits;
+    std::uint8_t* shared;
+    constexpr void operator()(std::uint64_t i) const {
+        if (i != 0 && keys[i] == keys[i - 1]) {
+            shared[i] = still_equal;
+            return;
+        }
+        unsigned alike = 0;
+        while (i != 0 && alike < words &&
+               keys[i] >> (bits * (words - 1 - alike)) == keys[i - 1] >> (bits * (words - 1 - alike)))
+            ++alike;
+        shared[i] = static_cast<std::uint8_t>(alike);
+    }
+};
+
+/// flags[i] = whether slot slots[i] (null: i) has more to tell apart than n words: it is not alone, and has n.
+struct flag_active {
+    const std::uint32_t *slots, *spots;
+    const std::uint8_t *shared, *left;
+    std::uint64_t size;  ///< all slots
+    unsigned n;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t i) const {
+        const std::uint64_t s = slots == nullptr ? i : slots[i];
+        const bool together = shared[s] == still_equal || (s + 1 < size && shared[s + 1] == still_equal);
+        flags[i] = together && left[spots[s]] >= n ? 1 : 0;
+    }
+};
+
+/// out[i] = whether the n-gram of slot slots[i] (null: i) begins there.
+struct mark_ngrams {
+    const std::uint32_t* slots;
+    const std::uint8_t* shared;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const {
+        out[i] = i == 0 || shared[slots == nullptr ? i : slots[i]] != still_equal ? 1 : 0;
+    }
+};
+
+/// keys[i] = the n-gram of active slot i, then the word behind `behind` words, + 1, or 0 beyond its document's end.
+template <class Key>
+struct make_keys {
+    const std::uint32_t *slots, *spots, *ngrams;
+    occurrence_table text;
+    unsigned behind, bits;
+    Key* keys;
+    constexpr void operator()(std::uint64_t i) const {
+        const std::uint32_t spot = spots[slots[i]];
+        const Key word = text.left[spot] > behind ? text.word(spot, behind) + Key{1} : Key{0};
+        keys[i] = static_cast<Key>(ngrams[i]) << bits | word;
+    }
+};
+
+/// shared[slots[i]] = `words` where sorted keys are told apart by their words.
+template <class Key>
+struct share_keys {
+    const Key* keys;
+    const std::uint32_t* slots;
+    unsigned bits;
+    std::uint8_t words;
+    std::uint8_t* shared;
+    constexpr void operator()(std::uint64_t i) const {
+        if (i != 0 && keys[i] != keys[i - 1] && keys[i] >> bits == keys[i - 1] >> bits)
+            shared[slots[i]] = words;
+    }
+};
+
+// ---- Histories: slots in the order of n - 1 words ----
+
+/// out[s] = whether slot s goes on to n words.
+struct mark_followed {
+    const std::uint32_t* spots;
     const std::uint8_t* left;
     unsigned n;
-    std::uint64_t least;
-    std::uint8_t* flags;
-    constexpr void operator()(std::uint64_t i) const {
-        const std::uint32_t run = runs[i];
-        flags[i] = left[spots[i]] >= n && begins[run] - begins[run - 1] >= least ? 1 : 0;
-    }
-};
-
-/// out[i] = whether a run of equal keys begins at item i.
-template <class Key>
-struct mark_changes {
-    const Key* keys;
     std::uint32_t* out;
-    constexpr void operator()(std::uint64_t i) const { out[i] = i == 0 || keys[i] != keys[i - 1] ? 1 : 0; }
+    constexpr void operator()(std::uint64_t s) const { out[s] = left[spots[s]] >= n ? 1 : 0; }
 };
 
-/// out[i] = whether a run of items of one run and one document begins at item i.
+/// out[s] = whether at slot s an n-gram begins, or its next document.
+template <class Mark>
 struct mark_documents {
-    const std::uint32_t *runs, *spots, *document_of;
-    std::uint32_t* out;
-    constexpr void operator()(std::uint64_t i) const {
-        out[i] = i == 0 || runs[i] != runs[i - 1] || document_of[spots[i]] != document_of[spots[i - 1]];
+    const std::uint32_t *spots, *document_of;
+    const std::uint8_t* shared;
+    Mark* out;
+    constexpr void operator()(std::uint64_t s) const {
+        out[s] = s == 0 || shared[s] != still_equal || document_of[spots[s]] != document_of[spots[s - 1]];
     }
 };
 
-/// The same as flags.
-struct flag_rows {
-    const std::uint32_t *runs, *spots, *document_of;
-    std::uint8_t* flags;
-    constexpr void operator()(std::uint64_t i) const {
-        flags[i] = i == 0 || runs[i] != runs[i - 1] || document_of[spots[i]] != document_of[spots[i - 1]];
-    }
-};
-
-/// From the number of each item's run: where runs begin, and behind the last one.
+/// From the number of each item's run, from 1: where runs begin, and behind the last one.
 struct find_begins {
     const std::uint32_t* runs;
     std::uint64_t items;
@@ -80,78 +157,75 @@ struct find_begins {
     }
 };
 
-/// keys[i] = the run of the history, then the next word. runs: null for the first word.
-template <class Key>
-struct make_keys {
-    const std::uint32_t *spots, *runs;
-    occurrence_table text;
-    unsigned behind, word_bits;
-    Key* keys;
-    constexpr void operator()(std::uint64_t i) const {
-        const Key history = runs == nullptr ? 0 : static_cast<Key>(runs[i]) << word_bits;
-        keys[i] = history | text.word(spots[i], behind);
+/// counts[s] = how many slots of its run go on; `followed`: inclusive sums.
+struct count_followed {
+    const std::uint32_t *runs, *begins, *followed;
+    std::uint32_t* counts;
+    constexpr void operator()(std::uint64_t s) const {
+        const std::uint32_t begin = begins[runs[s] - 1], end = begins[runs[s]];
+        counts[s] = followed[end - 1] - (begin == 0 ? 0 : followed[begin - 1]);
     }
 };
 
-/// flags[i] = whether item i is not alone in its run.
-struct flag_together {
-    const std::uint32_t *runs, *begins;
-    std::uint8_t* flags;
-    constexpr void operator()(std::uint64_t i) const {
-        flags[i] = begins[runs[i]] - begins[runs[i] - 1] > 1 ? 1 : 0;
+// ---- Rows: runs of slots of one n-gram and one document; some of what ended with its document ----
+
+/// out[r] = whether row r is its n-gram's first.
+struct mark_first_rows {
+    const std::uint32_t* row_begins;
+    const std::uint8_t* shared;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t r) const {
+        out[r] = r == 0 || shared[row_begins[r]] != still_equal ? 1 : 0;
     }
 };
 
-/// Where rows are of n-grams that occur `least` times: flags[r].
-struct flag_frequent_level_rows {
-    const std::uint32_t *row_begins, *runs, *begins;
+/// flags[r] = whether row r has n words, and its n-gram occurs `least` times.
+struct flag_given_rows {
+    const std::uint32_t *row_begins, *spots, *ngrams, *first_rows;
+    const std::uint8_t* left;
+    unsigned n;
     std::uint64_t least;
     std::uint8_t* flags;
     constexpr void operator()(std::uint64_t r) const {
-        const std::uint32_t run = runs[row_begins[r]];
-        flags[r] = begins[run] - begins[run - 1] >= least ? 1 : 0;
+        const std::uint32_t g = ngrams[r];
+        flags[r] = left[spots[row_begins[r]]] >= n &&
+                           row_begins[first_rows[g]] - row_begins[first_rows[g - 1]] >= least
+                       ? 1
+                       : 0;
     }
 };
-
-/// begins[g] = the first row of n-gram g + 1; behind the last one, the number of rows.
-struct find_row_begins {
-    const std::uint32_t *row_begins, *runs;
-    std::uint64_t rows;
-    std::uint32_t* begins;
-    constexpr void operator()(std::uint64_t r) const {
-        const std::uint32_t run = runs[row_begins[r]];
-        if (r == 0 || runs[row_begins[r - 1]] != run) begins[run - 1] = static_cast<std::uint32_t>(r);
-        if (r + 1 == rows) begins[run] = static_cast<std::uint32_t>(rows);
-    }
+/// flags[g] = the same of n-gram g + 1.
+struct flag_given_ngrams {
+    const std::uint8_t* of_rows;
+    const std::uint32_t* first_rows;
+    std::uint8_t* flags;
+    constexpr void operator()(std::uint64_t g) const { flags[g] = of_rows[first_rows[g]]; }
 };
 
-/// out[order[row_begins[r]]] = 1.
-struct mark_rows {
-    const std::uint32_t *row_begins, *order;
+/// out[i] = what the first slot of row kept[i] has.
+struct take_of_rows {
+    const std::uint32_t *kept, *row_begins, *of_slots;
     std::uint32_t* out;
-    constexpr void operator()(std::uint64_t r) const { out[order[row_begins[r]]] = 1; }
+    constexpr void operator()(std::uint64_t i) const { out[i] = of_slots[row_begins[kept[i]]]; }
 };
-
-/// documents[r] = the document of row r.
-struct documents_of_rows {
-    const std::uint32_t *row_begins, *spots, *document_of;
-    std::uint32_t* documents;
-    constexpr void operator()(std::uint64_t r) const { documents[r] = document_of[spots[row_begins[r]]]; }
+/// out[s] = the document of slot s.
+struct take_documents {
+    const std::uint32_t *spots, *document_of;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t s) const { out[s] = document_of[spots[s]]; }
 };
-
-/// to[at[i]] += counts[i]; the places are different ones.
+/// to[d] += counts[d].
 struct add_counts {
-    const std::uint32_t* at;
     const std::uint64_t* counts;
     std::uint32_t* to;
-    constexpr void operator()(std::uint64_t i) const { to[at[i]] += static_cast<std::uint32_t>(counts[i]); }
+    constexpr void operator()(std::uint64_t d) const { to[d] += static_cast<std::uint32_t>(counts[d]); }
 };
 
-/// The history's counts. Of the first word: the document's and the collection's words.
-struct level_history {
-    /// Of items before they were sorted: the run of the history, and of the history in one document.
-    const std::uint32_t *runs, *begins, *in_document, *in_document_begins;
-    const std::uint32_t* follower_sums;   ///< inclusive, of the same items; null where not asked for
+/// What slots know of their histories; null for the first word, whose history is the document and the collection.
+struct slot_histories {
+    const std::uint32_t *in_document, *in_collection;
+    const std::uint32_t* runs;  ///< of each slot's history and document, from 1; null where not asked for
+    const std::uint64_t* followers;       ///< of each such run; [0] is none
     const std::uint32_t* distinct_words;  ///< of documents, for the first word; null where not asked for
     std::uint64_t words;
 };
@@ -159,39 +233,31 @@ struct level_history {
 struct write_level_rows {
     occurrence_table text;
     const std::uint64_t* documents;  ///< their offsets
-    level_history history;
-    const std::uint32_t *spots, *order;      ///< of sorted items: where, and which before
-    const std::uint32_t *runs, *begins;      ///< their n-grams
-    const std::uint32_t *row_begins, *kept;  ///< kept: the rows to write; null: all
-    const std::uint32_t* rows_of_runs;       ///< where an n-gram's rows begin; null where not asked for
+    slot_histories history;
+    const std::uint32_t *spots, *row_begins, *ngrams, *first_rows;
+    const std::uint32_t* kept;  ///< the rows to write
     row_formula formula;
     row_columns to;
     std::uint64_t first_row;  ///< which row is written as row 0
 
     constexpr void operator()(std::uint64_t i) const {
-        const std::uint64_t r = kept != nullptr ? kept[first_row + i] : first_row + i;
-        const std::uint32_t at = row_begins[r], spot = spots[at], run = runs[at];
-        const std::uint32_t document = text.document_of[spot];
+        const std::uint64_t r = kept[first_row + i];
+        const std::uint32_t slot = row_begins[r], spot = spots[slot], document = text.document_of[spot];
+        const std::uint32_t first = first_rows[ngrams[r] - 1], last = first_rows[ngrams[r]];
         const std::uint64_t document_words = documents[document + std::uint64_t{1}] - documents[document];
-        ngram_counts counts{.in_document = row_begins[r + 1] - at,
+        ngram_counts counts{.in_document = row_begins[r + 1] - slot,
                             .history_in_document = document_words,
-                            .in_collection = begins[run] - begins[run - 1],
+                            .in_collection = row_begins[last] - row_begins[first],
                             .history_in_collection = history.words,
                             .followers = 0};
-        if (history.runs == nullptr) {
-            if (history.distinct_words != nullptr) counts.followers = history.distinct_words[document];
-        } else {
-            const std::uint32_t item = order[at], of = history.runs[item], in = history.in_document[item];
-            const std::uint32_t begin = history.in_document_begins[in - 1],
-                                end = history.in_document_begins[in];
-            counts.history_in_document = end - begin;
-            counts.history_in_collection = history.begins[of] - history.begins[of - 1];
-            if (history.follower_sums != nullptr)
-                counts.followers =
-                    history.follower_sums[end - 1] - (begin == 0 ? 0 : history.follower_sums[begin - 1]);
+        if (history.in_document != nullptr) {
+            counts.history_in_document = history.in_document[slot];
+            counts.history_in_collection = history.in_collection[slot];
+            if (history.runs != nullptr) counts.followers = history.followers[history.runs[slot]];
+        } else if (history.distinct_words != nullptr) {
+            counts.followers = history.distinct_words[document];
         }
-        const std::uint64_t holders = rows_of_runs == nullptr ? 0 : rows_of_runs[run] - rows_of_runs[run - 1];
-        to.write(i, document, text.firsts[spot], counts, holders, document_words, formula);
+        to.write(i, document, text.firsts[spot], counts, last - first, document_words, formula);
     }
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ours for places of many threads, written once for every place. Occurrences sorted by n - 1 words, equal ones in order of
 // position, are sorted by the next word within equal ones: one stable radix sort of (n-gram, next word), which leaves them in
-// order of position again. So at every n documents rise within an n-gram and its rows are runs; the history's counts in each
-// document are runs of the order before; and nothing is sorted twice. Occurrences whose n-gram is alone stay where they are,
-// and in natural text these are most from n = 4 on.
+// order of position again. So at every n documents rise within an n-gram and its rows are runs, and the history's counts in each
+// document are runs of the order before. Every occurrence has a slot that it keeps while its n-gram is alone: in natural text
+// most are from n = 4 on, and only the others are looked at. The end of a document comes before every word.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 
 #include "ops/ngram_likelihood/level_steps.hpp"
 #include "ops/ngram_likelihood/row_blocks.hpp"
+#include "primitives/histogram/histogram.hpp"
 #include "primitives/scan/scan.hpp"
 #include "primitives/select/select.hpp"
 #include "primitives/sort/sort.hpp"
@@ -35,8 +37,6 @@ template <class Place>
 class ngram_levels {
     template <class T>
     using array = array_on<Place, T>;
-    template <class T>
-    using span = span_on<Place, T>;
 
   public:
     static constexpr std::uint64_t item_bytes = 80;  ///< memory an occurrence, at most
@@ -44,38 +44,44 @@ class ngram_levels {
     /// `spots`: the occurrences of whole n = 1 grams, in order of position.
     ngram_levels(Place& place, const level_facts<Place>& facts, const occurrence_table& text,
                  array<std::uint32_t> spots)
-        : place_(place), facts_(facts), text_(text), spots_(std::move(spots)) {}
+        : place_(place),
+          facts_(facts),
+          text_(text),
+          bits_(static_cast<unsigned>(std::bit_width(facts.vocabulary + std::uint64_t{1}))),
+          spots_(std::move(spots)),
+          shared_(make<std::uint8_t>(spots_.size())) {}
 
     /// Adds what is given to `totals`, which begin with the first n that is asked for.
     void run(row_blocks<Place>& blocks, std::vector<ngram_totals>& totals) {
+        if (spots_.size() == 0) return;
         count_occurrences(place_, text_, spots_.data(), spots_.size(), facts_.vocabulary, totals);
-        for (unsigned n = 1; n <= facts_.options.order && spots_.size() != 0; ++n) {
-            step(n);
-            if (n < totals.front().n || spots_.size() == 0) continue;
-            give(n, blocks, totals[n - totals.front().n]);
+        const unsigned first_n = totals.front().n, order = facts_.options.order;
+        // Lengths without rows, but for the history of the first with, are sorted by together.
+        unsigned n = std::clamp(first_n - 1, 1u, 64 / bits_);
+        sort_first(n);
+        if (n >= first_n) give(n, blocks, totals[n - first_n]);
+        while (n < order) {
+            ++n;
+            if (n >= first_n) count_histories(n);
+            sort_active(n);
+            if (n >= first_n) give(n, blocks, totals[n - first_n]);
         }
     }
 
     /// distinct[d] += the distinct words of document d among these occurrences, instead of run().
-    void count_distinct(span<std::uint32_t> distinct) {
+    void count_distinct(span_on<Place, std::uint32_t> distinct) {
         if (spots_.size() == 0) return;
-        step(1);
-        find_rows();
-        auto documents = make<std::uint32_t>(row_count_);
-        for_each_item(
-            place_, row_count_,
-            documents_of_rows{row_begins_.data(), spots_.data(), text_.document_of, documents.data()});
-        primitives::sort_keys(place_, documents.span());
-        auto unique = make<std::uint32_t>(row_count_);
-        auto counts = make<std::uint64_t>(row_count_);
-        const std::size_t held = primitives::run_length_encode<std::uint32_t>(place_, documents.span(),
-                                                                              unique.span(), counts.span());
-        for_each_item(place_, held, add_counts{unique.data(), counts.data(), distinct.data()});
+        sort_first(1);
+        const rows found = find_rows(1, 1);
+        auto documents = make<std::uint32_t>(spots_.size());
+        for_each_item(place_, spots_.size(),
+                      take_documents{spots_.data(), text_.document_of, documents.data()});
+        const array<std::uint64_t> counts = count_rows(found, documents, distinct.size());
+        for_each_item(place_, distinct.size(), add_counts{counts.data(), distinct.data()});
     }
 
   private:
     static constexpr std::string_view what_for = "counting n-grams";
-    static constexpr unsigned first_with_many_alone = 3;
 
     template <class T>
     array<T> make(std::size_t size) {
@@ -99,186 +105,215 @@ class ngram_levels {
         return made;
     }
 
-    /// Sorts by n words what was sorted by n - 1; keeps what histories count.
-    void step(unsigned n) {
-        histories_ = {};
-        in_documents_ = {};
-        if (n > 1) {
-            drop_ended(n);
-            if (spots_.size() == 0) return;
-            if (n >= first_n()) {
-                auto marks = make<std::uint32_t>(spots_.size());
-                for_each_item(place_, spots_.size(),
-                              mark_documents{histories_.of_item.data(), spots_.data(), text_.document_of,
-                                             marks.data()});
-                in_documents_ = number(std::move(marks));
-            }
-        }
-        const unsigned word_bits = std::bit_width(facts_.vocabulary | 1u);
-        const unsigned bits = word_bits + (n > 1 ? std::bit_width(histories_.count) : 0);
-        if (bits <= 32)
-            sort<std::uint32_t>(n, word_bits, bits);
+    // ---- Sorting ----
+
+    void sort_first(unsigned words) {
+        if (words * bits_ <= 32)
+            sort_first_by<std::uint32_t>(words);
         else
-            sort<std::uint64_t>(n, word_bits, bits);
+            sort_first_by<std::uint64_t>(words);
+        keep_active(words, spots_.size(), nullptr);
     }
-    unsigned first_n() const { return facts_.options.only ? facts_.options.order : 1; }
-
-    /// Leaves out what ends with its document before n words, and n-grams too rare; those of n - 1 words become histories.
-    void drop_ended(unsigned n) {
-        const std::size_t before = spots_.size();
-        auto flags = make<std::uint8_t>(before);
-        for_each_item(place_, before,
-                      flag_followed{spots_.data(), ngrams_.of_item.data(), ngrams_.begins.data(), text_.left,
-                                    n, facts_.options.min_count, flags.data()});
-        auto positions = make<std::uint32_t>(before);
-        const std::size_t items =
-            primitives::compact_positions<std::uint32_t>(place_, flags.span(), positions.span());
-        flags = {};
-        auto spots = make<std::uint32_t>(items), runs_before = make<std::uint32_t>(items);
-        for_each_item(place_, items, gather<std::uint32_t>{spots_.data(), positions.data(), spots.data()});
-        for_each_item(place_, items,
-                      gather<std::uint32_t>{ngrams_.of_item.data(), positions.data(), runs_before.data()});
-        spots_ = std::move(spots);
-        ngrams_ = {};
-        positions = {};
-        if (items == 0) return;
-        auto marks = make<std::uint32_t>(items);
-        for_each_item(place_, items, mark_changes<std::uint32_t>{runs_before.data(), marks.data()});
-        histories_ = number(std::move(marks));
-    }
-
     template <class Key>
-    void sort(unsigned n, unsigned word_bits, unsigned bits) {
-        const std::size_t items = spots_.size();
-        auto keys = make<Key>(items);
-        for_each_item(place_, items,
-                      make_keys<Key>{spots_.data(), n == 1 ? nullptr : histories_.of_item.data(), text_,
-                                     n - 1, word_bits, keys.data()});
-        order_ = make<std::uint32_t>(items);
-        for_each_item(place_, items, count_up{order_.data()});
-        const primitives::sort_options by{.key_bits = bits};
-        if (n < first_with_many_alone || !sort_together<Key>(keys.span(), by))
-            primitives::sort_pairs(place_, keys.span(), order_.span(), by);
-        auto spots = make<std::uint32_t>(items);
-        for_each_item(place_, items, gather<std::uint32_t>{spots_.data(), order_.data(), spots.data()});
-        spots_ = std::move(spots);
-        auto marks = make<std::uint32_t>(items);
-        for_each_item(place_, items, mark_changes<Key>{keys.data(), marks.data()});
+    void sort_first_by(unsigned words) {
+        auto keys = make<Key>(spots_.size());
+        for_each_item(place_, spots_.size(),
+                      make_first_keys<Key>{spots_.data(), text_, words, bits_, keys.data()});
+        primitives::sort_pairs(place_, keys.span(), spots_.span(), {.key_bits = words * bits_});
+        for_each_item(place_, spots_.size(),
+                      share_first_keys<Key>{keys.data(), words, bits_, shared_.data()});
+    }
+
+    /// Of these slots (null: all), those that n words do not tell apart.
+    void keep_active(unsigned n, std::size_t size, const std::uint32_t* slots) {
+        auto flags = make<std::uint8_t>(size);
+        for_each_item(
+            place_, size,
+            flag_active{slots, spots_.data(), shared_.data(), text_.left, spots_.size(), n, flags.data()});
+        auto kept = make<std::uint32_t>(size);
+        const std::size_t count =
+            primitives::compact_positions<std::uint32_t>(place_, flags.span(), kept.span());
+        flags = {};
+        auto active = make<std::uint32_t>(count);
+        if (slots == nullptr)
+            for_each_item(place_, count, copy_values{kept.data(), active.data()});
+        else
+            for_each_item(place_, count, gather<std::uint32_t>{slots, kept.data(), active.data()});
+        active_ = std::move(active);
+    }
+
+    /// Sorts by n words what was sorted by n - 1.
+    void sort_active(unsigned n) {
+        const std::size_t size = active_.size();
+        if (size == 0) return;
+        auto marks = make<std::uint32_t>(size);
+        for_each_item(place_, size, mark_ngrams{active_.data(), shared_.data(), marks.data()});
+        primitives::inclusive_scan<std::uint32_t, std::uint32_t>(place_, marks.span(), marks.span());
+        std::uint32_t ngrams = 0;
+        copy_out<std::uint32_t>(place_, marks.span().subspan(size - 1, 1), std::span(&ngrams, 1));
+        const unsigned bits = bits_ + static_cast<unsigned>(std::bit_width(ngrams));
+        if (bits <= 32)
+            sort_active_by<std::uint32_t>(n, marks, bits);
+        else
+            sort_active_by<std::uint64_t>(n, marks, bits);
+        marks = {};
+        keep_active(n, size, active_.data());
+    }
+    template <class Key>
+    void sort_active_by(unsigned n, const array<std::uint32_t>& ngrams, unsigned bits) {
+        const std::size_t size = active_.size();
+        auto keys = make<Key>(size);
+        auto order = make<std::uint32_t>(size);
+        for_each_item(
+            place_, size,
+            make_keys<Key>{active_.data(), spots_.data(), ngrams.data(), text_, n - 1, bits_, keys.data()});
+        for_each_item(place_, size, copy_values{active_.data(), order.data()});
+        primitives::sort_pairs(place_, keys.span(), order.span(), {.key_bits = bits});
+        for_each_item(place_, size,
+                      share_keys<Key>{keys.data(), active_.data(), bits_, static_cast<std::uint8_t>(n - 1),
+                                      shared_.data()});
         keys = {};
-        ngrams_ = number(std::move(marks));
+        for (array<std::uint32_t>* const moved :
+             {&spots_, &history_in_document_, &history_in_collection_, &history_runs_})
+            move(*moved, order);
+    }
+    /// Brings what slots hold to where their occurrences went.
+    void move(array<std::uint32_t>& values, const array<std::uint32_t>& order) {
+        if (values.size() == 0) return;
+        auto moved = make<std::uint32_t>(order.size());
+        for_each_item(place_, order.size(), gather<std::uint32_t>{values.data(), order.data(), moved.data()});
+        for_each_item(place_, order.size(),
+                      scatter<std::uint32_t>{moved.data(), active_.data(), values.data()});
     }
 
-    /// Sorts those only whose history is not alone; false where that is almost all of them.
-    template <class Key>
-    bool sort_together(span<Key> keys, const primitives::sort_options& by) {
-        const std::size_t items = keys.size();
-        auto flags = make<std::uint8_t>(items);
-        for_each_item(place_, items,
-                      flag_together{histories_.of_item.data(), histories_.begins.data(), flags.data()});
-        auto places = make<std::uint32_t>(items);
-        const std::size_t together =
-            primitives::compact_positions<std::uint32_t>(place_, flags.span(), places.span());
-        flags = {};
-        if (together > items - items / 8) return false;
-        auto some_keys = make<Key>(together);
-        auto some = make<std::uint32_t>(together);
-        for_each_item(place_, together, gather<Key>{keys.data(), places.data(), some_keys.data()});
-        for_each_item(place_, together, gather<std::uint32_t>{order_.data(), places.data(), some.data()});
-        primitives::sort_pairs(place_, some_keys.span(), some.span(), by);
-        for_each_item(place_, together, scatter<Key>{some_keys.data(), places.data(), keys.data()});
-        for_each_item(place_, together, scatter<std::uint32_t>{some.data(), places.data(), order_.data()});
-        return true;
+    // ---- Counting ----
+
+    /// What n-grams of n words will have to know of their first n - 1, by which slots are sorted.
+    void count_histories(unsigned n) {
+        const std::size_t size = spots_.size();
+        auto followed = make<std::uint32_t>(size);
+        for_each_item(place_, size, mark_followed{spots_.data(), text_.left, n, followed.data()});
+        primitives::inclusive_scan<std::uint32_t, std::uint32_t>(place_, followed.span(), followed.span());
+        history_in_collection_ = make<std::uint32_t>(size);
+        {
+            auto marks = make<std::uint32_t>(size);
+            for_each_item(place_, size, mark_ngrams{nullptr, shared_.data(), marks.data()});
+            const runs histories = number(std::move(marks));
+            for_each_item(place_, size,
+                          count_followed{histories.of_item.data(), histories.begins.data(), followed.data(),
+                                         history_in_collection_.data()});
+        }
+        auto marks = make<std::uint32_t>(size);
+        for_each_item(
+            place_, size,
+            mark_documents<std::uint32_t>{spots_.data(), text_.document_of, shared_.data(), marks.data()});
+        runs in_documents = number(std::move(marks));
+        history_in_document_ = make<std::uint32_t>(size);
+        for_each_item(place_, size,
+                      count_followed{in_documents.of_item.data(), in_documents.begins.data(), followed.data(),
+                                     history_in_document_.data()});
+        if (facts_.options.smoothing != ngram_smoothing::absolute) return;
+        history_runs_ = std::move(in_documents.of_item);
+        history_run_count_ = in_documents.count;
     }
 
-    void find_rows() {
-        const std::size_t items = spots_.size();
-        auto flags = make<std::uint8_t>(items);
-        for_each_item(place_, items,
-                      flag_rows{ngrams_.of_item.data(), spots_.data(), text_.document_of, flags.data()});
-        row_begins_ = make<std::uint32_t>(items + 1);
-        row_count_ = primitives::compact_positions<std::uint32_t>(place_, flags.span(),
-                                                                  row_begins_.span().first(items));
-        const auto end = static_cast<std::uint32_t>(items);
-        copy_in<std::uint32_t>(place_, std::span(&end, 1), row_begins_.span().subspan(row_count_, 1));
+    /// Runs of slots of one n-gram and one document.
+    struct rows {
+        array<std::uint32_t> begins;  ///< and the end of the last one
+        runs ngrams;                  ///< of rows
+        array<std::uint32_t> kept;    ///< those that are given
+        std::size_t count = 0, given = 0, distinct = 0;
+    };
+    rows find_rows(unsigned n, std::uint64_t least) {
+        const std::size_t size = spots_.size();
+        rows found;
+        auto flags = make<std::uint8_t>(size);
+        for_each_item(
+            place_, size,
+            mark_documents<std::uint8_t>{spots_.data(), text_.document_of, shared_.data(), flags.data()});
+        auto begins = make<std::uint32_t>(size + 1);
+        found.count =
+            primitives::compact_positions<std::uint32_t>(place_, flags.span(), begins.span().first(size));
+        const auto end = static_cast<std::uint32_t>(size);
+        copy_in<std::uint32_t>(place_, std::span(&end, 1), begins.span().subspan(found.count, 1));
+        found.begins = std::move(begins);
+        auto marks = make<std::uint32_t>(found.count);
+        for_each_item(place_, found.count,
+                      mark_first_rows{found.begins.data(), shared_.data(), marks.data()});
+        found.ngrams = number(std::move(marks));
+        const auto of_rows = flags.span().first(found.count);
+        for_each_item(place_, found.count,
+                      flag_given_rows{found.begins.data(), spots_.data(), found.ngrams.of_item.data(),
+                                      found.ngrams.begins.data(), text_.left, n, least, of_rows.data()});
+        found.kept = make<std::uint32_t>(found.count);
+        auto of_ngrams = make<std::uint8_t>(found.ngrams.count);
+        for_each_item(place_, found.ngrams.count,
+                      flag_given_ngrams{of_rows.data(), found.ngrams.begins.data(), of_ngrams.data()});
+        found.distinct = primitives::compact_positions<std::uint32_t>(
+            place_, of_ngrams.span(), found.kept.span().first(found.ngrams.count));
+        found.given = primitives::compact_positions<std::uint32_t>(place_, of_rows, found.kept.span());
+        return found;
+    }
+
+    /// How many of the rows given each run has that their slots are in: runs from 0.
+    array<std::uint64_t> count_rows(const rows& found, const array<std::uint32_t>& run_of_slots,
+                                    std::size_t runs_there) {
+        auto of_rows = make<std::uint32_t>(found.given);
+        for_each_item(
+            place_, found.given,
+            take_of_rows{found.kept.data(), found.begins.data(), run_of_slots.data(), of_rows.data()});
+        auto counts = make<std::uint64_t>(runs_there);
+        primitives::histogram<std::uint32_t>(place_, of_rows.span(), counts.span());
+        return counts;
     }
 
     void give(unsigned n, row_blocks<Place>& blocks, ngram_totals& totals) {
-        find_rows();
         const ngram_options& options = facts_.options;
-        std::uint64_t rows = row_count_, distinct = ngrams_.count;
-        array<std::uint32_t> kept, rows_of_ngrams, followers;
-        if (options.min_count > 1) kept = keep_frequent(rows, distinct);
-        if (options.measure == ngram_measure::bm25) {
-            rows_of_ngrams = make<std::uint32_t>(std::size_t{ngrams_.count} + 1);
-            for_each_item(place_, row_count_,
-                          find_row_begins{row_begins_.data(), ngrams_.of_item.data(), row_count_,
-                                          rows_of_ngrams.data()});
+        const rows found = find_rows(n, options.min_count);
+        array<std::uint64_t> followers;
+        if (history_runs_.size() != 0) {
+            // Of all rows with n words, be they frequent or not.
+            const bool all = options.min_count == 1;
+            followers = all ? count_rows(found, history_runs_, history_run_count_ + std::size_t{1})
+                            : count_rows(find_rows(n, 1), history_runs_, history_run_count_ + std::size_t{1});
         }
-        const bool absolute = options.smoothing == ngram_smoothing::absolute;
-        if (absolute && n > 1) {
-            followers = make<std::uint32_t>(spots_.size());
-            for_each_item(place_, spots_.size(), fill<std::uint32_t>{followers.data(), 0});
-            for_each_item(place_, row_count_, mark_rows{row_begins_.data(), order_.data(), followers.data()});
-            primitives::inclusive_scan<std::uint32_t, std::uint32_t>(place_, followers.span(),
-                                                                     followers.span());
-        }
-        const level_history history{histories_.of_item.data(),
-                                    histories_.begins.data(),
-                                    in_documents_.of_item.data(),
-                                    in_documents_.begins.data(),
-                                    followers.data(),
-                                    facts_.distinct_words.data(),
-                                    facts_.words};
+        const slot_histories history{history_in_document_.data(),  history_in_collection_.data(),
+                                     history_runs_.data(),         followers.data(),
+                                     facts_.distinct_words.data(), facts_.words};
         const row_formula formula{options.measure,
                                   {options.smoothing, options.lambda, options.mu, options.delta},
                                   bm25_constants(options.k1, options.b, facts_.words, facts_.document_count),
                                   facts_.document_count};
-        blocks.give(n, rows, [&](const row_columns& to, std::uint64_t first) {
+        blocks.give(n, found.given, [&](const row_columns& to, std::uint64_t first) {
             return write_level_rows{text_,
                                     facts_.documents.data(),
                                     history,
                                     spots_.data(),
-                                    order_.data(),
-                                    ngrams_.of_item.data(),
-                                    ngrams_.begins.data(),
-                                    row_begins_.data(),
-                                    kept.data(),
-                                    rows_of_ngrams.data(),
+                                    found.begins.data(),
+                                    found.ngrams.of_item.data(),
+                                    found.ngrams.begins.data(),
+                                    found.kept.data(),
                                     formula,
                                     to,
                                     first};
         });
-        totals.rows += rows;
-        totals.distinct += distinct;
-        row_begins_ = {};
-    }
-
-    /// Which rows are of n-grams that occur often enough; corrects both counts.
-    array<std::uint32_t> keep_frequent(std::uint64_t& rows, std::uint64_t& distinct) {
-        auto flags = make<std::uint8_t>(row_count_);
-        auto kept = make<std::uint32_t>(row_count_);
-        for_each_item(
-            place_, ngrams_.count,
-            flag_frequent<std::uint32_t>{ngrams_.begins.data(), facts_.options.min_count, flags.data()});
-        distinct = primitives::compact_positions<std::uint32_t>(place_, flags.span().first(ngrams_.count),
-                                                                kept.span());
-        for_each_item(
-            place_, row_count_,
-            flag_frequent_level_rows{row_begins_.data(), ngrams_.of_item.data(), ngrams_.begins.data(),
-                                     facts_.options.min_count, flags.data()});
-        rows = primitives::compact_positions<std::uint32_t>(place_, flags.span(), kept.span());
-        return kept;
+        totals.rows += found.given;
+        totals.distinct += found.distinct;
+        history_in_document_ = {};
+        history_in_collection_ = {};
+        history_runs_ = {};
     }
 
     Place& place_;
     const level_facts<Place>& facts_;
     occurrence_table text_;
-    array<std::uint32_t> spots_;     ///< of occurrences, sorted
-    array<std::uint32_t> order_;     ///< of each, its place before the last sort
-    runs ngrams_;                    ///< of sorted occurrences
-    runs histories_, in_documents_;  ///< of occurrences before the last sort
-    array<std::uint32_t> row_begins_;
-    std::size_t row_count_ = 0;
+    unsigned bits_;                ///< of a word in a key
+    array<std::uint32_t> spots_;   ///< of slots
+    array<std::uint8_t> shared_;   ///< how many words slots share with those before them, or still_equal
+    array<std::uint32_t> active_;  ///< slots that are not told apart yet, in their order
+    /// Of slots, while n-grams of one length more are made.
+    array<std::uint32_t> history_in_document_, history_in_collection_, history_runs_;
+    std::uint32_t history_run_count_ = 0;
 };
 
 }  // namespace quern::ngram_detail

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "ops/ngram_likelihood/block_pipe.cuh"
 #include "ops/ngram_likelihood/items.cuh"
 //
 #include "ops/ngram_likelihood/dictionary.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 
 #include "device/array.hpp"
@@ -15,39 +14,59 @@
 
 namespace quern::ngram_detail {
 
+/// Blocks of 64-bit words made on a place, on their way to the host: at most `depth` of them.
+///
+///     make(pipe.open()); pipe.send(words); … use(pipe.receive());    // receive(): of those sent, the first
+template <class Place>
+class block_pipe;  // CUDA's: block_pipe.cuh
+template <>
+class block_pipe<cpu_place> {
+  public:
+    static constexpr std::size_t depth = 1;
+    block_pipe(cpu_place& place, std::uint64_t words) : block_(place, words, "rows of n-grams") {}
+    std::uint64_t* open() { return block_.data(); }
+    void send(std::uint64_t) {}
+    std::uint64_t* receive() { return block_.data(); }
+
+  private:
+    cpu_array<std::uint64_t> block_;
+};
+
 template <class Place>
 class row_blocks {
-    /// Rows of a block: a transfer long enough for the bus, and memory that stays at hand on the host.
-    static constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
+    /// A transfer long enough for the bus, and memory that stays in the host's cache.
+    static constexpr std::uint64_t most_rows = std::uint64_t{1} << 18;
 
   public:
-    /// What a block takes on the place, at most, where so much memory is left.
+    /// What blocks take on the place, at most, where so much memory is left.
     static std::uint64_t bytes_for(bool histories, std::uint64_t memory_left) {
-        return std::clamp<std::uint64_t>(memory_left / 16 / bytes_of_row(histories), 64, most_rows) *
-               bytes_of_row(histories);
+        return block_pipe<Place>::depth * rows_for(histories, memory_left) * bytes_of_row(histories);
     }
 
     row_blocks(Place& place, bool histories, std::uint64_t rows,
                const std::function<void(const ngram_rows&)>& take)
         : place_(place),
           histories_(histories),
-          block_rows_(std::min(
-              even(rows), bytes_for(histories, place.memory().left()) / bytes_of_row(histories) / 2 * 2)),
-          words_(block_rows_ * bytes_of_row(histories) / 8),
-          there_(make_array<std::uint64_t>(place, words_, "rows of n-grams")),
-          here_(std::make_unique_for_overwrite<std::uint64_t[]>(words_)),
+          block_rows_(std::min(even(rows), rows_for(histories, place.memory().left()))),
+          pipe_(place, block_rows_ * bytes_of_row(histories) / 8),
           take_(take) {}
 
     /// Gives out the rows 0 … rows - 1 of one n. step(columns, first) is a step whose item i writes row first + i to row i of the
     /// columns.
     template <class Step>
     void give(unsigned n, std::uint64_t rows, const Step& step) {
-        for (std::uint64_t first = 0; first < rows; first += block_rows_) {
-            const std::uint64_t count = std::min(block_rows_, rows - first);
-            for_each_item(place_, count, step(columns(there_.data(), count), first));
-            const std::uint64_t used = even(count) * bytes_of_row(histories_) / 8;
-            copy_out<std::uint64_t>(place_, there_.span().first(used), std::span(here_.get(), used));
-            const row_columns at = columns(here_.get(), count);
+        std::uint64_t sent = 0, taken = 0;
+        const auto size_from = [&](std::uint64_t first) { return std::min(block_rows_, rows - first); };
+        while (taken < rows) {
+            if (sent < rows && sent - taken < block_pipe<Place>::depth * block_rows_) {
+                const std::uint64_t count = size_from(sent);
+                for_each_item(place_, count, step(columns(pipe_.open(), count), sent));
+                pipe_.send(even(count) * bytes_of_row(histories_) / 8);
+                sent += count;
+                continue;
+            }
+            const std::uint64_t count = size_from(taken);
+            const row_columns at = columns(pipe_.receive(), count);
             const std::size_t with_history = histories_ ? count : 0;
             take_({n,
                    {at.documents, count},
@@ -57,12 +76,16 @@ class row_blocks {
                    {at.weights, count},
                    {at.history_in_document, with_history},
                    {at.history_in_collection, with_history}});
+            taken += count;
         }
     }
 
   private:
     static std::uint64_t bytes_of_row(bool histories) { return histories ? 40 : 28; }
     static std::uint64_t even(std::uint64_t rows) { return (rows + 1) / 2 * 2; }
+    static std::uint64_t rows_for(bool histories, std::uint64_t memory_left) {
+        return std::clamp<std::uint64_t>(memory_left / 16 / bytes_of_row(histories) / 2 * 2, 64, most_rows);
+    }
 
     /// The columns of a block of `rows` rows; those of 64 bits first.
     row_columns columns(std::uint64_t* memory, std::uint64_t rows) const {
@@ -84,9 +107,8 @@ class row_blocks {
 
     Place& place_;
     bool histories_;
-    std::uint64_t block_rows_, words_;
-    array_on<Place, std::uint64_t> there_;
-    std::unique_ptr<std::uint64_t[]> here_;
+    std::uint64_t block_rows_;
+    block_pipe<Place> pipe_;
     const std::function<void(const ngram_rows&)>& take_;
 };
 

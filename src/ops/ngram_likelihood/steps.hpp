@@ -29,6 +29,13 @@ struct count_up {
     constexpr void operator()(std::uint64_t i) const { out[i] = static_cast<std::uint32_t>(i); }
 };
 
+/// out[i] = values[i].
+struct copy_values {
+    const std::uint32_t* values;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const { out[i] = values[i]; }
+};
+
 /// out[i] = values[at[i]].
 template <class T>
 struct gather {

@@ -97,8 +97,7 @@ struct taken_rows {
     }
 };
 
-void expect_as_words(const sample& from, unsigned every, const ngram_options& options, const context& run,
-                     const context& counter_run) {
+void expect_as_words(const sample& from, unsigned every, const ngram_options& options, const context& run) {
     for (const bool digits : {true, false}) {
         const cut_sample cut(from, digits, every);
         ngram_options by_words = options;
@@ -106,12 +105,11 @@ void expect_as_words(const sample& from, unsigned every, const ngram_options& op
         taken_rows expected, found;
         const ngram_record of_words =
             ngram_likelihood(cut.view(), by_words, context::cpu(1), std::ref(expected));
-        ngram_text_counter counter(cut.views(), counter_run);
+        ngram_text_counter counter(cut.views(), run);
         const ngram_record of_text = counter.count(from.view(digits), options, std::ref(found));
         ASSERT_EQ(found.by_length(), expected.by_length());
         ASSERT_EQ(of_text.totals, of_words.totals);
-        EXPECT_EQ(counter.dictionary_bytes() == 0,
-                  cut.dictionary.empty() && run.device.where == device_choice::kind::cuda);
+        EXPECT_GE(counter.dictionary_bytes(), cut.dictionary.size());
     }
 }
 
@@ -122,8 +120,7 @@ TYPED_TEST(ngram_text_counter_on, counts_what_its_words_count) {
             const unsigned every = method == ngram_method::strings ? 1'000'000 : 5;
             for (const std::size_t documents : {0, 1, 200})
                 expect_as_words(make_sample(documents, order), every,
-                                {.order = order, .only = order == 8, .method = method}, TypeParam::run(),
-                                TypeParam::run());
+                                {.order = order, .only = order == 8, .method = method}, TypeParam::run());
         }
     }
 }
@@ -133,7 +130,7 @@ TYPED_TEST(ngram_text_counter_on, text_beyond_memory_is_cut_in_stretches) {
     run.memory_bytes = run.gpu_memory_bytes = std::uint64_t{1} << 20;
     const sample from = make_sample(1500, 9);  // more than a sixteenth of it
     ASSERT_GT(from.text.size(), std::size_t{1} << 16);
-    expect_as_words(from, 5, {.order = 3}, run, run);
+    expect_as_words(from, 5, {.order = 3}, run);
 }
 
 TYPED_TEST(ngram_text_counter_on, refuses_what_is_wrong) {

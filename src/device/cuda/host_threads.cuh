@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run's threads beside a device, each with the device made current.
+#pragma once
+
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+
+#include <cstddef>
+
+#include "device/cpu/threads.hpp"
+#include "device/cuda/place.hpp"
+
+namespace quern {
+
+template <class Work>
+void on_threads(const cuda_place& place, std::size_t threads, const Work& work) {
+    run_parallel(place.run(), [&] {
+        tbb::parallel_for(
+            std::size_t{0}, threads,
+            [&](std::size_t t) {
+                place.make_current();
+                work(t);
+            },
+            tbb::simple_partitioner());
+    });
+}
+
+}  // namespace quern
