@@ -188,7 +188,9 @@ class reducer {
                 counts.history_in_document = h.words;
                 counts.followers = distinct_words_.empty() ? 0 : distinct_words_[h.document];
             } else {
-                while (of_history->document != h.document) ++of_history;
+                of_history =
+                    std::lower_bound(of_history, history.holders.end(), h.document,
+                                     [](const holder& of, std::uint32_t d) { return of.document < d; });
                 counts.history_in_document = of_history->followed;
                 counts.followers = of_history->followers;
             }
