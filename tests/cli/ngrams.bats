@@ -74,7 +74,7 @@ and the	1" ]
     ends_with 2 quern ngrams corpus.jsonl --mu -1
     ends_with 2 quern ngrams corpus.jsonl --min-count 0
     ends_with 2 quern ngrams corpus.jsonl --measure tfidf
-    ends_with 2 quern ngrams corpus.jsonl --device cuda
+    ends_with 2 quern ngrams corpus.jsonl --method suffix-sigma --device cuda
     ends_with 2 quern ngrams corpus.jsonl -o corpus.jsonl --force
     ends_with 2 quern ngrams corpus.jsonl --totals corpus.jsonl --force
     ends_with 2 quern ngrams corpus.jsonl --only --arpa model
