@@ -117,7 +117,7 @@ void declare(command_line& line, search_request& request) {
            request.search.like_weight);
     line.option("--topics", "FILE",
                 "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
-                "Writes a TREC run.",
+                "Writes a TREC run. A GPU answers many topics at a time (--device).",
                 "", [&](const std::string& value) { request.topics = value; });
     line.option("--run", "FILE", "Where the TREC run goes (topic Q0 id rank score quern).", "--output",
                 [&](const std::string& value) { request.run_file = value; });
@@ -277,6 +277,7 @@ std::uint64_t answer_topics(const search_engine& engine, search_request& request
             rows.write(answer, cell(std::string_view(topic.id)));
         }
     };
+    run.pin_device(engine.choose_device(topics.size(), run.run));
     run.stage("search", [&] { engine.search_each(topics, request.search, run.run, text, take); });
     run.messages.finish();
     rows.finish();
@@ -311,7 +312,12 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         throw usage_error("--order beyond 1 is for --model ql alone");
 
     session run(self, request.common);
-    run.choose_device("search", offered_places::cpu_only);
+    // What `auto` comes to depends on the topics; what is asked for must be there before the work.
+    if (request.topics.empty()) {
+        run.choose_device("search without --topics", offered_places::cpu_only);
+    } else if (run.run.device.where != device_choice::kind::automatic) {
+        run.choose_device("search of topics", offered_places::all);
+    }
     request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
     request.search.ranking.title_weight =
         request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);

@@ -210,6 +210,13 @@ void session::choose_device(std::string_view operation, offered_places offered) 
     statistics.device_reason = chosen.reason;
 }
 
+void session::pin_device(const chosen_device& chosen) {
+    statistics.device = chosen.name;
+    statistics.device_reason = chosen.reason;
+    run.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
+                             : device_choice{device_choice::kind::cpu};
+}
+
 void session::check_destinations(const std::vector<std::filesystem::path>& destinations,
                                  std::vector<std::filesystem::path> inputs) {
     if (std::ranges::count(inputs, "-") > 1)

@@ -80,6 +80,8 @@ class session {
 
     /// Decides where the operation runs, for the log and the record: quern::choose_device.
     void choose_device(std::string_view operation, offered_places offered);
+    /// For the record, and for all that follows: the device that a task chose.
+    void pin_device(const chosen_device& chosen);
     /// Runs and times one stage of the statistics.
     template <typename Work>
     auto stage(std::string name, Work work) {

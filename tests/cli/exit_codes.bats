@@ -250,7 +250,7 @@ kept() {
 }
 
 @test "2: a device the operation does not run on" {
-    refused "search runs on cpu only" search store apple --device cuda:0
+    refused "search without --topics runs on cpu only" search store apple --device cuda:0
     refused "evaluate runs on cpu only" evaluate a b --device cuda:all
 }
 

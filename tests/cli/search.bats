@@ -138,3 +138,21 @@ PYTHON
     ends_with 1 quern search store zzzzzzzz
     [[ $stderr != *"did you mean"* ]]
 }
+
+@test "topics on a GPU: the same run, or why there is none" {
+    quern search store --topics "$data/topics.tsv" --run cpu.run --quiet --device cpu --stats stats
+    [ "$(json stats "d['device']")" = cpu ]
+    run --separate-stderr quern search store --topics "$data/topics.tsv" --run gpu.run --quiet --device cuda
+    if [ "$status" -eq 0 ]; then
+        cmp cpu.run gpu.run
+    else
+        [ "$status" -eq 4 ]
+        says "CUDA is asked for, but "
+        [ ! -e gpu.run ]
+    fi
+}
+
+@test "few topics over few documents stay on the CPU, and the log says so" {
+    quern search store --topics "$data/topics.tsv" --run out.run 2>said
+    grep -q "device cpu: [0-9]* topics over [0-9]* documents take less time than starting a GPU" said
+}

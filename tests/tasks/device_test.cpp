@@ -5,7 +5,6 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/evaluate.hpp"
-#include "quern/tasks/search.hpp"
 
 namespace quern {
 namespace {
@@ -22,7 +21,6 @@ std::string refusal(const Task& task) {
 
 TEST(tasks_on_the_cpu_only, refuse_cuda_before_any_work) {
     const context run = context::cuda();
-    EXPECT_EQ(refusal([&] { search_engine::open("/no/such/store", run); }), "search runs on cpu only");
     EXPECT_EQ(refusal([&] { evaluate_files("/no/qrels", "/no/run", run); }), "evaluate runs on cpu only");
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <random>
 
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "reference/phrase_reference.hpp"
@@ -401,6 +402,56 @@ TEST_F(Search, ThreadsGiveTheSameAnswersToTopics) {
             EXPECT_EQ(found[i].hits[h].snippet, expected[i].hits[h].snippet);
         }
     }
+}
+
+TEST_F(Search, AGpuGivesTheSameAnswersToTopics) {
+    const context gpu = context::cuda();
+    try {
+        choose_device(gpu, "this test");
+    } catch (const device_error& none) {
+        GTEST_SKIP() << none.what();
+    }
+    const auto store = store_of(generated_corpus(2'000, 60, 4));
+    const read_back slow(store);
+    std::mt19937_64 random(7);
+    std::vector<search_topic>
+        topics;  // some with phrases, which the CPU answers; several batches where k is large
+    for (int i = 0; i < 1'500; ++i)
+        topics.push_back({std::to_string(i), text_of(random_query(slow, random))});
+    const auto engine = search_engine::open(store, gpu);
+    for (const ranking_model model : {ranking_model::bm25, ranking_model::ql, ranking_model::dirichlet}) {
+        search_options options;
+        options.ranking = {.model = model, .title_weight = 0.25};
+        options.k = 50;
+        options.order = model == ranking_model::ql ? 2 : 1;
+        const auto expected = engine.search(topics, options, context::cpu(4));
+        std::size_t next = 0;
+        engine.search_each(
+            topics, options, gpu, [](const search_topic& topic, const search_answer&) { return topic.id; },
+            [&](const search_topic& topic, const search_answer& answer, std::string_view text) {
+                ASSERT_EQ(text, topics[next].id);
+                ASSERT_EQ(&topic, &topics[next]);
+                ASSERT_EQ(answer.hits.size(), expected[next].hits.size());
+                for (std::size_t h = 0; h < answer.hits.size(); ++h) {
+                    EXPECT_EQ(answer.hits[h].document, expected[next].hits[h].document);
+                    EXPECT_EQ(answer.hits[h].score, expected[next].hits[h].score);
+                    EXPECT_EQ(answer.hits[h].snippet, expected[next].hits[h].snippet);
+                }
+                ++next;
+            });
+        EXPECT_EQ(next, topics.size());
+    }
+}
+
+// Starting a GPU takes longer than few topics over few documents.
+TEST_F(Search, FewTopicsStayOnTheCpu) {
+    const auto engine = search_engine::open(store_of(generated_corpus(100, 20, 4)), context::cpu(1));
+    context run;
+    std::string said;
+    run.on_log = [&](log_level, std::string_view message) { said = message; };
+    EXPECT_FALSE(engine.choose_device(10, run).cuda);
+    EXPECT_EQ(said, "device cpu: 10 topics over 100 documents take less time than starting a GPU");
+    EXPECT_EQ(engine.choose_device(1 << 30, context::cpu()).reason, "asked for");
 }
 
 TEST_F(Search, TopicsComeOneAfterTheOtherWithTheTextOfTheirAnswers) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/search.hpp"
@@ -148,7 +149,8 @@ struct search_topic {
 class search_engine {
   public:
     /// Throws usage_error where there is no store, damaged_store naming the section, and warns through
-    /// `run.on_log` where the store was made with another version of the Unicode data.
+    /// `run.on_log` where the store was made with another version of the Unicode data. Where `run` is to compute is not
+    /// looked at: single queries are the CPU's.
     static search_engine open(const std::filesystem::path& store, const context& run);
     ~search_engine();
     search_engine(search_engine&&) noexcept;
@@ -157,7 +159,8 @@ class search_engine {
     search_answer search(std::string_view query, const search_options& options) const;
     /// The same, by one thread; throws `interrupted` soon after the run's stop flag is raised.
     search_answer search(std::string_view query, const search_options& options, const context& run) const;
-    /// One answer a topic, in the order given, computed by up to `run.thread_count()` threads.
+    /// One answer a topic, in the order given, computed by up to `run.thread_count()` threads, or on a GPU. For many topics,
+    /// or long answers: search_each.
     std::vector<search_answer> search(std::span<const search_topic> topics, const search_options& options,
                                       const context& run) const;
     /// The number of the document of this id. The first call makes a table of 6 bytes a document.
@@ -173,10 +176,13 @@ class search_engine {
     /// Gets the answers one at a time, in the order of the topics, each with its text.
     using answer_taker =
         std::function<void(const search_topic&, const search_answer&, std::string_view text)>;
-    /// Answers the topics, of which a few are held at a time: for many topics, or long answers. `text` may be empty. The
-    /// first exception, also of `text` and `take`, ends it and is rethrown.
+    /// Answers the topics, of which a few are held at a time, where choose_device says; the answers are the same there.
+    /// `text` may be empty. The first exception, also of `text` and `take`, ends it and is rethrown.
     void search_each(std::span<const search_topic> topics, const search_options& options, const context& run,
                      const answer_text& text, const answer_taker& take) const;
+    /// Where so many topics are answered, and why; `automatic` leaves few topics over few documents to the CPU. Logs and
+    /// throws as quern::choose_device does.
+    chosen_device choose_device(std::size_t topics, const context& run) const;
     std::uint64_t documents() const;
     /// What the store has for search_options: prior, expand, like.
     bool has_link_ranks() const;
@@ -186,8 +192,14 @@ class search_engine {
     const text_options& text() const;
 
   private:
+    void search_on_cpu(std::span<const search_topic> topics, const search_options& options,
+                       const context& run, const answer_text& text, const answer_taker& take) const;
+    void search_on_device(std::span<const search_topic> topics, const search_options& options,
+                          const context& run, const chosen_device& chosen, const answer_text& text,
+                          const answer_taker& take) const;
     struct state;
     struct prepared;
+    struct question;
     explicit search_engine(std::unique_ptr<state> s);
     std::shared_ptr<const prepared> prepare(const search_options& options) const;
     search_answer answer(std::string_view query, const search_options& options, const prepared& lists,

@@ -93,6 +93,16 @@ class postings_cursor {
     }
     std::span<const std::uint32_t> documents() const { return {documents_.data(), size_}; }
     std::span<const std::uint32_t> frequencies() const { return {frequencies_.data(), size_}; }
+    /// A block's numbers as they lie in the list: gaps, then frequencies less 1. Not of the postings behind the last full
+    /// block, which are decoded when they are reached.
+    struct packed_numbers {
+        std::span<const char> bytes;
+        unsigned gap_width, frequency_width;
+    };
+    packed_numbers packed() const {
+        return {bytes_.subspan(payload_, packed_bytes(gap_width_) + packed_bytes(frequency_width_)),
+                gap_width_, frequency_width_};
+    }
     /// Bytes of the list up to the end of this block.
     std::size_t bytes_used() const { return end_; }
 

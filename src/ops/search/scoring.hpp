@@ -42,6 +42,7 @@ inline std::int64_t prior_of_rank(std::uint64_t rank, const document_prior& prio
     return to_fixed(prior.weight * canonical_log_normal(of_rank * prior.unit));
 }
 
+// What is constexpr runs on a GPU too.
 // Each scorer has part() for one posting, parts() for a block of them with the same bits, and background().
 // part() rises with the frequency and falls with the length; rounding can break this by one unit, so
 // part(most, shortest) + 1 is an upper bound. What the document's length alone takes, once for each word of the query, is
@@ -50,22 +51,23 @@ inline std::int64_t prior_of_rank(std::uint64_t rank, const document_prior& prio
 /// Of models that score no length by itself.
 struct no_length_model {
     static constexpr bool used = false;
-    explicit no_length_model(const ranking_options& /*options*/) {}
-    std::int64_t part(std::uint32_t /*length*/) const { return 0; }
+    constexpr explicit no_length_model(const ranking_options& /*options*/) {}
+    constexpr std::int64_t part(std::uint32_t /*length*/) const { return 0; }
     void parts(const std::uint32_t* /*lengths*/, std::size_t size, std::int64_t* out) const {
         std::fill_n(out, size, 0);
     }
 };
 
 /// How rare a word is: ln(1 + (N - df + 1/2) / (df + 1/2)).
-inline double inverse_document_frequency(const collection_view& collection, const posting_list& list) {
+constexpr double inverse_document_frequency(const collection_view& collection, const posting_list& list) {
     const double documents = static_cast<double>(collection.document_lengths.size());
     const double df = list.document_frequency;
     return canonical_log(1.0 + (documents - df + 0.5) / (df + 0.5));
 }
 
 /// What the word adds to every document with it in the title.
-inline std::int64_t title_part(const collection_view& collection, const posting_list& list, double weight) {
+constexpr std::int64_t title_part(const collection_view& collection, const posting_list& list,
+                                  double weight) {
     return positive_part(weight * inverse_document_frequency(collection, list));
 }
 
@@ -73,14 +75,15 @@ inline std::int64_t title_part(const collection_view& collection, const posting_
 class bm25_scorer {
   public:
     using length_model = no_length_model;
-    bm25_scorer(const collection_view& collection, const posting_list& list, const ranking_options& options) {
+    constexpr bm25_scorer(const collection_view& collection, const posting_list& list,
+                          const ranking_options& options) {
         const double documents = static_cast<double>(collection.document_lengths.size());
         idf_ = inverse_document_frequency(collection, list);
         const double average = static_cast<double>(collection.words) / documents;
         flat_ = options.k1 * (1.0 - options.b);
         slope_ = options.k1 * options.b / average;
     }
-    std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
+    constexpr std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
         const double f = frequency;
         return positive_part((idf_ * f) / (f + (flat_ + slope_ * static_cast<double>(length))));
     }
@@ -99,14 +102,14 @@ class bm25_scorer {
 class jelinek_mercer_scorer {
   public:
     using length_model = no_length_model;
-    jelinek_mercer_scorer(const collection_view& collection, const posting_list& list,
-                          const ranking_options& options) {
+    constexpr jelinek_mercer_scorer(const collection_view& collection, const posting_list& list,
+                                    const ranking_options& options) {
         const double words = static_cast<double>(collection.words);
         const double weighted = (1.0 - options.lambda) * static_cast<double>(list.collection_frequency);
         ratio_ = (options.lambda * words) / weighted;
         background_ = to_fixed(canonical_log(weighted / words));
     }
-    std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
+    constexpr std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
         // A document that holds a word has a length; were it 0 in a damaged store, it would count as 1.
         const double d = std::max<std::uint32_t>(length, 1);
         return positive_part(canonical_log_normal(1.0 + (ratio_ * static_cast<double>(frequency)) / d));
@@ -128,21 +131,21 @@ class dirichlet_scorer {
     struct length_model {
         static constexpr bool used = true;
         double mu;
-        explicit length_model(const ranking_options& options) : mu(options.mu) {}
-        std::int64_t part(std::uint32_t length) const {
+        constexpr explicit length_model(const ranking_options& options) : mu(options.mu) {}
+        constexpr std::int64_t part(std::uint32_t length) const {
             return to_fixed(canonical_log(static_cast<double>(length) + mu));
         }
         void parts(const std::uint32_t* lengths, std::size_t size, std::int64_t* out) const {
             dirichlet_lengths(lengths, size, mu, out);
         }
     };
-    dirichlet_scorer(const collection_view& collection, const posting_list& list,
-                     const ranking_options& options) {
+    constexpr dirichlet_scorer(const collection_view& collection, const posting_list& list,
+                               const ranking_options& options) {
         prior_ = (options.mu * static_cast<double>(list.collection_frequency)) /
                  static_cast<double>(collection.words);
         background_ = to_fixed(canonical_log(prior_));
     }
-    std::int64_t part(std::uint32_t frequency, std::uint32_t /*length*/) const {
+    constexpr std::int64_t part(std::uint32_t frequency, std::uint32_t /*length*/) const {
         return positive_part(canonical_log_normal(1.0 + static_cast<double>(frequency) / prior_));
     }
     void parts(const std::uint32_t* frequencies, const std::uint32_t* /*lengths*/, std::size_t size,
@@ -164,8 +167,9 @@ class two_stage_scorer {
     struct length_model {
         static constexpr bool used = true;
         double mu, rest;
-        explicit length_model(const ranking_options& options) : mu(options.mu), rest(1.0 - options.lambda) {}
-        std::int64_t part(std::uint32_t length) const {
+        constexpr explicit length_model(const ranking_options& options)
+            : mu(options.mu), rest(1.0 - options.lambda) {}
+        constexpr std::int64_t part(std::uint32_t length) const {
             const double d = length;
             return to_fixed(canonical_log_normal((d + mu) / (mu + rest * d)));
         }
@@ -173,15 +177,15 @@ class two_stage_scorer {
             two_stage_lengths(lengths, size, mu, rest, out);
         }
     };
-    two_stage_scorer(const collection_view& collection, const posting_list& list,
-                     const ranking_options& options)
+    constexpr two_stage_scorer(const collection_view& collection, const posting_list& list,
+                               const ranking_options& options)
         : mu_(options.mu), rest_(1.0 - options.lambda) {
         const double words = static_cast<double>(collection.words);
         const double occurrences = static_cast<double>(list.collection_frequency);
         ratio_ = (options.lambda * words) / occurrences;
         background_ = to_fixed(canonical_log(occurrences / words));
     }
-    std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
+    constexpr std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
         const double odds =
             (ratio_ * static_cast<double>(frequency)) / (mu_ + rest_ * static_cast<double>(length));
         return positive_part(canonical_log_normal(1.0 + odds));

@@ -85,6 +85,7 @@ void check_listed(std::span<const std::int64_t> parts, std::size_t documents) {
         fits = fits && (part == not_listed || (part >= -most && part <= most));
     if (!fits) throw usage_error("a listed part must lie between -2^50 and 2^50");
 }
+}  // namespace
 
 void check_query(const collection_view& collection, const search_query& query,
                  const ranking_options& options) {
@@ -108,7 +109,6 @@ void check_query(const collection_view& collection, const search_query& query,
     if (query.listed) check_listed(*query.listed, collection.document_lengths.size());
 }
 
-}  // namespace
 }  // namespace search_detail
 
 std::vector<scored_document> search(const collection_view& collection, const search_query& query,

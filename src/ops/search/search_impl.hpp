@@ -16,6 +16,10 @@ struct strategy {
     bool prune = true;                      ///< leave out what cannot reach the best k
 };
 
+/// Throws what `search` throws for a query before it looks at lists.
+void check_query(const collection_view& collection, const search_query& query,
+                 const ranking_options& options);
+
 /// `search` behind its door: arguments are checked, k is at least 1.
 std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& query,
                                       const ranking_options& options, std::size_t k,

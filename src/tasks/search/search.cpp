@@ -2,25 +2,16 @@
 #include "quern/tasks/search.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <mutex>
 
-#include "device/cpu/pipeline.hpp"
 #include "io/trec_files.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/search/asked_query.hpp"
-#include "tasks/search/joined_lists.hpp"
+#include "tasks/search/engine_state.hpp"
 #include "tasks/search/query_pieces.hpp"
 #include "tasks/search/suggestions.hpp"
-#include "tasks/store/document_finder.hpp"
-#include "tasks/store/opened_store.hpp"
-#include "tasks/store/query_words.hpp"
 #include "tasks/store/snippet.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -34,42 +25,11 @@ double as_double(std::int64_t fixed) {
 
 }  // namespace
 
-struct search_engine::state {
-    state(const std::filesystem::path& path, std::uint64_t memory)
-        : store(open_store(path)),
-          query_memory(memory),
-          analysis(with_stop_words_of(store.info().text, path)),
-          analyzers([options = analysis] { return text::analyzer(options); }) {}
-
-    void words_of(std::string_view text, text::token_list& words) const;
-    void query_words_of(std::string_view text, between_words separators, text::token_list& words) const;
-    std::vector<query_part> parts_of(std::string_view query, bool phrases) const;
-    search_hit hit(const scored_document& scored, std::uint32_t rank) const;
-    std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
-    const document_finder& finder() const;
-    const prior_ranks& ranks() const;
-    const word_space& thesaurus() const;
-
-    opened_store store;
-    std::uint64_t query_memory;  // of each one
-    text_options analysis;
-    mutable tbb::enumerable_thread_specific<text::analyzer> analyzers;
-    mutable tbb::enumerable_thread_specific<text::token_list> lists;  // keep their memory from text to text
-    mutable std::once_flag finder_asked;
-    mutable std::optional<document_finder> made_finder;
-    mutable std::once_flag ranks_asked, thesaurus_asked;
-    mutable std::optional<prior_ranks> made_ranks;
-    mutable std::optional<word_space> opened_thesaurus;
-};
-
-/// What is the same for all queries with the same options.
-struct search_engine::prepared {
-    prepared(const state& of, const search_options& options);
-
-    const prior_ranks* ranks = nullptr;
-    const word_space* thesaurus = nullptr;
-    std::optional<like_list> like;
-};
+search_engine::state::state(const std::filesystem::path& path, std::uint64_t memory)
+    : store(open_store(path)),
+      query_memory(memory),
+      analysis(with_stop_words_of(store.info().text, path)),
+      analyzers([options = analysis] { return text::analyzer(options); }) {}
 
 /// The words of a text of the collection, as the build read them.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
@@ -109,7 +69,7 @@ std::vector<query_part> search_engine::state::parts_of(std::string_view query, b
 
 std::string search_engine::state::snippet_of(std::uint32_t document, const asked_query& asked) const {
     const std::string text = store.text(document);
-    text::token_list& words = lists.local();
+    text::token_list& words = token_lists.local();
     words_of(text, words);
     std::string passage = snippet(text, words, asked.words(), asked.phrases(), snippet_bytes);
     if (text.size() > most_kept) words = {};
@@ -133,7 +93,6 @@ search_engine::search_engine(search_engine&&) noexcept = default;
 search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
 search_engine search_engine::open(const std::filesystem::path& store, const context& run) {
-    require_cpu(run, "search");
     constexpr unsigned share = 4;  // of the memory, for one query
     search_engine engine(std::make_unique<state>(store, run.memory_limit() / share));
     text::warn_of_other_unicode(store, engine.state_->store.info().unicode_version, run);
@@ -174,22 +133,39 @@ std::shared_ptr<const search_engine::prepared> search_engine::prepare(const sear
 
 search_answer search_engine::answer(std::string_view query, const search_options& options,
                                     const prepared& lists, const context& run) const {
-    const asked_query asked(
-        state_->store, lists.thesaurus, state_->parts_of(query, options.phrases), options,
-        state_->query_memory, run,
-        [this](std::string_view text, text::token_list& words) { state_->words_of(text, words); });
+    const auto asked = state_->ask(query, options, lists, run);
+    return state_->answer(*asked,
+                          quern::search(state_->store.collection(), asked->whole, options.ranking, options.k),
+                          options, lists, run);
+}
+
+std::unique_ptr<search_engine::question> search_engine::state::ask(std::string_view query,
+                                                                   const search_options& options,
+                                                                   const prepared& lists,
+                                                                   const context& run) const {
+    auto made = std::make_unique<question>(
+        store, lists.thesaurus, parts_of(query, options.phrases), options, query_memory, run,
+        [this](std::string_view text, text::token_list& words) { words_of(text, words); });
+    made->whole = made->asked.view();
+    if (lists.ranks != nullptr) made->whole.prior = lists.ranks->weighing(options.prior);
+    if (lists.like) {
+        made->whole.listed = lists.like->parts();
+        made->whole.left_out = lists.like->document();
+    }
+    return made;
+}
+
+search_answer search_engine::state::answer(const question& of, std::span<const scored_document> ranking,
+                                           const search_options& options, const prepared& lists,
+                                           const context& run) const {
+    const asked_query& asked = of.asked;
+    const search_query& whole = of.whole;
     search_answer answer;
     answer.empty_query = asked.empty();
     answer.unknown_words = asked.unknown();
     answer.similar_words = asked.similar();
     if (options.suggestions != 0)
-        answer.suggestions = suggest_words(state_->store.words(), asked.unknown_words(), options.suggestions);
-    search_query whole = asked.view();
-    if (lists.ranks != nullptr) whole.prior = lists.ranks->weighing(options.prior);
-    if (lists.like) {
-        whole.listed = lists.like->parts();
-        whole.left_out = lists.like->document();
-    }
+        answer.suggestions = suggest_words(store.words(), asked.unknown_words(), options.suggestions);
     const auto explained = [&](std::uint32_t document) {
         auto terms = asked.explain(options.ranking, document);
         if (whole.prior) {
@@ -203,33 +179,21 @@ search_answer search_engine::answer(std::string_view query, const search_options
         if (whole.listed && (*whole.listed)[document] != not_listed) {
             auto& made = terms.emplace_back();
             made.list = explained_list::like;
-            made.term = state_->store.id(lists.like->document());
+            made.term = store.id(lists.like->document());
             made.weight = options.like_weight;
             made.value = lists.like->cosine(document);
             made.score = made.part = as_double((*whole.listed)[document]);
         }
         return terms;
     };
-    const auto ranking = quern::search(state_->store.collection(), whole, options.ranking, options.k);
     answer.hits.reserve(ranking.size() - std::min(options.offset, ranking.size()));
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
         run.check_stop();
-        auto& hit = answer.hits.emplace_back(state_->hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
-        if (options.snippets) hit.snippet = state_->snippet_of(ranking[i].document, asked);
-        if (options.explain) hit.explanation = explained(ranking[i].document);
+        auto& found = answer.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
+        if (options.snippets) found.snippet = snippet_of(ranking[i].document, asked);
+        if (options.explain) found.explanation = explained(ranking[i].document);
     }
     return answer;
-}
-
-std::vector<search_answer> search_engine::search(std::span<const search_topic> topics,
-                                                 const search_options& options, const context& run) const {
-    std::vector<search_answer> answers(topics.size());
-    const auto lists = prepare(options);
-    for_each_index(run, topics.size(), [&](std::uint64_t i) {
-        run.check_stop();
-        answers[i] = answer(topics[i].query, options, *lists, run);
-    });
-    return answers;
 }
 
 const document_finder& search_engine::state::finder() const {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many topics: they flow through the threads in small batches, so that the text of answers is made by all threads too and
 // only a few answers are held at a time. (All answers first and then their text: half of the time with one thread working,
-// and a third of it spent by the system on handing out memory.)
+// and a third of it spent by the system on handing out memory.) A GPU ranks a large batch at a time, while threads analyse
+// the next one's topics and write the last one's text.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "device/cpu/pipeline.hpp"
-#include "quern/tasks/search.hpp"
+#include "quern/base/choose_device.hpp"
+#include "quern/ops/resident_collection.hpp"
+#include "tasks/search/engine_state.hpp"
 
 namespace quern {
 namespace {
@@ -21,28 +26,70 @@ struct cut {
     std::size_t topics, batches;
 };
 
-/// Batches of about a millisecond. Hits under way take a quarter of the memory at most; one topic after the other is the
-/// least.
-cut cut_for(std::uint64_t documents, const search_options& options, const context& run) {
+/// How many hits may be under way: they take a quarter of the memory at most.
+std::uint64_t most_hits(const search_options& options, const context& run) {
     constexpr std::uint64_t snippet_bytes = 256, text_bytes = 64,
                             explanation_bytes = 16 * sizeof(explained_term);
-    constexpr std::uint64_t hits_together = 4096, most_topics = 64;
-    const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
     const std::uint64_t hit_bytes = sizeof(search_hit) + sizeof(scored_document) + text_bytes +
                                     (options.snippets ? snippet_bytes : 0) +
                                     (options.explain ? explanation_bytes : 0);
-    const std::uint64_t most_hits = run.memory_limit() / 4 / hit_bytes;
+    return run.memory_limit() / 4 / hit_bytes;
+}
+
+/// Batches of about a millisecond; one topic after the other is the least.
+cut cut_for(std::uint64_t documents, const search_options& options, const context& run) {
+    constexpr std::uint64_t hits_together = 4096, most_topics = 64;
+    const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
     cut chosen{};
     chosen.topics = std::clamp<std::uint64_t>(hits_together / hits, 1, most_topics);
-    chosen.batches = std::clamp<std::uint64_t>(most_hits / (hits * chosen.topics), 1,
+    chosen.batches = std::clamp<std::uint64_t>(most_hits(options, run) / (hits * chosen.topics), 1,
                                                2 * std::uint64_t{run.thread_count()});
     return chosen;
 }
 
+/// For a GPU: as many as it takes together, of which one batch is ranked, and one on either side of that.
+cut cut_for_gpu(std::uint64_t documents, const search_options& options, const context& run) {
+    constexpr std::uint64_t most_topics = 1024, batches = 3;
+    const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
+    return {static_cast<std::size_t>(
+                std::clamp<std::uint64_t>(most_hits(options, run) / hits / batches, 1, most_topics)),
+            static_cast<std::size_t>(batches)};
+}
+
+template <typename Question>
+struct asked_topics {
+    std::span<const search_topic> topics;
+    std::vector<std::unique_ptr<Question>> asked;
+    std::vector<std::vector<scored_document>> rankings;
+};
+
 }  // namespace
+
+chosen_device search_engine::choose_device(std::size_t topics, const context& run) const {
+    // A GPU takes a quarter of a second to start; in that time a core answers topics over so many documents.
+    constexpr std::uint64_t worth_starting = std::uint64_t{1} << 30;
+    if (run.device.where == device_choice::kind::automatic && topics * documents() < worth_starting) {
+        const std::string reason = fmt::format(
+            "{} topics over {} documents take less time than starting a GPU", topics, documents());
+        run.log(log_level::info, "device cpu: " + reason);
+        return {false, 0, "cpu", reason};
+    }
+    return quern::choose_device(run, "search of topics");
+}
 
 void search_engine::search_each(std::span<const search_topic> topics, const search_options& options,
                                 const context& run, const answer_text& text, const answer_taker& take) const {
+    const chosen_device chosen = choose_device(topics.size(), run);
+    if (chosen.cuda) {
+        search_on_device(topics, options, run, chosen, text, take);
+    } else {
+        search_on_cpu(topics, options, run, text, take);
+    }
+}
+
+void search_engine::search_on_cpu(std::span<const search_topic> topics, const search_options& options,
+                                  const context& run, const answer_text& text,
+                                  const answer_taker& take) const {
     const cut by = cut_for(documents(), options, run);
     const auto lists = prepare(options);
     std::span<const search_topic> rest = topics;
@@ -66,6 +113,60 @@ void search_engine::search_each(std::span<const search_topic> topics, const sear
             take(batch.topics[i], batch.answers[i], batch.texts[i]);
     });
     run_parallel(run, [&] { line.run(); });
+}
+
+void search_engine::search_on_device(std::span<const search_topic> topics, const search_options& options,
+                                     const context& run, const chosen_device& chosen, const answer_text& text,
+                                     const answer_taker& take) const {
+    resident_collection resident(state_->store.collection(), run, chosen);
+    const auto lists = prepare(options);
+    const cut by = cut_for_gpu(documents(), options, run);
+    std::span<const search_topic> rest = topics;
+    using batch_of_topics = asked_topics<question>;
+    pipeline<batch_of_topics> line(by.batches);
+    line.from([&](batch_of_topics& batch) {
+        run.check_stop();
+        batch.topics = rest.first(std::min(by.topics, rest.size()));
+        rest = rest.subspan(batch.topics.size());
+        return !batch.topics.empty();
+    });
+    line.in_order([&](batch_of_topics& batch) {
+        batch.asked.resize(batch.topics.size());
+        for_each_index(run, batch.topics.size(), [&](std::uint64_t i) {
+            batch.asked[i] = state_->ask(batch.topics[i].query, options, *lists, run);
+        });
+    });
+    line.in_order([&](batch_of_topics& batch) {
+        std::vector<search_query> queries;
+        for (const auto& asked : batch.asked) queries.push_back(asked->whole);
+        batch.rankings = resident.search(queries, options.ranking, options.k);
+    });
+    line.in_order([&](batch_of_topics& batch) {
+        std::vector<search_answer> answers(batch.topics.size());
+        std::vector<std::string> texts(batch.topics.size());
+        for_each_index(run, batch.topics.size(), [&](std::uint64_t i) {
+            run.check_stop();
+            answers[i] = state_->answer(*batch.asked[i], batch.rankings[i], options, *lists, run);
+            if (text) texts[i] = text(batch.topics[i], answers[i]);
+        });
+        for (std::size_t i = 0; i < answers.size(); ++i) take(batch.topics[i], answers[i], texts[i]);
+    });
+    run_parallel(run, [&] { line.run(); });
+    if (const std::uint64_t on_cpu = resident.record().queries_on_cpu; on_cpu != 0)
+        run.log(log_level::info, fmt::format("{} of {} topics have phrases, histories, joined lists or very "
+                                             "many words: the CPU ranked these",
+                                             on_cpu, topics.size()));
+}
+
+std::vector<search_answer> search_engine::search(std::span<const search_topic> topics,
+                                                 const search_options& options, const context& run) const {
+    std::vector<search_answer> answers;
+    answers.reserve(topics.size());
+    search_each(topics, options, run, {},
+                [&](const search_topic&, const search_answer& answer, std::string_view) {
+                    answers.push_back(answer);
+                });
+    return answers;
 }
 
 }  // namespace quern

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of queries on every place, against `search` one by one: every model, lists of every length, memory that holds
+// nothing at once, queries that a GPU leaves to the CPU.
+#include "quern/ops/resident_collection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "on_each_place.hpp"
+#include "ops/search/search_samples.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+using namespace search_samples;
+
+struct encoded_batch {
+    std::vector<encoded_query> encoded;
+    std::vector<search_query> queries;
+
+    encoded_batch(const sample& collection, const std::vector<query>& asked) {
+        encoded.reserve(asked.size());  // queries look into it
+        for (const query& one : asked)
+            queries.push_back({.terms = encoded.emplace_back(collection, one).terms});
+    }
+};
+
+template <class Tested>
+class resident_collection_test : public on_place<Tested> {
+  protected:
+    static void expect_search(resident_collection& resident, const collection_view& view,
+                              std::span<const search_query> queries, const ranking_options& options,
+                              std::size_t k) {
+        const auto found = resident.search(queries, options, k);
+        ASSERT_EQ(found.size(), queries.size());
+        for (std::size_t i = 0; i < queries.size(); ++i)
+            ASSERT_EQ(found[i], search(view, queries[i], options, k))
+                << "query " << i << ", k " << k << ", model " << static_cast<int>(options.model) << ", "
+                << view.document_lengths.size() << " documents";
+    }
+
+    static void expect_search(const sample& collection, const std::vector<query>& asked,
+                              const ranking_options& options, const std::vector<std::size_t>& wanted,
+                              const context& run = Tested::run()) {
+        const encoded_batch batch(collection, asked);
+        const collection_view view{collection.lengths, collection.total()};
+        resident_collection resident(view, run);
+        for (const std::size_t k : wanted) expect_search(resident, view, batch.queries, options, k);
+    }
+};
+TYPED_TEST_SUITE(resident_collection_test, tested_places, tested_place_names);
+
+TYPED_TEST(resident_collection_test, every_model_at_every_size) {
+    for (const ranking_model model : all_models) {
+        for (const std::uint32_t documents : {1u, 31u, 127u, 128u, 129u, 257u, 4095u, 4096u, 4097u}) {
+            if (tested_with().small_sizes && documents > 4 && documents != 129 && documents != 4097) continue;
+            const auto collection = random_sample(documents, {1.0, 0.5, 0.1, 0.02, 0.9}, documents);
+            this->expect_search(collection,
+                                {{{0, 1}, {1, 2}, {2, 1}, {3, 1}}, {{4, 1}}, {{3, 2}, {3, 1}}, {}},
+                                {.model = model}, {0, 1, 10, 1000, 100'000});
+        }
+    }
+}
+
+TYPED_TEST(resident_collection_test, titles_count) {
+    const auto collection = random_sample(9'000, {0.9, 0.6, 0.3, 0.02, 0.002}, 6);
+    for (const ranking_model model : all_models)
+        for (const double weight : {1e-12, 0.25, 100.0})
+            this->expect_search(collection, {{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}, {{2, 100'000}}},
+                                {.model = model, .title_weight = weight}, {1, 300, 100'000});
+}
+
+TYPED_TEST(resident_collection_test, many_queries_over_many_tiles) {
+    const bool few = tested_with().small_sizes;
+    const auto collection = random_sample(few ? 20'000 : 70'000, {0.9, 0.3, 0.05, 0.005, 0.0005, 0.00005}, 5);
+    std::vector<query> asked;
+    for (std::uint32_t i = 0; i < (few ? 20u : 70u); ++i) {
+        query& one = asked.emplace_back();
+        for (std::uint32_t w = 0; w < 6; ++w)
+            if ((i >> w & 1) != 0) one.emplace_back(w, 1 + i % 3);
+    }
+    for (const ranking_model model : all_models)
+        this->expect_search(collection, asked, {.model = model}, {1, 10, 1000, 5000});
+}
+
+TYPED_TEST(resident_collection_test, ties_go_to_the_first_documents) {
+    sample collection;
+    collection.lengths.assign(10'000, 7);
+    collection.words.resize(2);
+    for (std::uint32_t d = 0; d < 10'000; ++d) collection.words[d % 2][d] = 1;
+    for (const ranking_model model : all_models)
+        this->expect_search(collection, {{{0, 1}, {1, 1}}, {{1, 1}}}, {.model = model},
+                            {1, 63, 64, 65, 4'999, 5'000, 5'001, 10'000});
+}
+
+TYPED_TEST(resident_collection_test, huge_frequencies_and_lengths) {
+    sample collection;
+    constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
+    collection.words.resize(2);
+    for (std::uint32_t d = 0; d < 300; ++d) {
+        collection.words[0][d] = d % 3 == 0 ? most - d : 1 + d;
+        if (d % 7 == 0) collection.words[1][d] = 1u << 31;
+        collection.lengths.push_back(d % 5 == 0 ? most : most - 2 * d);
+    }
+    for (const ranking_model model : all_models)
+        this->expect_search(collection, {{{0, 1}, {1, 2}}}, {.model = model}, {10, 300});
+}
+
+TYPED_TEST(resident_collection_test, extreme_parameters) {
+    const auto collection = random_sample(300, {0.9, 0.2}, 8);
+    const double smallest = std::numeric_limits<double>::denorm_min();
+    for (const ranking_model model : all_models)
+        for (ranking_options options :
+             {ranking_options{.k1 = 0, .b = 0, .mu = 0x1p-64, .lambda = smallest},
+              ranking_options{.k1 = 0x1p64, .b = 1, .mu = 0x1p64, .lambda = std::nextafter(1.0, 0.0)},
+              ranking_options{.k1 = smallest, .b = smallest, .mu = 1e-3, .lambda = 1e-9}}) {
+            options.model = model;
+            this->expect_search(collection, {{{0, 1}, {1, 100'000}}, {{1, 262'144}}}, options, {20});
+        }
+}
+
+// From a budget that makes lists give way to one that makes ranges of documents.
+TYPED_TEST(resident_collection_test, little_memory_changes_nothing) {
+    const auto collection = random_sample(30'000, {0.9, 0.6, 0.01, 0.002}, 6);
+    for (const std::uint64_t bytes : {20u << 20, 1u << 20, 400'000u}) {
+        context run = TypeParam::run();
+        run.gpu_memory_bytes = bytes;
+        for (const ranking_model model : all_models)
+            this->expect_search(collection,
+                                {{{0, 1}, {1, 1}, {2, 1}, {3, 1}}, {{0, 1}}, {{2, 2}}, {{1, 1}, {0, 3}}},
+                                {.model = model, .title_weight = 0.25}, {1, 10, 2'500, 30'000}, run);
+    }
+}
+
+TYPED_TEST(resident_collection_test, what_a_gpu_does_not_take) {
+    const auto collection = random_sample(5'000, {0.9, 0.3, 0.01}, 7);
+    const encoded_batch batch(collection, {{{0, 1}, {1, 1}}, {{1, 1}, {2, 1}}, {{2, 1}}});
+    const collection_view view{collection.lengths, collection.total()};
+    std::vector<search_query> queries = batch.queries;
+    const std::vector<std::uint32_t> allowed = {3, 5, 8, 999, 4'998};
+    queries[1].allowed = allowed;
+    const std::vector<query_term> many(1'200, batch.queries[0].terms[0]);
+    queries.push_back({.terms = many});
+    resident_collection resident(view, TypeParam::run());
+    for (const std::size_t k : {1u, 10u, 10'000u}) this->expect_search(resident, view, queries, {}, k);
+    const bool cpu = resident.record().place.starts_with("cpu");
+    EXPECT_EQ(resident.record().queries, 12u);
+    EXPECT_EQ(resident.record().queries_on_cpu, cpu ? 0u : 6u);
+    EXPECT_EQ(resident.record().bytes_brought == 0, cpu);
+}
+
+TYPED_TEST(resident_collection_test, refuses_what_search_refuses) {
+    const auto collection = random_sample(100, {0.5}, 13);
+    const encoded_batch batch(collection, {{{0, 1}}, {{0, 262'145}}});
+    resident_collection resident({collection.lengths, collection.total()}, TypeParam::run());
+    EXPECT_THROW(resident.search(batch.queries, {}, 1), usage_error);
+    EXPECT_THROW(resident.search(std::span(batch.queries).first(1), {.k1 = -1}, 1), usage_error);
+    EXPECT_TRUE(resident.search({}, {}, 1).empty());
+    EXPECT_EQ(resident.search(std::span(batch.queries).first(1), {}, 0),
+              std::vector<std::vector<scored_document>>(1));
+    resident_collection nothing({}, TypeParam::run());
+    const search_query empty;
+    EXPECT_TRUE(nothing.search({&empty, 1}, {}, 10)[0].empty());
+}
+
+// Whatever bytes a list has: the CPU's ranking, or damaged_store.
+TYPED_TEST(resident_collection_test, damaged_lists) {
+    const auto collection = random_sample(1'000, {0.7}, 3);
+    const encoded_query encoded(collection, {{0, 1}});
+    const collection_view view{collection.lengths, collection.total()};
+    unsigned refused = 0;
+    std::mt19937 random(3);
+    for (int i = 0; i < (tested_with().small_sizes ? 20 : 300); ++i) {
+        std::string bytes = encoded.lists[0].bytes;
+        bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+        query_term term = encoded.terms[0];
+        term.list.bytes = bytes;
+        const search_query asked{.terms = {&term, 1}};
+        resident_collection resident(view, TypeParam::run());
+        std::vector<scored_document> found, expected;
+        bool here = false, there = false;
+        try {
+            expected = search(view, asked, {}, 1'000);
+        } catch (const damaged_store&) {
+            here = true;
+        }
+        try {
+            found = resident.search({&asked, 1}, {}, 1'000)[0];
+        } catch (const damaged_store&) {
+            there = true;
+        }
+        EXPECT_EQ(here, there);
+        EXPECT_EQ(found, expected);
+        refused += there;
+    }
+    EXPECT_GT(refused, 0u);
+}
+
+}  // namespace
+}  // namespace quern
