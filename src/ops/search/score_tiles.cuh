@@ -198,7 +198,7 @@ struct word_lists {
 };
 
 /// Block b takes piece b % pieces of query b / pieces: its tiles, rising. A warp takes a block of postings. When a tile's
-/// sums are there, finish(query, begin, end, sums) is called by all threads; `sums` null: no word is in the tile. Dynamic
+/// sums are there, finish(all, query, which, begin, end, sums) is called by all threads; `sums` null: no word is in the tile. Dynamic
 /// shared memory: two numbers a word of the longest query.
 template <class Scorer, class Finish>
 __global__ void __launch_bounds__(tile_threads, 5)
