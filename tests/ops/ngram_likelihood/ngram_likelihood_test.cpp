@@ -145,6 +145,24 @@ TYPED_TEST(ngram_likelihood_on, pieces_join_where_a_collection_is_cut_for_thread
     this->expect_reference(one, {.order = 4}, "one word");
 }
 
+TYPED_TEST(ngram_likelihood_on, little_gpu_memory_gives_the_same_in_pieces) {
+    for (const std::uint64_t kib : {1500, 900}) {  // with all words beside a piece; brought by the host
+        const auto texts = make_texts(text_kind::uniform, 300, 300, 500, true, kib);
+        for (const ngram_smoothing smoothing : {ngram_smoothing::jelinek_mercer, ngram_smoothing::absolute}) {
+            const ngram_options options{.order = 4, .smoothing = smoothing, .history_counts = true};
+            const ngram_result expected = ngram_likelihood(texts.view(), options, context::cpu(2));
+            context run = TypeParam::run();
+            run.gpu_memory_bytes = kib << 10;
+            const ngram_result found = ngram_likelihood(texts.view(), options, run);
+            if (std::is_same_v<typename TypeParam::place_type, cuda_place>) {
+                EXPECT_GT(found.record.pieces, 1u);
+            }
+            EXPECT_EQ(found.record.totals, expected.record.totals);
+            ASSERT_EQ(rows_of(found, texts, true), rows_of(expected, texts, true)) << kib << " KiB";
+        }
+    }
+}
+
 TEST(ngram_likelihood, little_memory_gives_the_same_by_sorted_runs) {
     const quern::testing::temporary_folder folder;
     for (const text_kind kind : {text_kind::skewed, text_kind::one_word, text_kind::periodic}) {
