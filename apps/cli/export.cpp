@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern export
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -20,17 +22,18 @@ namespace {
 struct export_request {
     common_options common;
     std::string path;
-    std::string ciff, arpa;      // of a store
-    std::string words;           // of a space
-    std::string vectors, graph;  // of either
+    std::string ciff, arpa, documents;  // of a store
+    std::string words;                  // of a space
+    std::string vectors, graph;         // of either
     ngram_options model;
 };
 
 /// The form that a file's name asks for; - has none.
 std::string form_of(const std::string& path, const char* option, const char* first, const char* second) {
     std::string form = std::filesystem::path(path).extension().string();
-    if (form == first || form == second) return form;
-    throw usage_error(std::string(option) + ": the name ends in " + first + " or " + second);
+    if (form == first || (*second != 0 && form == second)) return form;
+    throw usage_error(
+        fmt::format("{}: the name ends in {}{}{}", option, first, *second == 0 ? "" : " or ", second));
 }
 
 void declare(command_line& line, export_request& request) {
@@ -48,6 +51,11 @@ void declare(command_line& line, export_request& request) {
          "format.",
          request.arpa);
     file("--graph", "FILE", "Links: rows of id, id, as quern pagerank and others read them.", request.graph);
+    line.remark(
+        "    --vectors FILE.npy",
+        "The documents' vectors: a NumPy array of float32, a row a document, in the order of --documents.");
+    file("--documents", "FILE", "Rows of id, title and words (how many), in the order of the collection.",
+         request.documents);
     line.section("The model (--arpa), as quern ngrams makes it");
     declare_order(line, request.model);
     declare_min_count(line, request.model);
@@ -65,6 +73,8 @@ void declare(command_line& line, export_request& request) {
     declare_common(line, request.common, {.rows = false, .output = false});
     line.example("quern export wiki --ciff wiki.ciff.gz", "A store, for another search engine.");
     line.example("quern export wiki --arpa wiki.arpa --order 4 --smoothing absolute", "For KenLM and SRILM.");
+    line.example("quern export wiki --vectors wiki.npy --documents wiki.tsv",
+                 "For NumPy, Faiss, quern nearest.");
     line.example("quern export wiki --graph wiki.tsv.gz", "For igraph, NetworkX, quern pagerank.");
     line.example("quern export wiki.words --vectors wiki.npy --words wiki.tsv", "For NumPy.");
     line.example("quern export wiki.words --vectors wiki.txt", "For gensim and all that reads word2vec.");
@@ -110,6 +120,15 @@ void export_store(session& run, const export_request& request) {
         told["links"] = counts.links;
         told["graph_bytes"] = counts.bytes;
     });
+    write_file(run, request, request.vectors, "vectors", [&](const sink& out) {
+        const vector_counts counts = export_vectors(request.path, out, {}, run.run);
+        told["vectors"] = counts.rows;
+        told["dimensions"] = counts.dimensions;
+    });
+    write_file(run, request, request.documents, "documents", [&](const sink& out) {
+        told["documents"] =
+            export_documents(request.path, out, form_by_name(request.documents), run.run).documents;
+    });
 }
 
 void export_space(session& run, const export_request& request, bool as_array, bool as_graphml) {
@@ -131,19 +150,23 @@ bool model_given(const ngram_options& model) {
 }
 
 void refuse_what_is_not_there(const export_request& request, bool of_space) {
-    const auto& [common, path, ciff, arpa, words, vectors, graph, model] = request;
-    if (ciff.empty() && arpa.empty() && words.empty() && vectors.empty() && graph.empty()) {
+    const auto& [common, path, ciff, arpa, documents, words, vectors, graph, model] = request;
+    if (ciff.empty() && arpa.empty() && documents.empty() && words.empty() && vectors.empty() &&
+        graph.empty()) {
         throw usage_error(
-            "what to export is not given: --ciff, --arpa or --graph of a store; --vectors, --graph or "
-            "--words of a space");
+            "what to export is not given: --ciff, --arpa, --graph, --vectors or --documents of a store; "
+            "--vectors, "
+            "--graph or --words of a space");
     }
-    if (of_space && !(ciff.empty() && arpa.empty())) {
-        throw usage_error(path + " is a space of words, which has no index: " +
-                          (ciff.empty() ? "--arpa" : "--ciff") + " needs a store (quern build)");
+    if (of_space && !(ciff.empty() && arpa.empty() && documents.empty())) {
+        throw usage_error(
+            fmt::format("{} is a space of words, which has no index: {} needs a store (quern build)", path,
+                        !ciff.empty()   ? "--ciff"
+                        : !arpa.empty() ? "--arpa"
+                                        : "--documents"));
     }
-    if (!of_space && !(words.empty() && vectors.empty()) && is_store(path)) {
-        throw usage_error(path + " is a store of documents: " + (words.empty() ? "--vectors" : "--words") +
-                          " needs a space of words (quern words)");
+    if (!of_space && !words.empty() && is_store(path)) {
+        throw usage_error(path + " is a store of documents: --words needs a space of words (quern words)");
     }
     if (arpa.empty() && model_given(model))
         throw usage_error("a model's options are of use with --arpa only");
@@ -161,16 +184,17 @@ int run_export(const command& self, const std::vector<std::string>& arguments) {
         "neighbours as TSV or GraphML, the words.");
     declare(line, request);
     line.parse(arguments);
-    const auto& [common, path, ciff, arpa, words, vectors, graph, model] = request;
+    const auto& [common, path, ciff, arpa, documents, words, vectors, graph, model] = request;
     const bool of_space = is_word_space(path);
     refuse_what_is_not_there(request, of_space);
-    const bool as_array = !vectors.empty() && form_of(vectors, "--vectors", ".npy", ".txt") == ".npy";
+    const bool as_array =
+        !vectors.empty() && form_of(vectors, "--vectors", ".npy", of_space ? ".txt" : "") == ".npy";
     const bool as_graphml =
         of_space && !graph.empty() && form_of(graph, "--graph", ".tsv", ".graphml") == ".graphml";
 
     session run(self, common);
     run.choose_device("export", offered_places::cpu_only);
-    run.check_destinations({ciff, arpa, vectors, graph, words}, {path});
+    run.check_destinations({ciff, arpa, documents, vectors, graph, words}, {path});
     of_space ? export_space(run, request, as_array, as_graphml) : export_store(run, request);
     run.write_statistics();
     return 0;

@@ -141,6 +141,10 @@ red 2 3 0:2 1:1
     quern words lines -o space --input-format lines --min-count 1 --quiet
     ends_with 2 quern export space --ciff a
     says "is a space of words"
+    ends_with 2 quern export store --vectors a.txt
+    says "--vectors: the name ends in .npy"
+    ends_with 2 quern export space --documents a
+    says "is a space of words"
     ends_with 2 quern export space --arpa a
     says "is a space of words"
     ends_with 2 quern export store --ciff a --device cuda

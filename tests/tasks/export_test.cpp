@@ -8,15 +8,18 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstring>
 #include <map>
 #include <stdexcept>
 
 #include "io/byte_source.hpp"
+#include "io/store/section.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/link_rank.hpp"
 #include "quern/tasks/ngrams.hpp"
 #include "reference/ciff_reference.hpp"
+#include "tasks/build/stages.hpp"
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
 
@@ -357,6 +360,48 @@ TEST(ExportGraph, RefusesIdsThatALineCannotHold) {
     }
     EXPECT_EQ(graph_of(store_of(folder, "lines", "a\n")), "");
     EXPECT_THROW(graph_of(folder / "missing"), usage_error);
+}
+
+// ---- Documents and their vectors ----
+
+TEST(ExportVectors, AreFloatsOfTheStoresIntegers) {
+    const temporary_folder folder;
+    const fs::path store = store_of(folder, "corpus.jsonl",
+                                    R"({"id":"a","title":"A\tb","text":"c"})"
+                                    "\n"
+                                    R"({"id":"z","text":""})"
+                                    "\n");
+    std::string bytes;
+    const auto write = [&] {
+        bytes.clear();
+        return export_vectors(
+            store, [&](std::string_view part) { bytes += part; }, {}, run_with(1));
+    };
+    EXPECT_THROW(write(), usage_error);  // it has none
+
+    const std::int16_t rows[] = {3, -32767, 0, 0, 0, 1};
+    io::section_writer section(store_layout::file_of(store, store_layout::document_vectors));
+    section.append_values(std::span<const std::int16_t>(rows));
+    const auto written = section.finish();
+    stage_outcome outcome;
+    outcome.sections = {{std::string(store_layout::document_vectors), written.file_bytes, written.checksum}};
+    outcome.vectors = {.dimensions = 3, .unit = 32767};
+    add_outcome(store, outcome);
+    const vector_counts counts = write();
+    EXPECT_EQ(counts.rows, 2U);
+    EXPECT_EQ(counts.dimensions, 3U);
+    ASSERT_EQ(counts.bytes, bytes.size());
+    EXPECT_THAT(bytes, HasSubstr("'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)"));
+    float values[6];
+    std::memcpy(values, bytes.data() + bytes.size() - sizeof values, sizeof values);
+    EXPECT_THAT(values, ElementsAre(3 / 32767.0F, -1.0F, 0.0F, 0.0F, 0.0F, 1 / 32767.0F));
+
+    std::string table;
+    EXPECT_EQ(export_documents(
+                  store, [&](std::string_view part) { table += part; }, {}, run_with(1))
+                  .documents,
+              2U);
+    EXPECT_EQ(table, "a\tA b\t3\nz\t\t0\n");
 }
 
 }  // namespace

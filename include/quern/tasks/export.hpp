@@ -60,4 +60,28 @@ graph_counts export_graph(const std::filesystem::path& store,
                           const std::function<void(std::string_view)>& out, const export_options& options,
                           const context& run);
 
+struct vector_counts {
+    std::uint64_t rows = 0;
+    std::uint32_t dimensions = 0;
+    std::uint64_t bytes = 0;  ///< before compression
+};
+
+/// Hands `out` the documents' vectors as a NumPy array of float32, a row a document in the order of the collection: rows of
+/// length 1, but for the rounding of what the store holds, and rows of zeros of documents without words of the thesaurus.
+/// Throws usage_error where there is no store or it has no vectors, damaged_store, interrupted, and what `out` throws.
+vector_counts export_vectors(const std::filesystem::path& store,
+                             const std::function<void(std::string_view)>& out, const export_options& options,
+                             const context& run);
+
+struct document_counts {
+    std::uint64_t documents = 0;
+    std::uint64_t bytes = 0;  ///< before compression
+};
+
+/// Hands `out` rows of id, title and length in words as TSV, in the order of the collection: what the rows of the vectors and the
+/// numbers of CIFF stand for. Throws usage_error where there is no store, damaged_store, interrupted, and what `out` throws.
+document_counts export_documents(const std::filesystem::path& store,
+                                 const std::function<void(std::string_view)>& out,
+                                 const export_options& options, const context& run);
+
 }  // namespace quern
