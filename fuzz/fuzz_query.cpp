@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a query: cut at its quotes nothing is lost, answers are explained to the last unit, the best are the first
+// of all, and every hit holds what stands in quotes, as counting finds it. Input: a byte that chooses model and order, one
+// for the length of words behind words, then the query.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "quern/tasks/build.hpp"
+#include "quern/tasks/count.hpp"
+#include "quern/tasks/search.hpp"
+#include "tasks/search/query_pieces.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace quern;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+constexpr std::string_view corpus =
+    R"({"id":"a","title":"The red mill","text":"A mill grinds grain. The red mill, the old mill: 12 stones."}
+{"id":"b","title":"","text":"grain and flour and grain and flour and bread"}
+{"id":"c","title":"Zürich","text":"zürich ZÜRICH \"old mill\" 東京都 מ\"מ can't won't"}
+{"id":"d","title":"Empty","text":""}
+)";
+
+struct opened {
+    quern::testing::temporary_folder folder;
+    search_engine engine;
+    ngram_counter counter;
+    opened()
+        : engine(search_engine::open(store(), context::cpu(1))),
+          counter(ngram_counter::open(store(), context::cpu(1))) {}
+
+    std::filesystem::path store() {
+        const std::filesystem::path path = folder / "store";
+        if (is_store(path)) return path;
+        quern::testing::write_file(folder / "corpus.jsonl", std::string(corpus));
+        build_options options;
+        options.inputs = {folder / "corpus.jsonl"};
+        options.store = path;
+        options.skip = all_build_stages;
+        context run = context::cpu(1);
+        run.scratch = folder.path();
+        build(options, run);
+        return path;
+    }
+};
+
+/// The pieces are stretches of the query in order, with nothing but quotation marks between them.
+void check_pieces(std::string_view query, const std::vector<query_piece>& pieces) {
+    const auto only_marks = [](std::string_view text) {
+        while (!text.empty()) {
+            const bool curly =
+                text.starts_with("\u201C") || text.starts_with("\u201D") || text.starts_with("\u201E");
+            require(curly || text.front() == '"');
+            text.remove_prefix(curly ? 3 : 1);
+        }
+    };
+    const char* at = query.data();
+    for (const query_piece& piece : pieces) {
+        require(!piece.text.empty() && piece.text.data() >= at);
+        only_marks({at, piece.text.data()});
+        at = piece.text.data() + piece.text.size();
+    }
+    require(at <= query.data() + query.size());
+    only_marks({at, query.data() + query.size()});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size < 2) return 0;
+    static opened all;
+    const std::string_view query(reinterpret_cast<const char*>(data) + 2, size - 2);
+    const std::vector<query_piece> pieces = split_at_quotes(query);
+    check_pieces(query, pieces);
+
+    search_options options;
+    options.ranking.model = static_cast<ranking_model>(data[0] % 4);
+    if (options.ranking.model == ranking_model::ql) options.order = 1 + data[1] % 5;
+    options.phrases = (data[0] & 0x80) == 0;
+    options.explain = true;
+    options.k = 4;
+    const search_answer answer = all.engine.search(query, options);
+    for (const search_hit& hit : answer.hits) {
+        double sum = 0;
+        for (const explained_term& of : hit.explanation) sum += of.score;
+        require(sum == hit.score);
+    }
+    for (const query_piece& piece : pieces) {
+        if (!piece.quoted || !options.phrases) continue;
+        const ngram_counts found = all.counter.count(piece.text, context::cpu(1));
+        if (found.words.empty()) continue;
+        for (const search_hit& hit : answer.hits)
+            require(std::ranges::find(found.documents, hit.document, &ngram_document::document) !=
+                    found.documents.end());
+    }
+    options.k = 1;
+    const search_answer best = all.engine.search(query, options);
+    require(best.hits.size() == std::min<std::size_t>(1, answer.hits.size()));
+    if (!best.hits.empty()) {
+        require(best.hits[0].document == answer.hits[0].document &&
+                best.hits[0].score == answer.hits[0].score);
+        all.engine.matches(best.hits[0].snippet, query);
+    }
+    return 0;
+}
