@@ -14,6 +14,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/search.hpp"
 #include "reference/ngram_reference.hpp"
 #include "tasks/ngrams/document_rows.hpp"
 #include "tasks/ngrams/word_ranks.hpp"
@@ -188,6 +189,52 @@ TEST_F(ngrams_task, titles_stand_in_front_where_they_are_asked_for) {
     EXPECT_EQ(rows_of("titled.jsonl", true), rows_of("plain.jsonl", false));
     EXPECT_EQ(rows_of("titled.jsonl", false), rows_of("texts.jsonl", true));
     EXPECT_NE(rows_of("titled.jsonl", true), rows_of("titled.jsonl", false));
+}
+
+/// The weight of a word in a document is the word's part of a search's score, to the last bit of the score.
+TEST_F(ngrams_task, bm25_of_single_words_is_what_search_adds) {
+    const made_corpus corpus(200, 40, 9);
+    std::string lines;
+    for (std::size_t d = 0; d < corpus.documents.size(); ++d) {
+        lines += R"({"id":")" + corpus.name(d) + R"(","title":")" +
+                 corpus.vocabulary[d % corpus.vocabulary.size()] + R"(","text":")" +
+                 corpus.words(corpus.documents[d]) + "\"}\n";
+    }
+    write_file(folder_ / "corpus.jsonl", lines);
+    build_options built;
+    built.inputs = {folder_ / "corpus.jsonl"};
+    built.store = folder_ / "store";
+    built.skip = all_build_stages;
+    build(built, run_with(2, folder_));
+    const auto engine = search_engine::open(built.store, run_with(1, folder_));
+    for (const auto& [k1, b] : {std::pair(0.9, 0.4), std::pair(1.7, 1.0), std::pair(0.0, 0.0)}) {
+        ngrams_options options;
+        options.inputs = built.inputs;
+        options.titles = true;
+        options.ngrams = {.order = 1, .measure = ngram_measure::bm25, .k1 = k1, .b = b};
+        using place = std::pair<std::string, std::string>;  // a document and a word
+        std::map<place, std::pair<std::uint32_t, double>> weights, parts;
+        ngrams(options, run_with(2, folder_), [&](const ngram_row& row) {
+            // As search rounds them: whole units of 2^-32, one at least.
+            const double units = std::max(1.0, std::nearbyint(row.weight * 0x1p32));
+            weights[{std::string(row.document), std::string(row.words)}] = {row.in_document, units * 0x1p-32};
+        });
+        search_options asked;
+        asked.explain = true;
+        asked.snippets = false;
+        asked.k = corpus.documents.size();
+        asked.ranking.k1 = k1;
+        asked.ranking.b = b;
+        for (const std::string& word : corpus.vocabulary) {
+            for (const search_hit& hit : engine.search(word, asked).hits) {
+                ASSERT_EQ(hit.explanation.size(), 1U);
+                const explained_term& of = hit.explanation.front();
+                parts[{std::string(hit.id), of.term}] = {of.in_document, of.part};
+            }
+        }
+        ASSERT_GT(parts.size(), 1000U);
+        EXPECT_EQ(parts, weights) << "k1 " << k1 << ", b " << b;
+    }
 }
 
 TEST_F(ngrams_task, the_same_rows_whatever_the_threads_and_the_memory) {
