@@ -30,7 +30,8 @@ void declare(command_line& line, count_request& request) {
     line.arguments(
         "WORD",
         "The words, one behind the other: several arguments are one n-gram. Without any, n-grams are read "
-        "from standard input, one a line, and the rows begin with a column query, numbered from 0.",
+        "from standard input, one a line, and the rows begin with a column query, numbered from 0. In a "
+        "store of word lines words stand between blanks, or, where there is a tab, between tabs alone.",
         request.words, false);
     line.section("Count options");
     line.flag("--total",
