@@ -116,13 +116,15 @@ arpa_counts write(const opened_store& store, const ngram_options& model, const c
 arpa_counts export_arpa(const std::filesystem::path& path, const std::function<void(std::string_view)>& out,
                         const ngram_options& model, const export_options& options, const context& run) {
     require_cpu(run, "export");
-    ngram_likelihood({}, model, run);  // options that are refused are so before the work
+    context here = run;
+    here.device = {device_choice::kind::cpu};
+    ngram_likelihood({}, model, here);  // options that are refused are so before the work
     if (model.only) throw usage_error(std::string(model_needs_all_lengths));
     if (model.method == ngram_method::strings)
         throw usage_error("the method strings compares words as they stand, and a store has their ids");
     const opened_store store = open_store(path);
     return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
-        return write(store, model, run, sink);
+        return write(store, model, here, sink);
     });
 }
 
