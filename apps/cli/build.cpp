@@ -17,8 +17,9 @@ namespace {
 
 std::string outcome_of(const build_result& result) {
     const reading_counts& counts = result.counts;
-    std::string text = counted(counts.documents, "document") + ", " + counted(result.words, "word") + ", " +
+    std::string text = counted(result.documents, "document") + ", " + counted(result.words, "word") + ", " +
                        grouped(result.vocabulary) + " distinct";
+    if (result.copies != 0) text += ", " + counted(result.copies, "near-duplicate") + " left out";
     if (counts.redirects != 0) text += ", " + counted(counts.redirects, "redirect");
     if (result.links + result.dangling_links != 0) {
         text += fmt::format(", {} (and {} to documents not here)", counted(result.links, "link"),

@@ -28,6 +28,10 @@ class stage_clock {
         at->thread_seconds += seconds;
         at->bytes += bytes;
     }
+    /// A step that overlaps with others, added up over threads.
+    void add_step(std::string name, double thread_seconds) {
+        statistics_.stages.push_back({std::move(name), 0, thread_seconds, 0});
+    }
 
   private:
     run_statistics& statistics_;

@@ -101,7 +101,7 @@ compressed() { # compressed PROGRAM SUFFIX
 }
 
 @test "several inputs are one collection, in the order given" {
-    quern build "$data/corpus.jsonl" "$data/garden" -o store --quiet
+    quern build "$data/corpus.jsonl" "$data/garden" -o store --skip all --quiet
     [ "$(quern info store | awk '$1 == "documents" { print $2 }')" -eq 11 ]
 }
 

@@ -50,7 +50,9 @@ struct build_options {
 };
 
 struct build_result {
-    reading_counts counts;
+    reading_counts counts;             ///< of the corpus
+    std::uint64_t documents = 0;       ///< of the store
+    std::uint64_t copies = 0;          ///< near-duplicates of these, left out
     std::uint64_t words = 0;           ///< occurrences
     std::uint64_t vocabulary = 0;      ///< distinct words
     std::uint64_t postings = 0;        ///< (word, document) pairs

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "quern/base/error.hpp"
@@ -58,6 +59,34 @@ bool claim(const temporary& fresh) {
 
 constexpr int attempts = 100;
 
+/// The entries of `folder` named PREFIX + six letters, by name.
+std::vector<fs::path> temporaries_in(const fs::path& folder, std::string_view prefix) {
+    std::vector<fs::path> found;
+    std::error_code ignored;
+    for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+        const std::string name = entry->path().filename().string();
+        if (name.size() == prefix.size() + letters && name.starts_with(prefix) &&
+            name.find_first_not_of(alphabet, prefix.size()) == std::string::npos) {
+            found.push_back(entry->path());
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+/// Locks a temporary of this user whose owner is gone; no descriptor where it has one, or may not be touched.
+descriptor lock_stale(const fs::path& path) {
+    descriptor handle(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!handle.is_open() || ::fstat(handle.number(), &status) != 0 || status.st_uid != ::geteuid())
+        return {};
+    if (::flock(handle.number(), LOCK_EX | LOCK_NB) != 0) return {};
+    // Between open and lock the owner may have published it under another name: then the name is free.
+    if (!same_file(handle, path)) return {};
+    return handle;
+}
+
 }  // namespace
 
 std::string temporary_prefix(const fs::path& final_name) {
@@ -99,26 +128,24 @@ temporary make_temporary_folder(const fs::path& folder, std::string_view prefix)
 }
 
 void remove_stale_temporaries(const fs::path& folder, std::string_view prefix) noexcept try {
-    std::vector<fs::path> candidates;
-    std::error_code ignored;
-    for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
-         entry.increment(ignored)) {
-        const std::string name = entry->path().filename().string();
-        if (name.size() == prefix.size() + letters && name.starts_with(prefix) &&
-            name.find_first_not_of(alphabet, prefix.size()) == std::string::npos) {
-            candidates.push_back(entry->path());
-        }
-    }
-    for (const auto& path : candidates) {
-        const descriptor handle(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-        struct stat status {};
-        if (!handle.is_open() || ::fstat(handle.number(), &status) != 0 || status.st_uid != ::geteuid())
-            continue;
-        if (::flock(handle.number(), LOCK_EX | LOCK_NB) != 0) continue;
-        // Between open and lock the owner may have published it under another name: then the name is free.
-        if (same_file(handle, path)) fs::remove_all(path, ignored);
-    }
+    take_over_temporary(folder, prefix, [](const fs::path&) { return false; });
 } catch (...) {  // out of memory while listing: the leftovers wait for the next run
+}
+
+std::optional<temporary> take_over_temporary(const fs::path& folder, std::string_view prefix,
+                                             const std::function<bool(const fs::path& leftover)>& wanted) {
+    std::optional<temporary> taken;
+    for (const fs::path& path : temporaries_in(folder, prefix)) {
+        descriptor handle = lock_stale(path);
+        if (!handle.is_open()) continue;
+        if (!taken && wanted(path)) {
+            taken = temporary{path, std::move(handle)};
+            continue;
+        }
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+    return taken;
 }
 
 }  // namespace quern

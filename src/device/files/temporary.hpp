@@ -5,6 +5,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,5 +30,11 @@ temporary make_temporary_folder(const std::filesystem::path& folder, std::string
 /// Removes the entries of `folder` named PREFIX + six letters whose owner is gone. Never throws: a leftover
 /// that cannot be removed (another user's) is not this run's failure.
 void remove_stale_temporaries(const std::filesystem::path& folder, std::string_view prefix) noexcept;
+
+/// The first of these, by name, that `wanted` accepts, now locked by this process; the others are removed. Throws what
+/// `wanted` throws.
+std::optional<temporary> take_over_temporary(
+    const std::filesystem::path& folder, std::string_view prefix,
+    const std::function<bool(const std::filesystem::path& leftover)>& wanted);
 
 }  // namespace quern

@@ -18,17 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Absolute, so that a later change of the working folder moves nothing; links followed; no '/' at the end.
-fs::path settled(const fs::path& path) {
-    if (path.empty()) throw usage_error("the name of the output folder is empty");
-    std::error_code failure;
-    fs::path full = fs::absolute(path, failure).lexically_normal();
-    if (!full.has_filename()) full = full.parent_path();
-    if (!full.has_filename()) throw usage_error(path.string() + " cannot be an output folder");
-    if (fs::is_symlink(fs::symlink_status(full, failure))) full = fs::weakly_canonical(full, failure);
-    return full;
-}
-
 fs::path renamed_away(const fs::path& path) {
     return parent_of(path) / (temporary_prefix(path) + "old");
 }
@@ -73,6 +62,16 @@ void open_to_readers(const fs::path& folder) {
 
 namespace detail {
 
+fs::path settled(const fs::path& path) {
+    if (path.empty()) throw usage_error("the name of the output folder is empty");
+    std::error_code failure;
+    fs::path full = fs::absolute(path, failure).lexically_normal();
+    if (!full.has_filename()) full = full.parent_path();
+    if (!full.has_filename()) throw usage_error(path.string() + " cannot be an output folder");
+    if (fs::is_symlink(fs::symlink_status(full, failure))) full = fs::weakly_canonical(full, failure);
+    return full;
+}
+
 void replace_in_two_steps(const fs::path& fresh, const fs::path& final_name) {
     const fs::path old = renamed_away(final_name);
     std::error_code ignored;
@@ -95,15 +94,45 @@ void restore_renamed_away(const fs::path& final_name) {
     fs::remove_all(old, ignored);
 }
 
+void begin(const fs::path& path, existing policy) {
+    restore_renamed_away(path);
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return;
+    if (!S_ISDIR(status.st_mode)) throw usage_error(path.string() + " is not a folder");
+    if (policy == existing::refuse) throw refused(path);
+}
+
+bool publish(const fs::path& temporary, const fs::path& path, existing policy) {
+    sync_tree(temporary);
+    const auto rename_with = [&](unsigned flags) {
+        return ::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), flags) == 0 ? 0 : errno;
+    };
+    // rename(2) would replace an empty folder even where told to refuse, hence NOREPLACE.
+    int code = rename_with(RENAME_NOREPLACE);
+    if (code == EEXIST && policy == existing::refuse) throw refused(path);
+    bool old_left = false;
+    if (code == EEXIST) {
+        code = rename_with(RENAME_EXCHANGE);
+        old_left = code == 0;
+    }
+    if (code == EINVAL || code == ENOSYS) {  // a file system without these flags
+        if (!is_there(path)) {
+            rename_or_throw(temporary, path, path);
+        } else {
+            if (policy == existing::refuse) throw refused(path);
+            replace_in_two_steps(temporary, path);
+        }
+    } else if (code != 0) {
+        throw io_error(path.string(), "cannot rename into place", code);
+    }
+    return old_left;
+}
+
 }  // namespace detail
 
-atomic_folder::atomic_folder(const fs::path& path, existing policy) : path_(settled(path)), policy_(policy) {
-    detail::restore_renamed_away(path_);
-    struct stat status {};
-    if (::stat(path_.c_str(), &status) == 0) {
-        if (!S_ISDIR(status.st_mode)) throw usage_error(path_.string() + " is not a folder");
-        if (policy_ == existing::refuse) throw refused(path_);
-    }
+atomic_folder::atomic_folder(const fs::path& path, existing policy)
+    : path_(detail::settled(path)), policy_(policy) {
+    detail::begin(path_, policy_);
     const fs::path folder = parent_of(path_);
     remove_stale_temporaries(folder, temporary_prefix(path_));
     auto fresh = make_temporary_folder(folder, temporary_prefix(path_));
@@ -119,28 +148,7 @@ atomic_folder::~atomic_folder() {
 void atomic_folder::commit() {
     if (temporary_.empty()) return;
     open_to_readers(temporary_);
-    sync_tree(temporary_);
-    const auto rename_with = [&](unsigned flags) {
-        return ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) == 0 ? 0 : errno;
-    };
-    // rename(2) would replace an empty folder even where told to refuse, hence NOREPLACE.
-    int code = rename_with(RENAME_NOREPLACE);
-    if (code == EEXIST && policy_ == existing::refuse) throw refused(path_);
-    bool old_left = false;
-    if (code == EEXIST) {
-        code = rename_with(RENAME_EXCHANGE);
-        old_left = code == 0;
-    }
-    if (code == EINVAL || code == ENOSYS) {  // a file system without these flags
-        if (!is_there(path_)) {
-            rename_or_throw(temporary_, path_, path_);
-        } else {
-            if (policy_ == existing::refuse) throw refused(path_);
-            detail::replace_in_two_steps(temporary_, path_);
-        }
-    } else if (code != 0) {
-        throw io_error(path_.string(), "cannot rename into place", code);
-    }
+    const bool old_left = detail::publish(temporary_, path_, policy_);
     lock_.close_quietly();
     const fs::path old = std::exchange(temporary_, {});
     sync_folder(parent_of(path_));

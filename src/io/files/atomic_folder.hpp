@@ -43,6 +43,14 @@ class atomic_folder {
 };
 
 namespace detail {
+/// Absolute, so that a later change of the working folder moves nothing; links followed; no '/' at the end. Throws
+/// usage_error for what cannot be a folder's name.
+std::filesystem::path settled(const std::filesystem::path& path);
+/// Puts back what an interrupted commit() renamed away. Throws usage_error where `path` is a file, and where it exists
+/// and `policy` is refuse.
+void begin(const std::filesystem::path& path, existing policy);
+/// What commit() does; true where an older folder now lies at `temporary`.
+bool publish(const std::filesystem::path& temporary, const std::filesystem::path& path, existing policy);
 /// The steps of commit() where two folders cannot be exchanged at once; apart for its test.
 void replace_in_two_steps(const std::filesystem::path& fresh, const std::filesystem::path& final_name);
 /// Undoes a first step without its second.

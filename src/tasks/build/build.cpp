@@ -1,33 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main job: corpus in, store out. One pass over the input, then the links, then the merge of the words: the index.
-// Then the stages that need it, one by one. Everything goes into a folder under another name, which gets its own at the
-// very end.
+// The main job: corpus in, store out, stage by stage. Everything goes into a folder under another name, which gets its own at
+// the very end; what each stage has finished is written down, so that a build that is killed can be gone on with.
 #include "quern/tasks/build.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "device/cpu/threads.hpp"
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
-#include "io/files/atomic_folder.hpp"
+#include "io/files/resumable_folder.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/build/reading.hpp"
+#include "tasks/build/document_spool.hpp"
+#include "tasks/build/duplicates.hpp"
+#include "tasks/build/index.hpp"
+#include "tasks/build/journal.hpp"
 #include "tasks/build/stages.hpp"
+#include "tasks/corpus/described_corpus.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/memory_left.hpp"
 #include "tasks/output_folder.hpp"
 #include "tasks/pinned_to_device.hpp"
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A stage that adds to an index.
+struct added_stage {
+    build_stage stage;
+    stage_outcome (*make)(const opened_store& store, const context& run);
+};
+constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks}};
+
+std::string_view name_of(build_stage stage) {
+    return build_stage_names[static_cast<std::size_t>(stage)];
+}
 
 build_options checked(const build_options& request) {
     require_inputs(request.inputs);
@@ -37,8 +52,10 @@ build_options checked(const build_options& request) {
     for (const fs::path& input : options.inputs) {
         if (input != "-") refuse_overlap(options.store, input);
     }
-    refuse_to_replace(options.store, {"store", is_store, {store_layout::manifest, store_layout::statistics}},
-                      options.force);
+    refuse_to_replace(
+        options.store,
+        {"store", is_store, {store_layout::manifest, store_layout::statistics, store_layout::thesaurus}},
+        options.force);
     return options;
 }
 
@@ -51,33 +68,179 @@ context settled(const build_options& options, const context& run, run_statistics
                             cpu_only ? offered_places::cpu_only : offered_places::all);
 }
 
-void add_steps(run_statistics& statistics, const step_seconds& s) {
-    for (const auto& [name, seconds] : {std::pair{"read", s.read},
-                                        {"parse", s.parse},
-                                        {"admit", s.admit},
-                                        {"analyse", s.analyse},
-                                        {"compress", s.compress},
-                                        {"append", s.append}}) {
-        statistics.stages.push_back({std::string("collection/") + name, 0, seconds, 0});
-    }
-}
-
-/// A stage that adds to an index.
-struct added_stage {
-    build_stage stage;
-    stage_outcome (*make)(const opened_store& store, const context& run);
-};
-constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks}};
-
 std::uint64_t bytes_of(const std::vector<store_section>& sections) {
     std::uint64_t bytes = 0;
     for (const store_section& section : sections) bytes += section.bytes;
     return bytes;
 }
 
-void log_stage(std::string_view name, std::string_view device, const context& run) {
-    run.log(log_level::info, fmt::format("{}: done on {}", name, device));
-}
+/// The work of one call.
+class build_run {
+  public:
+    build_run(const build_options& options, const context& run, run_statistics statistics)
+        : options_(options),
+          run_(run),
+          statistics_(std::move(statistics)),
+          folder_(options.store, options.force ? io::existing::replace : io::existing::refuse,
+                  [this](const fs::path& folder, const fs::path& notes) { return take_over(folder, notes); }),
+          scratch_(run) {
+        if (!journal_) journal_.emplace(is_repeatable() ? folder_.notes() : fs::path(), request());
+    }
+
+    build_result run() {
+        tell_what_is_there();
+        const text_options text = keep_stop_words(options_.text, folder_.folder());
+        if (!journal_->info()) index(text);
+        for (const added_stage& stage : added_stages) add(stage);
+        return result();
+    }
+
+  private:
+    /// Whether the inputs will be the same when they are read again.
+    bool is_repeatable() const { return std::ranges::all_of(options_.inputs, lies_still); }
+
+    /// All that the store depends on.
+    std::string request() const {
+        if (!is_repeatable()) return {};
+        std::string out = describe_request(options_) + describe_content(options_);
+        out += fmt::format("seed {} without", run_.seed);
+        for (const build_stage stage : options_.skip) out.append(" ").append(name_of(stage));
+        return out;
+    }
+
+    bool take_over(const fs::path& folder, const fs::path& notes) {
+        if (is_repeatable()) journal_ = build_journal::take_over(folder, notes, request(), run_);
+        return journal_.has_value();
+    }
+
+    void tell_what_is_there() const {
+        std::string done;
+        if (journal_->duplicates()) done += " duplicates";
+        if (journal_->info()) done += " index";
+        if (journal_->info()) {
+            for (const added_stage& stage : added_stages) {
+                if (journal_->info()->stages.contains(stage.stage))
+                    done.append(" ").append(name_of(stage.stage));
+            }
+        }
+        if (!done.empty())
+            run_.log(log_level::info, "going on with a build that was stopped; done are:" + done);
+    }
+
+    /// Where near-duplicates are left out, documents wait on disk until it is known which.
+    void index(const text_options& text) {
+        index_source source;
+        std::optional<document_spool> spool;
+        if (!options_.skip.contains(build_stage::duplicates)) {
+            if (!journal_->duplicates()) {
+                spool.emplace(options_, scratch_, run_);
+                leave_out(*spool);
+            }
+            source.left_out = journal_->duplicates()->left_out;
+        }
+        const io::corpus_options corpus = corpus_options_for(options_.input_format, run_);
+        if (spool) {
+            source.corpus = spool->read_again(corpus.unit_bytes);
+            source.progress = "index";
+        } else {
+            source.corpus = io::open_corpus(options_.inputs, corpus, run_);
+        }
+        const std::uint64_t held = spool ? spool->documents().memory_bytes() : 0;
+        index_outcome outcome = make_index(options_, text, std::move(source), folder_.folder(), scratch_,
+                                           clock_, with_memory_left(run_, held, "the table of documents"));
+        if (!spool) journal_->record = std::move(outcome.record);
+        store_info& info = outcome.info;
+        if (journal_->duplicates()) {
+            const duplicates_outcome& found = *journal_->duplicates();
+            info.stages.insert(build_stage::duplicates);
+            info.copies = found.left_out.size();
+            info.sections.insert(info.sections.end(), found.sections.begin(), found.sections.end());
+        }
+        journal_->counts["dangling_links"] = outcome.dangling_links;
+        journal_->counts["spilled_bytes"] = outcome.spilled_bytes;
+        journal_->add(folder_.folder(), info);
+        log_stage("index", "cpu");
+    }
+
+    void leave_out(document_spool& spool) {
+        if (spool.documents().size() == 0) {
+            throw invalid_input(options_.inputs.front().string(), 0, "holds no documents");
+        }
+        clock_.end_stage("read", spool.input_bytes());
+        const duplicates_outcome found = leave_out_duplicates(spool, folder_.folder(), scratch_, run_);
+        journal_->record = std::move(spool.record());
+        journal_->add_duplicates(found);
+        end_stage(build_stage::duplicates, found.sections);
+    }
+
+    void add(const added_stage& stage) {
+        store_info info = *journal_->info();
+        if (options_.skip.contains(stage.stage) || info.stages.contains(stage.stage)) return;
+        run_.check_stop();
+        const stage_outcome outcome = stage.make(opened_store(folder_.folder()), run_);
+        info.stages.insert(stage.stage);
+        add_outcome(info, outcome);
+        for (const auto& [name, count] : outcome.counts) journal_->counts[name] = count;
+        journal_->add(folder_.folder(), info);
+        end_stage(stage.stage, outcome.sections);
+    }
+
+    void end_stage(build_stage stage, const std::vector<store_section>& sections) {
+        clock_.end_stage(std::string(name_of(stage)), bytes_of(sections));
+        log_stage(name_of(stage), statistics_.device);
+    }
+
+    void log_stage(std::string_view name, std::string_view device) const {
+        if (options_.skip != all_build_stages) {
+            run_.log(log_level::info, fmt::format("{}: done on {}", name, device));
+        }
+    }
+
+    build_result result() {
+        const store_info& info = *journal_->info();
+        const reading_counts& counts = journal_->record.counts;
+        build_result result;
+        result.counts = counts;
+        result.issues = journal_->record.issues;
+        result.documents = info.documents;
+        result.copies = info.copies;
+        result.words = info.words;
+        result.vocabulary = info.vocabulary;
+        result.postings = info.postings;
+        result.links = info.links;
+        result.dangling_links = journal_->counts["dangling_links"];
+        result.store_bytes = bytes_of(info.sections) + (info.thesaurus ? info.thesaurus->bytes : 0);
+
+        statistics_.counts = journal_->counts;
+        statistics_.counts.merge(std::map<std::string, std::uint64_t>{{"documents", info.documents},
+                                                                      {"words", info.words},
+                                                                      {"vocabulary", info.vocabulary},
+                                                                      {"postings", info.postings},
+                                                                      {"links", info.links},
+                                                                      {"redirects", counts.redirects},
+                                                                      {"rejected", counts.rejected},
+                                                                      {"damaged", counts.damaged},
+                                                                      {"cut", counts.cut},
+                                                                      {"store_bytes", result.store_bytes}});
+        for (const auto& [reason, count] : counts.skipped) statistics_.counts["skipped: " + reason] = count;
+        statistics_.threads = run_.thread_count();
+        statistics_.peak_memory_bytes = peak_memory_bytes();
+        write_file(folder_.folder() / store_layout::statistics, to_json(statistics_));
+        run_.check_stop();
+        folder_.commit();
+        clock_.end_stage("commit", result.store_bytes);
+        result.statistics = std::move(statistics_);
+        return result;
+    }
+
+    const build_options& options_;
+    const context run_;
+    run_statistics statistics_;
+    stage_clock clock_{statistics_};
+    std::optional<build_journal> journal_;  // before the folder, which looks for one
+    io::resumable_folder folder_;
+    const scratch_folder scratch_;
+};
 
 }  // namespace
 
@@ -87,111 +250,10 @@ bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
 }
 
 build_result build(const build_options& request, const context& asked) {
-    build_result result;
-    run_statistics& statistics = result.statistics;
+    run_statistics statistics;
     const context run = settled(request, asked, statistics);
     const build_options options = checked(request);
-    stage_clock clock(statistics);
-
-    io::atomic_folder folder(options.store, options.force ? io::existing::replace : io::existing::refuse);
-    const scratch_folder scratch(run);
-    const text_options text = keep_stop_words(options.text, folder.temporary());
-    const std::uint64_t memory = run.memory_limit();
-    collection_pieces pieces(scratch, memory / 4);
-
-    run_parallel(run, [&] {
-        read_collection(options, with_stop_words_of(text, folder.temporary()), folder.temporary(), scratch,
-                        pieces, run);
-    });
-    if (pieces.documents == 0) {
-        throw invalid_input(options.inputs.front().string(), 0, "holds no documents");
-    }
-    clock.end_stage("collection", pieces.input_bytes);
-    add_steps(statistics, pieces.seconds);
-
-    const auto links = pieces.links.resolve(pieces.ids, folder.temporary(), run);
-    pieces.ids = {};
-    clock.end_stage("links", links.links * sizeof(std::uint32_t));
-
-    const auto merge = [&](std::string_view stage, run_store& runs,
-                           const store_layout::word_index_names& names,
-                           const run_store::range_visitor& also = {}) {
-        return run_parallel(run, [&] {
-            return runs.merge(stage, folder.temporary(), names, pieces.document_lengths, run, memory / 2,
-                              also);
-        });
-    };
-    const auto words = merge("merge", pieces.words_of_all, store_layout::all_words,
-                             [&](const auto& range) { pieces.tokens.take_words(range); });
-    const auto title_words = merge("merge titles", pieces.words_of_titles, store_layout::title_words);
-    const std::uint64_t spilled = pieces.words_of_all.spilled_bytes() +
-                                  pieces.words_of_titles.spilled_bytes() + pieces.tokens.spilled_bytes();
-    clock.end_stage("merge", spilled);
-
-    const auto tokens = run_parallel(
-        run, [&] { return pieces.tokens.write(folder.temporary(), pieces.document_lengths, run); });
-    clock.end_stage("tokens", tokens.front().bytes);
-
-    store_info info;
-    info.format_version = store_format_version;
-    info.unicode_version = text::unicode_version();
-    info.text = text;
-    info.verbatim = pieces.verbatim;
-    info.documents = pieces.documents;
-    info.words = pieces.words;
-    info.vocabulary = words.vocabulary;
-    info.postings = words.postings;
-    info.links = links.links;
-    info.sections = std::move(pieces.sections);
-    for (const std::vector<store_section>& part :
-         {links.sections, words.sections, title_words.sections, tokens}) {
-        info.sections.insert(info.sections.end(), part.begin(), part.end());
-    }
-    write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));
-    for (const auto& [stage, make] : added_stages) {
-        if (options.skip.contains(stage)) continue;
-        run.check_stop();
-        stage_outcome outcome = make(opened_store(folder.temporary()), run);
-        info.stages.insert(stage);
-        add_outcome(info, outcome);
-        write_file(folder.file(store_layout::manifest), store_layout::manifest_text(info));
-        const auto name = build_stage_names[static_cast<std::size_t>(stage)];
-        clock.end_stage(std::string(name), bytes_of(outcome.sections));
-        log_stage(name, statistics.device, run);
-        statistics.counts.merge(outcome.counts);
-    }
-
-    result.counts = pieces.record.counts;
-    result.words = info.words;
-    result.vocabulary = info.vocabulary;
-    result.postings = info.postings;
-    result.links = info.links;
-    result.dangling_links = links.dangling;
-    result.issues = std::move(pieces.record.issues);
-    result.store_bytes = bytes_of(info.sections);
-
-    statistics.counts.merge(
-        std::map<std::string, std::uint64_t>{{"documents", info.documents},
-                                             {"words", info.words},
-                                             {"vocabulary", info.vocabulary},
-                                             {"postings", info.postings},
-                                             {"links", info.links},
-                                             {"dangling_links", links.dangling},
-                                             {"redirects", pieces.record.counts.redirects},
-                                             {"rejected", pieces.record.counts.rejected},
-                                             {"damaged", pieces.record.counts.damaged},
-                                             {"cut", pieces.record.counts.cut},
-                                             {"spilled_bytes", spilled},
-                                             {"store_bytes", result.store_bytes}});
-    for (const auto& [reason, count] : pieces.record.counts.skipped)
-        statistics.counts["skipped: " + reason] = count;
-    statistics.threads = run.thread_count();
-    statistics.peak_memory_bytes = peak_memory_bytes();
-    write_file(folder.file(store_layout::statistics), to_json(statistics));
-    run.check_stop();
-    folder.commit();
-    clock.end_stage("commit", result.store_bytes);
-    return result;
+    return build_run(options, run, std::move(statistics)).run();
 }
 
 }  // namespace quern

@@ -51,13 +51,13 @@ struct unit_in_work {
 /// The steps' state; each member is touched by one in-order step only.
 class collection_reader {
   public:
-    collection_reader(const build_options& options, const text_options& text,
+    collection_reader(const build_options& options, const text_options& text, index_source source,
                       const std::filesystem::path& store, const scratch_folder& scratch,
                       collection_pieces& pieces, const context& run)
         : options_(options),
           pieces_(pieces),
           run_(run),
-          corpus_(io::open_corpus(options.inputs, corpus_options_for(options.input_format, run), run)),
+          source_(std::move(source)),
           analyzers_([text] { return text::analyzer(text); }),
           ids_(store_layout::file_of(store, store_layout::ids), scratch.file("id_ends")),
           titles_(store_layout::file_of(store, store_layout::titles), scratch.file("title_ends")),
@@ -75,16 +75,21 @@ class collection_reader {
         line.run();
         finish();
         refuse_too_many_errors();
+        if (next_left_out_ != source_.left_out.size()) {
+            throw invalid_input(options_.inputs.back().string(), 0,
+                                "lacks documents that were there when near-duplicates were looked for");
+        }
     }
 
   private:
     bool cut(unit_in_work& unit) {
         run_.check_stop();
         const stopwatch watch;
-        unit.raw = corpus_->next();
+        unit.raw = source_.corpus->next();
         if (unit.raw) refuse_oversized(*unit.raw, run_);
         unit.seconds.read = watch.seconds();
-        run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+        run_.report(
+            {source_.progress, source_.corpus->consumed_bytes(), source_.corpus->total_bytes(), "bytes"});
         return unit.raw != nullptr;
     }
 
@@ -119,16 +124,20 @@ class collection_reader {
             throw invalid_input(options_.inputs.back().string(), 0,
                                 "a store holds at most 4294967294 documents");
         }
-        if (pieces_.ids.insert(d.id, static_cast<std::uint32_t>(pieces_.documents))) {
-            ++pieces_.documents;
-            if (pieces_.ids.memory_bytes() > memory_limit_ / 2) {
-                throw out_of_memory("the table of document ids", 2 * pieces_.ids.memory_bytes(),
-                                    memory_limit_ / 2);
-            }
-            return true;
+        const bool left_out = next_left_out_ < source_.left_out.size() &&
+                              source_.left_out[next_left_out_].position == pieces_.documents + next_left_out_;
+        const auto number =
+            left_out ? source_.left_out[next_left_out_].kept : static_cast<std::uint32_t>(pieces_.documents);
+        if (!pieces_.ids.insert(d.id, number)) {
+            pieces_.record.reject_repeated(d);
+            return false;
         }
-        pieces_.record.reject_repeated(d);
-        return false;
+        if (pieces_.ids.memory_bytes() > memory_limit_ / 2) {
+            throw out_of_memory("the table of document ids", 2 * pieces_.ids.memory_bytes(),
+                                memory_limit_ / 2);
+        }
+        ++(left_out ? next_left_out_ : pieces_.documents);
+        return !left_out;
     }
 
     void index(unit_in_work& unit) {
@@ -183,7 +192,7 @@ class collection_reader {
         std::vector<raw_text_block> last;
         gatherer_.finish(last);
         for (const raw_text_block& block : last) blocks_.append(compress(block));
-        pieces_.input_bytes = corpus_->consumed_bytes();
+        pieces_.input_bytes = source_.corpus->consumed_bytes();
         const auto close = [&](std::string_view name, auto& section) {
             const auto summary = section.finish();
             pieces_.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
@@ -204,7 +213,8 @@ class collection_reader {
     const context& run_;
     const std::uint64_t memory_limit_ =
         run_.memory_limit();  // the system is not to be asked for every document
-    std::unique_ptr<io::corpus_reader> corpus_;
+    index_source source_;
+    std::uint64_t next_left_out_ = 0;
     tbb::enumerable_thread_specific<text::analyzer> analyzers_;
     io::string_column_writer ids_, titles_;
     io::section_writer text_ends_, lengths_;
@@ -225,10 +235,10 @@ step_seconds& step_seconds::operator+=(const step_seconds& other) {
     return *this;
 }
 
-void read_collection(const build_options& options, const text_options& text,
+void read_collection(const build_options& options, const text_options& text, index_source source,
                      const std::filesystem::path& store, const scratch_folder& scratch,
                      collection_pieces& pieces, const context& run) {
-    collection_reader reader(options, text, store, scratch, pieces, run);
+    collection_reader reader(options, text, std::move(source), store, scratch, pieces, run);
     reader.run_pipeline();
 }
 

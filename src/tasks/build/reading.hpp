@@ -5,12 +5,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/files/scratch_folder.hpp"
+#include "io/corpus/corpus.hpp"
 #include "quern/base/context.hpp"
 #include "quern/tasks/build.hpp"
+#include "tasks/build/duplicates.hpp"
 #include "tasks/build/link_store.hpp"
 #include "tasks/build/run_store.hpp"
 #include "tasks/build/token_store.hpp"
@@ -49,9 +54,16 @@ struct collection_pieces {
     std::vector<store_section> sections;  ///< written so far
 };
 
-/// Reads every input into `pieces` and the document and text sections of `store`. `text` is as the words are
+/// A corpus, and what of it is left out: links to such a document lead to the one that is kept.
+struct index_source {
+    std::unique_ptr<io::corpus_reader> corpus;
+    std::span<const left_out_document> left_out = {};
+    std::string_view progress = "read";  ///< what the pass is called
+};
+
+/// Reads a corpus into `pieces` and the document and text sections of `store`. `text` is as the words are
 /// to be made. Throws as `build` does.
-void read_collection(const build_options& options, const text_options& text,
+void read_collection(const build_options& options, const text_options& text, index_source source,
                      const std::filesystem::path& store, const scratch_folder& scratch,
                      collection_pieces& pieces, const context& run);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/dedup/document_reader.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/release.hpp"
@@ -21,7 +22,7 @@ document_reader::document_reader(const corpus_request& request, word_table* word
                                  const context& run)
     : request_(request), words_(words), stage_(std::move(stage)), run_(run), corpus_(open(request, run)) {}
 
-bool document_reader::read(std::uint64_t bytes, const admission& admit) {
+bool document_reader::read(std::uint64_t bytes, const admission& admit, const redirection& redirected) {
     std::uint64_t taken = 0;
     bool ended = false;
     pipeline<unit_in_work> line(units_at_once(run_));
@@ -40,7 +41,7 @@ bool document_reader::read(std::uint64_t bytes, const admission& admit) {
         unit.parsed = unit.raw->parse();
         unit.raw.reset();
     });
-    line.in_order([&](unit_in_work& unit) { admit_unit(unit, admit); });
+    line.in_order([&](unit_in_work& unit) { admit_unit(unit, admit, redirected); });
     if (words_ != nullptr) {
         line.in_parallel([this](unit_in_work& unit) {
             for (const document& d : unit.parsed.documents) {
@@ -56,13 +57,14 @@ bool document_reader::read(std::uint64_t bytes, const admission& admit) {
     return !ended;
 }
 
-void document_reader::admit_unit(unit_in_work& unit, const admission& admit) {
+void document_reader::admit_unit(unit_in_work& unit, const admission& admit, const redirection& redirected) {
     record_.take(unit.parsed);
     std::erase_if(unit.parsed.documents, [&](document& d) {
         const verdict v = admit(d);
         if (v == verdict::repeated) record_.reject_repeated(d);
         return v != verdict::taken;
     });
+    if (redirected) std::ranges::for_each(unit.parsed.redirects, redirected);
     if (!request_.max_errors.is_share) record_.refuse_too_many(request_.max_errors, request_.inputs);
 }
 

@@ -35,10 +35,12 @@ class document_reader {
     };
     /// One document at a time, in order, from any thread.
     using admission = std::function<verdict(document&)>;
+    /// The same for redirects, each after the documents of its unit.
+    using redirection = std::function<void(const redirect&)>;
 
     /// Reads on until about `bytes` of plain input have gone through; false at the end of the input. Throws
     /// invalid_input as soon as it is clear (at the end, for a share) that too much was rejected.
-    bool read(std::uint64_t bytes, const admission& admit);
+    bool read(std::uint64_t bytes, const admission& admit, const redirection& redirected = {});
 
     const reading_record& record() const { return record_; }
     std::uint64_t consumed_bytes() const { return corpus_->consumed_bytes(); }
@@ -49,7 +51,7 @@ class document_reader {
         io::parsed_unit parsed;
         word_table::piece words;
     };
-    void admit_unit(unit_in_work& unit, const admission& admit);
+    void admit_unit(unit_in_work& unit, const admission& admit, const redirection& redirected);
 
     const corpus_request& request_;
     word_table* words_;

@@ -4,70 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <vector>
 
 #include "base/hash.hpp"
-#include "io/corpus/folder_walk.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/corpus/described_corpus.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// What a search asks for: which inputs, read how. Each such request keeps one store.
-std::string describe_request(const build_options& corpus) {
-    const text_options text = as_recorded(corpus.text);
-    std::string out = fmt::format("input {} text {} {} {} {} {} errors {} {} {}\n", corpus.input_format,
-                                  text.language, static_cast<int>(text.tokens), text.min_length,
-                                  text.stop_words, static_cast<int>(text.stem), corpus.max_errors.is_share,
-                                  corpus.max_errors.share, corpus.max_errors.count);
-    for (const fs::path& input : corpus.inputs) {
-        std::error_code failed;
-        const fs::path place = fs::canonical(input, failed);
-        if (!failed && !fs::is_directory(place, failed) && !fs::is_regular_file(place, failed)) {
-            throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");
-        }
-        if (place.empty()) throw usage_error(input.string() + ": no such file or folder");
-        out += place.string() + '\n';
-    }
-    return out;
-}
-
-void describe_file(const fs::path& path, std::string& out) {
-    std::error_code gone;
-    const auto time = fs::last_write_time(path, gone).time_since_epoch().count();
-    const std::uint64_t size = fs::file_size(path, gone);
-    out += fmt::format("{}\t{}\t{}\n", path.string(), size, time);
-}
-
-/// What the store for a request depends on beside the request: names, sizes and times of the files that a build
-/// would look at, and the versions of the format and of the rules for words.
-std::string describe_content(const build_options& corpus) {
-    std::string out = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
-    for (const fs::path& input : corpus.inputs) {
-        std::error_code unseen;
-        if (!fs::is_directory(input, unseen)) {
-            describe_file(input, out);
-            continue;
-        }
-        io::folder_walk walk(input);
-        io::parsed_unit notes;
-        while (const auto file = walk.next(notes)) {
-            describe_file(file->path, out);
-            notes = {};
-        }
-        out += '\n';
-    }
-    return out;
-}
 
 std::string name_of(const std::string& description) {
     const hash128_value hash = hash128(description);
@@ -103,6 +54,12 @@ bool is_whole(const fs::path& store) {
 fs::path cached_store(const build_options& corpus, const fs::path& cache, const context& run) {
     if (std::ranges::find(corpus.inputs, fs::path("-")) != corpus.inputs.end()) {
         throw usage_error("standard input cannot be searched directly; build a store from it");
+    }
+    for (const fs::path& input : corpus.inputs) {
+        std::error_code failed;
+        if (!fs::exists(input, failed)) throw usage_error(input.string() + ": no such file or folder");
+        if (lies_still(input)) continue;
+        throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");
     }
     const fs::path folder = cache / name_of(describe_request(corpus));
     fs::path store = folder / name_of(describe_content(corpus));

@@ -32,7 +32,12 @@ inline constexpr std::string_view token_ends =
 inline constexpr std::string_view token_words = "token_words";  // u32: the words of one and of two bytes
 inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
 inline constexpr std::string_view links = "links";              // u32: the documents pointed to, in order
-// Where the build made them:
+// Where the build made them, of M copies:
+inline constexpr std::string_view copies_of = "copies_of";      // u32[M], the kept documents, rising
+inline constexpr std::string_view copy_ids = "copy_ids";        // string column, M
+inline constexpr std::string_view copy_titles = "copy_titles";  // string column, M
+inline constexpr std::string_view copy_distances =
+    "copy_distances";                                         // u32[M], edits in bytes to the kept document
 inline constexpr std::string_view link_ranks = "link_ranks";  // u64[N], whole units of 1/link_rank_units
 inline constexpr std::string_view document_vectors = "document_vectors";  // i16[N · D]: store_info::vectors
 inline constexpr double link_rank_units = 0x1p62;

@@ -14,6 +14,7 @@
 #include "quern/base/vectors.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/store/document_copies.hpp"
 #include "tasks/store/layout.hpp"
 #include "text/dictionary.hpp"
 
@@ -64,6 +65,8 @@ class opened_store {
     /// A row for every document, as info().vectors says; a document without words of the thesaurus has zeros. Checks all
     /// bytes when it is first asked. tasks/store/document_vectors.hpp compares them.
     std::optional<vectors_view> document_vectors() const;
+    /// What was left out as a near-duplicate; empty where nothing was.
+    const document_copies& copies() const { return copies_; }
     /// A space of the store's words (quern/tasks/similar.hpp).
     std::optional<std::filesystem::path> thesaurus() const;
 
@@ -74,6 +77,7 @@ class opened_store {
     std::optional<io::section_view> link_ranks_, document_vectors_;
     struct token_sections;
     std::shared_ptr<const token_sections> tokens_;
+    document_copies copies_;
     std::span<const std::uint32_t> lengths_;
     word_index words_, title_words_;
 };

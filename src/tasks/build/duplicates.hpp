@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first stage of a build: which documents are left out of the index because they are near-duplicates of another one,
+// and what the store says of them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "device/files/scratch_folder.hpp"
+#include "quern/base/context.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/build/document_spool.hpp"
+
+namespace quern {
+
+/// A document that is not indexed.
+struct left_out_document {
+    std::uint32_t position;  ///< in the corpus
+    std::uint32_t kept;      ///< number, in the store, of the document that is kept in its place
+};
+
+struct duplicates_outcome {
+    std::vector<left_out_document> left_out;      ///< by position
+    std::vector<store_section> sections;          ///< none where nothing is left out
+    std::map<std::string, std::uint64_t> counts;  ///< for statistics
+};
+
+/// Groups the documents whose edit rate, in bytes, is below 0.05, as dedup does with method `auto`, keeps the first of each
+/// group, and writes the sections `copies_of`, `copy_ids`, `copy_titles` and `copy_distances` of the others into `store`.
+/// Documents without text are all kept. The same bits for any threads, memory and device. Throws as near_duplicates.
+duplicates_outcome leave_out_duplicates(const document_spool& spool, const std::filesystem::path& store,
+                                        const scratch_folder& scratch, const context& run);
+
+}  // namespace quern

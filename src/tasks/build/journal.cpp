@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifest and the journal cannot be replaced in one step. So the journal is written first and names both manifests,
+// the one that is there and the one that comes; which of the two it is tells how far the build got.
+#include "tasks/build/journal.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "device/files/file_writer.hpp"
+#include "io/files/mapped_file.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/store/check_files.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/stop_words_file.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr manifests::kind of_a_build = {"journal.json", "quern build at work", 1, "is no journal of a build",
+                                        "is not the JSON of a journal"};
+constexpr std::string_view left_out_name = "left_out";
+
+json to_json(const reading_record& record) {
+    const reading_counts& counts = record.counts;
+    json issues = json::array();
+    for (const input_issue& issue : record.issues) {
+        issues.push_back({issue.path, issue.line, issue.reason, issue.rejected, issue.cut});
+    }
+    return {{"documents", counts.documents},
+            {"redirects", counts.redirects},
+            {"rejected", counts.rejected},
+            {"damaged", counts.damaged},
+            {"cut", counts.cut},
+            {"skipped", counts.skipped},
+            {"issues", std::move(issues)}};
+}
+
+reading_record record_of(const json& member) {
+    reading_record record;
+    reading_counts& counts = record.counts;
+    counts.documents = member.at("documents");
+    counts.redirects = member.at("redirects");
+    counts.rejected = member.at("rejected");
+    counts.damaged = member.at("damaged");
+    counts.cut = member.at("cut");
+    counts.skipped = member.at("skipped").get<std::map<std::string, std::uint64_t>>();
+    for (const json& issue : member.at("issues")) {
+        record.issues.push_back({issue.at(0), issue.at(1), issue.at(2), issue.at(3), issue.at(4)});
+    }
+    return record;
+}
+
+/// Names and reasons may hold any bytes, JSON only UTF-8.
+json in_utf8(const json& any) {
+    return json::parse(any.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::string checksum_of(std::string_view text) {
+    return manifests::hex(hash64(text));
+}
+
+std::string manifest_checksum(const fs::path& store) {
+    if (!is_store(store)) return {};
+    return checksum_of(io::mapped_file(store / store_layout::manifest).text());
+}
+
+/// In one step: a killed process leaves the old file or the new one.
+void replace_file(const fs::path& path, std::string_view text) {
+    fs::path fresh = path;
+    fresh += ".new";
+    write_file(fresh, text);
+    std::error_code failed;
+    fs::rename(fresh, path, failed);
+    if (failed) throw io_error(path.string(), "cannot rename into place", failed.value());
+}
+
+void remove_all_but(const fs::path& folder, const std::set<fs::path>& kept) {
+    std::vector<fs::path> others;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (!kept.contains(entry.path().filename())) others.push_back(entry.path());
+    }
+    for (const fs::path& other : others) fs::remove_all(other);
+}
+
+}  // namespace
+
+build_journal::build_journal(fs::path notes, std::string request)
+    : notes_(std::move(notes)), request_(std::move(request)) {}
+
+void build_journal::add_duplicates(const duplicates_outcome& found) {
+    duplicates_ = found;
+    for (const auto& [name, count] : found.counts) counts[name] = count;
+    if (notes_.empty()) return;
+    io::section_writer file(manifests::file_of(notes_, left_out_name));
+    file.append_values(std::span<const left_out_document>(found.left_out));
+    const auto summary = file.finish();
+    left_out_ = {std::string(left_out_name), summary.file_bytes, summary.checksum};
+    write();
+}
+
+void build_journal::add(const fs::path& store, const store_info& info) {
+    const std::string manifest = store_layout::manifest_text(info);
+    manifest_before_ = std::exchange(manifest_, checksum_of(manifest));
+    info_ = info;
+    if (!notes_.empty()) write();
+    replace_file(store / store_layout::manifest, manifest);
+}
+
+void build_journal::write() const {
+    json members = {{"request", checksum_of(request_)},
+                    {"manifests", {manifest_before_, manifest_}},
+                    {"record", to_json(record)},
+                    {"counts", counts}};
+    if (left_out_) {
+        members["left_out"] = manifests::to_json({*left_out_}).front();
+        members["sections"] = manifests::to_json(duplicates_->sections);
+    }
+    replace_file(notes_ / of_a_build.file, manifests::text_of(of_a_build, in_utf8(members)));
+}
+
+/// False where it is of another build, or where the store is none of those it names.
+bool build_journal::read(const fs::path& store) {
+    bool same = false;
+    manifests::read(notes_, of_a_build, [&](const json& members) {
+        same = members.at("request") == checksum_of(request_);
+        manifest_before_ = members.at("manifests").at(0);
+        manifest_ = members.at("manifests").at(1);
+        record = record_of(members.at("record"));
+        counts = members.at("counts").get<std::map<std::string, std::uint64_t>>();
+        if (!members.contains("left_out")) return;
+        left_out_ = manifests::sections_of({{std::string(left_out_name), members.at("left_out")}}).front();
+        duplicates_.emplace().sections = manifests::sections_of(members.at("sections"));
+    });
+    if (!same) return false;
+    const std::string lies_there = manifest_checksum(store);
+    if (lies_there != manifest_ && lies_there != manifest_before_) return false;
+    manifest_ = lies_there;
+    if (!lies_there.empty()) info_ = store_layout::read_manifest(store);
+    return true;
+}
+
+std::optional<build_journal> build_journal::take_over(const fs::path& store, const fs::path& notes,
+                                                      const std::string& request, const context& run) {
+    build_journal journal(notes, request);
+    try {
+        if (!journal.read(store) || (!journal.info_ && !journal.duplicates_)) return {};
+        if (journal.left_out_) {
+            const io::section_view file(manifests::file_of(notes, left_out_name), std::string(left_out_name),
+                                        journal.left_out_->checksum);
+            const auto left_out = file.values<left_out_document>(0, file.size() / sizeof(left_out_document));
+            journal.duplicates_->left_out.assign(left_out.begin(), left_out.end());
+        }
+        if (journal.info_) {
+            check_files(store, *journal.info_, run);
+        } else if (journal.duplicates_) {
+            store_info so_far;
+            so_far.sections = journal.duplicates_->sections;
+            check_files(store, so_far, run);
+        }
+        journal.remove_unnamed(store);
+    } catch (const damaged_store&) {
+        return {};
+    } catch (const io_error&) {
+        return {};
+    } catch (const fs::filesystem_error&) {
+        return {};
+    }
+    return journal;
+}
+
+void build_journal::remove_unnamed(const fs::path& store) const {
+    std::set<fs::path> kept = {fs::path(stop_words_file_name)};
+    const auto keep = [&kept](const std::vector<store_section>& sections) {
+        for (const store_section& section : sections) {
+            kept.insert(section.name + std::string(manifests::section_extension));
+        }
+    };
+    if (info_) {
+        kept.insert(fs::path(store_layout::manifest));
+        keep(info_->sections);
+        if (info_->thesaurus) kept.insert(fs::path(store_layout::thesaurus));
+    } else {
+        keep(duplicates_->sections);
+    }
+    remove_all_but(store, kept);
+}
+
+}  // namespace quern

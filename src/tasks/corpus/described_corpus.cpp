@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/corpus/described_corpus.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "io/corpus/folder_walk.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+void describe_file(const fs::path& path, std::string& out) {
+    std::error_code gone;
+    const auto time = fs::last_write_time(path, gone).time_since_epoch().count();
+    const std::uint64_t size = fs::file_size(path, gone);
+    out += fmt::format("{}\t{}\t{}\n", path.string(), size, time);
+}
+
+}  // namespace
+
+bool lies_still(const fs::path& input) {
+    std::error_code failed;
+    const fs::file_status status = fs::status(input, failed);
+    return input != "-" && (fs::is_directory(status) || fs::is_regular_file(status));
+}
+
+std::string describe_request(const build_options& corpus) {
+    const text_options text = as_recorded(corpus.text);
+    std::string out = fmt::format("input {} text {} {} {} {} {} errors {} {} {}\n", corpus.input_format,
+                                  text.language, static_cast<int>(text.tokens), text.min_length,
+                                  text.stop_words, static_cast<int>(text.stem), corpus.max_errors.is_share,
+                                  corpus.max_errors.share, corpus.max_errors.count);
+    for (const fs::path& input : corpus.inputs) {
+        std::error_code failed;
+        const fs::path place = fs::canonical(input, failed);
+        out += place.string() + '\n';
+    }
+    return out;
+}
+
+std::string describe_content(const build_options& corpus) {
+    std::string out = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
+    for (const fs::path& input : corpus.inputs) {
+        std::error_code unseen;
+        if (!fs::is_directory(input, unseen)) {
+            describe_file(input, out);
+            continue;
+        }
+        io::folder_walk walk(input);
+        io::parsed_unit notes;
+        while (const auto file = walk.next(notes)) {
+            describe_file(file->path, out);
+            notes = {};
+        }
+        out += '\n';
+    }
+    return out;
+}
+
+}  // namespace quern

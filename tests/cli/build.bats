@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # bats sets $stderr and $output
+# The stages of a build: which run, what they leave out, and that a build which is killed goes on where it stopped.
+load common
+
+mills() { # seven documents: three copies, one of them by way of another
+    python3 - <<'END'
+import json
+first = "The mill by the river grinds the grain of all who come, and it takes a tenth of it."
+second = "A windmill stands on the hill; when there is no wind its miller goes fishing instead."
+far = "######" + first[6:]
+farther = far[:40] + "######" + far[46:]
+for id, text, links in [("a", first, ["far", "b"]), ("far", far, []), ("b", second, ["farther", "again"]),
+                        ("farther", farther, []), ("c", "Another text of some length.", ["again"]),
+                        ("again", second, []), ("d", "", [])]:
+    print(json.dumps({"id": id, "title": "Title of " + id, "text": text, "links": links}))
+END
+}
+
+property() { quern info "$1" --format tsv | awk -F '\t' -v name="$2" '$1 == name { print $2 }'; }
+
+# same_bytes A B: two stores hold the same, but for what a run costs.
+same_bytes() { diff -r -x stats.json "$1" "$2"; }
+
+@test "near-duplicates go out, and info counts them" {
+    mills >mills.jsonl
+    ends_with 0 quern build mills.jsonl -o store --device cpu
+    [[ $stderr == *"duplicates: done on cpu"*"index: done on cpu"*"ranks: done on cpu"* ]]
+    [[ $stderr == *"4 documents"*"3 near-duplicates left out"* ]]
+    [ "$(property store documents) $(property store copies) $(property store links)" = "4 3 5" ]
+    [[ $(property store stages) == duplicates,ranks* ]]
+    [ "$(quern search store miller --quiet | cut -f 2)" = b ]
+    quern verify store
+}
+
+@test "--skip leaves stages out" {
+    mills >mills.jsonl
+    quern build mills.jsonl -o all --skip all --quiet
+    [ "$(property all documents) $(property all copies)" = "7 0" ]
+    [ -z "$(property all stages)" ]
+    quern build mills.jsonl -o some --skip duplicates,ranks --quiet
+    [ "$(property some documents)" -eq 7 ]
+    [[ $(property some stages) != *ranks* ]]
+    ends_with 2 quern build mills.jsonl -o none --skip rank
+    says "'rank' is none of duplicates, ranks, thesaurus, vectors"
+    ends_with 2 quern build mills.jsonl -o none --skip ''
+    [ ! -e none ]
+}
+
+@test "standard input gives the same store as the file" {
+    mills >mills.jsonl
+    quern build mills.jsonl -o file --quiet
+    quern build - -o piped --quiet <mills.jsonl
+    same_bytes file piped
+}
+
+@test "--stats tells every stage" {
+    mills >mills.jsonl
+    quern build mills.jsonl -o store --quiet --stats build.json
+    [ "$(json build.json "all(n in [s['name'] for s in d['stages']] for n in ('read', 'duplicates', 'collection', 'ranks', 'commit'))")" = True ]
+    [ "$(json build.json "d['counts']['documents'], d['counts']['copies']")" = "(4, 3)" ]
+}
+
+# large_corpus: so much that a stage takes some tenths of a second; every fifth document is a copy.
+large_corpus() {
+    python3 - <<'END'
+import json, random
+random.seed(1)
+words = ["".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(6)) for _ in range(20000)]
+texts = []
+for i in range(3000):
+    if i % 5 == 4:
+        text = random.choice(texts) + " end"
+    else:
+        text = " ".join(random.choice(words) for _ in range(random.randrange(50, 800)))
+    texts.append(text)
+    links = ["d%d" % random.randrange(3000) for _ in range(3)]
+    print(json.dumps({"id": "d%d" % i, "text": text, "links": links}))
+END
+}
+
+# killed_after TEXT COMMAND...: kills the command, as by the system, as soon as it says TEXT. False where it ended before.
+killed_after() {
+    local text=$1 pid line status=0
+    shift
+    mkfifo said
+    "$@" 2>said 3>&- &
+    pid=$!
+    while IFS= read -r line; do
+        if [[ $line == *"$text"* ]]; then
+            kill -9 "$pid" 2>/dev/null || true
+            break
+        fi
+    done <said
+    wait "$pid" || status=$?
+    rm said
+    [ "$status" -eq 137 ]
+}
+
+@test "killed after a stage, a build goes on from there to the same bytes" {
+    large_corpus >large.jsonl
+    quern build large.jsonl -o whole --quiet
+    for stage in duplicates index; do
+        killed_after "$stage: done" "$QUERN" build large.jsonl -o store --threads 1
+        [ ! -e store ]
+        ends_with 0 quern build large.jsonl -o store
+        [[ $stderr == *"going on with a build that was stopped; done are:"*"$stage"* ]]
+        same_bytes whole store
+        rm -r store
+        [ -z "$(find . -name '.store*')" ]
+    done
+}
+
+@test "killed twice, over an older store: that one stays until the end" {
+    large_corpus >large.jsonl
+    mills >mills.jsonl
+    quern build large.jsonl -o whole --quiet
+    quern build mills.jsonl -o store --quiet
+    quern build mills.jsonl -o old --quiet
+    killed_after "duplicates: done" "$QUERN" build large.jsonl -o store --force
+    same_bytes old store
+    killed_after "index: done" "$QUERN" build large.jsonl -o store --force
+    same_bytes old store
+    ends_with 0 quern build large.jsonl -o store --force
+    [[ $stderr == *"done are: duplicates index"* ]]
+    same_bytes whole store
+    [ -z "$(find . -name '.store*')" ]
+}
+
+@test "a killed build of a corpus that changed since begins anew" {
+    large_corpus >large.jsonl
+    killed_after "index: done" "$QUERN" build large.jsonl -o store
+    echo '{"id": "new", "text": "one more"}' >>large.jsonl
+    ends_with 0 quern build large.jsonl -o store
+    [[ $stderr != *"going on"* ]]
+    quern search store more --quiet | grep -q new
+    [ -z "$(find . -name '.store*')" ]
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a build does beside the index: near-duplicates go out, their names and links stay; each stage can be skipped; and a
+// build that is killed goes on from the last stage it finished, to the same bytes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/build.hpp"
+#include "quern/tasks/dedup.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/opened_store.hpp"
+#include "temporary_folder.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::read_file;
+using testing::temporary_folder;
+using testing::write_file;
+
+std::string line_of(const std::string& id, const std::string& text, const std::string& links = "") {
+    return "{\"id\":\"" + id + "\",\"title\":\"Title of " + id + "\",\"text\":\"" + text + "\",\"links\":[" +
+           links + "]}\n";
+}
+
+/// A reproducible corpus in which every third document is a copy of an earlier one with a few letters changed, and some
+/// are empty.
+std::string generated_corpus(std::uint32_t documents) {
+    std::string lines;
+    std::vector<std::string> texts;
+    std::uint64_t state = 7;
+    const auto next = [&] { return (state = state * 6364136223846793005 + 1442695040888963407) >> 33; };
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        std::string text;
+        if (d % 17 == 5) {
+            // empty
+        } else if (d % 3 == 2) {
+            text = texts[next() % texts.size()];
+            for (std::uint64_t edits = next() % 4; edits > 0 && !text.empty(); --edits) {
+                text[next() % text.size()] = static_cast<char>('a' + next() % 26);
+            }
+        } else {
+            for (std::uint32_t w = 0; w < 40; ++w) {
+                text += "w" + std::to_string(next() % 3000) + (w % 11 == 10 ? ". " : " ");
+            }
+        }
+        texts.push_back(text);
+        lines += line_of(
+            "d" + std::to_string(d), text,
+            "\"d" + std::to_string(next() % (documents + 5)) + "\",\"d" + std::to_string(d / 2) + '"');
+    }
+    return lines;
+}
+
+class BuildStages : public ::testing::Test {
+  protected:
+    build_options options_for(const std::string& corpus, const std::string& name = "corpus.jsonl") {
+        write_file(folder_ / name, corpus);
+        build_options options;
+        options.inputs = {folder_ / name};
+        options.store = folder_ / "store";
+        return options;
+    }
+    context run_with(unsigned threads, std::uint64_t memory = 0) {
+        context run;
+        run.device.where = device_choice::kind::cpu;
+        run.threads = threads;
+        run.memory_bytes = memory;
+        run.scratch = folder_ / "scratch";
+        run.on_log = [this](log_level, std::string_view message) { said_.append(message).append("\n"); };
+        return run;
+    }
+    /// All files but the record of the run, those of folders within included.
+    std::map<std::string, std::string> files_of(const fs::path& store) {
+        std::map<std::string, std::string> files;
+        for (const auto& entry : fs::recursive_directory_iterator(store)) {
+            if (entry.is_regular_file() && entry.path().filename() != store_layout::statistics) {
+                files[entry.path().lexically_relative(store).string()] = read_file(entry.path());
+            }
+        }
+        return files;
+    }
+    std::vector<std::string> names_in(const fs::path& folder) {
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+        return names;
+    }
+    std::vector<std::uint32_t> links_of(const opened_store& store) {
+        const auto links = store.links().targets;
+        const auto all = links.values<std::uint32_t>(0, store.info().links);
+        return {all.begin(), all.end()};
+    }
+
+    /// A test that dies runs a second time, in the folder of the first.
+    static constexpr const char* place_of_the_dying = "QUERN_TEST_DYING_IN";
+    std::optional<temporary_folder> own_;
+    const fs::path folder_ = std::getenv(place_of_the_dying) != nullptr
+                                 ? fs::path(std::getenv(place_of_the_dying))
+                                 : own_.emplace().path();
+    std::string said_;
+};
+
+const std::string first_text =
+    "The mill by the river grinds the grain of all who come, and it takes a tenth of it.";
+const std::string second_text =
+    "A windmill stands on the hill; when there is no wind its miller goes fishing instead.";
+
+std::string changed(std::string text, std::size_t begin, std::size_t count) {
+    for (std::size_t i = begin; i < begin + count; ++i) text[i] = '#';
+    return text;
+}
+
+TEST_F(BuildStages, NearDuplicatesGoOutAndTheirNamesStay) {
+    const std::string far = changed(first_text, 0, 6), farther = changed(far, 40, 6);
+    auto options = options_for(line_of("a", first_text, "\"far\",\"b\",\"nowhere\"") +  //
+                               line_of("far", far, "\"b\",\"b\"") +                     //
+                               line_of("b", second_text, "\"farther\",\"again\"") +     //
+                               line_of("farther", farther) +                            //
+                               line_of("empty", "", "\"again\"") +                      //
+                               line_of("again", second_text) + line_of("also empty", ""));
+    const build_result result = build(options, run_with(2));
+    EXPECT_EQ(result.counts.documents, 7U);
+    EXPECT_EQ(result.documents, 4U);
+    EXPECT_EQ(result.copies, 3U);
+
+    const opened_store store(options.store);
+    EXPECT_EQ(store.info().documents, 4U);
+    EXPECT_EQ(store.info().copies, 3U);
+    EXPECT_TRUE(store.info().stages.contains(build_stage::duplicates));
+    std::vector<std::string> ids;
+    for (std::uint32_t d = 0; d < 4; ++d) ids.emplace_back(store.id(d));
+    EXPECT_THAT(ids, ElementsAre("a", "b", "empty", "also empty"));
+    EXPECT_EQ(store.text(0), first_text);
+    EXPECT_THAT(links_of(store), ElementsAre(0U, 1U, 0U, 1U, 1U));  // those of copies went with them
+
+    const document_copies copies = store.copies();
+    EXPECT_EQ(copies.size(), 3U);
+    const auto of_a = copies.of(0), of_b = copies.of(1);
+    ASSERT_EQ(of_a.size(), 2U);
+    EXPECT_EQ(of_a[0].id, "far");
+    EXPECT_EQ(of_a[0].title, "Title of far");
+    EXPECT_EQ(of_a[0].distance, 6U);
+    EXPECT_EQ(of_a[1].id, "farther");  // near to `far` alone; the distance is still that to `a`
+    EXPECT_EQ(of_a[1].distance, 12U);
+    ASSERT_EQ(of_b.size(), 1U);
+    EXPECT_EQ(of_b[0].id, "again");
+    EXPECT_EQ(of_b[0].distance, 0U);
+    EXPECT_THAT(copies.of(2), IsEmpty());
+    EXPECT_THAT(copies.of(3), IsEmpty());
+    EXPECT_GT(verify_store(options.store, run_with(1)), 0U);
+}
+
+TEST_F(BuildStages, KeepsWhatDedupKeeps) {
+    auto options = options_for(generated_corpus(1500));
+    const build_result result = build(options, run_with(2));
+    dedup_options asked;
+    asked.inputs = options.inputs;
+    asked.list_pairs = false;
+    const dedup_result expected = dedup(asked, run_with(2));
+    std::vector<bool> dropped(expected.documents());
+    for (const duplicate_group& group : expected.groups()) {
+        for (const std::uint32_t d : group.members) dropped[d] = d != group.kept && !expected.text(d).empty();
+    }
+    const opened_store store(options.store);
+    std::uint32_t next = 0;
+    for (std::uint32_t d = 0; d < expected.documents(); ++d) {
+        if (dropped[d]) continue;
+        ASSERT_LT(next, store.info().documents);
+        ASSERT_EQ(store.id(next), expected.id(d));
+        ASSERT_EQ(store.text(next), expected.text(d));
+        ++next;
+    }
+    EXPECT_EQ(next, store.info().documents);
+    EXPECT_EQ(result.copies, 1500 - next);
+    EXPECT_GT(result.copies, 300U);
+}
+
+TEST_F(BuildStages, BytesDependOnTheCollectionAlone) {
+    auto options = options_for(generated_corpus(3000));
+    build(options, run_with(1));
+    const auto expected = files_of(options.store);
+    EXPECT_GT(expected.size(), 20U);
+    for (const auto& [threads, memory] :
+         {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{4} << 20}, {5U, std::uint64_t{16} << 20}}) {
+        options.store = folder_ / ("store-" + std::to_string(threads));
+        options.force = true;
+        build(options, run_with(threads, memory));
+        EXPECT_EQ(files_of(options.store), expected) << threads << " threads, " << memory << " bytes";
+    }
+}
+
+TEST_F(BuildStages, APipeIsReadOnce) {
+    const std::string corpus =
+        line_of("a", first_text, "\"b\"") + line_of("b", first_text) + line_of("c", second_text);
+    auto options = options_for(corpus);
+    build(options, run_with(2));
+    const auto expected = files_of(options.store);
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], corpus.data(), corpus.size()), static_cast<ssize_t>(corpus.size()));
+    ::close(ends[1]);
+    options.inputs = {"/proc/self/fd/" + std::to_string(ends[0])};
+    options.store = folder_ / "piped";
+    EXPECT_EQ(build(options, run_with(1)).copies, 1U);
+    ::close(ends[0]);
+    EXPECT_EQ(files_of(options.store), expected);
+}
+
+TEST_F(BuildStages, RedirectsToACopyLeadToTheKeptOne) {
+    const auto page = [](const std::string& title, const std::string& body) {
+        return "<page><title>" + title + "</title><ns>0</ns><id>1</id><revision><id>1</id>" + body +
+               "</revision></page>\n";
+    };
+    const auto text = [](const std::string& t) { return "<text xml:space=\"preserve\">" + t + "</text>"; };
+    auto options =
+        options_for("<mediawiki>\n" + page("A", text(first_text)) + page("Copy", text(first_text)) +
+                        page("Old", text("#REDIRECT [[Copy]]")) +
+                        page("B", text(second_text + " [[Old]] [[Copy]] [[A]]")) + "</mediawiki>\n",
+                    "dump.xml");
+    const build_result result = build(options, run_with(2));
+    EXPECT_EQ(result.copies, 1U);
+    EXPECT_EQ(result.counts.redirects, 1U);
+    EXPECT_EQ(result.dangling_links, 0U);
+    EXPECT_THAT(links_of(opened_store(options.store)), ElementsAre(0U, 0U, 0U));
+}
+
+TEST_F(BuildStages, RepeatedIdsAreRejectedWithAndWithoutTheStage) {
+    auto options =
+        options_for(line_of("a", first_text) + line_of("a", second_text) + line_of("b", second_text));
+    options.max_errors = {.count = 1, .is_share = false};
+    for (const bool skipped : {false, true}) {
+        if (skipped) options.skip = {build_stage::duplicates};
+        options.force = skipped;
+        const build_result result = build(options, run_with(1));
+        EXPECT_EQ(result.counts.rejected, 1U);
+        EXPECT_EQ(result.documents, 2U);
+        ASSERT_EQ(result.issues.size(), 1U);
+        EXPECT_THAT(result.issues[0].reason, HasSubstr("repeated"));
+    }
+    options.max_errors = {};
+    EXPECT_THROW(build(options, run_with(1)), invalid_input);
+    EXPECT_THROW(build(options_for("\n"), run_with(1)), error);
+}
+
+TEST_F(BuildStages, EachCanBeSkipped) {
+    auto options = options_for(generated_corpus(300));
+    build(options, run_with(2));
+    const store_info whole = read_store_info(options.store);
+    EXPECT_FALSE(whole.stages.empty());
+    options.force = true;
+    for (const build_stage stage : whole.stages) {
+        options.skip = {stage};
+        build(options, run_with(2));
+        auto expected = whole.stages;
+        expected.erase(stage);
+        EXPECT_EQ(read_store_info(options.store).stages, expected);
+    }
+    options.skip = all_build_stages;
+    said_.clear();
+    EXPECT_EQ(build(options, run_with(2)).documents, 300U);
+    const store_info index = read_store_info(options.store);
+    EXPECT_TRUE(index.stages.empty());
+    EXPECT_EQ(index.copies, 0U);
+    EXPECT_EQ(said_, "");
+    EXPECT_EQ(opened_store(options.store).copies().size(), 0U);
+}
+
+/// Where a build is killed: when it says so or is so far, for the first time.
+struct death {
+    std::string name, said, progress;
+    bool goes_on = true;
+};
+
+class KilledBuild : public BuildStages, public ::testing::WithParamInterface<death> {
+  protected:
+    build_options options() {
+        auto options = options_for(generated_corpus(2000));
+        // Of the same time, or it is another corpus.
+        fs::last_write_time(options.inputs[0], fs::file_time_type(std::chrono::hours(1)));
+        return options;
+    }
+    void die() {
+        context run = run_with(2);
+        const auto at = [](bool here) {
+            if (here) ::kill(::getpid(), SIGKILL);
+        };
+        const std::string &said = GetParam().said, &progress = GetParam().progress;
+        run.on_log = [&](log_level, std::string_view message) {
+            at(!said.empty() && message.starts_with(said));
+        };
+        run.on_progress = [&](const quern::progress& now) { at(!progress.empty() && now.stage == progress); };
+        build(options(), run);
+    }
+};
+
+TEST_P(KilledBuild, GoesOnToTheSameBytes) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGKILL), "");
+    ::unsetenv(place_of_the_dying);
+    EXPECT_FALSE(fs::exists(folder_ / "store"));
+
+    build(options(), run_with(1));
+    EXPECT_EQ(said_.find("going on with a build that was stopped") != std::string::npos, GetParam().goes_on)
+        << said_;
+    const auto found = files_of(folder_ / "store");
+    const auto left = names_in(folder_);
+    EXPECT_THAT(left, ::testing::UnorderedElementsAre("corpus.jsonl", "scratch", "store"));
+    EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
+    fs::remove_all(folder_ / "store");
+    said_.clear();
+    build(options(), run_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+    EXPECT_EQ(found, files_of(folder_ / "store"));
+}
+
+TEST_P(KilledBuild, BeginsAnewForAnotherQuestion) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGKILL), "");
+    ::unsetenv(place_of_the_dying);
+
+    auto other = options();
+    other.text.min_length = 2;
+    build(other, run_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+    EXPECT_EQ(read_store_info(other.store).text.min_length, 2U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Anywhere, KilledBuild,
+                         ::testing::Values(death{"Reading", "", "read", false},
+                                           death{"Duplicates", "duplicates: done", ""},
+                                           death{"Indexing", "", "index"}, death{"Merging", "", "merge"},
+                                           death{"Tokens", "", "tokens"}, death{"Index", "index: done", ""},
+                                           death{"Ranks", "ranks: done", ""}),
+                         [](const auto& point) { return point.param.name; });
+
+TEST_F(BuildStages, LeftoversThatAreDamagedOrOfAnotherCorpusAreNotUsed) {
+    // What a killed build leaves, made from a whole store: its folder and a journal of nothing we know.
+    auto options = options_for(generated_corpus(100));
+    build(options, run_with(1));
+    const auto expected = files_of(options.store);
+    fs::create_directories(folder_ / ".store.quern-abcdef");
+    fs::rename(options.store, folder_ / ".store.quern-abcdef" / "folder");
+    write_file(folder_ / ".store.quern-abcdef" / "journal.json", "{}");
+    said_.clear();
+    build(options, run_with(1));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+    EXPECT_EQ(files_of(options.store), expected);
+    EXPECT_FALSE(fs::exists(folder_ / ".store.quern-abcdef"));
+}
+
+}  // namespace
+}  // namespace quern
