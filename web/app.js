@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: what is shown follows from the address alone (?q=words&model=ql, and &doc=id for a document), so that it
-// can be sent, kept and gone back to. Texts go into the page as texts, never as markup.
+// The page: what is shown follows from the address alone (?q=words&model=ql&expand=3&prior=0.5 or ?like=id, and &doc=id for
+// a document), so that it can be sent, kept and gone back to. Texts go into the page as texts, never as markup.
 
 const byId = (id) => document.getElementById(id);
-const [form, box, model, status, facts, results, hits, more, article, text, moreText] =
-  ['form', 'q', 'model', 'status', 'facts', 'results', 'hits', 'more', 'document', 'text', 'more-text'].map(byId);
+const [form, box, model, status, facts, results, similar, hits, more, article, text, moreText] =
+  ['form', 'q', 'model', 'status', 'facts', 'results', 'similar', 'hits', 'more', 'document', 'text', 'more-text'].map(byId);
 const PAGE = 10;
 const number = new Intl.NumberFormat('en');
 let shown = { key: null, next: 0 }; // the search whose hits stand in the list, and how many
 let opened = null;                  // the link of the hit that was opened last
 let pending = new AbortController();
+let offered = null;                 // what the store has beside words, once it is known
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -50,8 +51,8 @@ function addressOf(state) {
 
 // The choices of a search, without those that are as ever.
 const searchOf = (parameters) => {
-  const chosen = parameters.get('model') || '';
-  return { q: parameters.get('q') || '', model: chosen === 'bm25' ? '' : chosen };
+  const given = (name) => parameters.get(name) || '';
+  return { q: given('q'), like: given('like'), model: given('model') === 'bm25' ? '' : given('model'), expand: given('expand'), prior: given('prior') };
 };
 
 function go(address) {
@@ -61,7 +62,15 @@ function go(address) {
 
 // ---- results
 
-const options = (search) => ({ q: search.q, model: search.model || 'bm25' });
+const options = (search) => Object.fromEntries(Object.entries(search).filter(([, value]) => value));
+
+// What a row of a table of parts is about: a word, a word like one of the query's, links, a document.
+function partName(term) {
+  if (term.list === 'prior') return `links to it (${term.value.toFixed(2)} × the average)`;
+  if (term.list === 'like') return `like ${term.term} (cosine ${term.value.toFixed(2)})`;
+  if (term.similar_to) return `${term.term} (like ${term.similar_to}, weighs ${term.weight.toFixed(2)})`;
+  return term.count > 1 ? `${term.term} ×${term.count}` : term.term;
+}
 
 function whyTable(hit, explanation) {
   const largest = Math.max(...explanation.map((term) => Math.abs(term.score)), Number.MIN_VALUE);
@@ -71,10 +80,11 @@ function whyTable(hit, explanation) {
   const rows = explanation.map((term) => {
     const bar = element('i', { className: term.score < 0 ? 'below' : '' });
     bar.style.width = `${(100 * Math.abs(term.score)) / largest}%`;
-    return element('tr', {},
-      element('th', { scope: 'row', textContent: term.count > 1 ? `${term.term} ×${term.count}` : term.term }),
-      ...cells([occurrences(term.f, term.history_f), number.format(term.df), occurrences(term.cf, term.history_cf),
-        term.title_part ? term.title_part.toFixed(4) : '', term.score.toFixed(4)]),
+    const counts = term.list !== 'text' ? ['', '', '', '']
+      : [occurrences(term.f, term.history_f), number.format(term.df), occurrences(term.cf, term.history_cf), term.title_part ? term.title_part.toFixed(4) : ''];
+    return element('tr', { className: term.list === 'text' && !term.similar_to ? '' : 'beside' },
+      element('th', { scope: 'row', textContent: partName(term) }),
+      ...cells([...counts, term.score.toFixed(4)]),
       element('td', { className: 'bar', ariaHidden: 'true' }, bar));
   });
   const heads = ['Word', 'in it', 'documents', 'in all', 'by title', 'adds'];
@@ -102,37 +112,72 @@ async function toggleWhy(item, button, hit, search) {
   }
 }
 
+// A link within the page: followed without loading it anew, unless it is to open elsewhere.
+function followed(link, before = () => {}, after = () => {}) {
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    before();
+    go(link.getAttribute('href')).then(after);
+  });
+  return link;
+}
+
 function hitItem(hit, search) {
   const link = element('a', { href: addressOf({ ...search, doc: hit.id }) });
   link.append(...(hit.title ? marked(hit.title_parts) : [hit.id]));
-  const why = element('button', { type: 'button', className: 'quiet why-button', textContent: 'why' });
-  why.setAttribute('aria-expanded', 'false');
-  why.setAttribute('aria-controls', `why-${hit.rank}`);
-  why.setAttribute('aria-label', `why result ${hit.rank}, ${hit.title || hit.id}`);
+  const name = `result ${hit.rank}, ${hit.title || hit.id}`;
+  const button = (text, what, label) => {
+    const made = element('button', { type: 'button', className: `quiet ${what}-button`, textContent: text });
+    made.setAttribute('aria-expanded', 'false');
+    made.setAttribute('aria-controls', `${what}-${hit.rank}`);
+    made.setAttribute('aria-label', label);
+    return made;
+  };
+  const why = button('why', 'why', `why ${name}`);
+  const beside = [];
+  if (offered?.like) {
+    const like = element('a', { className: 'like-link', href: addressOf({ like: hit.id }), textContent: 'more like it', ariaLabel: `more like ${name}` });
+    beside.push(followed(like, () => { opened = null; }));
+  }
   const item = element('li', { className: 'hit', value: hit.rank },
     element('h2', {}, link),
     element('p', { className: 'snippet' }, ...marked(hit.snippet_parts)),
     element('p', { className: 'facts-line' },
       element('span', {}, `${hit.rank}. `, element('b', { textContent: hit.score.toFixed(4) })),
-      element('span', { textContent: hit.title && hit.title !== hit.id ? hit.id : '' }), why));
-  link.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    opened = link;
-    go(link.getAttribute('href'));
-  });
+      element('span', { textContent: hit.title && hit.title !== hit.id ? hit.id : '' }), why, ...beside));
+  followed(link, () => { opened = link; });
   why.addEventListener('click', () => toggleWhy(item, why, hit, search));
   return item;
 }
 
+// Above the results: which document they are like, what the query may have meant, which words were looked for as well.
+async function tellLike(search, signal) {
+  const line = byId('like');
+  line.hidden = !search.like;
+  if (!search.like) return;
+  const document_ = await ask(`/api/documents/${encodeURIComponent(search.like)}`, { bytes: 4 }, signal);
+  const link = element('a', { href: addressOf({ ...search, doc: search.like }), textContent: document_.title || document_.id });
+  line.replaceChildren('Documents like ', followed(link));
+}
+
+function tellMeant(answer, search) {
+  const line = byId('meant');
+  line.hidden = !answer.did_you_mean;
+  if (!answer.did_you_mean) return;
+  const link = element('a', { href: addressOf({ ...search, q: answer.did_you_mean }), textContent: answer.did_you_mean });
+  line.replaceChildren('Did you mean ', followed(link, () => { opened = null; }, () => hits.querySelector('a')?.focus({ preventScroll: true })), '?');
+}
+
 function tellSearch(answer, count) {
   const unknown = answer.unknown_words.map((word) => (word.startsWith('"') ? word : `“${word}”`)).join(', ');
-  if (answer.empty_query) return say('There is no word in the query.');
+  if (answer.empty_query && !answer.like) return say('There is no word in the query.');
   const missing = unknown ? `No document holds ${unknown}.` : '';
   if (count === 0) return say(missing || 'Nothing found.');
   const time = `${(1000 * answer.seconds).toFixed(1)} ms`;
   const found = answer.more ? `The best ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
-  say(`${found}, in ${time}. ${missing}`);
+  const also = answer.similar_words.length ? `Also looked for: ${answer.similar_words.map((of) => of.word).join(', ')}.` : '';
+  say(`${found}, in ${time}. ${missing} ${also}`.trim());
 }
 
 async function showHits(search, signal) {
@@ -144,6 +189,25 @@ async function showHits(search, signal) {
   shown = { key, next: answer.hits.length };
   more.hidden = !answer.more;
   tellSearch(answer, shown.next);
+  tellMeant(answer, search);
+  tellLike(search, signal).catch(() => {});
+  showSimilar(search, signal).catch(() => {}); // the results stand without it
+}
+
+// Beside the results: what the collection uses like the words of the query. A click adds a word to the query.
+async function showSimilar(search, signal) {
+  similar.hidden = true;
+  if (!offered?.words || !search.q) return;
+  const answer = await ask('/api/words', { q: search.q }, signal);
+  const rows = answer.words.filter((of) => of.similar.length).flatMap((of) => [
+    element('dt', { textContent: of.word }),
+    element('dd', {}, ...of.similar.map((near) => {
+      const address = addressOf({ ...search, q: `${search.q} ${near.word}` });
+      const link = element('a', { href: address, textContent: near.word, title: `score ${near.score.toFixed(3)}; adds the word to the search` });
+      return followed(link, () => { opened = null; });
+    }))]);
+  byId('similar-words').replaceChildren(...rows);
+  similar.hidden = rows.length === 0;
 }
 
 async function showMore() {
@@ -191,6 +255,16 @@ async function addText(id, q, offset, signal) {
   return answer;
 }
 
+async function showAlike(id, signal) {
+  const alike = byId('alike');
+  alike.hidden = true;
+  if (!offered?.like) return;
+  const answer = await ask('/api/search', { like: id, k: 5, snippets: 0 }, signal);
+  alike.querySelector('ol').replaceChildren(...answer.hits.map((hit) => element('li', {},
+    followed(element('a', { href: addressOf({ like: id, doc: hit.id }), textContent: hit.title || hit.id })))));
+  alike.hidden = answer.hits.length === 0;
+}
+
 async function showDocument(id, search, signal) {
   text.replaceChildren();
   moreText.hidden = true;
@@ -200,15 +274,25 @@ async function showDocument(id, search, signal) {
   byId('document-facts').replaceChildren(
     element('span', { textContent: answer.id }), element('span', { textContent: `${number.format(answer.words)} words` }));
   byId('back').href = addressOf(search);
-  byId('back').textContent = search.q ? '← Results' : '← Search';
+  byId('back').textContent = search.q || search.like ? '← Results' : '← Search';
   document.title = `${answer.title || answer.id} – Quern`;
   say('');
+  showAlike(id, signal).catch(() => {}); // the text stands without it
   article.hidden = false;
   scrollTo(0, 0);
   title.focus();
 }
 
 // ---- what the address says
+
+// What the store offers is asked once.
+async function learnOffers() {
+  if (offered) return;
+  const has = (await ask('/api/store', {})).offers;
+  offered = { words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors') };
+  byId('expand-choice').hidden = !offered.words;
+  byId('prior-choice').hidden = !offered.prior;
+}
 
 async function showFacts(signal) {
   const store = await ask('/api/store', {}, signal);
@@ -228,15 +312,20 @@ async function show() {
   box.value = search.q;
   model.value = search.model || 'bm25';
   if (model.selectedIndex < 0) model.value = 'bm25';
-  document.body.classList.toggle('at-home', !search.q && id === null);
-  facts.hidden = Boolean(search.q) || id !== null;
-  results.hidden = !search.q || id !== null;
+  byId('expand').checked = Boolean(search.expand);
+  byId('prior').checked = Boolean(search.prior);
+  const searched = Boolean(search.q || search.like);
+  document.body.classList.toggle('at-home', !searched && id === null);
+  facts.hidden = searched || id !== null;
+  results.hidden = !searched || id !== null;
   article.hidden = true;
-  document.title = search.q ? `${search.q} – Quern` : 'Quern';
+  document.title = search.q ? `${search.q} – Quern` : search.like ? `Like ${search.like} – Quern` : 'Quern';
   try {
+    await learnOffers();
+    if (signal.aborted) return;
     if (id !== null) {
       await showDocument(id, search, signal);
-    } else if (search.q) {
+    } else if (searched) {
       await showHits(search, signal);
       if (opened?.isConnected) opened.focus();
     } else {
@@ -256,7 +345,8 @@ async function show() {
 function submit() {
   opened = null;
   shown.key = null; // asked anew, answered anew
-  return go(addressOf({ q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value }));
+  const chosen = (id) => (byId(id).checked ? byId(id).value : '');
+  return go(addressOf({ q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value, expand: chosen('expand'), prior: chosen('prior') }));
 }
 
 form.addEventListener('submit', async (event) => {
@@ -264,18 +354,14 @@ form.addEventListener('submit', async (event) => {
   await submit();
   if (!results.hidden) hits.querySelector('a')?.focus({ preventScroll: true });
 });
-model.addEventListener('change', () => {
-  if (box.value.trim()) submit();
-});
-more.addEventListener('click', showMore);
-for (const id of ['home', 'back']) {
-  byId(id).addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    if (id === 'home') opened = null;
-    go(event.currentTarget.getAttribute('href')).then(() => { if (id === 'home') box.focus(); });
+for (const choice of [model, byId('expand'), byId('prior')]) {
+  choice.addEventListener('change', () => {
+    if (box.value.trim()) submit();
   });
 }
+more.addEventListener('click', showMore);
+followed(byId('home'), () => { opened = null; }, () => box.focus());
+followed(byId('back'));
 addEventListener('popstate', show);
 
 function move(step) {
@@ -310,6 +396,11 @@ addEventListener('keydown', (event) => {
     case 'k': return does(() => move(-1));
     case 'ArrowDown': return article.hidden ? does(() => move(1)) : undefined;
     case 'ArrowUp': return article.hidden ? does(() => move(-1)) : undefined;
+    case 's': return similar.hidden ? undefined : does(() => {
+      similar.open = !similar.open;
+      similar.querySelector(similar.open ? 'a' : 'summary').focus();
+    });
+    case 'l': return does(() => document.activeElement?.closest?.('.hit')?.querySelector('.like-link')?.click());
     case 'w': return does(() => document.activeElement?.closest?.('.hit')?.querySelector('.why-button').click());
     default: return undefined;
   }

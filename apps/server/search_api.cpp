@@ -6,6 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "quern/base/error.hpp"
 #include "server/json_writer.hpp"
@@ -14,9 +19,12 @@
 namespace quern::server {
 namespace {
 
-constexpr std::array<std::string_view, 14> search_parameters{
-    "q",      "k",     "offset",       "model",   "k1",       "b",     "mu",
-    "lambda", "order", "title_weight", "phrases", "snippets", "parts", "explain"};
+constexpr std::array<std::string_view, 20> search_parameters{
+    "q",       "k",        "offset",        "model",   "k1",
+    "b",       "mu",       "lambda",        "order",   "title_weight",
+    "prior",   "expand",   "expand_weight", "like",    "like_weight",
+    "phrases", "snippets", "parts",         "explain", "suggestions"};
+constexpr std::uint64_t most_expansion = 20, most_suggestions = 20;
 constexpr std::array<std::string_view, 3> document_parameters{"q", "offset", "bytes"};
 
 struct search_request {
@@ -26,17 +34,28 @@ struct search_request {
     search_options options;
 };
 
-std::string_view query_of(const parameters& given, const site_limits& limits) {
-    const std::string_view query = given.text("q").value_or("");
-    if (query.size() > limits.query_bytes)
-        throw usage_error(fmt::format("q may hold {} bytes at most", limits.query_bytes));
-    return query;
+/// The lists beside the words'.
+void read_lists(const parameters& given, const search_engine& engine, search_options& options) {
+    const auto need = [](std::string_view name, bool there, std::string_view what) {
+        if (!there) throw usage_error(fmt::format("{}: the store has no {}", name, what));
+    };
+    options.prior = given.number("prior").value_or(0);
+    if (options.prior != 0) need("prior", engine.has_link_ranks(), "link ranks");
+    options.expand = static_cast<std::uint32_t>(given.integer("expand", 0, most_expansion).value_or(0));
+    if (options.expand != 0) need("expand", engine.has_thesaurus(), "thesaurus");
+    options.expand_weight = given.number("expand_weight").value_or(options.expand_weight);
+    options.like_weight = given.number("like_weight").value_or(options.like_weight);
+    if (const auto id = given.text("like")) {
+        need("like", engine.has_document_vectors(), "document vectors");
+        options.like = engine.find(*id);
+        if (!options.like) throw usage_error(fmt::format("like: there is no document '{}'", *id));
+    }
 }
 
-search_request read_request(const parameters& given, const site_limits& limits) {
+search_request read_request(const parameters& given, const search_engine& engine, const site_limits& limits) {
     search_request request;
-    if (!given.text("q")) throw usage_error("q, the query, is missing");
-    request.query = query_of(given, limits);
+    read_lists(given, engine, request.options);
+    if (given.text("q") || !request.options.like) request.query = query_of(given, limits);
     request.k = given.integer("k", 1, limits.results).value_or(std::min<std::size_t>(10, limits.results));
     request.options.offset = given.integer("offset", 0, limits.results).value_or(0);
     if (request.options.offset + request.k > limits.results)
@@ -49,6 +68,8 @@ search_request read_request(const parameters& given, const site_limits& limits) 
             fmt::format("q may hold {} bytes at most with an order beyond 1", limits.history_query_bytes));
     request.options.explain = given.choice("explain").value_or(false);
     request.options.snippets = given.choice("snippets").value_or(true);
+    request.options.suggestions =
+        given.integer("suggestions", 0, most_suggestions).value_or(suggestions_for_people);
     ranking_options& ranking = request.options.ranking;
     ranking.model = static_cast<ranking_model>(given.name("model", ranking_model_names).value_or(0));
     ranking.k1 = given.number("k1").value_or(ranking.k1);
@@ -74,8 +95,9 @@ void write_parts(json_writer& json, std::string_view name, const search_engine& 
     json.end_list();
 }
 
+/// `marked`: the words to be marked in texts.
 void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
-               const search_hit& hit) {
+               std::string_view marked, const search_hit& hit) {
     json.begin_object();
     json.member("rank", static_cast<std::uint64_t>(hit.rank));
     json.member("id", hit.id);
@@ -87,10 +109,71 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
         json.member("explanation", raw_json{explanation});
     }
     if (request.parts) {
-        write_parts(json, "title_parts", engine, hit.title, request.query);
-        if (request.options.snippets) write_parts(json, "snippet_parts", engine, hit.snippet, request.query);
+        write_parts(json, "title_parts", engine, hit.title, marked);
+        if (request.options.snippets) write_parts(json, "snippet_parts", engine, hit.snippet, marked);
     }
     json.end_object();
+}
+
+/// The query with the first suggestion in the place of each unknown word; nothing where there is none.
+std::optional<std::string> meant(const search_engine& engine, std::string_view query,
+                                 const std::vector<suggested_words>& suggestions) {
+    struct change {
+        text_match at;
+        std::string_view word;
+    };
+    std::vector<change> changes;
+    for (const suggested_words& of : suggestions)
+        for (const text_match& at : engine.matches(query, of.unknown))
+            changes.push_back({at, of.words[0].word});
+    if (changes.empty()) return {};
+    std::ranges::sort(changes, {}, [](const change& c) { return c.at.begin; });
+    std::string text;
+    std::size_t done = 0;
+    for (const change& c : changes) {
+        if (c.at.begin < done) continue;
+        text.append(query.substr(done, c.at.begin - done)).append(c.word);
+        done = c.at.end;
+    }
+    return text.append(query.substr(done));
+}
+
+void write_suggestions(json_writer& json, const std::vector<suggested_words>& suggestions) {
+    json.key("suggestions");
+    json.begin_list();
+    for (const suggested_words& of : suggestions) {
+        json.begin_object();
+        json.member("unknown", std::string_view(of.unknown));
+        json.key("words");
+        json.begin_list();
+        for (const auto& known : of.words) {
+            json.begin_object();
+            json.member("word", std::string_view(known.word));
+            json.member("distance", std::uint64_t{known.distance});
+            json.member("documents", known.documents);
+            json.end_object();
+        }
+        json.end_list();
+        json.end_object();
+    }
+    json.end_list();
+}
+
+/// Words that were asked for beside the query's; returns the query with them, for marking.
+std::string write_similar(json_writer& json, std::string_view query, const std::vector<similar_word>& words) {
+    std::string all(query);
+    json.key("similar_words");
+    json.begin_list();
+    for (const similar_word& of : words) {
+        json.begin_object();
+        json.member("word", std::string_view(of.word));
+        json.member("similar_to", std::string_view(of.similar_to));
+        json.member("weight", of.weight);
+        json.end_object();
+        all.append(" ").append(of.word);
+    }
+    json.end_list();
+    return all;
 }
 
 /// Where a character begins, at or before `at`.
@@ -103,10 +186,18 @@ std::size_t back_to_character(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::string_view query_of(const parameters& given, const site_limits& limits) {
+    const auto query = given.text("q");
+    if (!query) throw usage_error("q, the query, is missing");
+    if (query->size() > limits.query_bytes)
+        throw usage_error(fmt::format("q may hold {} bytes at most", limits.query_bytes));
+    return *query;
+}
+
 std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                         const context& run) {
     const parameters given(query, search_parameters);
-    search_request request = read_request(given, limits);
+    search_request request = read_request(given, engine, limits);
     // One more than asked for tells whether there is more.
     request.options.k = request.options.offset + request.k + 1;
     const auto begin = std::chrono::steady_clock::now();
@@ -125,11 +216,17 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     json.begin_list();
     for (const std::string& word : answer.unknown_words) json.value(std::string_view(word));
     json.end_list();
+    write_suggestions(json, answer.suggestions);
+    const auto other_query = meant(engine, request.query, answer.suggestions);
+    json.member("did_you_mean", other_query ? cell(std::string_view(*other_query)) : cell(std::monostate()));
+    const auto like = given.text("like");
+    json.member("like", like ? cell(*like) : cell(std::monostate()));
+    const std::string marked = write_similar(json, request.query, answer.similar_words);
     json.flag("more", answer.hits.size() > request.k);
     json.key("hits");
     json.begin_list();
     for (std::size_t i = 0; i < std::min(answer.hits.size(), request.k); ++i)
-        write_hit(json, engine, request, answer.hits[i]);
+        write_hit(json, engine, request, marked, answer.hits[i]);
     json.end_list();
     json.end_object();
     return json.take();
@@ -138,7 +235,7 @@ std::string search_json(const search_engine& engine, std::string_view query, con
 std::string document_json(const search_engine& engine, std::uint32_t document, std::string_view query,
                           const site_limits& limits) {
     const parameters given(query, document_parameters);
-    const std::string_view words = query_of(given, limits);
+    const std::string_view words = given.text("q") ? query_of(given, limits) : std::string_view();
     const std::size_t bytes = given.integer("bytes", 4, limits.most_text_bytes).value_or(limits.text_bytes);
     const stored_document stored = engine.document(document);
     const std::string_view text = stored.text;

@@ -11,6 +11,11 @@
 
 namespace quern::server {
 
+class parameters;
+
+/// `q`, which must be there. Throws usage_error where it is not, or is too long.
+std::string_view query_of(const parameters& given, const site_limits& limits);
+
 /// Throws usage_error for parameters that are refused, `interrupted` where the run's stop flag is raised.
 std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                         const context& run);

@@ -12,6 +12,7 @@
 #include "server/pages.hpp"
 #include "server/search_api.hpp"
 #include "server/target.hpp"
+#include "server/words_api.hpp"
 
 namespace quern::server {
 
@@ -26,6 +27,7 @@ struct site::route {
 struct site::asked {
     std::string_view rest, query;
     const std::atomic<int>& stop;
+    context run() const;
 };
 
 namespace {
@@ -121,6 +123,7 @@ std::pair<unsigned, std::string> status_of(const std::exception_ptr& failure) {
 
 site::site(const std::filesystem::path& store, const site_limits& limits, const context& run)
     : limits_(limits), info_(read_store_info(store)), engine_(search_engine::open(store, run)) {
+    if (info_.thesaurus) thesaurus_.emplace(word_space::open(store / info_.thesaurus->name, run));
     engine_.find("");  // makes the table of ids now, and not while the first client waits
 }
 
@@ -128,6 +131,7 @@ const site::route* site::find_route(std::string_view path) {
     static constexpr route routes[] = {
         {"/api/search", "/api/search", false, &site::answer_search},
         {document_path, "/api/documents/{id}", false, &site::answer_document},
+        {"/api/words", "/api/words", false, &site::answer_words},
         {"/api/store", "/api/store", true, &site::answer_store},
         {"/healthz", "/healthz", true, &site::answer_health},
         {"/metrics", "/metrics", true, &site::answer_metrics},
@@ -190,10 +194,19 @@ void site::note(const http_exchange& exchange) {
     metrics_.count(name, exchange.status, exchange.taken, exchange.body_bytes);
 }
 
+context site::asked::run() const {
+    context made = context::cpu(1);
+    made.stop_signal = &stop;
+    return made;
+}
+
+http_response site::answer_words(const asked& request) const {
+    return json_response(
+        words_json(engine_, thesaurus_ ? &*thesaurus_ : nullptr, request.query, limits_, request.run()));
+}
+
 http_response site::answer_search(const asked& request) const {
-    context run = context::cpu(1);
-    run.stop_signal = &request.stop;
-    return json_response(search_json(engine_, request.query, limits_, run));
+    return json_response(search_json(engine_, request.query, limits_, request.run()));
 }
 
 http_response site::answer_document(const asked& request) const {
@@ -220,6 +233,17 @@ http_response site::answer_store(const asked& request) const {
     json.member("vocabulary", info_.vocabulary);
     json.member("postings", info_.postings);
     json.member("links", info_.links);
+    json.member("copies", info_.copies);
+    std::string stages;
+    for (const build_stage stage : info_.stages)
+        stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
+    json.member("stages", std::string_view(stages));
+    json.key("offers");
+    json.begin_list();
+    if (engine_.has_thesaurus()) json.value(std::string_view("thesaurus"));
+    if (engine_.has_link_ranks()) json.value(std::string_view("link_ranks"));
+    if (engine_.has_document_vectors()) json.value(std::string_view("document_vectors"));
+    json.end_list();
     json.key("sections");
     json.begin_list();
     for (const store_section& section : info_.sections) {

@@ -5,6 +5,7 @@ import atexit
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -32,6 +33,24 @@ DOCUMENTS = [
 ] + [{"id": f"d{i}", "title": f"Number {i}", "text": " ".join(["flour"] * (i % 7 + 1) + ["bread"] * (i % 3) + [f"word{i}"])}
      for i in range(40)]
 
+def rich_documents():
+    """Pages of two kinds with links to a few of them, words that are used alike, and near-duplicates of one page."""
+    chance = random.Random(4)
+    things = ("cart", "barn", "field", "river", "bridge", "market", "winter", "morning", "road", "hill")
+    made = []
+    for i in range(120):
+        animals = ("horse", "donkey", "mule") if i % 2 else ("sparrow", "finch", "robin")
+        does = ("pulls", "carries", "draws") if i % 2 else ("sings", "nests", "flies")
+        text = " ".join(f"The {chance.choice(animals)} {chance.choice(does)} near the {chance.choice(things)}." for _ in range(12))
+        made.append({"id": f"page-{i}", "title": f"{'Beasts' if i % 2 else 'Birds'} {i}", "text": text + f" Note {i} of the hippopotamus house.",
+                     "links": [f"page-{i % 5}", f"page-{(7 * i + 1) % 120}"]})
+    original = "The mill at the old ford grinds barley for three villages, and its keeper writes down every sack that comes and goes. " * 3
+    made.append({"id": "ford", "title": "The mill at the ford", "text": original, "links": ["page-0"]})
+    made.append({"id": "ford-copy", "title": "The mill, again", "text": original.replace("barley", "barly"), "links": []})
+    made.append({"id": "ford-other", "title": "", "text": original.replace("old ford", "new ford"), "links": []})
+    return made
+
+
 _folder = None
 
 
@@ -51,6 +70,22 @@ def store():
         corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
         subprocess.run([QUERN, "build", corpus, "-o", path, "--skip", "all", "--quiet"], check=True)
     return path
+
+
+def rich_store():
+    """A store with everything that a build can make, over both collections."""
+    path = folder() / "rich"
+    if not path.exists():
+        corpus = folder() / "rich.jsonl"
+        corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS + rich_documents()))
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--quiet"], check=True)
+    return path
+
+
+def needs(test, what):
+    """Skips a test of what this program's builds do not make."""
+    if what not in test.server.json("/api/store")["offers"]:
+        test.skipTest(f"quern build makes no {what} here")
 
 
 class Server:

@@ -9,8 +9,9 @@ import unittest
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from running import DOCUMENTS, LONG_TEXT, QUERN, Server, folder, store
+from running import DOCUMENTS, LONG_TEXT, QUERN, Server, folder, needs, rich_store, store
 
+NEEDS = {"prior": "link_ranks", "expand": "thesaurus", "like": "document_vectors"}  # parameters, and what a store must have for them
 BY_ID = {document["id"]: document for document in DOCUMENTS}
 
 
@@ -39,9 +40,11 @@ def conforms(value, schema, schemas, where="answer"):
 
 
 class Api(unittest.TestCase):
+    store = staticmethod(store)
+
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--threads", "2", "--max-results", "50")
+        cls.server = Server("--threads", "2", "--max-results", "50", of=cls.store())
 
     @classmethod
     def tearDownClass(cls):
@@ -134,6 +137,97 @@ class Search(Api):
         self.assertIn("together", self.refused("/api/search?q=grain&k=50&offset=1"))
 
 
+class Lists(Api):
+    """What a store has beside its words: similar words, links, vectors of documents, duplicates."""
+
+    store = staticmethod(rich_store)
+
+    def program(self, *arguments):
+        lines = subprocess.run([QUERN, *map(str, arguments), "--format", "jsonl", "--quiet"], capture_output=True, text=True, check=True).stdout
+        return [json.loads(line) for line in lines.splitlines()]
+
+    def test_the_same_hits_as_the_program(self):
+        for parameters, options in (
+            ({"prior": "0.5"}, ["--prior", "0.5"]),
+            ({"expand": "3"}, ["--expand", "3"]),
+            ({"expand": "2", "expand_weight": "0.7", "prior": "2"}, ["--expand", "2", "--expand-weight", "0.7", "--prior", "2"]),
+            ({"like": "page-1"}, ["--like", "page-1"]),
+            ({"like": "page-1", "like_weight": "3", "expand": "1"}, ["--like", "page-1", "--like-weight", "3", "--expand", "1"]),
+        ):
+            for query in ("horse field", "sparrow"):
+                with self.subTest(query=query, options=options):
+                    needs(self, "thesaurus" if "expand" in parameters else "document_vectors" if "like" in parameters else "link_ranks")
+                    expected = self.program("search", rich_store(), query, "--explain", *options)
+                    got = self.server.json("/api/search", q=query, explain=1, **parameters)["hits"]
+                    self.assertEqual([(hit["id"], hit["score"], hit["explanation"]) for hit in got],
+                                     [(hit["id"], hit["score"], hit["explanation"]) for hit in expected])
+                    self.assertTrue(got)
+
+    def test_parts_add_up(self):
+        needs(self, "document_vectors")
+        answer = self.server.json("/api/search", q="horse", expand=3, prior=1, like="page-1", explain=1, parts=1)
+        lists = set()
+        for hit in answer["hits"]:
+            self.assertEqual(sum(part["score"] for part in hit["explanation"]), hit["score"])
+            lists |= {part["list"] for part in hit["explanation"]}
+        self.assertEqual(lists, {"text", "prior", "like"})
+        self.assertEqual(answer["like"], "page-1")
+        self.assertNotIn("page-1", [hit["id"] for hit in answer["hits"]])
+        similar = {word["word"] for word in answer["similar_words"]}
+        self.assertTrue(similar & {"donkey", "mule"}, similar)
+        marked = {piece.lower() for hit in answer["hits"] for piece in hit["snippet_parts"][1::2]}
+        self.assertTrue(marked & similar, marked)  # what was looked for is marked, too
+
+    def test_like_needs_no_query(self):
+        needs(self, "document_vectors")
+        hits = self.server.json("/api/search", like="page-1")["hits"]
+        self.assertEqual(len(hits), 10)
+        self.assertTrue(all(hit["title"].startswith("Beasts") for hit in hits), hits)
+        self.assertIn("missing", self.refused("/api/search?like_weight=1"))
+
+    def test_did_you_mean(self):
+        answer = self.server.json("/api/search", q='the Hipopotamus, "old frod"')
+        self.assertEqual(answer["did_you_mean"], 'the hippopotamus, "old ford"')
+        self.assertEqual([of["unknown"] for of in answer["suggestions"]], ["frod", "hipopotamus"])
+        self.assertEqual(answer["suggestions"][1]["words"][0], {"word": "hippopotamus", "distance": 1, "documents": 120})
+        self.assertIsNone(self.server.json("/api/search", q="horse")["did_you_mean"])
+        answer = self.server.json("/api/search", q="hipopotamus", suggestions=0)
+        self.assertEqual((answer["did_you_mean"], answer["suggestions"]), (None, []))
+
+    def test_similar_words(self):
+        needs(self, "thesaurus")
+        answer = self.server.json("/api/words", q="Horse zyzzyva horse, \"sparrow sings\"", k=3)
+        self.assertTrue(answer["thesaurus"])
+        self.assertEqual([of["word"] for of in answer["words"]], ["horse", "zyzzyva", "sparrow", "sings"])
+        for of in answer["words"]:
+            if of["word"] == "zyzzyva":
+                self.assertEqual(of["similar"], [])
+                continue
+            expected = self.program("similar", rich_store(), of["word"], "--top", "3")
+            self.assertEqual([(near["word"], near["score"]) for near in of["similar"]], [(near["word"], near["score"]) for near in expected])
+            self.assertTrue(of["similar"])
+        self.assertEqual(self.server.json("/api/words", q="")["words"], [])
+        for bad in ("", "q=x&k=0", "q=x&k=101", "q=" + "a" * 2049, "q=x&top=3", "q=%zz"):
+            self.refused("/api/words?" + bad)
+
+    def test_refusals(self):
+        for bad in ("prior=-1", "prior=101", "prior=nan", "prior=", "expand=21", "expand=-1", "expand=1.5", "expand=1&expand_weight=0", "expand=1&expand_weight=1.1",
+                    "like=none", "like=", "like=page-1&like_weight=0", "like=page-1&like_weight=101", "suggestions=21", "like=%ff"):
+            with self.subTest(bad=bad):
+                self.refused("/api/search?q=horse&" + bad)
+
+    def test_a_store_without_them(self):
+        with Server("--threads", "1") as plain:
+            for given, lacks in (("prior=1", "link ranks"), ("expand=1", "thesaurus"), ("like=plain", "document vectors")):
+                status, _, body = plain.get("/api/search?q=grain&" + given)
+                self.assertEqual(status, 400)
+                self.assertIn(lacks, body)
+                self.assertNotIn(str(folder()), body)  # where the store lies is nobody's business
+            self.assertEqual(plain.json("/api/store")["offers"], [])
+            self.assertEqual(plain.json("/api/words", q="grain"), {"query": "grain", "thesaurus": False, "words": []})
+        self.assertIn("link_ranks", self.server.json("/api/store")["offers"])
+
+
 class Documents(Api):
     def test_every_document(self):
         for document in DOCUMENTS:
@@ -196,6 +290,7 @@ class Rest(Api):
             self.assertEqual(said.pop(f"section.{section['name']}.bytes"), section["bytes"])
             self.assertEqual(said.pop(f"section.{section['name']}.checksum"), section["checksum"])
         self.assertEqual(said.pop("kind"), "store")
+        got.pop("offers")  # for pages; the sections say it too
         self.assertEqual(got, said)
 
     def test_head_is_get_without_a_body(self):
@@ -278,12 +373,14 @@ class Rest(Api):
 
 
 class Description(Api):
+    store = staticmethod(rich_store)
+
     def setUp(self):
         self.api = self.server.json("/openapi.json")
         self.schemas = self.api["components"]["schemas"]
 
     def test_every_route_is_described_and_none_else(self):
-        for path in ("/", "/app.js", "/api/search?q=x", "/api/documents/plain", "/api/store", "/healthz", "/metrics", "/openapi.json"):
+        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/documents/plain", "/api/store", "/healthz", "/metrics", "/openapi.json"):
             self.server.get(path)
         routes = set(re.findall(r'quern_http_requests_total\{route="([^"]+)"', self.server.get("/metrics")[2]))
         pages = {"/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "other"}
@@ -298,7 +395,8 @@ class Description(Api):
                 if parameter["in"] == "path":
                     self.assertEqual(parameter["example"], "plain")
                     target = target.replace("{" + parameter["name"] + "}", parameter["example"])
-            examples = {p["name"]: p["example"] for p in parameters if p["in"] == "query"}
+            offers = self.server.json("/api/store")["offers"]
+            examples = {p["name"]: p["example"] for p in parameters if p["in"] == "query" and NEEDS.get(p["name"]) in (None, *offers)}
             for given in [examples] + [{n: v for n, v in examples.items() if n in ("q", name)} for name in examples]:
                 status, headers, body = self.server.get(target + ("?" + urlencode(given) if given else ""))
                 self.assertEqual(status, 200, (path, given, body))

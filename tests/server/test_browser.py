@@ -13,7 +13,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from running import Server
+from running import Server, needs, rich_store
 
 DRIVER = shutil.which("chromedriver")
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Down": "\ue015", "Up": "\ue013", "Tab": "\ue004"}
@@ -310,6 +310,137 @@ class Page(unittest.TestCase):
             if role in ("button", "link", "searchbox", "combobox", "heading"):
                 self.assertTrue(name.strip(), f"a {role} without a name")
         self.assertTrue(any(role == "status" for role, _ in said))
+
+
+@unittest.skipUnless(DRIVER, "there is no chromedriver here (packages chromium and chromium-driver)")
+class Lists(unittest.TestCase):
+    """What a store has beside its words."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "2", of=rich_store())
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.server.end()
+
+    def setUp(self):
+        self.browser.log()
+        self.browser.size(1100, 800)
+
+    def tearDown(self):
+        for entry in self.browser.log():
+            self.assertNotIn("Content Security Policy", entry["message"])
+            self.assertNotIn("Uncaught", entry["message"])
+
+    def show(self, query):
+        self.browser.go(self.server.url + query)
+        self.browser.until(HITS)
+
+    def text(self, selector):
+        return self.browser.script("return document.querySelector(arguments[0]).innerText", selector)
+
+    def test_similar_words_beside_the_results(self):
+        needs(self, "thesaurus")
+        self.show("?q=horse+sings")
+        self.browser.until("!document.getElementById('similar').hidden")
+        self.browser.click("#similar summary")
+        shown = self.browser.script("return [...document.querySelectorAll('#similar dt, #similar dd a')].map(e => e.textContent)")
+        expected = [word for of in self.server.json("/api/words", q="horse sings")["words"] for word in [of["word"]] + [near["word"] for near in of["similar"]]]
+        self.assertEqual(shown, expected)
+        self.browser.picture("similar")
+        self.browser.click("#similar dd a")
+        self.browser.until("q.value === 'horse sings ' + arguments[0] && location.search.includes(arguments[0])", expected[1])
+
+    def test_similar_words_in_the_search(self):
+        needs(self, "thesaurus")
+        self.show("?q=horse")
+        self.browser.click("#expand")
+        self.browser.until("location.search.includes('expand=') && document.getElementById('status').textContent.includes('Also looked for')")
+        words = {word["word"] for word in self.server.json("/api/search", q="horse", expand=3)["similar_words"]}
+        self.assertTrue(all(word in self.text("#status") for word in words))
+        self.browser.click(".why-button")
+        self.browser.until("document.querySelector('.why table')")
+        self.assertIn("(like horse, weighs ", self.text(".why table"))
+        self.browser.picture("expand")
+        self.browser.click("#expand")
+        self.browser.until("!location.search.includes('expand=') && !document.getElementById('status').textContent.includes('Also')")
+
+    def test_links_in_the_search(self):
+        self.show("?q=horse")
+        self.browser.click("#prior")
+        self.browser.until("location.search.includes('prior=')")
+        value = self.browser.script("return document.getElementById('prior').value")
+        expected = self.server.json("/api/search", q="horse", prior=value, explain=1)["hits"]
+        self.browser.until("document.querySelector('.hit h2').textContent === arguments[0]", expected[0]["title"])
+        self.browser.click(".why-button")
+        self.browser.until("document.querySelector('.why table')")
+        self.assertIn("× the average)", self.text(".why table"))
+        parts = self.browser.script("return [...document.querySelectorAll('.why tbody tr')].map(r => r.cells[5].textContent)")
+        self.assertEqual(parts, [f"{part['score']:.4f}" for part in expected[0]["explanation"]])
+        self.browser.picture("prior")
+
+    def test_more_like_it(self):
+        needs(self, "document_vectors")
+        self.show("?q=sparrow")
+        self.browser.keys("j", "l")
+        self.browser.until("location.search.startsWith('?like=') && document.getElementById('like').textContent.startsWith('Documents like Birds')")
+        self.assertEqual(self.browser.script("return q.value"), "")
+        titles = self.browser.script("return [...document.querySelectorAll('.hit h2')].map(h => h.textContent)")
+        like = self.browser.script("return new URLSearchParams(location.search).get('like')")
+        self.assertEqual(titles, [hit["title"] for hit in self.server.json("/api/search", like=like)["hits"]])
+        self.browser.click(".why-button")
+        self.browser.until("document.querySelector('.why table')")
+        self.assertIn("(cosine ", self.text(".why table"))
+        self.browser.picture("like")
+        self.browser.click(".hit:nth-child(2) .like-link")
+        self.browser.until("!location.search.includes(arguments[0])", "like=" + like + "&")
+        self.browser.back()
+        self.browser.until("new URLSearchParams(location.search).get('like') === arguments[0] && document.querySelector('.hit h2').textContent === arguments[1]", like, titles[0])
+
+    def test_did_you_mean(self):
+        self.browser.go(self.server.url + "?q=hipopotamus")
+        self.browser.until("!document.getElementById('meant').hidden")
+        self.assertEqual(self.text("#meant"), "Did you mean hippopotamus?")
+        self.browser.picture("meant")
+        self.browser.click("#meant a")
+        self.browser.until(f"q.value === 'hippopotamus' && {HITS} === 10 && document.getElementById('meant').hidden")
+
+    def test_similar_documents_of_a_document(self):
+        needs(self, "document_vectors")
+        self.browser.go(self.server.url + "?doc=page-1")
+        self.browser.until("!document.getElementById('alike').hidden")
+        titles = self.browser.script("return [...document.querySelectorAll('#alike a')].map(e => e.textContent)")
+        self.assertEqual(titles, [hit["title"] for hit in self.server.json("/api/search", like="page-1", k=5)["hits"]])
+        self.browser.picture("alike")
+        self.browser.click("#alike a")
+        self.browser.until("document.getElementById('document-title').textContent === arguments[0]", titles[0])
+
+    def test_every_width(self):
+        for width in (320, 390, 768):
+            self.browser.size(width, 800)
+            offers = self.server.json("/api/store")["offers"]
+            for query in ("?q=horse+field+hipopotamus" + ("&expand=3" if "thesaurus" in offers else "") + "&prior=0.5",
+                          *(["?like=page-1"] if "document_vectors" in offers else []), "?q=keeper&doc=ford"):
+                for scheme in ("light", "dark"):
+                    self.browser.scheme(scheme)
+                    self.browser.go(self.server.url + query)
+                    self.browser.until("document.querySelector('.hit') || document.querySelector('#text p')")
+                    self.browser.script("for (const e of document.querySelectorAll('.why-button, #similar:not([hidden]) summary')) e.click()")
+                    time.sleep(0.2)
+                    self.assertLessEqual(self.browser.script("return document.documentElement.scrollWidth"), width, (query, width))
+                    self.browser.picture(f"lists-{width}-{scheme}-{'like' if 'like' in query else 'doc' if 'doc' in query else 'results'}")
+        self.browser.scheme("light")
+
+    def test_a_store_without_them_offers_nothing(self):
+        with Server("--threads", "1") as plain:
+            self.browser.go(plain.url + "?q=grain")
+            self.browser.until(HITS)
+            hidden = self.browser.script("return ['similar', 'expand-choice', 'prior-choice', 'meant', 'like'].map(id => document.getElementById(id).hidden)")
+            self.assertEqual(hidden, [True] * 5)
+            self.assertEqual(self.browser.script("return document.querySelectorAll('.like-link').length"), 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/words_api.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "quern/base/error.hpp"
+#include "server/json_writer.hpp"
+#include "server/search_api.hpp"
+#include "server/target.hpp"
+
+namespace quern::server {
+namespace {
+
+constexpr std::array<std::string_view, 2> words_parameters{"q", "k"};
+constexpr std::uint64_t most_similar = 100;
+
+/// The words of a query as the thesaurus spells them, each once, in order; of those that it does not hold, too.
+std::vector<std::string> words_of(const search_engine& engine, const word_space& thesaurus,
+                                  std::string_view query) {
+    std::vector<std::string> words;
+    for (const text_match& at : engine.matches(query, query)) {
+        try {
+            std::string word = thesaurus.spelling(query.substr(at.begin, at.end - at.begin));
+            if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
+        } catch (const usage_error&) {  // no single word by itself
+        }
+    }
+    return words;
+}
+
+}  // namespace
+
+std::string words_json(const search_engine& engine, const word_space* thesaurus, std::string_view query,
+                       const site_limits& limits, const context& run) {
+    const parameters given(query, words_parameters);
+    const std::string_view words = query_of(given, limits);
+    const auto k = static_cast<std::uint32_t>(given.integer("k", 1, most_similar).value_or(8));
+
+    json_writer json;
+    json.begin_object();
+    json.member("query", words);
+    json.flag("thesaurus", thesaurus != nullptr);
+    json.key("words");
+    json.begin_list();
+    if (thesaurus != nullptr) {
+        for (const std::string& word : words_of(engine, *thesaurus, words)) {
+            run.check_stop();
+            json.begin_object();
+            json.member("word", std::string_view(word));
+            json.key("similar");
+            json.begin_list();
+            if (const auto id = thesaurus->find(word)) {
+                for (const neighbour& near : thesaurus->similar({{*id}, {}}, k, run)) {
+                    json.begin_object();
+                    json.member("word", thesaurus->word(near.word));
+                    json.member("score", near.score);
+                    json.end_object();
+                }
+            }
+            json.end_list();
+            json.end_object();
+        }
+    }
+    json.end_list();
+    json.end_object();
+    return json.take();
+}
+
+}  // namespace quern::server

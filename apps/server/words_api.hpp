@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// /api/words: the words of a query, each with the words that the collection uses alike.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "quern/tasks/search.hpp"
+#include "quern/tasks/similar.hpp"
+#include "server/site.hpp"
+
+namespace quern::server {
+
+/// `thesaurus` may be null: then no word has any. Throws usage_error for parameters that are refused, `interrupted` where
+/// the run's stop flag is raised.
+std::string words_json(const search_engine& engine, const word_space* thesaurus, std::string_view query,
+                       const site_limits& limits, const context& run);
+
+}  // namespace quern::server
