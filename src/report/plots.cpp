@@ -45,7 +45,11 @@ double largest(std::span<const bar> bars) {
 /// The exponent of the first power of ten that is not below `value`; at least 1, so that an axis has a length.
 int decades(double value) {
     int exponent = 1;
-    for (double power = 10; power < value; power *= 10) ++exponent;
+    double power = 10;
+    while (power < value) {
+        power *= 10;
+        ++exponent;
+    }
     return exponent;
 }
 
@@ -132,9 +136,10 @@ void write_stages(std::span<const shown_stage> stages, const std::function<void(
     std::vector<bar> bars;
     for (const shown_stage& s : stages) {
         all += s.seconds;
-        std::string label = fmt::format("{:.2f} s", s.seconds), hint = s.name + ": " + label;
+        const std::string label = fmt::format("{:.2f} s", s.seconds);
+        std::string hint = s.name + ": " + label;
         if (s.bytes != 0) hint += fmt::format(", {:.1f} MB", static_cast<double>(s.bytes) / 1e6);
-        bars.push_back({s.name, s.seconds, std::move(label), std::move(hint)});
+        bars.push_back({s.name, s.seconds, label, std::move(hint)});
     }
     out("<h2>Time</h2>\n");
     if (!bars.empty()) out(bar_plot("Seconds of each stage", bars));
