@@ -111,6 +111,22 @@ END
     head -n 1 shown | grep -F "$(head -n 1 ranks | cut -f 1)"
 }
 
+@test "copies stand beside the document that was kept, most copies first" {
+    cat >copies.jsonl <<'END'
+{"id": "one", "text": "The mill at the bridge grinds rye on Mondays, wheat on all other days."}
+{"id": "alone", "text": "Rye bread wants time; wheat rises fast, and oats do not rise."}
+{"id": "x<y", "text": "A quern is a pair of stones, and one of them is turned by hand."}
+{"id": "uno", "title": "<i>copy</i>", "text": "The mill at the bridge grinds rye on Sundays, wheat on all other days."}
+{"id": "eins", "text": "The mill at the bridge grinds rye on Mondays, wheat on all other days."}
+{"id": "x>y", "text": "A quern is a pair of stones, and one of them is turned by hand."}
+END
+    quern build copies.jsonl -o store --report page.html --stats stats.json --quiet
+    page page.html '[row for table in tables if table[0][:2] == ["kept", "copies"] for row in table[1:]]' >rows
+    [ "$(cat rows)" = "[['one', '2', '<i>copy</i> uno (2) · eins (0)'], ['x<y', '1', 'x>y (0)']]" ]
+    [ "$(page page.html 'facts["near-duplicates left out"]')" = "$(json stats.json 'd["counts"]["copies"]')" ]
+    page page.html text | grep '3 documents were left out as copies of 2 that were kept'
+}
+
 @test "parts that the store lacks are left out" {
     printf '{"id": "1", "text": "one"}\n' >small.jsonl
     build small.jsonl store --report page.html

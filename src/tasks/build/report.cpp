@@ -21,7 +21,7 @@ namespace {
 namespace layout = store_layout;
 using report::grouped;
 
-constexpr std::size_t words_shown = 100, pages_shown = 50;
+constexpr std::size_t words_shown = 100, pages_shown = 50, groups_shown = 20, copies_shown = 10;
 constexpr std::uint32_t neighbours_shown = 8;
 
 void add(report::build_report::facts& to, std::string_view name, std::uint64_t value) {
@@ -142,6 +142,31 @@ void add_word_frequencies(report::build_report& page, std::span<const std::uint6
     }
 }
 
+/// The documents with most copies; equal ones in their order.
+void add_groups(report::build_report& page, const opened_store& store) {
+    const document_copies copies = store.copies();
+    if (copies.size() == 0) return;
+    const auto section = layout::open_section(store.path(), store.info(), layout::copies_of);
+    const auto kept = section.values<std::uint32_t>(0, copies.size());
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> groups;  // document, copies
+    for (const std::uint32_t document : kept) {
+        if (groups.empty() || groups.back().first != document) groups.emplace_back(document, 0);
+        ++groups.back().second;
+    }
+    page.groups_count = groups.size();
+    page.copies_count = copies.size();
+    for (const std::uint32_t g :
+         first_of(groups.size(), groups_shown, [&](std::uint32_t i) { return groups[i].second; })) {
+        const std::uint32_t document = groups[g].first;
+        auto& group = page.groups.emplace_back(std::string(store.id(document)),
+                                               std::string(store.title(document)), groups[g].second);
+        for (const document_copies::copy& c : copies.of(document)) {
+            if (group.copies.size() == copies_shown) break;
+            group.copies.push_back({std::string(c.id), std::string(c.title), c.distance});
+        }
+    }
+}
+
 /// The documents of the highest ranks; equal ones in their order.
 void add_pages(report::build_report& page, const opened_store& store) {
     const auto ranks = store.link_ranks();
@@ -188,6 +213,7 @@ void write_build_report(const std::filesystem::path& store, const build_result& 
     const store_info& info = opened.info();
     report::build_report page;
     add(page.sizes, "documents", info.documents);
+    add(page.sizes, "near-duplicates left out", made.copies);
     add(page.sizes, "words", info.words);
     add(page.sizes, "distinct words", info.vocabulary);
     add(page.sizes, "postings", info.postings);
@@ -203,6 +229,7 @@ void write_build_report(const std::filesystem::path& store, const build_result& 
 
     const auto in_all = layout::open_section(store, info, layout::all_words.collection_frequencies);
     const auto frequencies = in_all.values<std::uint64_t>(0, info.vocabulary);
+    add_groups(page, opened);
     add_words(page, opened, frequencies, run);
     add_pages(page, opened);
     add_document_lengths(page, opened.collection().document_lengths);
