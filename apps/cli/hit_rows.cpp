@@ -8,10 +8,11 @@
 namespace quern::cli {
 namespace {
 
-std::vector<std::string> columns_of(const char* first, bool explanation) {
-    std::vector<std::string> columns{"rank", "id", "score", "title", "snippet"};
-    if (first != nullptr) columns.insert(columns.begin(), first);
-    if (explanation) columns.emplace_back("explanation");
+std::vector<std::string> columns_of(const char* first, bool copies, bool explanation) {
+    std::vector<std::string> columns;
+    for (const char* name : {first, "rank", "id", "score", "title", "snippet", copies ? "copies" : nullptr,
+                             explanation ? "explanation" : nullptr})
+        if (name != nullptr) columns.emplace_back(name);
     return columns;
 }
 
@@ -47,10 +48,12 @@ std::string parts_of(const explained_term& of) {
 
 }  // namespace
 
-hit_rows::hit_rows(session& run, output& to, bool explained, const char* first)
+hit_rows::hit_rows(session& run, output& to, bool explained, bool copies, const char* first)
     : in_column_(explained && run.format_for(to) != row_format::table),
       in_rows_(explained && !in_column_),
-      rows_(run.rows(to, columns_of(first, in_column_))) {}
+      copies_in_column_(copies && run.format_for(to) == row_format::jsonl),
+      copies_in_rows_(copies && run.format_for(to) == row_format::table),
+      rows_(run.rows(to, columns_of(first, copies_in_column_, in_column_))) {}
 
 void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
     for (const search_hit& hit : answer.hits) {
@@ -58,17 +61,38 @@ void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
         if (first) cells_.push_back(*first);
         cells_.insert(cells_.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title,
                                      std::string_view(hit.snippet)});
-        const std::string explanation = in_column_ ? explanation_json(hit) : std::string();
-        if (in_column_) cells_.emplace_back(raw_json{explanation});
+        std::string copies, explanation;  // as long as the cells
+        if (copies_in_column_) cells_.emplace_back(raw_json{copies = copies_json(hit)});
+        if (in_column_) cells_.emplace_back(raw_json{explanation = explanation_json(hit)});
         rows_.row(cells_);
         if (in_rows_) write_terms(hit, first.has_value());
+        if (copies_in_rows_) write_copies(hit, first.has_value());
+    }
+}
+
+/// The first columns of a row under a hit are empty.
+void hit_rows::begin_lower_row(bool has_first) {
+    cells_.clear();
+    if (has_first) cells_.emplace_back(std::monostate());
+    cells_.emplace_back(std::monostate());
+}
+
+void hit_rows::write_copies(const search_hit& hit, bool has_first) {
+    for (const hit_copy& of : hit.copies) {
+        const std::string id = fmt::format("  {}", of.id);
+        const std::string what =
+            fmt::format("a copy, {} edit{} away", of.distance, of.distance == 1 ? "" : "s");
+        begin_lower_row(has_first);
+        cells_.insert(cells_.end(),
+                      {std::string_view(id), std::monostate(), of.title, std::string_view(what)});
+        rows_.row(cells_);
     }
 }
 
 void hit_rows::write_terms(const search_hit& hit, bool has_first) {
     for (const explained_term& of : hit.explanation) {
         const std::string name = name_of(of), counts = counts_of(of, hit.words), parts = parts_of(of);
-        cells_.assign(has_first ? 2 : 1, std::monostate());
+        begin_lower_row(has_first);
         cells_.insert(cells_.end(),
                       {std::string_view(name), of.score, std::string_view(counts), std::string_view(parts)});
         rows_.row(cells_);

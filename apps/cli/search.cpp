@@ -29,7 +29,7 @@ struct search_request {
     std::string path, topics, run_file;
     std::vector<std::string> words;
     std::optional<std::size_t> k;
-    std::optional<double> title_weight;
+    std::optional<double> title_weight, like_weight;
     std::optional<bool> phrases;
     std::optional<std::string> like;
 };
@@ -97,7 +97,7 @@ void declare(command_line& line, search_request& request) {
     number(
         "--prior",
         "What links say of a document: X times the logarithm of its rank over the average rank is added to "
-        "its score; 0 to 100. Of a store with link ranks.",
+        "its score; 0 to 100; 0.05 is a good choice. Of a store with link ranks.",
         request.search.prior);
     line.option(
         "--expand", "N",
@@ -113,8 +113,10 @@ void declare(command_line& line, search_request& request) {
                 "Documents like the one of this id, by its vector, with a query or without; that one is left "
                 "out. Of a store with document vectors.",
                 "", [&](const std::string& value) { request.like = value; });
-    number("--like-weight", "What the cosine with --like's document counts in a score; above 0, to 100.",
-           request.search.like_weight);
+    line.option("--like-weight", "X",
+                "What the cosine with --like's document counts in a score; above 0, to 100.",
+                shortest(request.search.like_weight) + "; 1 without a query",
+                [&](const std::string& value) { request.like_weight = parse_number(value); });
     line.option("--topics", "FILE",
                 "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
                 "Writes a TREC run. A GPU answers many topics at a time (--device).",
@@ -190,7 +192,7 @@ std::uint64_t answer_one(const search_engine& engine, const search_request& requ
                          output& to) {
     const std::string query = fmt::format("{}", fmt::join(request.words, " "));
     const auto answer = run.stage("search", [&] { return engine.search(query, request.search); });
-    hit_rows rows(run, to, request.search.explain);
+    hit_rows rows(run, to, request.search.explain, engine.copies() != 0);
     rows.write(answer);
     rows.finish();
     tell(answer, query, run.messages);
@@ -205,7 +207,7 @@ std::uint64_t answer_lines(const search_engine& engine, const search_request& re
     constexpr std::size_t most_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
     engine.search("", request.search);  // options that are refused are so before the first line
-    hit_rows rows(run, to, request.search.explain, "query");
+    hit_rows rows(run, to, request.search.explain, engine.copies() != 0, "query");
     std::uint64_t hits = 0, number = 0, refused = 0;
     const auto answer_line = [&](const std::string& query, bool whole) {
         if (!whole) throw usage_error(fmt::format("a query may hold {} bytes at most", grouped(most_bytes)));
@@ -261,7 +263,8 @@ std::uint64_t answer_topics(const search_engine& engine, search_request& request
     const auto topics = run.stage("topics", [&] { return read_topics(request.topics, run.run); });
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
-    hit_rows rows(run, to, request.search.explain, "topic");
+    request.search.copies = !as_run;
+    hit_rows rows(run, to, request.search.explain, engine.copies() != 0, "topic");
     std::uint64_t hits = 0;
     const auto text = [&](const search_topic& topic, const search_answer& answer) {
         std::string lines;
@@ -333,6 +336,8 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         "open", [&, store = store_for(request, run)] { return search_engine::open(store, run.run); });
     if (from_store && request.text.any()) request.search.text = request.text.over(engine.text());
 
+    const bool like_alone = request.like && request.topics.empty() && request.words.empty();
+    request.search.like_weight = request.like_weight.value_or(like_alone ? 1 : request.search.like_weight);
     if (request.like) {
         request.search.like = engine.find(*request.like);
         if (!request.search.like)

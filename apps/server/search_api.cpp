@@ -35,7 +35,8 @@ struct search_request {
 };
 
 /// The lists beside the words'.
-void read_lists(const parameters& given, const search_engine& engine, search_options& options) {
+void read_lists(const parameters& given, const search_engine& engine, bool like_alone,
+                search_options& options) {
     const auto need = [](std::string_view name, bool there, std::string_view what) {
         if (!there) throw usage_error(fmt::format("{}: the store has no {}", name, what));
     };
@@ -44,7 +45,7 @@ void read_lists(const parameters& given, const search_engine& engine, search_opt
     options.expand = static_cast<std::uint32_t>(given.integer("expand", 0, most_expansion).value_or(0));
     if (options.expand != 0) need("expand", engine.has_thesaurus(), "thesaurus");
     options.expand_weight = given.number("expand_weight").value_or(options.expand_weight);
-    options.like_weight = given.number("like_weight").value_or(options.like_weight);
+    options.like_weight = given.number("like_weight").value_or(like_alone ? 1 : options.like_weight);
     if (const auto id = given.text("like")) {
         need("like", engine.has_document_vectors(), "document vectors");
         options.like = engine.find(*id);
@@ -54,8 +55,8 @@ void read_lists(const parameters& given, const search_engine& engine, search_opt
 
 search_request read_request(const parameters& given, const search_engine& engine, const site_limits& limits) {
     search_request request;
-    read_lists(given, engine, request.options);
-    if (given.text("q") || !request.options.like) request.query = query_of(given, limits);
+    if (given.text("q") || !given.text("like")) request.query = query_of(given, limits);
+    read_lists(given, engine, request.query.empty() && given.text("like"), request.options);
     request.k = given.integer("k", 1, limits.results).value_or(std::min<std::size_t>(10, limits.results));
     request.options.offset = given.integer("offset", 0, limits.results).value_or(0);
     if (request.options.offset + request.k > limits.results)

@@ -120,6 +120,26 @@ PYTHON
     ends_with 2 quern search whole wheel --prior many
 }
 
+@test "near-duplicates of a hit stand under it" {
+    python3 - >twice.jsonl <<'PYTHON'
+import json
+text = " ".join(f"the mill grinds grain number {number} of the village" for number in range(30))
+for id, title, of in [("a", "Mill", text), ("b", "Mill again", text.replace("number 7", "number 8")), ("c", "Boat", "a boat and a mill")]:
+    print(json.dumps({"id": id, "title": title, "text": of}))
+PYTHON
+    quern build twice.jsonl -o once --quiet
+    quern search once mill --quiet --format jsonl >hits
+    python3 - hits <<'PYTHON'
+import json, sys
+hits = {hit["id"]: hit for hit in map(json.loads, open(sys.argv[1]))}
+assert set(hits) == {"a", "c"} and hits["c"]["copies"] == []
+assert hits["a"]["copies"] == [{"id": "b", "title": "Mill again", "distance": 1}], hits
+PYTHON
+    quern search once mill --quiet --format table | grep -A 1 ' a ' | grep -q '  b .*Mill again .*a copy, 1 edit away'
+    [ "$(quern search once mill --quiet | awk -F '\t' '{print NF}' | sort -u)" = 5 ]
+    quern search store bees --quiet --format jsonl -k 1 | grep -vq copies
+}
+
 @test "a store without a list says which stage makes it" {
     ends_with 2 quern search store bees --prior 1
     says "the stage ranks"

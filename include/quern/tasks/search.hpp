@@ -33,6 +33,7 @@ struct search_options {
     std::size_t offset =
         0;  ///< how many of the k best to pass over: their ids and snippets are not looked up
     bool snippets = true;
+    bool copies = true;  ///< whether hits name their near-duplicates
     /// Text in quotes is a phrase: it must occur in every hit, and scores as one term.
     bool phrases = true;
     /// With ranking_model::ql: a word is scored behind up to order - 1 words before it in the query, as many as the
@@ -46,11 +47,11 @@ struct search_options {
     /// Each word outside of quotes brings so many of the words most similar to it in the store's thesaurus, that the query
     /// does not hold itself. One weighs as much as it is similar, times expand_weight, a word of the query 1.
     std::uint32_t expand = 0;
-    double expand_weight = 0.25;  ///< above 0, to 1
+    double expand_weight = 0.1;  ///< above 0, to 1
     /// A score gets like_weight · the cosine with this document's vector. Every document with a vector may be a hit then,
     /// whether it holds a word of the query or not, but not this one.
     std::optional<std::uint32_t> like;
-    double like_weight = 1;  ///< above 0, to 100
+    double like_weight = 10;  ///< above 0, to 100; 1 for cosines as scores of a document alone
 
     /// For each unknown word, of the first 8 of at most 64 characters, so many known ones (search_answer::suggestions).
     std::size_t suggestions = 0;
@@ -84,6 +85,12 @@ struct explained_term {
     double score = 0;       ///< the sum of the four
 };
 
+/// A near-duplicate of a document, which the build left out.
+struct hit_copy {
+    std::string_view id, title;  ///< in the engine's memory, as those of search_hit
+    std::uint32_t distance = 0;  ///< edits, in bytes, between the texts
+};
+
 struct search_hit {
     std::uint32_t rank = 0;  ///< from 1
     std::uint32_t document = 0;
@@ -93,11 +100,14 @@ struct search_hit {
     std::string snippet;
     std::uint32_t words = 0;  ///< in the document, its title included
     std::vector<explained_term> explanation;
+    std::vector<hit_copy> copies;  ///< in the order of the corpus
 };
 
 /// A hit's explanation as a list in JSON, a term an object: term, count, f, df, cf, history_f, history_cf, length (the
 /// document's words), part, background, length_part, title_part, list, weight, similar_to, value, score.
 std::string explanation_json(const search_hit& hit);
+/// A hit's copies as a list in JSON, a copy an object: id, title, distance.
+std::string copies_json(const search_hit& hit);
 
 /// A word that the query does not hold and that was asked for as well.
 struct similar_word {
@@ -188,6 +198,8 @@ class search_engine {
     bool has_link_ranks() const;
     bool has_thesaurus() const;
     bool has_document_vectors() const;
+    /// Near-duplicates that the build left out (search_hit::copies).
+    std::uint64_t copies() const;
     std::uint64_t vocabulary() const;
     const text_options& text() const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/search/joined_lists.hpp"
 
-#include <algorithm>
+#include <cmath>
 
 #include "ops/search/scoring.hpp"
 #include "quern/base/error.hpp"
@@ -30,10 +30,6 @@ std::int64_t product(std::span<const std::int16_t> a, std::span<const std::int16
     return sum;
 }
 
-bool empty(std::span<const std::int16_t> row) {
-    return std::ranges::all_of(row, [](std::int16_t x) { return x == 0; });
-}
-
 }  // namespace
 
 prior_ranks::prior_ranks(const opened_store& store)
@@ -46,15 +42,12 @@ double prior_ranks::over_average(std::uint32_t document) const {
 }
 
 like_list::like_list(const opened_store& store, std::uint32_t document, double weight)
-    : vectors_(vectors_of(store)),
-      unit_(static_cast<double>(store.info().vectors.unit)),
-      document_(document),
-      weight_(weight) {
+    : vectors_(vectors_of(store)), document_(document), weight_(weight) {
     if (document >= vectors_.rows) throw usage_error("there is no document " + std::to_string(document));
+    square_ = product(row(document), row(document));
     parts_.assign(vectors_.rows, not_listed);
-    if (empty(row(document))) return;
     for (std::uint32_t d = 0; d < parts_.size(); ++d)
-        if (!empty(row(d))) parts_[d] = search_detail::to_fixed(weight_ * cosine(d));
+        if (const auto alike = cosine(d)) parts_[d] = search_detail::to_fixed(weight_ * *alike);
 }
 
 std::span<const std::int16_t> like_list::row(std::uint32_t document) const {
@@ -62,8 +55,12 @@ std::span<const std::int16_t> like_list::row(std::uint32_t document) const {
     return {reinterpret_cast<const std::int16_t*>(begin), vectors_.dimensions};
 }
 
-double like_list::cosine(std::uint32_t other) const {
-    return static_cast<double>(product(row(document_), row(other))) / (unit_ * unit_);
+std::optional<double> like_list::cosine(std::uint32_t other) const {
+    const std::int64_t square = product(row(other), row(other));
+    if (square == 0 || square_ == 0) return std::nullopt;
+    // Squares below 2^53: both factors are exact, and product, root and quotient are rounded once each, the same everywhere.
+    const double lengths = std::sqrt(static_cast<double>(square_) * static_cast<double>(square));
+    return static_cast<double>(product(row(document_), row(other))) / lengths;
 }
 
 }  // namespace quern

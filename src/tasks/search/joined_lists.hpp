@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,16 +40,16 @@ class like_list {
     double weight() const { return weight_; }
     /// fixed(weight · cosine) of each document; not_listed for those without a vector, and for all where this one has none.
     std::span<const std::int64_t> parts() const { return parts_; }
-    /// Σ a_i b_i / unit² over the whole numbers that the store has (store_info::vectors).
-    double cosine(std::uint32_t other) const;
+    /// Σ a_i b_i / √(Σ a_i² · Σ b_i²) over the whole numbers that the store has; nothing where one has no vector.
+    std::optional<double> cosine(std::uint32_t other) const;
 
   private:
     std::span<const std::int16_t> row(std::uint32_t document) const;
 
     vectors_view vectors_;
-    double unit_;
     std::uint32_t document_;
     double weight_;
+    std::int64_t square_ = 0;  // of the document's vector
     std::vector<std::int64_t> parts_;
 };
 

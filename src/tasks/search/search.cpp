@@ -192,6 +192,7 @@ search_answer search_engine::state::answer(const question& of, std::span<const s
         auto& found = answer.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
         if (options.snippets) found.snippet = snippet_of(ranking[i].document, asked);
         if (options.explain) found.explanation = explained(ranking[i].document);
+        if (options.copies) add_copies(found);
     }
     return answer;
 }
@@ -199,6 +200,11 @@ search_answer search_engine::state::answer(const question& of, std::span<const s
 const document_finder& search_engine::state::finder() const {
     std::call_once(finder_asked, [&] { made_finder.emplace(store); });
     return *made_finder;
+}
+
+void search_engine::state::add_copies(search_hit& hit) const {
+    for (const auto& copy : store.copies().of(hit.document))
+        hit.copies.push_back({copy.id, copy.title, copy.distance});
 }
 
 const prior_ranks& search_engine::state::ranks() const {
@@ -262,6 +268,9 @@ bool search_engine::has_thesaurus() const {
 }
 bool search_engine::has_document_vectors() const {
     return state_->store.document_vectors().has_value();
+}
+std::uint64_t search_engine::copies() const {
+    return state_->store.copies().size();
 }
 const text_options& search_engine::text() const {
     return state_->store.info().text;
