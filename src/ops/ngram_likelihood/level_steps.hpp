@@ -231,14 +231,14 @@ struct slot_histories {
 };
 
 struct write_level_rows {
-    occurrence_table text;
-    const std::uint64_t* documents;  ///< their offsets
-    slot_histories history;
-    const std::uint32_t *spots, *row_begins, *ngrams, *first_rows;
-    const std::uint32_t* kept;  ///< the rows to write
-    row_formula formula;
-    row_columns to;
-    std::uint64_t first_row;  ///< which row is written as row 0
+    occurrence_table text{};
+    const std::uint64_t* documents = nullptr;  ///< their offsets
+    slot_histories history{};
+    const std::uint32_t *spots = nullptr, *row_begins = nullptr, *ngrams = nullptr, *first_rows = nullptr;
+    const std::uint32_t* kept = nullptr;  ///< the rows to write
+    row_formula formula{};
+    row_columns to{};
+    std::uint64_t first_row = 0;  ///< which row is written as row 0
 
     constexpr void operator()(std::uint64_t i) const {
         const std::uint64_t r = kept[first_row + i];

@@ -216,20 +216,20 @@ struct row_columns {
 /// What rows of one n are made from, by the sorted order. Items are the occurrences: in the order of the n-grams, or of those by
 /// position.
 struct write_sorted_rows {
-    stretch_table ngrams,  ///< of items, in either order
-        rows,              ///< of items by position
-        histories;         ///< of items in the order of the n-grams
-    const std::uint32_t *positions,
-        *items;  ///< by position: where, and which in the order of the n-grams
+    stretch_table ngrams{},  ///< of items, in either order
+        rows{},              ///< of items by position
+        histories{};         ///< of items in the order of the n-grams
+    const std::uint32_t *positions = nullptr,
+                        *items = nullptr;  ///< by position: where, and which in the order of the n-grams
     /// Of items in the order of the n-grams: the history's count in the document, and its distinct words behind; followers: null
     /// where not asked for.
-    const std::uint32_t *history_in_document, *followers;
-    const std::uint32_t* document_of;
-    const std::uint64_t* documents;
-    const std::uint32_t* kept;  ///< the rows to write; null: all
-    row_formula formula;
-    row_columns to;
-    std::uint64_t first_row;  ///< which row is written as row 0
+    const std::uint32_t *history_in_document = nullptr, *followers = nullptr;
+    const std::uint32_t* document_of = nullptr;
+    const std::uint64_t* documents = nullptr;
+    const std::uint32_t* kept = nullptr;  ///< the rows to write; null: all
+    row_formula formula{};
+    row_columns to{};
+    std::uint64_t first_row = 0;  ///< which row is written as row 0
 
     constexpr void operator()(std::uint64_t i) const {
         const std::uint64_t r = kept != nullptr ? kept[first_row + i] : first_row + i;
