@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: what is shown follows from the address alone (?q=words&model=ql&expand=3&prior=0.5 or ?like=id, and &doc=id for
+// The page: what is shown follows from the address alone (?q=words&model=ql&expand=3&prior=0.05 or ?like=id, and &doc=id for
 // a document), so that it can be sent, kept and gone back to. Texts go into the page as texts, never as markup.
 
 const byId = (id) => document.getElementById(id);
@@ -98,6 +98,16 @@ function whyTable(hit, explanation) {
       element('td', { className: 'bar' }))));
 }
 
+function toggleCopies(item, button, hit) {
+  const open = button.getAttribute('aria-expanded') === 'true';
+  button.setAttribute('aria-expanded', String(!open));
+  if (open) return item.querySelector('.copies').remove();
+  const copies = hit.copies.map((copy) => element('li', {}, copy.title ? `${copy.title} ` : '',
+    element('span', { textContent: `${copy.id}, ${number.format(copy.distance)} ${copy.distance === 1 ? 'byte' : 'bytes'} changed` })));
+  return item.append(element('div', { className: 'copies', id: `copies-${hit.rank}` },
+    element('p', { textContent: 'Near-duplicates of it, left out of the collection:' }), element('ul', {}, ...copies)));
+}
+
 async function toggleWhy(item, button, hit, search) {
   const open = button.getAttribute('aria-expanded') === 'true';
   button.setAttribute('aria-expanded', String(!open));
@@ -136,6 +146,11 @@ function hitItem(hit, search) {
   };
   const why = button('why', 'why', `why ${name}`);
   const beside = [];
+  if (hit.copies?.length) {
+    const copies = button(hit.copies.length === 1 ? '1 duplicate' : `${number.format(hit.copies.length)} duplicates`, 'copies', `duplicates of ${name}`);
+    copies.addEventListener('click', () => toggleCopies(item, copies, hit));
+    beside.push(copies);
+  }
   if (offered?.like) {
     const like = element('a', { className: 'like-link', href: addressOf({ like: hit.id }), textContent: 'more like it', ariaLabel: `more like ${name}` });
     beside.push(followed(like, () => { opened = null; }));

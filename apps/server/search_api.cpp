@@ -105,6 +105,10 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
     json.member("score", hit.score);
     json.member("title", hit.title);
     if (request.options.snippets) json.member("snippet", std::string_view(hit.snippet));
+    if (engine.copies() != 0) {
+        const std::string copies = copies_json(hit);
+        json.member("copies", raw_json{copies});
+    }
     if (request.options.explain) {
         const std::string explanation = explanation_json(hit);
         json.member("explanation", raw_json{explanation});

@@ -148,7 +148,9 @@ class Lists(Api):
 
     def test_the_same_hits_as_the_program(self):
         for parameters, options in (
+            ({}, []),
             ({"prior": "0.5"}, ["--prior", "0.5"]),
+            ({"prior": "0"}, ["--prior", "0"]),
             ({"expand": "3"}, ["--expand", "3"]),
             ({"expand": "2", "expand_weight": "0.7", "prior": "2"}, ["--expand", "2", "--expand-weight", "0.7", "--prior", "2"]),
             ({"like": "page-1"}, ["--like", "page-1"]),
@@ -177,6 +179,13 @@ class Lists(Api):
         self.assertTrue(similar & {"donkey", "mule"}, similar)
         marked = {piece.lower() for hit in answer["hits"] for piece in hit["snippet_parts"][1::2]}
         self.assertTrue(marked & similar, marked)  # what was looked for is marked, too
+
+    def test_duplicates(self):
+        hit = self.server.json("/api/search", q="keeper sack")["hits"][0]
+        self.assertEqual((hit["id"], hit["copies"]), ("ford", self.program("search", rich_store(), "keeper sack")[0]["copies"]))
+        self.assertEqual([(copy["id"], copy["title"]) for copy in hit["copies"]], [("ford-copy", "The mill, again"), ("ford-other", "")])
+        self.assertTrue(all(0 < copy["distance"] < 20 for copy in hit["copies"]))
+        self.assertEqual(self.server.json("/api/search", q="plain quern", k=1)["hits"][0]["copies"], [])
 
     def test_like_needs_no_query(self):
         needs(self, "document_vectors")

@@ -369,18 +369,19 @@ class Lists(unittest.TestCase):
         self.browser.until("!location.search.includes('expand=') && !document.getElementById('status').textContent.includes('Also')")
 
     def test_links_in_the_search(self):
-        self.show("?q=horse")
-        self.browser.click("#prior")
-        self.browser.until("location.search.includes('prior=')")
-        value = self.browser.script("return document.getElementById('prior').value")
-        expected = self.server.json("/api/search", q="horse", prior=value, explain=1)["hits"]
-        self.browser.until("document.querySelector('.hit h2').textContent === arguments[0]", expected[0]["title"])
-        self.browser.click(".why-button")
-        self.browser.until("document.querySelector('.why table')")
-        self.assertIn("× the average)", self.text(".why table"))
-        parts = self.browser.script("return [...document.querySelectorAll('.why tbody tr')].map(r => r.cells[5].textContent)")
-        self.assertEqual(parts, [f"{part['score']:.4f}" for part in expected[0]["explanation"]])
-        self.browser.picture("prior")
+        for click, prior in ((False, "0"), (True, "0.05")):
+            self.show("?q=horse")
+            if click:
+                self.browser.click("#prior")
+                self.browser.until("location.search.includes('prior=0.05')")
+            expected = self.server.json("/api/search", q="horse", prior=prior, explain=1)["hits"]
+            self.browser.until("[...document.querySelectorAll('.hit h2')].map(h => h.textContent).join() === arguments[0]", ",".join(hit["title"] for hit in expected))
+            self.browser.click(".why-button")
+            self.browser.until("document.querySelector('.why table')")
+            self.assertEqual("× the average)" in self.text(".why table"), click)
+            parts = self.browser.script("return [...document.querySelectorAll('.why tbody tr')].map(r => r.cells[5].textContent)")
+            self.assertEqual(parts, [f"{part['score']:.4f}" for part in expected[0]["explanation"]])
+            self.browser.picture("links" if click else "links-off")
 
     def test_more_like_it(self):
         needs(self, "document_vectors")
@@ -408,6 +409,18 @@ class Lists(unittest.TestCase):
         self.browser.click("#meant a")
         self.browser.until(f"q.value === 'hippopotamus' && {HITS} === 10 && document.getElementById('meant').hidden")
 
+    def test_duplicates(self):
+        self.show("?q=keeper+sack")
+        copies = self.server.json("/api/search", q="keeper sack")["hits"][0]["copies"]
+        self.assertEqual([copy["id"] for copy in copies], ["ford-copy", "ford-other"])
+        self.browser.click(".copies-button")
+        self.browser.until("document.querySelector('.copies li')")
+        shown = self.browser.script("return [...document.querySelectorAll('.copies li')].map(e => e.textContent)")
+        self.assertEqual(shown, [f"{copy['title']} ".lstrip() + f"{copy['id']}, {copy['distance']} byte{'' if copy['distance'] == 1 else 's'} changed" for copy in copies])
+        self.browser.picture("duplicates")
+        self.browser.click(".copies-button")
+        self.browser.until("!document.querySelector('.copies')")
+
     def test_similar_documents_of_a_document(self):
         needs(self, "document_vectors")
         self.browser.go(self.server.url + "?doc=page-1")
@@ -428,7 +441,7 @@ class Lists(unittest.TestCase):
                     self.browser.scheme(scheme)
                     self.browser.go(self.server.url + query)
                     self.browser.until("document.querySelector('.hit') || document.querySelector('#text p')")
-                    self.browser.script("for (const e of document.querySelectorAll('.why-button, #similar:not([hidden]) summary')) e.click()")
+                    self.browser.script("for (const e of document.querySelectorAll('.why-button, .copies-button, #similar:not([hidden]) summary')) e.click()")
                     time.sleep(0.2)
                     self.assertLessEqual(self.browser.script("return document.documentElement.scrollWidth"), width, (query, width))
                     self.browser.picture(f"lists-{width}-{scheme}-{'like' if 'like' in query else 'doc' if 'doc' in query else 'results'}")
@@ -440,7 +453,7 @@ class Lists(unittest.TestCase):
             self.browser.until(HITS)
             hidden = self.browser.script("return ['similar', 'expand-choice', 'prior-choice', 'meant', 'like'].map(id => document.getElementById(id).hidden)")
             self.assertEqual(hidden, [True] * 5)
-            self.assertEqual(self.browser.script("return document.querySelectorAll('.like-link').length"), 0)
+            self.assertEqual(self.browser.script("return document.querySelectorAll('.like-link, .copies-button').length"), 0)
 
 
 if __name__ == "__main__":
