@@ -14,13 +14,7 @@
 namespace quern::cli {
 
 word_space open_space(const std::filesystem::path& path, session& run) {
-    if (is_store(path) && !is_word_space(path)) {
-        throw usage_error(fmt::format(
-            "{} is a store of documents and holds no words used alike; quern words CORPUS -o SPACE "
-            "makes a space of the same corpus",
-            path.string()));
-    }
-    return run.stage("open", [&] { return word_space::open(path, run.run); });
+    return run.stage("open", [&] { return word_space::open(space_of(path), run.run); });
 }
 
 std::optional<std::uint32_t> known_word(const word_space& space, const std::string& typed, session& run) {

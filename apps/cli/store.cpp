@@ -110,6 +110,14 @@ void write_info(row_writer& rows, const store_info& info) {
     for (const build_stage stage : info.stages)
         stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
     row("stages", std::string_view(stages));
+    if (info.thesaurus) {
+        row("thesaurus.bytes", info.thesaurus->bytes);
+        row("thesaurus.checksum", std::string_view(fmt::format("{:016x}", info.thesaurus->checksum)));
+    }
+    if (info.vectors.dimensions != 0) {
+        row("vectors.dimensions", std::uint64_t{info.vectors.dimensions});
+        row("vectors.unit", std::uint64_t{info.vectors.unit});
+    }
     write_sections(rows, info.sections);
 }
 

@@ -11,6 +11,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/link_rank.hpp"
+#include "quern/tasks/similar.hpp"
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
 
@@ -99,6 +100,111 @@ TEST_F(Stages, AStoreWithoutLinksHasNoRanks) {
     const auto made = make_link_ranks(opened_store(store), run_with(1));
     EXPECT_THAT(made.sections, IsEmpty());
     EXPECT_FALSE(fs::exists(store_layout::file_of(store, store_layout::link_ranks)));
+}
+
+/// Sentences of a few patterns, so that words are used alike, in paragraphs; titles hold words of their own.
+std::string worded_corpus(std::uint32_t documents) {
+    std::string lines;
+    std::uint64_t state = 3;
+    const auto next = [&](std::uint64_t below) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        return (state >> 33) % below;
+    };
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        const std::uint64_t theme = next(5);
+        lines += "{\"id\":\"d" + std::to_string(d) + "\",\"title\":\"Title " + std::to_string(theme) +
+                 "\",\"text\":\"";
+        for (std::uint64_t words = 1 + next(200), w = 0; w < words; ++w) {
+            lines += "t" + std::to_string(theme) + "n" + std::to_string(next(30) * next(30) / 30);
+            lines += w % 13 == 12 ? ".\\n\\n" : w % 5 == 4 ? " the " : " ";
+        }
+        lines += "\"}\n";
+    }
+    return lines;
+}
+
+std::map<std::string, std::string> files_of(const fs::path& folder) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        if (name != store_layout::statistics) files[name] = read_file(entry.path());
+    }
+    return files;
+}
+
+TEST_F(Stages, AThesaurusIsTheSpaceOfTheCorpus) {
+    const fs::path store = store_of(worded_corpus(300));
+    const fs::path thesaurus = store / store_layout::thesaurus;
+    const auto made = make_thesaurus(opened_store(store), run_with(1));
+    const auto files = files_of(thesaurus);
+    EXPECT_GT(files.size(), 10U);
+    EXPECT_GT(made.counts.at("thesaurus_words"), 50U);
+    ASSERT_TRUE(made.thesaurus);
+
+    words_options asked;
+    asked.inputs = {folder_ / "store.jsonl"};
+    asked.space = folder_ / "space";
+    asked.question = word_space::open(thesaurus, run_with(1)).question();
+    words(asked, run_with(2));
+    EXPECT_EQ(files_of(asked.space), files);
+    asked.inputs = {store};
+    asked.force = true;
+    words(asked, run_with(3));
+    EXPECT_EQ(files_of(asked.space), files);
+    make_thesaurus(opened_store(store), run_with(3, 48 << 20));
+    EXPECT_EQ(files_of(thesaurus), files);
+
+    EXPECT_FALSE(opened_store(store).thesaurus());
+    EXPECT_THROW(space_of(store), usage_error);
+    add_outcome(store, made);
+    EXPECT_EQ(opened_store(store).thesaurus(), thesaurus);
+    EXPECT_EQ(space_of(store), thesaurus);
+    EXPECT_EQ(space_of(thesaurus), thesaurus);
+    const std::uint64_t bytes = verify_store(store, run_with(2));
+    EXPECT_GT(bytes, verify_word_space(thesaurus, run_with(2)));
+
+    // A space that is whole, and another store's.
+    fs::remove_all(thesaurus);
+    EXPECT_THROW(verify_store(store, run_with(1)), damaged_store);
+    asked.question.min_count = 7;
+    words(asked, run_with(1));
+    fs::copy(asked.space, thesaurus);
+    try {
+        verify_store(store, run_with(1));
+        FAIL();
+    } catch (const damaged_store& e) {
+        EXPECT_THAT(e.what(), HasSubstr("is not the one of this store"));
+    }
+}
+
+TEST_F(Stages, AThesaurusHasTheStopWordsOfItsStore) {
+    write_file(folder_ / "stop", "the\nt0n0\n");
+    write_file(folder_ / "corpus.jsonl", worded_corpus(300));
+    build_options options;
+    options.inputs = {folder_ / "corpus.jsonl"};
+    options.store = folder_ / "store";
+    options.text.stop_words = folder_ / "stop";
+    build(options, run_with(2));
+    fs::remove(folder_ / "stop");
+    add_outcome(options.store, make_thesaurus(opened_store(options.store), run_with(2)));
+    const auto space = word_space::open(space_of(options.store), run_with(1));
+    EXPECT_FALSE(space.find("the"));
+    EXPECT_FALSE(space.find("t0n0"));
+    EXPECT_TRUE(space.find("t0n1"));
+    EXPECT_EQ(space.info().asked.at("stop-words"), read_store_info(options.store).text.stop_words);
+    EXPECT_GT(verify_store(options.store, run_with(2)), 0U);
+}
+
+TEST_F(Stages, TooLittleForAThesaurusIsNoError) {
+    for (const std::string corpus :
+         {"{\"id\":\"a\",\"text\":\"\"}\n", "{\"id\":\"a\",\"text\":\"one two one\"}\n",
+          "{\"id\":\"a\",\"text\":\"a\\n\\na\\n\\na\\n\\na\\n\\na\\n\\nb\\n\\nb\\n\\nb\\n\\nb\\n\\nb\"}\n"}) {
+        const fs::path store = store_of(corpus);
+        const auto made = make_thesaurus(opened_store(store), run_with(1));
+        EXPECT_FALSE(made.thesaurus);
+        EXPECT_FALSE(fs::exists(store / store_layout::thesaurus));
+        fs::remove_all(store);
+    }
 }
 
 TEST_F(Stages, RanksOfAnotherCollectionAreFoundOut) {

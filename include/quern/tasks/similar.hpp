@@ -18,6 +18,10 @@
 
 namespace quern {
 
+/// Where the space of `path` lies: itself, or the thesaurus of a store. Throws usage_error for a store without one,
+/// damaged_store.
+std::filesystem::path space_of(const std::filesystem::path& path);
+
 struct neighbour {
     std::uint32_t word;
     double score;

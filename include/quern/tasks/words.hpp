@@ -60,7 +60,8 @@ struct space_question {
 };
 
 struct words_options {
-    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
+    /// "-" is standard input. A store alone: its texts, by the text options given here.
+    std::vector<std::filesystem::path> inputs;
     std::filesystem::path space;
     /// Empty: told from the content; else a corpus form's name, or "triples": lines `word TAB relation TAB other word
     /// [TAB count]` from a parser of the user's, whose relations stand for the window's.

@@ -38,7 +38,8 @@ struct added_stage {
     build_stage stage;
     stage_outcome (*make)(const opened_store& store, const context& run);
 };
-constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks}};
+constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks},
+                                        {build_stage::thesaurus, make_thesaurus}};
 
 std::string_view name_of(build_stage stage) {
     return build_stage_names[static_cast<std::size_t>(stage)];

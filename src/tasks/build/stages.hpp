@@ -34,4 +34,9 @@ void add_outcome(const std::filesystem::path& store, const stage_outcome& outcom
 /// same bits for any threads, memory and device. A store without links: nothing. Throws as page_rank.
 stage_outcome make_link_ranks(const opened_store& store, const context& run);
 
+/// Writes the folder `thesaurus`: a space of words (quern/tasks/words.hpp) of the store's texts by the store's text
+/// options, with vectors. The same bytes for any threads, memory and device (its stats.json excepted). A store with fewer
+/// than two words that are frequent enough, or whose words never meet: nothing. Throws as words(), and damaged_store.
+stage_outcome make_thesaurus(const opened_store& store, const context& run);
+
 }  // namespace quern

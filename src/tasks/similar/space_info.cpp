@@ -2,7 +2,10 @@
 // What a space says of itself, and whether it is whole.
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/similar.hpp"
+#include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
+#include "tasks/store/layout.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -17,6 +20,15 @@ bool is_word_space(const std::filesystem::path& path) {
 
 word_space_info read_word_space_info(const std::filesystem::path& space) {
     return space_layout::read_manifest(space).info;
+}
+
+std::filesystem::path space_of(const std::filesystem::path& path) {
+    if (is_word_space(path) || !is_store(path)) return path;
+    if (!read_store_info(path).thesaurus) {
+        throw usage_error(path.string() + " is a store without a thesaurus; quern words " + path.string() +
+                          " -o SPACE makes a space of its texts");
+    }
+    return path / store_layout::thesaurus;
 }
 
 std::uint64_t verify_word_space(const std::filesystem::path& space, const context& run) {

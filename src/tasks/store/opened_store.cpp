@@ -21,6 +21,10 @@ namespace {
 /// What it takes to decompress a block of texts; made once a thread, as making it costs as much as a block does.
 class text_reader {
   public:
+    static text_reader& of_this_thread() {
+        thread_local text_reader reader;
+        return reader;
+    }
     /// A frame's bytes until the next call; nothing where they are not that many.
     std::optional<std::string_view> read(std::string_view frame, std::uint64_t raw_bytes) {
         if (!context_) context_.reset(ZSTD_createDCtx());
@@ -134,41 +138,70 @@ std::string_view opened_store::title(std::uint32_t document) const {
     return io::column_string(titles_, document, info_.documents);
 }
 
-std::string opened_store::text(std::uint32_t document) const {
-    const std::uint64_t block_count = text_blocks_.size() / sizeof(layout::text_block);
-    const auto block_at = [&](std::uint64_t i) {
+std::uint64_t opened_store::text_blocks() const {
+    return text_blocks_.size() / sizeof(layout::text_block);
+}
+
+opened_store::block_place opened_store::place_of(std::uint64_t block) const {
+    const auto at = [&](std::uint64_t i) {
         return text_blocks_.value<layout::text_block>(i * sizeof(layout::text_block));
     };
-    const auto text_end = [&](std::uint64_t d) {
-        return d == 0 ? 0 : text_ends_.value<std::uint64_t>((d - 1) * 8);  // before document d
-    };
-    // The last block that begins at the document or before.
-    std::uint64_t low = 0, high = block_count;
-    while (high - low > 1) {
-        const std::uint64_t middle = (low + high) / 2;
-        (block_at(middle).first_document <= document ? low : high) = middle;
-    }
-    if (block_count == 0) text_blocks_.fail("is empty");
-    const layout::text_block block = block_at(low);
-    const std::uint64_t frame_begin = low == 0 ? 0 : block_at(low - 1).frame_end;
-    const std::uint64_t last = low + 1 < block_count ? block_at(low + 1).first_document : info_.documents;
-    if (frame_begin > block.frame_end || last > info_.documents || document >= last ||
-        block.first_document > document) {
+    const layout::text_block own = at(block);
+    block_place place;
+    place.frame_begin = block == 0 ? 0 : at(block - 1).frame_end;
+    place.frame_end = own.frame_end;
+    place.first = own.first_document;
+    place.last = block + 1 < text_blocks() ? at(block + 1).first_document : info_.documents;
+    if (place.frame_begin > place.frame_end || place.first >= place.last || place.last > info_.documents) {
         text_blocks_.fail("is out of order");
     }
-    const std::uint64_t base = text_end(block.first_document), raw_bytes = text_end(last) - base;
-    const std::uint64_t begin = text_end(document) - base, end = text_end(std::uint64_t{document} + 1) - base;
-    if (begin > end || end > raw_bytes) text_ends_.fail("is out of order");
+    return place;
+}
 
-    const std::string_view frame = texts_.bytes(frame_begin, block.frame_end - frame_begin);
-    if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != raw_bytes)
+std::uint64_t opened_store::text_begin(std::uint64_t document) const {
+    return document == 0 ? 0 : text_ends_.value<std::uint64_t>((document - 1) * 8);
+}
+
+std::string_view opened_store::decompressed(const block_place& place) const {
+    const std::uint64_t begin = text_begin(place.first), end = text_begin(place.last);
+    if (begin > end) text_ends_.fail("is out of order");
+    const std::string_view frame = texts_.bytes(place.frame_begin, place.frame_end - place.frame_begin);
+    if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != end - begin)
         texts_.fail("has a frame of another length");
-    thread_local text_reader reader;
-    const auto raw = reader.read(frame, raw_bytes);
+    const auto raw = text_reader::of_this_thread().read(frame, end - begin);
     if (!raw) texts_.fail("has a damaged frame");
-    std::string text(raw->substr(begin, end - begin));
-    reader.rest();
+    return *raw;
+}
+
+std::string_view opened_store::text_within(const block_place& place, std::string_view raw,
+                                           std::uint64_t document) const {
+    const std::uint64_t base = text_begin(place.first);
+    const std::uint64_t begin = text_begin(document), end = text_begin(document + 1);
+    if (begin < base || begin > end || end - base > raw.size()) text_ends_.fail("is out of order");
+    return raw.substr(begin - base, end - begin);
+}
+
+std::string opened_store::text(std::uint32_t document) const {
+    if (text_blocks() == 0) text_blocks_.fail("is empty");
+    // The last block that begins at the document or before.
+    std::uint64_t low = 0, high = text_blocks();
+    while (high - low > 1) {
+        const std::uint64_t middle = (low + high) / 2;
+        const auto block = text_blocks_.value<layout::text_block>(middle * sizeof(layout::text_block));
+        (block.first_document <= document ? low : high) = middle;
+    }
+    const block_place place = place_of(low);
+    if (document < place.first || document >= place.last) text_blocks_.fail("is out of order");
+    std::string text(text_within(place, decompressed(place), document));
+    text_reader::of_this_thread().rest();
     return text;
+}
+
+void opened_store::each_text(std::uint64_t block, const std::function<void(std::string_view)>& take) const {
+    const block_place place = place_of(block);
+    const std::string raw(decompressed(place));
+    text_reader::of_this_thread().rest();
+    for (std::uint64_t d = place.first; d < place.last; ++d) take(text_within(place, raw, d));
 }
 
 opened_store::link_views opened_store::links() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,10 @@ class opened_store {
     std::string_view title(std::uint32_t document) const;
     /// The document's text, decompressed. Cost: its block, 64 KiB or the document.
     std::string text(std::uint32_t document) const;
+    /// Texts lie in blocks, each the texts of consecutive documents; block by block they are those of all documents in
+    /// order. Each block is decompressed once.
+    std::uint64_t text_blocks() const;
+    void each_text(std::uint64_t block, const std::function<void(std::string_view)>& take) const;
 
     /// The sections `link_ends` and `links`, opened anew.
     struct link_views {
@@ -71,6 +76,16 @@ class opened_store {
     std::optional<std::filesystem::path> thesaurus() const;
 
   private:
+    struct block_place {
+        std::uint64_t frame_begin, frame_end, first, last;  ///< in `texts`; documents
+    };
+    block_place place_of(std::uint64_t block) const;
+    std::uint64_t text_begin(std::uint64_t document) const;
+    /// Until this thread decompresses another.
+    std::string_view decompressed(const block_place& place) const;
+    std::string_view text_within(const block_place& place, std::string_view raw,
+                                 std::uint64_t document) const;
+
     std::filesystem::path path_;
     store_info info_;
     io::section_view ids_, titles_, lengths_section_, text_ends_, text_blocks_, texts_;

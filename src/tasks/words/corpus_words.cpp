@@ -3,9 +3,10 @@
 //   cut (in order) → parse (parallel) → admit: ids (in order) → analyse and number within the unit (parallel)
 //       → number all over (in order; distinct words only) → renumber (parallel) → append (in order).
 // A unit repeats its words some twenty times, so that the one table of all words is asked rarely, and each unit's own
-// table stays in the cache.
+// table stays in the cache. Of a store the first three steps are to decompress its texts.
 #include "tasks/words/corpus_words.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/release.hpp"
@@ -21,6 +22,7 @@ struct unit_in_work : document_unit {
     word_tally distinct;
     std::vector<std::uint32_t> numbers, number_of_distinct, document_lengths;
     std::uint64_t occurrences = 0;
+    std::uint64_t first_block = 0, last_block = 0;  ///< of a store
 };
 
 /// The ends of the passages that no window crosses.
@@ -33,21 +35,15 @@ text::boundaries boundaries_of(const document& d, window_limit limit) {
     return d.line_paragraphs ? text::boundaries::line_paragraphs : text::boundaries::paragraphs;
 }
 
-/// The steps' state; each member is touched by one in-order step only.
+/// From documents to words: the steps that all sources share. Each member is touched by one in-order step only.
 class word_reader {
   public:
-    word_reader(const words_options& options, const text_options& text, bool keep_lengths, corpus_words& into,
-                const context& run)
-        : options_(options),
-          keep_lengths_(keep_lengths),
-          into_(into),
-          run_(run),
-          corpus_(options.inputs, options.input_format, options.max_errors, run),
-          words_(text) {}
+    word_reader(const space_question& question, const text_options& text, bool keep_lengths,
+                corpus_words& into, const context& run)
+        : question_(question), keep_lengths_(keep_lengths), into_(into), run_(run), words_(text) {}
 
-    void read() {
-        pipeline<unit_in_work> line(units_at_once(run_));
-        corpus_.begin(line);
+    /// Behind the steps that give a unit its documents.
+    void add_steps(pipeline<unit_in_work>& line) {
         line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
         line.in_order([this](unit_in_work& unit) { number(unit); });
         line.in_parallel([](unit_in_work& unit) {
@@ -56,20 +52,15 @@ class word_reader {
             }
         });
         line.in_order([this](unit_in_work& unit) { append(unit); });
-        corpus_.run(line);
-        into_.input_bytes = corpus_.consumed_bytes();
-        into_.verbatim = corpus_.verbatim();
-        into_.record = std::move(corpus_.record());
     }
 
   private:
     void analyse(unit_in_work& unit) {
-        const auto dropped = options_.question.gaps == gap_policy::keep ? text::dropped_words::keep_place
-                                                                        : text::dropped_words::left_out;
+        const auto dropped = question_.gaps == gap_policy::keep ? text::dropped_words::keep_place
+                                                                : text::dropped_words::left_out;
         for (const document& d : unit.parsed.documents) {
             run_.check_stop();
-            const text::token_list& words =
-                words_.of(d, boundaries_of(d, options_.question.window_end), dropped);
+            const text::token_list& words = words_.of(d, boundaries_of(d, question_.window_end), dropped);
             const std::size_t before = unit.numbers.size();
             add_document(words, unit);
             if (keep_lengths_) {
@@ -89,7 +80,7 @@ class word_reader {
             }
             unit.numbers.push_back(passage_end);
         };
-        for (const std::uint32_t end : ends_of(words, options_.question.window_end)) add_until(end);
+        for (const std::uint32_t end : ends_of(words, question_.window_end)) add_until(end);
         if (at < words.tokens.size()) add_until(static_cast<std::uint32_t>(words.tokens.size()));
     }
 
@@ -108,11 +99,10 @@ class word_reader {
         into_.numbers.append(std::move(unit.numbers));
     }
 
-    const words_options& options_;
+    const space_question& question_;
     const bool keep_lengths_;
     corpus_words& into_;
     const context& run_;
-    admitted_corpus corpus_;
     document_words words_;
 };
 
@@ -120,7 +110,48 @@ class word_reader {
 
 void read_words(const words_options& options, const text_options& text, bool keep_lengths, corpus_words& into,
                 const context& run) {
-    word_reader(options, text, keep_lengths, into, run).read();
+    word_reader words(options.question, text, keep_lengths, into, run);
+    admitted_corpus corpus(options.inputs, options.input_format, options.max_errors, run);
+    pipeline<unit_in_work> line(units_at_once(run));
+    corpus.begin(line);
+    words.add_steps(line);
+    corpus.run(line);
+    into.input_bytes = corpus.consumed_bytes();
+    into.verbatim = corpus.verbatim();
+    into.record = std::move(corpus.record());
+}
+
+void read_words(const opened_store& store, const space_question& question, const text_options& text,
+                bool keep_lengths, corpus_words& into, const context& run) {
+    constexpr std::uint64_t blocks_at_once = 16;  // some 1 MiB, or a document
+    word_reader words(question, text, keep_lengths, into, run);
+    into.verbatim = store.info().verbatim;
+    std::uint64_t next = 0;
+    pipeline<unit_in_work> line(run.thread_count() + std::size_t{2});
+    line.from([&](unit_in_work& unit) {
+        run.check_stop();
+        run.report({"read", next, store.text_blocks(), "blocks"});
+        unit.first_block = next;
+        next = std::min(next + blocks_at_once, store.text_blocks());
+        unit.last_block = next;
+        return unit.first_block != unit.last_block;
+    });
+    line.in_parallel([&](unit_in_work& unit) {
+        for (std::uint64_t block = unit.first_block; block < unit.last_block; ++block) {
+            store.each_text(block, [&](std::string_view of_one) {
+                document d;
+                d.text = of_one;
+                d.verbatim = into.verbatim;
+                unit.parsed.documents.push_back(std::move(d));
+            });
+        }
+    });
+    line.in_order([&](const unit_in_work& unit) {
+        into.record.counts.documents += unit.parsed.documents.size();
+        for (const document& d : unit.parsed.documents) into.input_bytes += d.text.size();
+    });
+    words.add_steps(line);
+    run_parallel(run, [&] { line.run(); });
 }
 
 }  // namespace quern

@@ -10,6 +10,7 @@
 #include "quern/base/context.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/store/opened_store.hpp"
 #include "tasks/words/number_stream.hpp"
 #include "tasks/words/word_tally.hpp"
 
@@ -30,8 +31,13 @@ struct corpus_words {
     reading_record record;
 };
 
-/// `text`: as the words are to be made. Throws as words() does.
+/// Words of the corpus that the options name. `text`: as the words are to be made. Throws as words() does.
 void read_words(const words_options& options, const text_options& text, bool keep_lengths, corpus_words& into,
                 const context& run);
+
+/// Words of a store's texts, in parallel over its blocks. The same numbers as from its corpus, but that what wikiextractor
+/// wrote has the paragraphs of its empty lines here. Throws damaged_store, out_of_memory, interrupted.
+void read_words(const opened_store& store, const space_question& question, const text_options& text,
+                bool keep_lengths, corpus_words& into, const context& run);
 
 }  // namespace quern

@@ -36,7 +36,13 @@ void check_place(const words_options& options) {
     for (const fs::path& input : options.inputs) {
         if (input == "-") continue;
         refuse_overlap(options.space, input);
-        if (is_word_space(input) || is_store(input) || is_duplicate_store(input)) {
+        if (is_store(input) && options.inputs.size() > 1) {
+            throw usage_error(input.string() + " is a store, and read alone");
+        }
+        if (is_store(input) && !options.input_format.empty()) {
+            throw usage_error("an input format is for files, and " + input.string() + " is a store");
+        }
+        if (is_word_space(input) || is_duplicate_store(input)) {
             throw usage_error(input.string() + " was made by quern and is no corpus");
         }
     }

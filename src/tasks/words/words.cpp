@@ -34,8 +34,10 @@ namespace {
 /// The work of one call, in the order of its members' names.
 class words_run {
   public:
-    words_run(const words_options& options, const context& run)
+    /// `store`: read in place of the inputs; or none.
+    words_run(const words_options& options, const opened_store* store, const context& run)
         : options_(options),
+          store_(store),
           question_(options.question),
           run_(pinned_to_device(run, "words", result_.statistics)),
           folder_(options.space, options.force ? io::existing::replace : io::existing::refuse),
@@ -71,8 +73,12 @@ class words_run {
             read_triples(options_, *triples_, run_);
         } else {
             corpus_.emplace(scratch_, memory);
-            read_words(options_, with_stop_words_of(text_, folder_.temporary()), by_documents(), *corpus_,
-                       run_);
+            const text_options text = with_stop_words_of(text_, folder_.temporary());
+            if (store_ != nullptr) {
+                read_words(*store_, question_, text, by_documents(), *corpus_, run_);
+            } else {
+                read_words(options_, text, by_documents(), *corpus_, run_);
+            }
         }
         word_tally& distinct = of_triples() ? triples_->distinct : corpus_->distinct;
         reading_record& record = of_triples() ? triples_->record : corpus_->record;
@@ -100,7 +106,7 @@ class words_run {
     }
 
     [[noreturn]] void refuse(const std::string& why) const {
-        throw invalid_input(options_.inputs.front().string(), 0, "is too little for a thesaurus: " + why);
+        throw too_little(options_.inputs.front().string(), 0, "is too little for a thesaurus: " + why);
     }
 
     void count_and_weigh() {
@@ -317,6 +323,7 @@ class words_run {
     }
 
     const words_options& options_;
+    const opened_store* const store_;
     const space_question question_;
     words_result result_;
     context run_;
@@ -339,7 +346,15 @@ class words_run {
 
 words_result words(const words_options& request, const context& run) {
     const words_options options = checked(request);
-    return words_run(options, run).run();
+    if (is_store(options.inputs.front())) {
+        const opened_store store = open_store(options.inputs.front());
+        return words_run(options, &store, run).run();
+    }
+    return words_run(options, nullptr, run).run();
+}
+
+words_result words_of_store(const opened_store& store, const words_options& options, const context& run) {
+    return words_run(options, &store, run).run();
 }
 
 }  // namespace quern

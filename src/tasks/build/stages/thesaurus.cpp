@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words task over a store's texts, read as the store's words were: the space that `quern words STORE` would write with
+// these options. What is asked here is chosen for a build that waits for it (docs/thesaurus.md).
+#include <filesystem>
+
+#include "tasks/build/stages.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "tasks/words/door.hpp"
+#include "tasks/words/space_layout.hpp"
+#include "tasks/words/space_writer.hpp"
+
+namespace quern {
+namespace {
+
+space_question thesaurus_question() {
+    space_question question;
+    question.top = 20;
+    question.dimensions = 100;
+    return question;
+}
+
+}  // namespace
+
+stage_outcome make_thesaurus(const opened_store& store, const context& run) {
+    words_options options;
+    options.inputs = {store.path()};
+    options.space = store.path() / store_layout::thesaurus;
+    options.text = with_stop_words_of(store.info().text, store.path());
+    options.question = thesaurus_question();
+    options.force = true;  // what an interrupted run left
+    stage_outcome outcome;
+    try {
+        const words_result made = words_of_store(store, options, run);
+        outcome.thesaurus = {std::string(store_layout::thesaurus), made.space_bytes,
+                             checksum_of_file(options.space / space_layout::manifest, run)};
+        outcome.counts = {{"thesaurus_words", made.vocabulary},
+                          {"thesaurus_entries", made.entries},
+                          {"thesaurus_bytes", made.space_bytes}};
+    } catch (const too_little& why) {
+        run.log(log_level::info, why.what());
+    }
+    return outcome;
+}
+
+}  // namespace quern
