@@ -23,7 +23,7 @@ int run_contexts(const command& self, const std::vector<std::string>& arguments)
         "the contexts they share, with both weights, by what each adds to their score; so that one sees "
         "why they are similar.\n\n"
         "An unknown word ends with exit code 1, and the words of nearly the same spelling are named.");
-    line.argument("SPACE", "A folder written by quern words.", path);
+    line.argument("SPACE", "A folder written by quern words, or a store with a thesaurus.", path);
     line.arguments("WORD", "One word, or two.", words, true);
     line.section("Contexts options");
     line.option("-k,--top", "K|all", "Contexts to write.", "20",

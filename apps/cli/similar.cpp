@@ -39,7 +39,7 @@ std::vector<std::string> with_minus_words(std::vector<std::string> arguments) {
 }
 
 void declare(command_line& line, similar_request& request) {
-    line.argument("SPACE", "A folder written by quern words.", request.path);
+    line.argument("SPACE", "A folder written by quern words, or a store with a thesaurus.", request.path);
     line.arguments("WORD", "A word, or several together: near to word and +word, far from -word.",
                    request.words, false);
     line.section("Similar options");

@@ -116,6 +116,12 @@ void declare_counting(command_line& line, words_request& request) {
                 "mi", [&](const std::string& text) {
                     q.lsa_of = parse_name<reduced_matrix>(text, reduced_matrix_names);
                 });
+    line.option("--lsa-words", "N|all",
+                "Of documents: take some, evenly spread, that hold about N words together. What does not "
+                "fit in memory otherwise.",
+                "all", [&](const std::string& text) {
+                    q.lsa_words = text == "all" ? all_words : parse_count(text, 1, all_words - 1);
+                });
     line.option("--lsa-measure", "NAME", "How lsa compares vectors: cosine or pearson.", "cosine",
                 [&](const std::string& text) {
                     q.lsa_measure = parse_name<vector_measure>(text, vector_measure_names);
@@ -125,7 +131,8 @@ void declare_counting(command_line& line, words_request& request) {
 void declare(command_line& line, words_request& request) {
     line.arguments(
         "CORPUS",
-        "Files and folders, as for quern build, read in this order; - is standard input (JSON lines).",
+        "Files and folders, as for quern build, read in this order; - is standard input (JSON lines). Or one "
+        "store: its texts.",
         request.inputs, true);
     line.section("Output options");
     line.option(

@@ -224,7 +224,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     refused "WORD is required" similar village
     refused "exclude each other" similar village tea --pairs x
     quern build village.txt -o store --skip all --quiet
-    refused "quern words CORPUS -o SPACE" similar store tea
+    refused "is a store without a thesaurus; quern words store -o SPACE" similar store tea
     refused "both go to" words village.txt -o x --export f --report f
 }
 
@@ -248,4 +248,39 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     ends_with 2 quern words village.txt -o other --top 0 --export - --quiet
     quern words village.txt -o vectors --stop-words en --min-count 2 --top 0 --measure lsa --vectors 3 --quiet
     [ -n "$(quern similar vectors tea -k 3 --quiet)" ]
+}
+
+@test "a store's thesaurus is asked as a space is, and its texts make other spaces" {
+    mkdir many
+    for copy in 1 2 3 4 5 6; do
+        awk -v RS= -v copy=$copy '{ print > ("many/" NR "-" copy ".txt") }' village.txt
+    done
+    quern build many -o store --skip duplicates,ranks --quiet
+    quern similar store tea -k 3 --quiet >rows
+    [ "$(wc -l <rows)" -eq 3 ]
+    quern similar store/thesaurus tea -k 3 --quiet | cmp - rows
+    quern contexts store tea coffee --quiet | grep -q hot
+    ends_with 1 quern similar store hosre
+    says "near are horse"
+    quern words store -o of_store --stop-words en --quiet
+    quern words many -o of_texts --stop-words en --quiet
+    diff -r --exclude stats.json of_store of_texts
+    refused "read alone" words store many -o both
+    refused "is a store" words store --input-format jsonl -o both
+    refused "lies within" words store -o store/space
+
+    quern verify store --quiet
+    quern info store --quiet | grep -q '^thesaurus.bytes'
+    quern info store --quiet | grep -q '^vectors.unit.32767$'
+    quern build many -o again --skip duplicates,ranks --quiet --threads 1
+    diff -r --exclude stats.json store again
+    quern build many -o again --skip duplicates,ranks --quiet --force
+    diff -r --exclude stats.json store again
+    printf x | dd of=store/thesaurus/words.section bs=1 seek=3 conv=notrunc status=none
+    ends_with 5 quern verify store
+    says words
+    rm -r again/thesaurus
+    ends_with 5 quern verify again
+    says thesaurus
+    ends_with 5 quern similar again tea
 }

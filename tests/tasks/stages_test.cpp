@@ -6,12 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/link_rank.hpp"
 #include "quern/tasks/similar.hpp"
+#include "tasks/store/document_vectors.hpp"
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
 
@@ -205,6 +208,143 @@ TEST_F(Stages, TooLittleForAThesaurusIsNoError) {
         EXPECT_FALSE(fs::exists(store / store_layout::thesaurus));
         fs::remove_all(store);
     }
+}
+
+/// Of two rows; the sums are exact.
+double cosine(std::span<const std::int16_t> a, std::span<const std::int16_t> b) {
+    std::int64_t both = 0, first = 0, second = 0;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+        both += std::int64_t{a[j]} * b[j];
+        first += std::int64_t{a[j]} * a[j];
+        second += std::int64_t{b[j]} * b[j];
+    }
+    return static_cast<double>(both) / std::sqrt(static_cast<double>(first) * static_cast<double>(second));
+}
+
+class Vectors : public Stages {
+  protected:
+    /// A store with a thesaurus and vectors: themed documents, two that are equal, and some without a known word.
+    fs::path store_with_vectors() {
+        std::string corpus = worded_corpus(200);
+        corpus += "{\"id\":\"rare\",\"text\":\"nobody else says this\"}\n";
+        corpus += corpus.substr(0, corpus.find('\n') + 1).replace(corpus.find("d0"), 2, "e0");
+        corpus += "{\"id\":\"empty\",\"text\":\"\"}\n";
+        const fs::path store = store_of(corpus);
+        add_outcome(store, make_thesaurus(opened_store(store), run_with(2)));
+        made_ = make_document_vectors(opened_store(store), run_with(2));
+        add_outcome(store, made_);
+        return store;
+    }
+    static std::vector<std::vector<std::int16_t>> rows_of(const opened_store& store) {
+        const auto view = store.document_vectors().value();
+        const auto* values = reinterpret_cast<const std::int16_t*>(view.values.data());
+        std::vector<std::vector<std::int16_t>> rows;
+        for (std::uint64_t d = 0; d < view.rows; ++d, values += view.dimensions) {
+            rows.emplace_back(values, values + view.dimensions);
+        }
+        return rows;
+    }
+    stage_outcome made_;
+};
+
+TEST_F(Vectors, AreTheSameForAnyThreads) {
+    const fs::path store = store_with_vectors();
+    const fs::path section = store_layout::file_of(store, store_layout::document_vectors);
+    const std::string bytes = read_file(section);
+    make_document_vectors(opened_store(store), run_with(1));
+    EXPECT_EQ(read_file(section), bytes);
+    make_document_vectors(opened_store(store), run_with(5));
+    EXPECT_EQ(read_file(section), bytes);
+    EXPECT_EQ(made_.counts.at("documents_without_vector"), 2U);
+    EXPECT_EQ(read_store_info(store).vectors, made_.vectors);
+    EXPECT_GT(verify_store(store, run_with(2)), 0U);
+    EXPECT_THROW(make_document_vectors(opened_store(store), run_with(1, 1 << 10)), out_of_memory);
+}
+
+TEST_F(Vectors, AreSumsOfWeightedDirections) {
+    const opened_store store(store_with_vectors());
+    const auto space = word_space::open(*store.thesaurus(), run_with(1));
+    const auto info = space.info();
+    const auto sigma_section =
+        io::section_view(*store.thesaurus() / "singular_values.section", "singular_values");
+    const auto sigma = sigma_section.values<double>(0, info.dimensions);
+    const auto rows = rows_of(store);
+    const auto documents = static_cast<double>(store.info().documents);
+    for (std::uint32_t d = 0; d < rows.size(); ++d) {
+        std::vector<std::uint32_t> words;
+        const auto tokens = store.tokens();
+        tokens.code->decode(tokens.words_of(d), words);
+        std::vector<double> sum(info.dimensions);
+        for (const std::uint32_t word : words) {
+            const auto known = space.find(store.words().dictionary().word(word));
+            if (!known) continue;
+            const auto vector = space.vector(*known);
+            double squares = 0;
+            for (std::size_t j = 0; j < sum.size(); ++j)
+                squares += vector[j] / sigma[j] * (vector[j] / sigma[j]);
+            const double weight = std::log(documents / store.words().postings(word).document_frequency);
+            for (std::size_t j = 0; j < sum.size(); ++j)
+                sum[j] += weight * vector[j] / sigma[j] / std::sqrt(squares);
+        }
+        double squares = 0;
+        for (const double x : sum) squares += x * x;
+        for (std::size_t j = 0; j < sum.size(); ++j) {
+            EXPECT_NEAR(rows[d][j], squares > 0 ? sum[j] / std::sqrt(squares) * 32767 : 0, 0.6)
+                << d << ' ' << j;
+        }
+    }
+}
+
+TEST_F(Vectors, MostSimilarDocumentsAreThoseOfAllPairs) {
+    const opened_store store(store_with_vectors());
+    const auto rows = rows_of(store);
+    const auto vectors = document_vectors::of(store, run_with(2)).value();
+    const auto same = static_cast<std::uint32_t>(rows.size() - 2), rare = same - 1;
+    EXPECT_FALSE(vectors.has(rare));
+    EXPECT_FALSE(vectors.has(static_cast<std::uint32_t>(rows.size())));
+    EXPECT_TRUE(vectors.has(same));
+    EXPECT_THAT(vectors.most_similar(rare, 5), IsEmpty());
+    EXPECT_THAT(vectors.most_similar(0, 0), IsEmpty());
+    EXPECT_THROW(vectors.most_similar(static_cast<std::uint32_t>(rows.size()), 1), usage_error);
+    for (std::uint32_t d = 0; d < rows.size(); d += 7) {
+        std::vector<std::uint32_t> wanted, found;
+        for (std::uint32_t other = 0; other < rows.size(); ++other) {
+            if (other != d && vectors.has(other) && vectors.has(d)) wanted.push_back(other);
+        }
+        const auto all = vectors.most_similar(d, 10'000);
+        for (const auto& [document, similarity] : all) {
+            found.push_back(document);
+            EXPECT_NEAR(similarity, cosine(rows[d], rows[document]), 0x1p-23);
+        }
+        EXPECT_TRUE(std::ranges::is_sorted(all, [](const similar_document& a, const similar_document& b) {
+            return a.similarity != b.similarity ? a.similarity > b.similarity : a.document < b.document;
+        }));
+        std::ranges::sort(found);
+        EXPECT_EQ(found, wanted);
+        auto few = all;
+        few.resize(std::min<std::size_t>(3, few.size()));
+        EXPECT_EQ(vectors.most_similar(d, 3), few);
+    }
+    // Of two that are equal each finds the other, and never itself.
+    EXPECT_EQ(vectors.most_similar(0, 1).front().document, same);
+    EXPECT_EQ(vectors.most_similar(same, 1).front().document, 0U);
+}
+
+TEST_F(Vectors, NeedAThesaurusAndWordsThatTellDocumentsApart) {
+    const fs::path store = store_of(worded_corpus(20), "plain");
+    EXPECT_THAT(make_document_vectors(opened_store(store), run_with(1)).sections, IsEmpty());
+    EXPECT_FALSE(document_vectors::of(opened_store(store), run_with(1)));
+
+    std::string equal;
+    for (const char* id : {"a", "b", "c", "d", "e"}) {
+        equal += "{\"id\":\"" + std::string(id) + "\",\"text\":\"one two three\"}\n";
+    }
+    const fs::path alike = store_of(equal, "alike");
+    add_outcome(alike, make_thesaurus(opened_store(alike), run_with(1)));
+    ASSERT_TRUE(opened_store(alike).thesaurus());
+    EXPECT_THAT(make_document_vectors(opened_store(alike), run_with(1)).sections, IsEmpty());
+    EXPECT_FALSE(fs::exists(store_layout::file_of(alike, store_layout::document_vectors)));
+    EXPECT_GT(verify_store(alike, run_with(1)), 0U);
 }
 
 TEST_F(Stages, RanksOfAnotherCollectionAreFoundOut) {

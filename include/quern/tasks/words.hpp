@@ -40,6 +40,8 @@ enum class reduced_matrix { mi, documents };
 inline constexpr std::string_view reduced_matrix_names[] = {"mi", "documents"};
 inline constexpr std::string_view vector_measure_names[] = {"cosine", "pearson"};
 
+inline constexpr std::uint32_t all_words = 0xffffffff;
+
 /// What the numbers of a space depend on, beside the corpus and its text options.
 struct space_question {
     gap_policy gaps = gap_policy::close;
@@ -55,6 +57,8 @@ struct space_question {
     bool full_matrix = false;  ///< the similarities of all pairs as well, 8 bytes each
     unsigned dimensions = 0;   ///< of vectors; 0: none, or with lsa 300
     reduced_matrix lsa_of = reduced_matrix::mi;
+    /// Of documents: those evenly spread that hold about so many words together; all_words: every one.
+    std::uint32_t lsa_words = all_words;
     vector_measure lsa_measure = vector_measure::cosine;
     std::uint64_t seed = 0;  ///< of the vectors
 };

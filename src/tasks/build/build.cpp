@@ -39,7 +39,8 @@ struct added_stage {
     stage_outcome (*make)(const opened_store& store, const context& run);
 };
 constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks},
-                                        {build_stage::thesaurus, make_thesaurus}};
+                                        {build_stage::thesaurus, make_thesaurus},
+                                        {build_stage::vectors, make_document_vectors}};
 
 std::string_view name_of(build_stage stage) {
     return build_stage_names[static_cast<std::size_t>(stage)];

@@ -39,4 +39,11 @@ stage_outcome make_link_ranks(const opened_store& store, const context& run);
 /// than two words that are frequent enough, or whose words never meet: nothing. Throws as words(), and damaged_store.
 stage_outcome make_thesaurus(const opened_store& store, const context& run);
 
+/// Writes the section `document_vectors`: each document as the direction of its words' vectors in the thesaurus, weighted by
+/// ln(documents / documents with the word). The same bits for any threads and device. A store without a thesaurus, or
+/// where no word tells documents apart: nothing. Throws damaged_store, out_of_memory, io_error, interrupted.
+/// Cost: one pass over the words in order, `dimensions` additions for each word of each document; the table of words'
+/// vectors in memory.
+stage_outcome make_document_vectors(const opened_store& store, const context& run);
+
 }  // namespace quern

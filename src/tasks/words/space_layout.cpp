@@ -74,6 +74,7 @@ answers asked_of(const text_options& text, const space_question& q) {
         {"top", q.full_matrix ? "all" : std::to_string(q.top)},
         {"vectors", std::to_string(q.dimensions)},
         {"lsa-of", name_of(q.lsa_of, reduced_matrix_names)},
+        {"lsa-words", q.lsa_words == all_words ? "all" : std::to_string(q.lsa_words)},
         {"lsa-measure", name_of(q.lsa_measure, vector_measure_names)},
         {"seed", std::to_string(q.seed)},
     };
@@ -108,6 +109,9 @@ space_question question_of(const answers& asked) {
     if (!q.full_matrix) q.top = number_of<std::uint32_t>(top);
     q.dimensions = number_of<unsigned>(answer(asked, "vectors"));
     q.lsa_of = named<reduced_matrix>(asked, "lsa-of", reduced_matrix_names);
+    if (const auto at = asked.find("lsa-words"); at != asked.end() && at->second != "all") {
+        q.lsa_words = number_of<std::uint32_t>(at->second);  // spaces from before have none
+    }
     q.lsa_measure = named<vector_measure>(asked, "lsa-measure", vector_measure_names);
     q.seed = number_of<std::uint64_t>(answer(asked, "seed"));
     return q;

@@ -141,6 +141,12 @@ class words_run {
 
     void push_words(context_counter& counter) {
         if (by_documents()) documents_.emplace(words_, run_.memory_limit() / 2);
+        // Document d is taken where d · lsa_words / occurrences, rounded down, rises with it.
+        const std::uint64_t all = corpus_->occurrences;
+        const auto is_taken = [&](std::uint64_t d) {
+            const std::uint64_t most = question_.lsa_words;
+            return most == all_words || all <= most || (d + 1) * most / all != d * most / all;
+        };
         std::size_t document = 0;
         std::vector<std::uint32_t> text;  // of the document at hand
         std::uint64_t done = 0;
@@ -156,7 +162,7 @@ class words_run {
             for (std::span<std::uint32_t> rest = numbers;;) {
                 while (document < corpus_->document_lengths.size() &&
                        text.size() == corpus_->document_lengths[document]) {
-                    documents_->add(text);
+                    if (is_taken(document)) documents_->add(text);
                     text.clear();
                     ++document;
                 }

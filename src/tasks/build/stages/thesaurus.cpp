@@ -13,10 +13,14 @@
 namespace quern {
 namespace {
 
-space_question thesaurus_question() {
+/// Vectors of documents want words that are told apart by the documents they stand in, not by their neighbours. A single
+/// document tells nothing apart.
+space_question thesaurus_question(std::uint64_t documents) {
     space_question question;
     question.top = 20;
     question.dimensions = 100;
+    question.lsa_of = documents > 1 ? reduced_matrix::documents : reduced_matrix::mi;
+    question.lsa_words = 1 << 24;  // at most 270 MB while they are turned into a matrix
     return question;
 }
 
@@ -27,7 +31,7 @@ stage_outcome make_thesaurus(const opened_store& store, const context& run) {
     options.inputs = {store.path()};
     options.space = store.path() / store_layout::thesaurus;
     options.text = with_stop_words_of(store.info().text, store.path());
-    options.question = thesaurus_question();
+    options.question = thesaurus_question(store.info().documents);
     options.force = true;  // what an interrupted run left
     stage_outcome outcome;
     try {
