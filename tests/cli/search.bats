@@ -120,6 +120,46 @@ PYTHON
     ends_with 2 quern search whole wheel --prior many
 }
 
+@test "similar words are asked for" {
+    whole_store
+    quern search whole "wheel nothing" --quiet -k all --explain --format jsonl --expand 2 --expand-weight 0.5 >hits
+    python3 - hits <<'PYTHON'
+import json, sys
+hits = [json.loads(line) for line in open(sys.argv[1])]
+assert len(hits) >= 29
+for hit in hits:
+    similar = [term for term in hit["explanation"] if term["similar_to"]]
+    assert len(similar) == 2 and all(term["similar_to"] == "wheel" and 0 < term["weight"] <= 0.5 for term in similar)
+    assert {term["term"] for term in similar} < {"mill", "stone", "grain", "flour"}, similar
+    assert sum(term["score"] for term in hit["explanation"]) == hit["score"]
+PYTHON
+    quern search whole wheel --quiet -k 1 --expand 1 --explain --format table | grep -q 'similar to wheel'
+    ends_with 2 quern search whole wheel --expand 2 --expand-weight 0
+}
+
+@test "documents like one, with words and without" {
+    whole_store
+    quern search whole --like d7 --quiet -k 29 | cut -f 2 >nearest
+    [ "$(grep -c . nearest)" -eq 29 ]
+    run grep -qx d7 nearest
+    [ "$status" -eq 1 ]
+    [ "$(sed 's/d//' nearest | awk '$1 % 3 != 1' | wc -l)" -eq 0 ] # all about boats
+    quern search whole bread --like d7 --like-weight 3 --quiet -k all --explain --format jsonl >hits
+    python3 - hits <<'PYTHON'
+import json, sys
+hits = [json.loads(line) for line in open(sys.argv[1])]
+assert len(hits) == 89
+for hit in hits:
+    assert sum(term["score"] for term in hit["explanation"]) == hit["score"]
+    assert hit["explanation"][-1]["list"] == "like" and hit["explanation"][-1]["term"] == "d7"
+PYTHON
+    printf '1\tbread\n' >topics
+    quern search whole --topics topics --like d7 --like-weight 3 --quiet --threads 2 | awk '{print $3, $5}' >run
+    python3 -c 'import json; [print(h["id"], h["score"]) for h in map(json.loads, open("hits"))]' | cmp - run
+    ends_with 2 quern search whole --like nowhere
+    says "has no document 'nowhere'"
+}
+
 @test "near-duplicates of a hit stand under it" {
     python3 - >twice.jsonl <<'PYTHON'
 import json
