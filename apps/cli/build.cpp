@@ -40,6 +40,13 @@ std::set<build_stage> parse_stages(std::string_view text) {
     return stages;
 }
 
+/// What a store was made with is neither to be asked for otherwise nor to be passed over in silence.
+void check_update(const build_options& options, const text_choice& text) {
+    if (!options.skip.empty())
+        throw usage_error("--update runs the stages of the store; --skip cannot be given");
+    if (text.any()) throw usage_error("--update has the text options of the store; none can be given");
+}
+
 }  // namespace
 
 int run_build(const command& self, const std::vector<std::string>& arguments) {
@@ -79,6 +86,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "One page for people, which needs no network: sizes, seconds, what was rejected, copies, words, link "
         "ranks.",
         "", [&](const std::string& value) { report_file = value; });
+    line.flag(
+        "--update",
+        "Add the corpus to the store that is there, with its text options and stages. Documents that it "
+        "holds already are passed over.",
+        options.update);
     declare_corpus(line, options);
     declare_text(line, text);
     declare_common(line, common, {.rows = false, .output = false});
@@ -95,6 +107,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     session run(self, common);
     options.inputs.assign(inputs.begin(), inputs.end());
     options.text = text.over({});
+    if (options.update) check_update(options, text);
     options.force = common.force;
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(text.stop_word_file());

@@ -136,3 +136,25 @@ killed_after() {
     quern search store more --quiet | grep -q new
     [ -z "$(find . -name '.store*')" ]
 }
+
+@test "--update adds to a store; killed, it goes on, and the old store stays until the end" {
+    large_corpus >large.jsonl
+    head -n 2000 large.jsonl >old.jsonl
+    tail -n 1000 large.jsonl >new.jsonl
+    quern build old.jsonl new.jsonl -o both --quiet
+    quern build old.jsonl -o store --quiet
+    quern build old.jsonl -o old --quiet
+    for stage in duplicates index; do
+        killed_after "$stage: done" "$QUERN" build new.jsonl -o store --update --threads 1
+        same_bytes old store
+    done
+    ends_with 0 quern build new.jsonl -o store --update
+    [[ $stderr == *"done are: duplicates index"* ]]
+    same_bytes both store
+    [ -z "$(find . -name '.store*')" ]
+    quern verify store
+    ends_with 2 quern build new.jsonl -o store --update --skip ranks
+    ends_with 2 quern build new.jsonl -o store --update --stem porter
+    ends_with 2 quern build new.jsonl -o none --update
+    says "no such store"
+}

@@ -349,6 +349,94 @@ INSTANTIATE_TEST_SUITE_P(Anywhere, KilledBuild,
                                            death{"Ranks", "ranks: done", ""}),
                          [](const auto& point) { return point.param.name; });
 
+/// A store of `first` that `second` is added to, beside a store of both.
+class UpdatedStore : public BuildStages {
+  protected:
+    void expect_the_store_of_both(const std::string& first, const std::string& second,
+                                  const std::string& extension, const build_options& asked = {}) {
+        build_options options = asked;
+        for (const auto& [name, text] : {std::pair{"first", first}, {"second", second}}) {
+            options.inputs.push_back(folder_ / (name + extension));
+            write_file(options.inputs.back(), text);
+        }
+        options.store = folder_ / "both";
+        options.force = true;
+        build(options, run_with(2));
+        const fs::path added = options.inputs.back();
+        options.inputs.pop_back();
+        options.store = folder_ / "store";
+        build(options, run_with(2));
+        const std::uint64_t before = read_store_info(options.store).documents;
+        build_options update;
+        update.inputs = {added};
+        update.store = options.store;
+        update.update = true;
+        const build_result result = build(update, run_with(1));
+        EXPECT_GT(result.documents, before);
+        EXPECT_EQ(files_of(options.store), files_of(folder_ / "both"));
+        build(update, run_with(2));  // all of it is known by now
+        EXPECT_EQ(files_of(options.store), files_of(folder_ / "both"));
+    }
+};
+
+TEST_F(UpdatedStore, IsTheOneOfBothInputs) {
+    const std::string corpus = generated_corpus(900);
+    const std::size_t middle = corpus.find('\n', corpus.size() / 2) + 1;
+    expect_the_store_of_both(corpus.substr(0, middle), corpus.substr(middle), ".jsonl");
+    build_options asked;
+    asked.skip = {build_stage::duplicates};
+    asked.text.stem = stemmer::porter;
+    write_file(folder_ / "words.txt", "title\nw1\n");
+    asked.text.stop_words = (folder_ / "words.txt").string();
+    expect_the_store_of_both(corpus.substr(0, middle), corpus.substr(middle), ".jsonl", asked);
+}
+
+TEST_F(UpdatedStore, LinksAndRedirectsFindWhatComesLater) {
+    const auto page = [](const std::string& title, const std::string& text) {
+        return "<page><title>" + title +
+               "</title><ns>0</ns><id>1</id><revision><id>1</id><text xml:space=\"preserve\">" + text +
+               "</text></revision></page>\n";
+    };
+    const auto dump = [](const std::string& pages) { return "<mediawiki>\n" + pages + "</mediawiki>\n"; };
+    const std::string links = "[[Later]] [[Alias]] [[Town]] [[A]] [[Nowhere]] [[Town]] [[Later]] [[Copy]]";
+    expect_the_store_of_both(
+        dump(page("A", first_text + links) + page("Alias", "#REDIRECT [[Later]]") +
+             page("Town", "#REDIRECT [[A]]") + page("B", "[[Nowhere]]") + page("Copy", first_text + links)),
+        dump(page("Later", second_text + links) + page("Town", "Other words about a town. [[B]] [[Alias]]") +
+             page("Nowhere else", "#REDIRECT [[B]]")),
+        ".xml");
+    const opened_store store(folder_ / "store");
+    std::vector<std::string> ids;
+    for (const std::uint32_t d : links_of(store)) ids.emplace_back(store.id(d));
+    EXPECT_THAT(ids, ElementsAre("Later", "Later", "Town", "A", "Town", "Later", "A",  // of A
+                                 "Later", "Later", "Town", "A", "Town", "Later", "A",  // of Later
+                                 "B", "Later"));
+}
+
+TEST_F(UpdatedStore, RefusesAKnownIdWithAnotherTextAndKeepsTheOldStore) {
+    auto options = options_for(line_of("a", first_text) + line_of("copy", first_text));
+    build(options, run_with(1));
+    const auto before = files_of(options.store);
+    options.update = true;
+    options.inputs = {folder_ / "new.jsonl"};
+    write_file(options.inputs[0], line_of("a", second_text));
+    EXPECT_THROW(build(options, run_with(1)), invalid_input);
+    EXPECT_EQ(files_of(options.store), before);
+    write_file(options.inputs[0],
+               line_of("copy", first_text) + line_of("new copy", changed(first_text, 3, 2)));
+    const build_result result = build(options, run_with(1));
+    EXPECT_EQ(result.documents, 1U);
+    EXPECT_EQ(result.copies, 2U);
+    const opened_store store(options.store);
+    const auto copies = store.copies().of(0);
+    ASSERT_EQ(copies.size(), 2U);
+    EXPECT_EQ(copies[0].id, "copy");
+    EXPECT_EQ(copies[1].id, "new copy");
+    EXPECT_EQ(copies[1].distance, 2U);
+    options.store = folder_ / "none";
+    EXPECT_THROW(build(options, run_with(1)), usage_error);
+}
+
 TEST_F(BuildStages, LeftoversThatAreDamagedOrOfAnotherCorpusAreNotUsed) {
     // What a killed build leaves, made from a whole store: its folder and a journal of nothing we know.
     auto options = options_for(generated_corpus(100));

@@ -46,7 +46,10 @@ struct build_options {
     text_options text;
     error_limit max_errors;
     std::set<build_stage> skip;  ///< stages left out; empty: all run
-    bool force = false;          ///< replace an existing store, atomically
+    /// Adds the inputs to the store that is there, as if its documents were read first; with its text options and its
+    /// stages: `text` and `skip` are not looked at. docs/build.md says where the result differs from a store of all inputs.
+    bool update = false;
+    bool force = false;  ///< replace an existing store, atomically
 };
 
 struct build_result {
@@ -66,6 +69,7 @@ struct build_result {
 /// Reads the inputs and writes the store folder; under its final name there is a whole store or what was
 /// there before. The same inputs and text options give the same bytes, whatever the threads, the memory and
 /// the device (stats.json excepted).
+/// With `update`, a document that the store holds already, with the same text, is passed over.
 /// Throws usage_error (missing input, existing store without `force`, store inside an input), invalid_input
 /// (errors beyond the limit, an id missing or repeated), io_error, out_of_memory, interrupted.
 /// Cost: one pass over the input, sorted runs in `run.scratch` beyond the memory budget, one merge.

@@ -19,6 +19,7 @@
 #include "tasks/build/index.hpp"
 #include "tasks/build/journal.hpp"
 #include "tasks/build/stages.hpp"
+#include "tasks/build/store_to_update.hpp"
 #include "tasks/corpus/described_corpus.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/memory_left.hpp"
@@ -27,6 +28,7 @@
 #include "tasks/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
+#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -53,6 +55,18 @@ build_options checked(const build_options& request) {
     options.store = resolved_folder(options.store);
     for (const fs::path& input : options.inputs) {
         if (input != "-") refuse_overlap(options.store, input);
+    }
+    if (options.update) {
+        const store_info info = read_store_info(options.store);
+        if (info.unicode_version != text::unicode_version()) {
+            throw usage_error(fmt::format("{} was made with the data of Unicode {}, and this program has {}",
+                                          options.store.string(), info.unicode_version,
+                                          text::unicode_version()));
+        }
+        options.text = with_stop_words_of(info.text, options.store);
+        options.skip = all_build_stages;
+        for (const build_stage stage : info.stages) options.skip.erase(stage);
+        options.force = true;
     }
     refuse_to_replace(
         options.store,
@@ -82,6 +96,7 @@ class build_run {
     build_run(const build_options& options, const context& run, run_statistics statistics)
         : options_(options),
           run_(run),
+          old_(options.update ? std::make_optional<store_to_update>(options.store) : std::nullopt),
           statistics_(std::move(statistics)),
           folder_(options.store, options.force ? io::existing::replace : io::existing::refuse,
                   [this](const fs::path& folder, const fs::path& notes) { return take_over(folder, notes); }),
@@ -107,6 +122,7 @@ class build_run {
         std::string out = describe_request(options_) + describe_content(options_);
         out += fmt::format("seed {} without", run_.seed);
         for (const build_stage stage : options_.skip) out.append(" ").append(name_of(stage));
+        if (old_) out += "\n" + old_->description();
         return out;
     }
 
@@ -129,23 +145,31 @@ class build_run {
             run_.log(log_level::info, "going on with a build that was stopped; done are:" + done);
     }
 
+    const store_to_update* old() const { return old_ ? &*old_ : nullptr; }
+
+    std::unique_ptr<io::corpus_reader> open_corpus() const {
+        const io::corpus_options corpus = corpus_options_for(options_.input_format, run_);
+        auto inputs = io::open_corpus(options_.inputs, corpus, run_);
+        return old_ ? old_->followed_by(std::move(inputs), corpus.unit_bytes) : std::move(inputs);
+    }
+
     /// Where near-duplicates are left out, documents wait on disk until it is known which.
     void index(const text_options& text) {
         index_source source;
         std::optional<document_spool> spool;
         if (!options_.skip.contains(build_stage::duplicates)) {
             if (!journal_->duplicates()) {
-                spool.emplace(options_, scratch_, run_);
+                spool.emplace(options_, open_corpus(), old(), scratch_, run_);
                 leave_out(*spool);
             }
             source.left_out = journal_->duplicates()->left_out;
         }
-        const io::corpus_options corpus = corpus_options_for(options_.input_format, run_);
+        source.old = old();
         if (spool) {
-            source.corpus = spool->read_again(corpus.unit_bytes);
+            source.corpus = spool->read_again(corpus_options_for(options_.input_format, run_).unit_bytes);
             source.progress = "index";
         } else {
-            source.corpus = io::open_corpus(options_.inputs, corpus, run_);
+            source.corpus = open_corpus();
         }
         const std::uint64_t held = spool ? spool->documents().memory_bytes() : 0;
         index_outcome outcome = make_index(options_, text, std::move(source), folder_.folder(), scratch_,
@@ -155,7 +179,7 @@ class build_run {
         if (journal_->duplicates()) {
             const duplicates_outcome& found = *journal_->duplicates();
             info.stages.insert(build_stage::duplicates);
-            info.copies = found.left_out.size();
+            info.copies = journal_->counts["copies"];
             info.sections.insert(info.sections.end(), found.sections.begin(), found.sections.end());
         }
         journal_->counts["dangling_links"] = outcome.dangling_links;
@@ -169,7 +193,7 @@ class build_run {
             throw invalid_input(options_.inputs.front().string(), 0, "holds no documents");
         }
         clock_.end_stage("read", spool.input_bytes());
-        const duplicates_outcome found = leave_out_duplicates(spool, folder_.folder(), scratch_, run_);
+        const duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, run_);
         journal_->record = std::move(spool.record());
         journal_->add_duplicates(found);
         end_stage(build_stage::duplicates, found.sections);
@@ -237,6 +261,7 @@ class build_run {
 
     const build_options& options_;
     const context run_;
+    const std::optional<store_to_update> old_;
     run_statistics statistics_;
     stage_clock clock_{statistics_};
     std::optional<build_journal> journal_;  // before the folder, which looks for one

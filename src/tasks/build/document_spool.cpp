@@ -108,16 +108,18 @@ class document_spool::reader : public io::corpus_reader {
     std::size_t next_redirects_ = 0;
 };
 
-document_spool::document_spool(const build_options& options, const scratch_folder& scratch,
-                               const context& run)
+document_spool::document_spool(const build_options& options, std::unique_ptr<io::corpus_reader> corpus,
+                               const store_to_update* old, const scratch_folder& scratch, const context& run)
     : entries_(scratch.file("entries")), redirects_(scratch.file("redirects_read")) {
     const corpus_request request{options.inputs, options.input_format, options.max_errors, false};
-    document_reader corpus(request, nullptr, "read", run);
+    document_reader reading(request, std::move(corpus), "read", run);
     shard_writer texts(scratch.path(), 1, table_.overlap(), scratch.file("spooled_ids"));
     const std::uint64_t most_bytes = run.memory_limit() / 2;
-    corpus.read(
+    reading.read(
         std::numeric_limits<std::uint64_t>::max(),
         [&](const document& d) {
+            const bool is_new = old != nullptr && table_.size() >= old->store().info().documents;
+            if (is_new && old->holds(d)) return document_reader::verdict::passed_over;
             if (!table_.add(d.id, d.text.size())) return document_reader::verdict::repeated;
             if (table_.memory_bytes() > most_bytes)
                 throw out_of_memory("the table of documents", 2 * table_.memory_bytes(), most_bytes);
@@ -132,8 +134,8 @@ document_spool::document_spool(const build_options& options, const scratch_folde
     table_.begin_another_set();  // the ids are known to differ: their table goes
     entries_.flush();
     redirects_.flush();
-    record_ = corpus.record();
-    input_bytes_ = corpus.consumed_bytes();
+    record_ = reading.record();
+    input_bytes_ = reading.consumed_bytes();
 }
 
 void document_spool::add(const document& d) {

@@ -13,6 +13,7 @@
 #include "io/corpus/corpus.hpp"
 #include "quern/base/context.hpp"
 #include "quern/tasks/build.hpp"
+#include "tasks/build/store_to_update.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/document_table.hpp"
 
@@ -20,8 +21,10 @@ namespace quern {
 
 class document_spool {
   public:
-    /// Reads the inputs. Throws as build does. Memory: document_table's, and 8 bytes a document.
-    document_spool(const build_options& options, const scratch_folder& scratch, const context& run);
+    /// Reads a corpus, opened with `options`, that begins with the documents of `old`, where there is one; those that it
+    /// holds already are passed over. Throws as build does. Memory: document_table's, and 8 bytes a document.
+    document_spool(const build_options& options, std::unique_ptr<io::corpus_reader> corpus,
+                   const store_to_update* old, const scratch_folder& scratch, const context& run);
 
     /// Every document that was read, by position: ids and texts.
     const document_table& documents() const { return table_; }

@@ -23,9 +23,10 @@ struct copy_pair {
 };
 
 /// In the order of the kept documents, then of the copies.
-std::vector<copy_pair> find_copies(const document_table& documents, const context& run,
-                                   std::map<std::string, std::uint64_t>& counts) {
+std::vector<copy_pair> find_copies(const document_table& documents, std::uint32_t first_new,
+                                   const context& run, std::map<std::string, std::uint64_t>& counts) {
     duplicate_scope links;
+    links.first_new = first_new;
     links.links_only = true;
     duplicate_result found = near_duplicates(documents.texts(), {}, links, run);
     counts = {{"compared", found.counts.compared},
@@ -37,7 +38,7 @@ std::vector<copy_pair> find_copies(const document_table& documents, const contex
     std::vector<copy_pair> copies;
     for (const duplicate_group& group : duplicate_groups(found.pairs, lengths, keep_policy::first)) {
         for (const std::uint32_t d : group.members) {
-            if (d != group.kept) copies.push_back({group.kept, d});
+            if (d != group.kept && d >= first_new) copies.push_back({group.kept, d});
         }
     }
     return copies;
@@ -61,14 +62,17 @@ std::vector<std::uint32_t> distances_of(std::span<const copy_pair> copies, const
 
 }  // namespace
 
-duplicates_outcome leave_out_duplicates(const document_spool& spool, const std::filesystem::path& store,
-                                        const scratch_folder& scratch, const context& run) {
+duplicates_outcome leave_out_duplicates(const document_spool& spool, const store_to_update* old,
+                                        const std::filesystem::path& store, const scratch_folder& scratch,
+                                        const context& run) {
     const document_table& documents = spool.documents();
+    const auto first_new = old == nullptr ? 0 : static_cast<std::uint32_t>(old->store().info().documents);
+    const document_copies known = old == nullptr ? document_copies() : old->store().copies();
     const context left = with_memory_left(run, documents.memory_bytes(), "the table of documents");
     duplicates_outcome outcome;
-    const std::vector<copy_pair> copies = find_copies(documents, left, outcome.counts);
-    outcome.counts["copies"] = copies.size();
-    if (copies.empty()) return outcome;
+    const std::vector<copy_pair> copies = find_copies(documents, first_new, left, outcome.counts);
+    outcome.counts["copies"] = known.size() + copies.size();
+    if (known.size() + copies.size() == 0) return outcome;
 
     for (const auto& [kept, copy] : copies) outcome.left_out.push_back({copy, kept});
     std::ranges::sort(outcome.left_out, {}, &left_out_document::position);
@@ -83,13 +87,27 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const std::
     io::section_writer kept(file(store_layout::copies_of)), distances(file(store_layout::copy_distances));
     io::string_column_writer ids(file(store_layout::copy_ids), scratch.file("copy_id_ends"));
     io::string_column_writer titles(file(store_layout::copy_titles), scratch.file("copy_title_ends"));
-    for (const copy_pair& pair : copies) {
+    const std::vector<std::uint32_t> edits = distances_of(copies, documents, left);
+    std::uint64_t next_known = 0;
+    const auto append_known = [&](std::uint64_t end) {  // those of documents before `end`
+        for (; next_known < known.size() && known.kept(next_known) < end; ++next_known) {
+            const document_copies::copy copy = known[next_known];
+            kept.append_value(known.kept(next_known));
+            ids.append(copy.id);
+            titles.append(copy.title);
+            distances.append_value(copy.distance);
+        }
+    };
+    for (std::size_t i = 0; i < copies.size(); ++i) {
         run.check_stop();
-        kept.append_value(number_of(pair.kept));
-        ids.append(documents.id(pair.copy));
-        titles.append(spool.title(pair.copy));
+        const std::uint32_t number = number_of(copies[i].kept);
+        append_known(number + std::uint64_t{1});
+        kept.append_value(number);
+        ids.append(documents.id(copies[i].copy));
+        titles.append(spool.title(copies[i].copy));
+        distances.append_value(edits[i]);
     }
-    distances.append_values(std::span<const std::uint32_t>(distances_of(copies, documents, left)));
+    append_known(documents.size());
     const auto close = [&outcome](std::string_view name, auto& section) {
         const auto summary = section.finish();
         outcome.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});

@@ -31,7 +31,9 @@ struct duplicates_outcome {
 /// Groups the documents whose edit rate, in bytes, is below 0.05, as dedup does with method `auto`, keeps the first of each
 /// group, and writes the sections `copies_of`, `copy_ids`, `copy_titles` and `copy_distances` of the others into `store`.
 /// Documents without text are all kept. The same bits for any threads, memory and device. Throws as near_duplicates.
-duplicates_outcome leave_out_duplicates(const document_spool& spool, const std::filesystem::path& store,
-                                        const scratch_folder& scratch, const context& run);
+/// Where the first documents are those of `old`, they stay, each with its copies: only new ones are left out.
+duplicates_outcome leave_out_duplicates(const document_spool& spool, const store_to_update* old,
+                                        const std::filesystem::path& store, const scratch_folder& scratch,
+                                        const context& run);
 
 }  // namespace quern

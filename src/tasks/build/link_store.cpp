@@ -11,6 +11,10 @@
 #include "quern/base/error.hpp"
 
 namespace quern {
+
+using store_layout::named_redirect;
+using store_layout::open_link;
+
 namespace {
 
 /// Reads a scratch file of plain values front to back through one buffer, so that memory stays constant.
@@ -44,32 +48,43 @@ link_collector::link_collector(const std::filesystem::path& scratch)
     : targets_(scratch / "link_targets"), ends_(scratch / "link_ends"), redirects_(scratch / "redirects") {}
 
 void link_collector::add_document(const document& d) {
-    for (const std::string& link : d.links) {
-        const hash128_value target = hash128(link);
-        targets_.append_values(std::span(&target, 1));
-    }
-    links_ += d.links.size();
+    std::vector<hash128_value> names;
+    names.reserve(d.links.size());
+    for (const std::string& link : d.links) names.push_back(hash128(link));
+    add_document(names);
+}
+
+void link_collector::add_document(std::span<const hash128_value> links) {
+    targets_.append_values(links);
+    links_ += links.size();
     ends_.append_values(std::span<const std::uint64_t>(&links_, 1));
 }
 
 void link_collector::add_redirect(const redirect& r) {
-    const waiting_redirect waiting{hash128(r.from), hash128(r.to)};
-    redirects_.append_values(std::span(&waiting, 1));
+    add_redirect({hash128(r.from), hash128(r.to)});
 }
 
-void link_collector::resolve_redirects(id_table& ids, const context& run) const {
-    std::vector<waiting_redirect> redirects;
-    value_reader<waiting_redirect> reader(redirects_.path());
+void link_collector::add_redirect(const named_redirect& r) {
+    redirects_.append_values(std::span(&r, 1));
+}
+
+std::vector<named_redirect> link_collector::resolve_redirects(id_table& ids, const context& run) {
+    std::vector<named_redirect> redirects;
+    value_reader<named_redirect> reader(redirects_.path());
     for (auto piece = reader.next(); !piece.empty(); piece = reader.next()) {
         run.check_stop();
         redirects.insert(redirects.end(), piece.begin(), piece.end());
-        if (redirects.size() * sizeof(waiting_redirect) > run.memory_limit() / 4) {
-            throw out_of_memory("the table of redirects", 2 * redirects.size() * sizeof(waiting_redirect),
+        if (redirects.size() * sizeof(named_redirect) > run.memory_limit() / 4) {
+            throw out_of_memory("the table of redirects", 2 * redirects.size() * sizeof(named_redirect),
                                 run.memory_limit() / 4);
         }
     }
     id_table number_of;  // of the first redirect from a name
-    for (std::uint32_t i = 0; i < redirects.size(); ++i) number_of.insert(redirects[i].from, i);
+    std::uint32_t first = 0;
+    for (const named_redirect& r : redirects) {
+        if (number_of.insert(r.from, first)) redirects[first++] = r;
+    }
+    redirects.resize(first);
 
     // Every redirect is followed once: what lies on the way gets the same end.
     constexpr std::uint32_t unknown = ~std::uint32_t{0}, nowhere = unknown - 1;
@@ -95,8 +110,10 @@ void link_collector::resolve_redirects(id_table& ids, const context& run) const 
         way.clear();
     }
     for (std::size_t i = 0; i < redirects.size(); ++i) {
-        if (ends[i] != nowhere) ids.insert(redirects[i].from, ends[i]);
+        if (ends[i] == nowhere) continue;
+        if (ids.insert(redirects[i].from, ends[i])) redirected_.insert(redirects[i].from, ends[i]);
     }
+    return redirects;
 }
 
 link_collector::outcome link_collector::resolve(id_table& ids, const std::filesystem::path& store,
@@ -104,38 +121,58 @@ link_collector::outcome link_collector::resolve(id_table& ids, const std::filesy
     targets_.close();
     ends_.close();
     redirects_.close();
-    resolve_redirects(ids, run);
+    const std::vector<named_redirect> first_redirects = resolve_redirects(ids, run);
 
     io::section_writer links(store_layout::file_of(store, store_layout::links));
     io::section_writer link_ends(store_layout::file_of(store, store_layout::link_ends));
+    io::section_writer open(store_layout::file_of(store, store_layout::open_links));
     outcome result;
     // The ends of the raw links become the ends of the resolved ones on the way.
     value_reader<hash128_value> targets(targets_.path());
     value_reader<std::uint64_t> ends(ends_.path());
     std::span<const hash128_value> waiting;
     std::uint64_t seen = 0;
+    std::uint32_t document = 0;
     for (auto piece = ends.next(); !piece.empty(); piece = ends.next()) {
         run.check_stop();
         for (const std::uint64_t end : piece) {
-            for (; seen < end; ++seen) {
+            for (const std::uint64_t begin = seen; seen < end; ++seen) {
                 if (waiting.empty()) waiting = targets.next();
                 if (waiting.empty()) throw io_error(targets_.path().string(), "is cut off", EIO);
-                if (const auto document = ids.find(waiting.front())) {
-                    links.append_value(*document);
+                const hash128_value name = waiting.front();
+                waiting = waiting.subspan(1);
+                const auto target = ids.find(name);
+                const bool redirected = target && redirected_.find(name);
+                if (!target || redirected) {
+                    const auto place = static_cast<std::uint32_t>(2 * (seen - begin) + (redirected ? 1 : 0));
+                    open.append_value(open_link{document, place, name});
+                }
+                if (target) {
+                    links.append_value(*target);
                     ++result.links;
                 } else {
                     ++result.dangling;
                 }
-                waiting = waiting.subspan(1);
             }
+            ++document;
             link_ends.append_value(result.links);
         }
     }
-    const auto links_summary = links.finish();
-    const auto ends_summary = link_ends.finish();
-    result.sections = {
-        {std::string(store_layout::links), links_summary.file_bytes, links_summary.checksum},
-        {std::string(store_layout::link_ends), ends_summary.file_bytes, ends_summary.checksum}};
+    const auto close = [&result, &store](std::string_view name, io::section_writer& section) {
+        const bool empty = section.size() == 0;
+        const auto summary = section.finish();
+        if (!empty || name == store_layout::links || name == store_layout::link_ends) {
+            result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        } else {
+            std::filesystem::remove(store_layout::file_of(store, name));
+        }
+    };
+    close(store_layout::links, links);
+    close(store_layout::link_ends, link_ends);
+    close(store_layout::open_links, open);
+    io::section_writer redirects(store_layout::file_of(store, store_layout::redirects));
+    redirects.append_values(std::span<const named_redirect>(first_redirects));
+    close(store_layout::redirects, redirects);
     return result;
 }
 

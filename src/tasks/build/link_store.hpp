@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,27 +22,29 @@ class link_collector {
     explicit link_collector(const std::filesystem::path& scratch);
     void add_document(const document& d);  ///< documents in order
     void add_redirect(const redirect& r);
+    /// The same by the hashes of names.
+    void add_document(std::span<const hash128_value> links);
+    void add_redirect(const store_layout::named_redirect& r);
 
     struct outcome {
         std::uint64_t links = 0, dangling = 0;
         std::vector<store_section> sections;
     };
-    /// Writes the sections `links` and `link_ends`. Redirects are entered into `ids`: documents win over
+    /// Writes the sections `links` and `link_ends`, and where they have something to hold `open_links` and `redirects`. Redirects are entered into `ids`: documents win over
     /// redirects, earlier redirects over later ones, chains are followed, circles lead nowhere.
-    /// Cost: one pass over the links; the redirects, about 90 bytes each, are held in memory meanwhile. Throws
+    /// Cost: one pass over the links; the redirects, about 130 bytes each, are held in memory meanwhile. Throws
     /// io_error where the scratch files are not whole, out_of_memory.
     outcome resolve(id_table& ids, const std::filesystem::path& store, const context& run);
 
   private:
-    struct waiting_redirect {
-        hash128_value from, to;
-    };
-    void resolve_redirects(id_table& ids, const context& run) const;
+    /// Returns the first redirect of each name.
+    std::vector<store_layout::named_redirect> resolve_redirects(id_table& ids, const context& run);
 
     file_writer targets_;    // hash128_value, link by link
     file_writer ends_;       // u64 a document: links up to its end
-    file_writer redirects_;  // waiting_redirect
+    file_writer redirects_;  // store_layout::named_redirect
     std::uint64_t links_ = 0;
+    id_table redirected_;  // names that lead to a document by a redirect
 };
 
 }  // namespace quern

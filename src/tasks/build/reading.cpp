@@ -12,6 +12,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/release.hpp"
@@ -63,7 +64,13 @@ class collection_reader {
           titles_(store_layout::file_of(store, store_layout::titles), scratch.file("title_ends")),
           text_ends_(store_layout::file_of(store, store_layout::text_ends)),
           lengths_(store_layout::file_of(store, store_layout::document_lengths)),
-          blocks_(store) {}
+          blocks_(store) {
+        if (source_.old == nullptr) return;
+        const document_copies& copies = source_.old->store().copies();
+        for (std::uint64_t i = 0; i < copies.size(); ++i) pieces_.ids.insert(copies[i].id, copies.kept(i));
+        old_links_.emplace(source_.old->store());
+        for (const auto& r : old_links_->redirects()) pieces_.links.add_redirect(r);
+    }
 
     void run_pipeline() {
         pipeline<unit_in_work> line(units_at_once(run_));
@@ -108,9 +115,17 @@ class collection_reader {
         for (const document& d : parsed.documents) {
             ids_.append(d.id);
             titles_.append(d.title);
-            pieces_.links.add_document(d);
+            const bool is_old = source_.old != nullptr && appended_ < source_.old->store().info().documents;
+            if (is_old) {
+                pieces_.links.add_document(old_links_->next());
+            } else {
+                pieces_.links.add_document(d);
+            }
+            ++appended_;
             gatherer_.add(d.text, unit.full_blocks);
             pieces_.verbatim |= d.verbatim;
+            if (source_.old != nullptr && d.verbatim != source_.old->store().info().verbatim)
+                throw usage_error("word lines and other documents cannot be in one store");
             text_bytes_ += d.text.size();
             text_ends_.append_value(text_bytes_);
         }
@@ -129,7 +144,7 @@ class collection_reader {
         const auto number =
             left_out ? source_.left_out[next_left_out_].kept : static_cast<std::uint32_t>(pieces_.documents);
         if (!pieces_.ids.insert(d.id, number)) {
-            pieces_.record.reject_repeated(d);
+            if (source_.old == nullptr || !source_.old->holds(d)) pieces_.record.reject_repeated(d);
             return false;
         }
         if (pieces_.ids.memory_bytes() > memory_limit_ / 2) {
@@ -214,7 +229,8 @@ class collection_reader {
     const std::uint64_t memory_limit_ =
         run_.memory_limit();  // the system is not to be asked for every document
     index_source source_;
-    std::uint64_t next_left_out_ = 0;
+    std::uint64_t next_left_out_ = 0, appended_ = 0;
+    std::optional<stored_links> old_links_;
     tbb::enumerable_thread_specific<text::analyzer> analyzers_;
     io::string_column_writer ids_, titles_;
     io::section_writer text_ends_, lengths_;

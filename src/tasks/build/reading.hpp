@@ -18,6 +18,7 @@
 #include "tasks/build/duplicates.hpp"
 #include "tasks/build/link_store.hpp"
 #include "tasks/build/run_store.hpp"
+#include "tasks/build/store_to_update.hpp"
 #include "tasks/build/token_store.hpp"
 #include "tasks/corpus/id_table.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -58,7 +59,8 @@ struct collection_pieces {
 struct index_source {
     std::unique_ptr<io::corpus_reader> corpus;
     std::span<const left_out_document> left_out = {};
-    std::string_view progress = "read";  ///< what the pass is called
+    const store_to_update* old = nullptr;  ///< whose documents come first, and whose copies are known
+    std::string_view progress = "read";    ///< what the pass is called
 };
 
 /// Reads a corpus into `pieces` and the document and text sections of `store`. `text` is as the words are

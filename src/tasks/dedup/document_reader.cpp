@@ -22,6 +22,10 @@ document_reader::document_reader(const corpus_request& request, word_table* word
                                  const context& run)
     : request_(request), words_(words), stage_(std::move(stage)), run_(run), corpus_(open(request, run)) {}
 
+document_reader::document_reader(const corpus_request& request, std::unique_ptr<io::corpus_reader> corpus,
+                                 std::string stage, const context& run)
+    : request_(request), words_(nullptr), stage_(std::move(stage)), run_(run), corpus_(std::move(corpus)) {}
+
 bool document_reader::read(std::uint64_t bytes, const admission& admit, const redirection& redirected) {
     std::uint64_t taken = 0;
     bool ended = false;

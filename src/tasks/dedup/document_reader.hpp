@@ -27,6 +27,9 @@ class document_reader {
   public:
     /// Opens the inputs. `words` may be null; `stage` names the progress.
     document_reader(const corpus_request& request, word_table* words, std::string stage, const context& run);
+    /// The same of a corpus that is open, whose inputs `request` names in messages.
+    document_reader(const corpus_request& request, std::unique_ptr<io::corpus_reader> corpus,
+                    std::string stage, const context& run);
 
     enum class verdict {
         taken,

@@ -30,12 +30,13 @@ std::vector<document_copies::copy> document_copies::of(std::uint32_t document) c
         }
     }
     std::vector<copy> copies;
-    for (; first < size_ && kept(first) == document; ++first) {
-        copies.push_back({io::column_string(sections_->ids, first, size_),
-                          io::column_string(sections_->titles, first, size_),
-                          sections_->distances.value<std::uint32_t>(first * sizeof(std::uint32_t))});
-    }
+    for (; first < size_ && kept(first) == document; ++first) copies.push_back((*this)[first]);
     return copies;
+}
+
+document_copies::copy document_copies::operator[](std::uint64_t i) const {
+    return {io::column_string(sections_->ids, i, size_), io::column_string(sections_->titles, i, size_),
+            sections_->distances.value<std::uint32_t>(i * sizeof(std::uint32_t))};
 }
 
 void document_copies::check() const {

@@ -27,14 +27,15 @@ class document_copies {
     std::uint64_t size() const { return size_; }  ///< of all documents
     /// Those of one document, in the order of the corpus. Cost: O(log size) and what is returned.
     std::vector<copy> of(std::uint32_t document) const;
+    /// Copy i of all, by document and then in the order of the corpus; and the document that was kept.
+    copy operator[](std::uint64_t i) const;
+    std::uint32_t kept(std::uint64_t i) const {
+        return sections_->kept.value<std::uint32_t>(i * sizeof(std::uint32_t));
+    }
     /// Checks that every copy is one of a document, in order.
     void check() const;
 
   private:
-    std::uint32_t kept(std::uint64_t i) const {
-        return sections_->kept.value<std::uint32_t>(i * sizeof(std::uint32_t));
-    }
-
     struct sections {
         io::section_view kept, ids, titles, distances;
     };

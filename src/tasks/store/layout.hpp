@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/hash.hpp"
 #include "io/store/section.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/manifest.hpp"
@@ -32,6 +33,9 @@ inline constexpr std::string_view token_ends =
 inline constexpr std::string_view token_words = "token_words";  // u32: the words of one and of two bytes
 inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
 inline constexpr std::string_view links = "links";              // u32: the documents pointed to, in order
+// What an update needs to know of links; there where it is not empty:
+inline constexpr std::string_view open_links = "open_links";  // open_link, rising
+inline constexpr std::string_view redirects = "redirects";    // named_redirect, in order
 // Where the build made them, of M copies:
 inline constexpr std::string_view copies_of = "copies_of";      // u32[M], the kept documents, rising
 inline constexpr std::string_view copy_ids = "copy_ids";        // string column, M
@@ -56,6 +60,17 @@ inline constexpr word_index_names all_words = {"dictionary", "document_frequenci
 inline constexpr word_index_names title_words = {"title_dictionary", "title_document_frequencies",
                                                  "title_collection_frequencies", "title_posting_ends",
                                                  "title_postings"};
+
+/// A link that did not lead to a document by its own id. A document that comes later may have that id.
+struct open_link {
+    std::uint32_t document;
+    std::uint32_t
+        place;  ///< 2 · (links of the document before it, these too) + (1 where a redirect led somewhere)
+    hash128_value name;
+};
+struct named_redirect {
+    hash128_value from, to;
+};
 
 /// Texts are compressed in blocks: whole documents, closed at 64 KiB, so that a block is a function of the
 /// collection alone.

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/build/store_to_update.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "tasks/store/manifest.hpp"
+
+namespace quern {
+namespace {
+
+class stored_unit : public io::corpus_unit {
+  public:
+    stored_unit(const opened_store& store, std::uint32_t first, std::uint32_t last)
+        : store_(store), first_(first), last_(last) {}
+
+    io::parsed_unit parse() override {
+        io::parsed_unit parsed;
+        parsed.documents.reserve(last_ - first_);
+        for (std::uint32_t number = first_; number < last_; ++number) {
+            document& d = parsed.documents.emplace_back();
+            d.id = store_.id(number);
+            d.title = store_.title(number);
+            d.text = store_.text(number);
+            d.verbatim = store_.info().verbatim;
+            d.path = store_.path().string();
+        }
+        return parsed;
+    }
+    std::uint64_t raw_bytes() const override { return 0; }
+
+  private:
+    const opened_store& store_;
+    std::uint32_t first_, last_;
+};
+
+class stored_then_read : public io::corpus_reader {
+  public:
+    stored_then_read(const opened_store& store, std::unique_ptr<io::corpus_reader> corpus,
+                     std::uint32_t unit_documents)
+        : store_(store), corpus_(std::move(corpus)), unit_documents_(unit_documents) {}
+
+    std::unique_ptr<io::corpus_unit> next() override {
+        const auto count = static_cast<std::uint32_t>(store_.info().documents);
+        if (next_ == count) return corpus_->next();
+        const std::uint32_t first = next_;
+        next_ += std::min(unit_documents_, count - next_);
+        return std::make_unique<stored_unit>(store_, first, next_);
+    }
+    std::uint64_t consumed_bytes() const override { return corpus_->consumed_bytes(); }
+    std::uint64_t total_bytes() const override { return corpus_->total_bytes(); }
+
+  private:
+    const opened_store& store_;
+    std::unique_ptr<io::corpus_reader> corpus_;
+    std::uint32_t unit_documents_, next_ = 0;
+};
+
+}  // namespace
+
+stored_links::stored_links(const opened_store& store) : store_(store), links_(store.links()) {
+    const auto open = [&store](std::string_view name) -> std::optional<io::section_view> {
+        if (!store_layout::lists_section(store.info(), name)) return std::nullopt;
+        return store_layout::open_section(store.path(), store.info(), name);
+    };
+    open_section_ = open(store_layout::open_links);
+    redirects_ = open(store_layout::redirects);
+    if (!open_section_) return;
+    open_ = open_section_->values<store_layout::open_link>(
+        0, open_section_->size() / sizeof(store_layout::open_link));
+}
+
+std::span<const hash128_value> stored_links::next() {
+    const auto end = links_.ends.value<std::uint64_t>(std::uint64_t{document_} * sizeof(std::uint64_t));
+    const auto next_is_open = [this] {
+        return !open_.empty() && open_.front().document == document_ &&
+               open_.front().place / 2 == names_.size();
+    };
+    names_.clear();
+    for (;;) {
+        if (next_is_open()) {
+            names_.push_back(open_.front().name);
+            target_ += open_.front().place % 2;
+            open_ = open_.subspan(1);
+        } else if (target_ < end) {
+            const auto target = links_.targets.value<std::uint32_t>(target_++ * sizeof(std::uint32_t));
+            if (target >= store_.info().documents) links_.targets.fail("names documents that are not there");
+            names_.push_back(hash128(store_.id(target)));
+        } else {
+            ++document_;
+            return names_;
+        }
+    }
+}
+
+std::span<const store_layout::named_redirect> stored_links::redirects() const {
+    using store_layout::named_redirect;
+    if (!redirects_) return {};
+    return redirects_->values<named_redirect>(0, redirects_->size() / sizeof(named_redirect));
+}
+
+store_to_update::store_to_update(const std::filesystem::path& path)
+    : store_(open_store(path)), finder_(store_) {
+    const document_copies& copies = store_.copies();
+    for (std::uint64_t i = 0; i < copies.size(); ++i) copies_.insert(copies[i].id, copies.kept(i));
+}
+
+bool store_to_update::holds(const document& d) const {
+    if (copies_.find(hash128(d.id))) return true;
+    const auto number = finder_.find(d.id);
+    return number && store_.text(*number) == d.text;
+}
+
+std::unique_ptr<io::corpus_reader> store_to_update::followed_by(std::unique_ptr<io::corpus_reader> corpus,
+                                                                std::uint64_t unit_bytes) const {
+    // Texts are of many lengths; what matters is that a unit is neither one document nor all of them.
+    const std::uint64_t documents = store_.info().documents;
+    const auto text_ends = store_layout::open_section(store_.path(), store_.info(), store_layout::text_ends);
+    const std::uint64_t average = text_ends.value<std::uint64_t>((documents - 1) * 8) / documents + 1;
+    const auto unit_documents =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(unit_bytes / average, 1, documents));
+    return std::make_unique<stored_then_read>(store_, std::move(corpus), unit_documents);
+}
+
+std::string store_to_update::description() const {
+    return "update of " + manifests::hex(hash64(store_layout::manifest_text(store_.info())));
+}
+
+}  // namespace quern
