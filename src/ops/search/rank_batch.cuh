@@ -41,11 +41,14 @@ class batch_ranking {
     void run(std::span<const query_there> queries, std::span<ranking_of* const> rankings) {
         std::size_t chunk = queries.size();
         if (best_ > most_kept || !fits(chunk)) return by_all_scores(queries, rankings);
+        std::vector<query_there> undecided;
+        std::vector<ranking_of*> theirs;
         for (std::size_t from = 0; from < queries.size(); from += chunk) {
             place_.run().check_stop();
             const std::size_t count = std::min(chunk, queries.size() - from);
-            by_limits(queries.subspan(from, count), rankings.subspan(from, count));
+            by_limits(queries.subspan(from, count), rankings.subspan(from, count), undecided, theirs);
         }
+        by_all_scores(undecided, theirs);  // when what was kept is given back
     }
 
   private:
@@ -97,7 +100,9 @@ class batch_ranking {
         append_rankings(found_scores, found_ids, best_, batch_.first, rankings, place_.run());
     }
 
-    void by_limits(std::span<const query_there> queries, std::span<ranking_of* const> rankings) {
+    /// Adds the queries that are left, with their rankings, to `again` and `others`.
+    void by_limits(std::span<const query_there> queries, std::span<ranking_of* const> rankings,
+                   std::vector<query_there>& again, std::vector<ranking_of*>& others) {
         cut(queries.size());
         const std::size_t count = queries.size(), places = count * static_cast<std::size_t>(room());
         const auto asked = array_from(place_, queries, "queries");
@@ -127,8 +132,7 @@ class batch_ranking {
             sort_kept_kernel, kept, asked.data(), batch_.first, best_scores.data(), best_ids.data(),
             undecided.data());
         const std::vector<std::uint32_t> left = to_host(place_, undecided.span());
-        std::vector<ranking_of*> decided(rankings.begin(), rankings.end()), others;
-        std::vector<query_there> again;
+        std::vector<ranking_of*> decided(rankings.begin(), rankings.end());
         for (std::size_t q = 0; q < count; ++q) {
             if (left[q] == 0) continue;
             again.push_back(queries[q]);
@@ -136,7 +140,6 @@ class batch_ranking {
             decided[q] = nullptr;
         }
         hand_out(best_scores, best_ids, decided);
-        by_all_scores(again, others);
     }
 
     void by_all_scores(std::span<const query_there> queries, std::span<ranking_of* const> rankings) {
