@@ -91,7 +91,11 @@ struct device_collection::state {
                    results_span results);
     void enter(document_stretch stretch);
     void forget_lists();
-    std::size_t fitting(std::span<const search_query* const> queries, std::vector<posting_list>& missing);
+    struct fitting_queries {
+        std::size_t count;
+        std::uint64_t units;  // of the lists they miss; for a count of 0, of those of the first query
+    };
+    fitting_queries fitting(std::span<const search_query* const> queries, std::vector<posting_list>& missing);
     void bring(std::span<const posting_list> missing);
     template <class Scorer>
     void rank(std::span<const search_query* const> queries, results_span results);
@@ -161,14 +165,14 @@ void device_collection::state::forget_lists() {
 }
 
 /// How many of the queries, from the first on, go together, and which lists they miss. None: the lists of the first alone
-/// are too large.
-std::size_t device_collection::state::fitting(std::span<const search_query* const> queries,
-                                              std::vector<posting_list>& missing) {
+/// are too large for the documents entered.
+device_collection::state::fitting_queries device_collection::state::fitting(
+    std::span<const search_query* const> queries, std::vector<posting_list>& missing) {
     const std::uint64_t most = budget / 2 / sizeof(packed_unit);
     // Lists are held twice on the host while they are packed.
     const std::uint64_t most_together = place.run().memory_limit() / 8 / sizeof(packed_unit);
     const std::size_t most_taken = std::min(most_queries, queries.size());
-    for (bool again : {true, false}) {
+    for (;;) {
         std::unordered_map<const char*, bool> asked;
         std::uint64_t units = 0;
         std::size_t taken = 0;
@@ -179,20 +183,19 @@ std::size_t device_collection::state::fitting(std::span<const search_query* cons
             for_each_list(*queries[taken], options, [&](const posting_list& list) {
                 if (lists.count(key_of(list)) != 0 || !asked.try_emplace(key_of(list), true).second) return;
                 missing.push_back(list);
-                more += most_units(list);
+                more += most_units(list, collection.document_lengths, entered.first, entered.last);
             });
             const bool fits = held_units + units + more <= most;
             if (!fits || (taken != 0 && units + more > most_together)) {
                 missing.resize(known);
-                if (!fits && taken == 0 && again && held_units != 0) break;
-                return taken;
+                if (taken == 0 && held_units == 0) return {0, more};
+                break;
             }
             units += more;
         }
-        if (taken != 0) return taken;
+        if (taken != 0) return {taken, units};
         forget_lists();  // what stayed is in the way
     }
-    return 0;
 }
 
 void device_collection::state::bring(std::span<const posting_list> missing) {
@@ -220,10 +223,10 @@ void device_collection::state::bring(std::span<const posting_list> missing) {
             cursor.decode();  // throws, in the words of the CPU
         throw damaged_store("the store", "postings", "a list changed while it was read");
     }
-    for (std::size_t i = 0; i < missing.size(); ++i) lists[key_of(missing[i])] = there[i];
+    memory.push_back(std::move(units));  // before anything points there
     held_units += packed.units.size();
     brought_bytes += packed.units.size() * sizeof(packed_unit);
-    memory.push_back(std::move(units));
+    for (std::size_t i = 0; i < missing.size(); ++i) lists[key_of(missing[i])] = there[i];
 }
 
 void device_collection::state::search_in(document_stretch stretch,
@@ -232,7 +235,8 @@ void device_collection::state::search_in(document_stretch stretch,
     while (!queries.empty()) {
         place.run().check_stop();
         enter(stretch);
-        std::size_t taken = fitting(queries, missing);
+        const fitting_queries fit = fitting(queries, missing);
+        std::size_t taken = fit.count;
         if (taken != 0) {
             bring(missing);
             with_scorer(options.model,
@@ -240,7 +244,7 @@ void device_collection::state::search_in(document_stretch stretch,
         } else {
             // The lists of one query do not fit: half of the documents have half of them.
             if (stretch.size() <= tile_documents)
-                throw out_of_memory("the posting lists of a query", held_units * sizeof(packed_unit),
+                throw out_of_memory("the posting lists of a query", fit.units * sizeof(packed_unit),
                                     budget / 2);
             taken = 1;
             const std::uint64_t tiles = (stretch.size() + tile_documents - 1) / tile_documents;

@@ -48,12 +48,19 @@ struct packed_list {
     }
 };
 
+/// Calls use(cursor) at every block that may hold documents of [first, last).
+template <class Use>
+void for_each_block(const posting_list& list, std::span<const std::uint32_t> document_lengths,
+                    std::uint64_t first, std::uint64_t last, Use use) {
+    postings_cursor cursor(list, document_lengths);
+    if (first != 0) cursor.seek_block(static_cast<std::uint32_t>(first));
+    for (; !cursor.done() && cursor.lowest() < last; cursor.next_block()) use(cursor);
+}
+
 packed_list pack_list(const posting_list& list, std::span<const std::uint32_t> document_lengths,
                       std::uint64_t first, std::uint64_t last) {
     packed_list made;
-    postings_cursor cursor(list, document_lengths);
-    if (first != 0) cursor.seek_block(static_cast<std::uint32_t>(first));
-    for (; !cursor.done() && cursor.lowest() < last; cursor.next_block()) {
+    for_each_block(list, document_lengths, first, last, [&](const postings_cursor& cursor) {
         packed_block block{};
         block.lowest = static_cast<std::uint32_t>(cursor.lowest());
         block.last = cursor.last();
@@ -62,7 +69,7 @@ packed_list pack_list(const posting_list& list, std::span<const std::uint32_t> d
         made.bounds.min_length = std::min(made.bounds.min_length, cursor.min_length());
         if (cursor.decoded()) {  // only behind the full blocks
             made.append_tail(block, cursor);
-            continue;
+            return;
         }
         const postings_cursor::packed_numbers packed = cursor.packed();
         block.gap_width = static_cast<std::uint8_t>(packed.gap_width);
@@ -70,7 +77,7 @@ packed_list pack_list(const posting_list& list, std::span<const std::uint32_t> d
         block.size = block_size;
         made.blocks.push_back(block);
         made.append(packed.bytes.data(), packed.bytes.size() / unit);
-    }
+    });
     made.bounds.blocks = static_cast<std::uint32_t>(made.blocks.size());
     return made;
 }
@@ -108,8 +115,15 @@ packed_lists pack_lists(std::span<const posting_list> lists, std::span<const std
     return all;
 }
 
-std::uint64_t most_units(const posting_list& list) {
-    return list.bytes.size() / unit + 1 + (packed_bytes(32) + packed_bytes(32)) / unit + 1;
+std::uint64_t most_units(const posting_list& list, std::span<const std::uint32_t> document_lengths,
+                         std::uint64_t first, std::uint64_t last) {
+    constexpr std::uint64_t most_of_tail = 1 + 2 * packed_bytes(32) / unit;  // its entry and its numbers
+    if (first == 0 && last >= document_lengths.size()) return list.bytes.size() / unit + 1 + most_of_tail;
+    std::uint64_t units = 0;
+    for_each_block(list, document_lengths, first, last, [&](const postings_cursor& cursor) {
+        units += cursor.decoded() ? most_of_tail : 1 + cursor.packed().bytes.size() / unit;
+    });
+    return units;
 }
 
 }  // namespace quern::search_detail

@@ -63,7 +63,9 @@ struct packed_lists {
 packed_lists pack_lists(std::span<const posting_list> lists, std::span<const std::uint32_t> document_lengths,
                         std::uint64_t first, std::uint64_t last, const context& run);
 
-/// No more units than pack_lists makes of a list.
-std::uint64_t most_units(const posting_list& list);
+/// At least the units that pack_lists makes of a list, and of all documents no more than its bytes and 66 more. Throws as
+/// pack_lists does. Cost: O(1) for all documents, else a pass over the entries of the blocks in the range.
+std::uint64_t most_units(const posting_list& list, std::span<const std::uint32_t> document_lengths,
+                         std::uint64_t first, std::uint64_t last);
 
 }  // namespace quern::search_detail

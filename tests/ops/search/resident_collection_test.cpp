@@ -136,6 +136,91 @@ TYPED_TEST(resident_collection_test, little_memory_changes_nothing) {
     }
 }
 
+// A list takes some 3.6 bytes a document, and every term has a list of its own.
+sample heavy_sample(std::uint32_t documents) {
+    sample collection;
+    collection.words.resize(1);
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        const std::uint32_t frequency = 1 + (d * 0x9e3779b1u >> 4);
+        collection.words[0].emplace_hint(collection.words[0].end(), d, frequency);
+        collection.lengths.push_back(frequency + d % 7);
+    }
+    return collection;
+}
+
+query terms_of(std::size_t count) {
+    return query(count, {0, 1});
+}
+
+// The lists of one query take more than there is for lists, and only a part of the documents has few enough of them.
+TYPED_TEST(resident_collection_test, one_query_larger_than_memory) {
+    const auto collection = heavy_sample(40'000);
+    context run = TypeParam::run();
+    run.gpu_memory_bytes = 1u << 20;  // half of it for lists
+    for (const ranking_model model : all_models) {
+        if (tested_with().small_sizes && model != ranking_model::bm25) continue;
+        this->expect_search(collection, {terms_of(2), terms_of(12), terms_of(30), terms_of(1), terms_of(12)},
+                            {.model = model}, {1, 10, 2'500, 40'000}, run);
+    }
+    const encoded_batch batch(collection, {terms_of(2), terms_of(40)});
+    resident_collection resident({collection.lengths, collection.total()}, run);
+    if (resident.record().place.starts_with("cpu")) return;
+    try {
+        resident.search(batch.queries, {}, 10);
+        FAIL() << "40 lists of 4,096 documents do not fit";
+    } catch (const out_of_memory& e) {
+        constexpr std::uint64_t blocks = 4'096 / 128, units_a_block = 1 + 28;  // frequencies have 28 bits
+        const out_of_memory expected("the posting lists of a query", 40 * blocks * units_a_block * 16,
+                                     1u << 19);
+        EXPECT_STREQ(e.what(), expected.what());
+    }
+    this->expect_search(resident, {collection.lengths, collection.total()}, std::span(batch.queries).first(1),
+                        {}, 10);
+}
+
+// Two queries whose lists fit, but not together: those asked for later push out those that stayed.
+TYPED_TEST(resident_collection_test, lists_give_way) {
+    const auto collection = heavy_sample(20'000);
+    context run = TypeParam::run();
+    run.gpu_memory_bytes = 4u << 20;
+    const encoded_batch batch(collection, {terms_of(20), terms_of(18)});
+    const collection_view view{collection.lengths, collection.total()};
+    resident_collection resident(view, run);
+    const bool cpu = resident.record().place.starts_with("cpu");
+    std::vector<std::uint64_t> brought;
+    const auto ask = [&](std::size_t first, std::size_t count) {
+        const std::uint64_t before = resident.record().bytes_brought;
+        this->expect_search(resident, view, std::span(batch.queries).subspan(first, count), {}, 10);
+        brought.push_back(resident.record().bytes_brought - before);
+    };
+    ask(0, 1);
+    ask(0, 1);
+    ask(1, 1);
+    ask(0, 2);
+    const std::uint64_t a = brought[0], b = brought[2];
+    EXPECT_EQ(brought, (std::vector<std::uint64_t>{a, 0, b, a + b}));
+    EXPECT_EQ(a == 0, cpu);
+    EXPECT_EQ(b == 0, cpu);
+}
+
+// Documents that all tie leave queries undecided, which are done again by all scores: not beside what was kept of them.
+TYPED_TEST(resident_collection_test, undecided_queries_and_little_memory) {
+    sample collection;
+    collection.lengths.assign(60'000, 1u << 30);
+    collection.words.resize(1);
+    for (std::uint32_t d = 0; d < 60'000; ++d)
+        collection.words[0].emplace_hint(collection.words[0].end(), d, 1u << 28);
+    context run = TypeParam::run();
+    run.gpu_memory_bytes =
+        6u << 20;  // lists take 2.8 MB, a row of scores 480 kB, what is kept of a query 0.1 MB
+    encoded_batch batch(collection, std::vector<query>(13, terms_of(1)));
+    for (std::size_t i = 0; i < 13; ++i) batch.queries.push_back(batch.queries[i]);
+    const collection_view view{collection.lengths, collection.total()};
+    resident_collection resident(view, run);
+    for (const std::size_t k : {10u, 300u})
+        this->expect_search(resident, view, batch.queries, {.model = ranking_model::dirichlet}, k);
+}
+
 TYPED_TEST(resident_collection_test, what_a_gpu_does_not_take) {
     const auto collection = random_sample(5'000, {0.9, 0.3, 0.01}, 7);
     const encoded_batch batch(collection, {{{0, 1}, {1, 1}}, {{1, 1}, {2, 1}}, {{2, 1}}});
