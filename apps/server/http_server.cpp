@@ -156,7 +156,9 @@ class connection : public std::enable_shared_from_this<connection> {
     /// Waits for the next request, which may lie in the buffer already.
     void wait() {
         if (server_.drained_by) return stream_.close();
-        busy_ = false;
+        // What a refusal needs to know of the request, which may be refused before it is read.
+        busy_ = head_ = false;
+        version_ = 11;
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(server_.limits.header_bytes));
         if (buffer_.size() != 0) return read_header();
@@ -416,6 +418,13 @@ class connection : public std::enable_shared_from_this<connection> {
     bool gone_ = false;
 };
 
+/// This machine alone, also where an address of IPv4 is written as one of IPv6 (::ffff:127.0.0.1).
+bool is_loopback(const asio::ip::address& address) {
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
+    return address.is_loopback();
+}
+
 }  // namespace
 
 void http_server::state::listen(const http_address& address) {
@@ -436,7 +445,7 @@ void http_server::state::listen(const http_address& address) {
     acceptor.listen(tcp::acceptor::max_listen_connections, fault);
     check("cannot listen");
     std::vector<std::string> given = address.names;
-    if (!endpoint.address().is_loopback() && given.empty()) return;
+    if (!is_loopback(endpoint.address()) && given.empty()) return;
     given.push_back(address.host);
     given.push_back(endpoint.address().to_string());
     names = known_names(given);
@@ -475,11 +484,11 @@ void http_server::state::take(tcp::socket socket) {
 void http_server::state::watch_for(const std::atomic<int>& stop) {
     watch.expires_after(pause_of_watch);
     watch.async_wait([this, &stop](error_code) {
+        watch_for(stop);  // first: what follows may throw, and the end is not to be missed
         if (!drained_by && stop.load() != 0) drain();
         if (drained_by && (connections.empty() || clock::now() >= *drained_by + last_drain_time))
             return io.stop();
         if (drained_by && clock::now() >= *drained_by) end_answers(true);
-        watch_for(stop);
     });
 }
 
@@ -493,7 +502,12 @@ void http_server::state::drain() {
 
 void http_server::state::end_answers(bool now) {
     // A connection that has nothing to wait for ends, and takes itself out of the list.
-    for (const auto& client : std::vector(connections.begin(), connections.end())) client->drain(now);
+    for (const auto& client : std::vector(connections.begin(), connections.end())) {
+        try {
+            client->drain(now);
+        } catch (const std::bad_alloc&) {  // this one ends without a refusal; the others get theirs
+        }
+    }
 }
 
 http_server::http_server(const http_address& address, const http_limits& limits, http_service& service,

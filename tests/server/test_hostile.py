@@ -129,6 +129,19 @@ class Hostile(unittest.TestCase):
                 answer += connection.recv(4096)
             self.assertEqual(status_of(answer), 404)
 
+    def test_a_refusal_is_not_of_the_form_of_the_request_before(self):
+        with self.server.connect() as connection:
+            connection.sendall(request(method="HEAD") + b"nonsense\r\n\r\n")
+            answer = b""
+            while piece := connection.recv(4096):
+                answer += piece
+        head, _, refused = answer.partition(b"\r\n\r\n")
+        self.assertEqual(status_of(head), 200)
+        self.assertEqual(status_of(refused), 400)
+        self.assertEqual(json.loads(refused.partition(b"\r\n\r\n")[2])["status"], 400)  # with its body
+        old = request("/healthz", "Connection: keep-alive", version="HTTP/1.0")
+        self.assertIn(b"HTTP/1.1 400", self.server.raw(old + b"nonsense\r\n\r\n"))
+
     def test_old_clients(self):
         answer = self.server.raw(request(version="HTTP/1.0", host=None), close=False)  # closes by itself
         self.assertEqual(status_of(answer), 200)
@@ -467,6 +480,16 @@ class Program(unittest.TestCase):
         with Server("--host", "::1") as server:
             self.assertTrue(server.url.startswith("http://[::1]:"))
             self.assertEqual(server.get("/healthz")[0], 200)
+
+    def test_ipv4_written_as_ipv6_is_this_machine_too(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::ffff:127.0.0.1", 0))
+        except OSError:
+            self.skipTest("this machine has no IPv6")
+        with Server("--host", "::ffff:127.0.0.1") as server:
+            self.assertEqual(server.get("/healthz")[0], 200)
+            self.assertEqual(status_of(server.raw(request(host="Host: evil.example"))), 421)
 
     def test_stats(self):
         record = folder() / "stats.json"
