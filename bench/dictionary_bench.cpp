@@ -198,8 +198,9 @@ void near(const char* path, int rounds) {
         std::size_t found = 0;
         for (const std::string& word : misspelt(words, *view, bound)) {
             std::size_t there = 0;
-            taken.push_back(
-                1e3 * median_seconds(rounds, [&] { there = text::near_words(*view, word, bound).size(); }));
+            taken.push_back(1e3 * median_seconds(rounds, [&] {
+                                there = text::near_words(*view, word, bound, context()).size();
+                            }));
             found += there;
         }
         require(found >= taken.size(), "the word that was misspelt is not found");

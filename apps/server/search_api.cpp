@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -25,7 +26,7 @@ constexpr std::array<std::string_view, 20> search_parameters{
     "prior",   "expand",   "expand_weight", "like",    "like_weight",
     "phrases", "snippets", "parts",         "explain", "suggestions"};
 constexpr std::uint64_t most_expansion = 20, most_suggestions = 20;
-constexpr std::array<std::string_view, 3> document_parameters{"q", "offset", "bytes"};
+constexpr std::array<std::string_view, 4> document_parameters{"id", "q", "offset", "bytes"};
 
 struct search_request {
     std::string_view query;
@@ -81,13 +82,13 @@ search_request read_request(const parameters& given, const search_engine& engine
     return request;
 }
 
-/// A text as pieces that are and are not words of the query, by turns; the first is not.
+/// A text as pieces that are and are not among the marked words, by turns; the first is not.
 void write_parts(json_writer& json, std::string_view name, const search_engine& engine, std::string_view text,
-                 std::string_view query) {
+                 std::span<const std::string> marked) {
     json.key(name);
     json.begin_list();
     std::size_t done = 0;
-    for (const text_match& match : engine.matches(text, query)) {
+    for (const text_match& match : engine.matches(text, marked)) {
         json.value(text.substr(done, match.begin - done));
         json.value(text.substr(match.begin, match.end - match.begin));
         done = match.end;
@@ -96,9 +97,9 @@ void write_parts(json_writer& json, std::string_view name, const search_engine& 
     json.end_list();
 }
 
-/// `marked`: the words to be marked in texts.
+/// `marked`: the words to be marked in texts, sorted.
 void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
-               std::string_view marked, const search_hit& hit) {
+               std::span<const std::string> marked, const search_hit& hit) {
     json.begin_object();
     json.member("rank", static_cast<std::uint64_t>(hit.rank));
     json.member("id", hit.id);
@@ -129,7 +130,7 @@ std::optional<std::string> meant(const search_engine& engine, std::string_view q
     };
     std::vector<change> changes;
     for (const suggested_words& of : suggestions)
-        for (const text_match& at : engine.matches(query, of.unknown))
+        for (const text_match& at : engine.matches(query, std::span(&of.unknown, 1)))
             changes.push_back({at, of.words[0].word});
     if (changes.empty()) return {};
     std::ranges::sort(changes, {}, [](const change& c) { return c.at.begin; });
@@ -164,9 +165,8 @@ void write_suggestions(json_writer& json, const std::vector<suggested_words>& su
     json.end_list();
 }
 
-/// Words that were asked for beside the query's; returns the query with them, for marking.
-std::string write_similar(json_writer& json, std::string_view query, const std::vector<similar_word>& words) {
-    std::string all(query);
+/// Words that were asked for beside the query's.
+void write_similar(json_writer& json, const std::vector<similar_word>& words) {
     json.key("similar_words");
     json.begin_list();
     for (const similar_word& of : words) {
@@ -175,10 +175,17 @@ std::string write_similar(json_writer& json, std::string_view query, const std::
         json.member("similar_to", std::string_view(of.similar_to));
         json.member("weight", of.weight);
         json.end_object();
-        all.append(" ").append(of.word);
     }
     json.end_list();
-    return all;
+}
+
+/// Which words of titles and snippets are marked: those of the query, and those similar to them.
+std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
+                                      const std::vector<similar_word>& similar) {
+    std::vector<std::string> words = engine.words_of(query);
+    for (const similar_word& of : similar) words.push_back(of.word);
+    std::ranges::sort(words);
+    return words;
 }
 
 /// Where a character begins, at or before `at`.
@@ -226,23 +233,31 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     json.member("did_you_mean", other_query ? cell(std::string_view(*other_query)) : cell(std::monostate()));
     const auto like = given.text("like");
     json.member("like", like ? cell(*like) : cell(std::monostate()));
-    const std::string marked = write_similar(json, request.query, answer.similar_words);
+    write_similar(json, answer.similar_words);
+    std::vector<std::string> marked;
+    if (request.parts) marked = marked_words(engine, request.query, answer.similar_words);
     json.flag("more", answer.hits.size() > request.k);
     json.key("hits");
     json.begin_list();
-    for (std::size_t i = 0; i < std::min(answer.hits.size(), request.k); ++i)
+    for (std::size_t i = 0; i < std::min(answer.hits.size(), request.k); ++i) {
+        run.check_stop();
         write_hit(json, engine, request, marked, answer.hits[i]);
+    }
     json.end_list();
     json.end_object();
     return json.take();
 }
 
-std::string document_json(const search_engine& engine, std::uint32_t document, std::string_view query,
-                          const site_limits& limits) {
-    const parameters given(query, document_parameters);
+std::string document_json(const search_engine& engine, std::optional<std::string_view> id,
+                          std::string_view query, const site_limits& limits) {
+    const parameters given(query, std::span(document_parameters).subspan(id ? 1 : 0));
+    if (!id) id = given.text("id");
+    if (!id) throw usage_error("id, of the document, is missing");
+    const auto document = engine.find(*id);
+    if (!document) throw not_found(fmt::format("there is no document '{}'", *id));
     const std::string_view words = given.text("q") ? query_of(given, limits) : std::string_view();
     const std::size_t bytes = given.integer("bytes", 4, limits.most_text_bytes).value_or(limits.text_bytes);
-    const stored_document stored = engine.document(document);
+    const stored_document stored = engine.document(*document);
     const std::string_view text = stored.text;
     const std::size_t asked = given.integer("offset", 0, text.size()).value_or(0);
     const std::size_t begin = back_to_character(text, asked);
@@ -260,8 +275,9 @@ std::string document_json(const search_engine& engine, std::uint32_t document, s
                 end < text.size() ? cell(static_cast<std::uint64_t>(end)) : cell(std::monostate()));
     json.member("text", piece);
     if (given.text("q")) {
-        write_parts(json, "title_parts", engine, stored.title, words);
-        write_parts(json, "text_parts", engine, piece, words);
+        const std::vector<std::string> marked = engine.words_of(words);
+        write_parts(json, "title_parts", engine, stored.title, marked);
+        write_parts(json, "text_parts", engine, piece, marked);
     }
     json.end_object();
     return json.take();

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
 #include "server/site.hpp"
 
@@ -20,8 +22,14 @@ std::string_view query_of(const parameters& given, const site_limits& limits);
 std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                         const context& run);
 
-/// One document, from a byte of its text on; throws usage_error for parameters that are refused.
-std::string document_json(const search_engine& engine, std::uint32_t document, std::string_view query,
-                          const site_limits& limits);
+class not_found : public error {
+  public:
+    using error::error;
+};
+
+/// One document, from a byte of its text on: that of `id`, which without one is a parameter. Throws not_found, and usage_error
+/// for parameters that are refused.
+std::string document_json(const search_engine& engine, std::optional<std::string_view> id,
+                          std::string_view query, const site_limits& limits);
 
 }  // namespace quern::server

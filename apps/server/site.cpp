@@ -34,11 +34,6 @@ namespace {
 
 constexpr std::string_view document_path = "/api/documents/";
 
-class not_found : public error {
-  public:
-    using error::error;
-};
-
 /// A status's words, for those that are given here.
 std::string_view title_of(unsigned status) {
     switch (status) {
@@ -123,14 +118,14 @@ std::pair<unsigned, std::string> status_of(const std::exception_ptr& failure) {
 
 site::site(const std::filesystem::path& store, const site_limits& limits, const context& run)
     : limits_(limits), info_(read_store_info(store)), engine_(search_engine::open(store, run)) {
-    if (info_.thesaurus) thesaurus_.emplace(word_space::open(store / info_.thesaurus->name, run));
-    engine_.find("");  // makes the table of ids now, and not while the first client waits
+    engine_.warm_up();  // now, and not while the first client waits
 }
 
 const site::route* site::find_route(std::string_view path) {
     static constexpr route routes[] = {
         {"/api/search", "/api/search", false, &site::answer_search},
         {document_path, "/api/documents/{id}", false, &site::answer_document},
+        {"/api/documents", "/api/documents", false, &site::answer_document_by_parameter},
         {"/api/words", "/api/words", false, &site::answer_words},
         {"/api/store", "/api/store", true, &site::answer_store},
         {"/healthz", "/healthz", true, &site::answer_health},
@@ -201,8 +196,7 @@ context site::asked::run() const {
 }
 
 http_response site::answer_words(const asked& request) const {
-    return json_response(
-        words_json(engine_, thesaurus_ ? &*thesaurus_ : nullptr, request.query, limits_, request.run()));
+    return json_response(words_json(engine_, request.query, limits_, request.run()));
 }
 
 http_response site::answer_search(const asked& request) const {
@@ -212,9 +206,11 @@ http_response site::answer_search(const asked& request) const {
 http_response site::answer_document(const asked& request) const {
     const auto id = percent_decoded(request.rest, false);
     if (!id) throw usage_error("a % in the id is not followed by two hexadecimal digits");
-    const auto document = engine_.find(*id);
-    if (!document) throw not_found(fmt::format("there is no document '{}'", *id));
-    return json_response(document_json(engine_, *document, request.query, limits_));
+    return json_response(document_json(engine_, *id, request.query, limits_));
+}
+
+http_response site::answer_document_by_parameter(const asked& request) const {
+    return json_response(document_json(engine_, {}, request.query, limits_));
 }
 
 http_response site::answer_store(const asked& request) const {

@@ -5,12 +5,10 @@
 
 #include <exception>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "quern/tasks/search.hpp"
-#include "quern/tasks/similar.hpp"
 #include "quern/tasks/store.hpp"
 #include "server/http.hpp"
 #include "server/http_server.hpp"
@@ -47,6 +45,7 @@ class site : public http_service {
     http_response answer_search(const asked& request) const;
     http_response answer_words(const asked& request) const;
     http_response answer_document(const asked& request) const;
+    http_response answer_document_by_parameter(const asked& request) const;
     http_response answer_store(const asked& request) const;
     http_response answer_health(const asked& request) const;
     http_response answer_metrics(const asked& request) const;
@@ -54,7 +53,6 @@ class site : public http_service {
     const site_limits limits_;
     const store_info info_;
     const search_engine engine_;
-    std::optional<const word_space> thesaurus_;
     http_counts connections_;
     metrics metrics_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/similar.hpp"
 #include "server/json_writer.hpp"
 #include "server/search_api.hpp"
 #include "server/target.hpp"
@@ -32,8 +33,9 @@ std::vector<std::string> words_of(const search_engine& engine, const word_space&
 
 }  // namespace
 
-std::string words_json(const search_engine& engine, const word_space* thesaurus, std::string_view query,
-                       const site_limits& limits, const context& run) {
+std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+                       const context& run) {
+    const word_space* const thesaurus = engine.thesaurus();
     const parameters given(query, words_parameters);
     const std::string_view words = query_of(given, limits);
     const auto k = static_cast<std::uint32_t>(given.integer("k", 1, most_similar).value_or(8));

@@ -6,14 +6,13 @@
 #include <string_view>
 
 #include "quern/tasks/search.hpp"
-#include "quern/tasks/similar.hpp"
 #include "server/site.hpp"
 
 namespace quern::server {
 
-/// `thesaurus` may be null: then no word has any. Throws usage_error for parameters that are refused, `interrupted` where
+/// In a store without a thesaurus no word has any. Throws usage_error for parameters that are refused, `interrupted` where
 /// the run's stop flag is raised.
-std::string words_json(const search_engine& engine, const word_space* thesaurus, std::string_view query,
-                       const site_limits& limits, const context& run);
+std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+                       const context& run);
 
 }  // namespace quern::server

@@ -29,8 +29,8 @@ character character_at(std::string_view text, std::size_t at) {
 
 class walk {
   public:
-    walk(const dictionary_view& words, std::string_view asked, std::uint32_t bound)
-        : words_(words), bound_(bound) {
+    walk(const dictionary_view& words, std::string_view asked, std::uint32_t bound, const context& run)
+        : words_(words), bound_(bound), run_(run) {
         for (std::size_t at = 0; at < asked.size(); at += asked_.back().bytes.size())
             asked_.push_back(character_at(asked, at));
         // A word of more characters is further away.
@@ -40,7 +40,7 @@ class walk {
         for (std::size_t j = 0; j <= asked_.size(); ++j) rows_[0][j] = static_cast<std::uint32_t>(j);
     }
 
-    std::vector<near_word> run() {
+    std::vector<near_word> found() {
         std::string beginning;
         enter(beginning, 0, 0, words_.size());
         std::ranges::sort(found_, {}, &near_word::id);
@@ -79,6 +79,7 @@ class walk {
 
     // Words [first, last) begin with `text`, of `depth` characters.
     void enter(std::string& text, std::size_t depth, std::uint32_t first, std::uint32_t last) {
+        run_.check_stop();
         if (last - first <= short_stretch || depth + 2 >= rows_.size()) return read(depth, first, last);
         if (words_.word(first).size() == text.size()) {  // it ends here
             if (rows_[depth].back() <= bound_) found_.push_back({first, rows_[depth].back()});
@@ -133,6 +134,7 @@ class walk {
     void read(std::size_t depth, std::uint32_t first, std::uint32_t last) {
         dictionary_view::walker walker(words_, first);
         for (std::uint32_t id = first; id < last; ++id) {
+            if (id % 256 == 0) run_.check_stop();
             const std::string_view word = *walker.next();
             std::size_t at = ends_[depth], row = depth;
             while (at < word.size() && row + 1 < rows_.size() && !dead(row)) {
@@ -146,6 +148,7 @@ class walk {
 
     const dictionary_view& words_;
     std::uint32_t bound_;
+    const context& run_;
     std::vector<character> asked_;
     std::vector<std::vector<std::uint32_t>> rows_;  // by how many characters of the other word
     std::vector<std::size_t> ends_;                 // of its characters, in bytes
@@ -154,9 +157,10 @@ class walk {
 
 }  // namespace
 
-std::vector<near_word> near_words(const dictionary_view& words, std::string_view word, std::uint32_t bound) {
+std::vector<near_word> near_words(const dictionary_view& words, std::string_view word, std::uint32_t bound,
+                                  const context& run) {
     if (words.size() == 0) return {};
-    return walk(words, word, bound).run();
+    return walk(words, word, bound, run).found();
 }
 
 }  // namespace quern::text

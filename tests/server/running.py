@@ -29,6 +29,8 @@ DOCUMENTS = [
      "text": "<script>document.title='hacked'</script> grain </p><img src=x onerror=alert(1)>"},
     {"id": "untitled", "text": "no title here, but grain"},
     {"id": "long", "title": "Long", "text": LONG_TEXT},
+    {"id": ".", "title": "A dot", "text": "grain here"},
+    {"id": "..", "title": "Two dots", "text": "grain above"},
     {"id": "tabs", "title": "Tabs\tand\nlines", "text": "one\ttwo\nthree grain \u0000 nul"},
 ] + [{"id": f"d{i}", "title": f"Number {i}", "text": " ".join(["flour"] * (i % 7 + 1) + ["bread"] * (i % 3) + [f"word{i}"])}
      for i in range(40)]

@@ -246,6 +246,7 @@ class Documents(Api):
             if document["id"] != "long":
                 self.assertEqual(got["text"], document["text"])
                 self.assertIsNone(got["next_offset"])
+            self.assertEqual(self.server.json("/api/documents", id=document["id"]), got)
 
     def test_slashes_may_stand_as_they_are(self):
         self.assertEqual(self.server.json("/api/documents/a/b%20c")["id"], "a/b c")
@@ -281,7 +282,10 @@ class Documents(Api):
     def test_refusals(self):
         self.refused("/api/documents/none", 404)
         self.refused("/api/documents/", 404)
-        self.refused("/api/documents", 404)
+        self.assertIn("missing", self.refused("/api/documents"))
+        self.refused("/api/documents?id=", 404)
+        self.refused("/api/documents?id=none", 404)
+        self.refused("/api/documents/plain?id=plain")
         self.refused("/api/documents/Plain", 404)  # ids are bytes
         for bad in ("/api/documents/%", "/api/documents/%4", "/api/documents/%4g", "/api/documents/plain?k=1",
                     "/api/documents/plain?offset=-1", "/api/documents/plain?offset=100000", "/api/documents/plain?bytes=3",
@@ -389,7 +393,7 @@ class Description(Api):
         self.schemas = self.api["components"]["schemas"]
 
     def test_every_route_is_described_and_none_else(self):
-        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/documents/plain", "/api/store", "/healthz", "/metrics", "/openapi.json"):
+        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/store", "/healthz", "/metrics", "/openapi.json"):
             self.server.get(path)
         routes = set(re.findall(r'quern_http_requests_total\{route="([^"]+)"', self.server.get("/metrics")[2]))
         pages = {"/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "other"}
@@ -406,7 +410,7 @@ class Description(Api):
                     target = target.replace("{" + parameter["name"] + "}", parameter["example"])
             offers = self.server.json("/api/store")["offers"]
             examples = {p["name"]: p["example"] for p in parameters if p["in"] == "query" and NEEDS.get(p["name"]) in (None, *offers)}
-            for given in [examples] + [{n: v for n, v in examples.items() if n in ("q", name)} for name in examples]:
+            for given in [examples] + [{n: v for n, v in examples.items() if n in ("q", "id", name)} for name in examples]:
                 status, headers, body = self.server.get(target + ("?" + urlencode(given) if given else ""))
                 self.assertEqual(status, 200, (path, given, body))
                 content = item["get"]["responses"]["200"]["content"]

@@ -324,6 +324,19 @@ TEST_F(Search, StopWordsFallOutOfPhrasesAsOutOfDocuments) {
     EXPECT_THAT(ids(engine, "\"the of\" tree"), ElementsAre("a", "b", "c", "d"));
 }
 
+TEST_F(Search, WordsInTheStoresFormAreNotReadAgain) {
+    text_options text;
+    text.stem = stemmer::porter;
+    const auto engine = engine_of(garden, text);
+    const auto words = engine.words_of("trees, databases \"Tree database\"");
+    ASSERT_THAT(words, ElementsAre("databas", "tree"));  // of "databas" Porter makes "databa"
+    const std::string passage = "A database of Trees";
+    EXPECT_THAT(engine.matches(passage, words), ElementsAre(text_match{2, 10}, text_match{14, 19}));
+    EXPECT_EQ(engine.matches(passage, words), engine.matches(passage, "databases tree"));
+    EXPECT_THAT(engine.matches(passage, std::span(words).first(1)), ElementsAre(text_match{2, 10}));
+    EXPECT_THAT(engine.matches(passage, std::vector<std::string>{}), IsEmpty());
+}
+
 TEST_F(Search, APhraseInATitleCountsAsAWordInATitle) {
     const auto engine = engine_of(garden);
     search_options options;

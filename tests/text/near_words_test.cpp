@@ -6,9 +6,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "base/utf8.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::text {
 namespace {
@@ -48,7 +50,7 @@ std::size_t expect_all(const std::vector<std::string>& sorted, const std::string
     std::vector<near_word> expected;
     for (std::uint32_t id = 0; id < sorted.size(); ++id)
         if (const auto far = distance(sorted[id], asked); far <= bound) expected.push_back({id, far});
-    const auto found = near_words(*words, asked, bound);
+    const auto found = near_words(*words, asked, bound, context());
     EXPECT_EQ(found.size(), expected.size()) << asked << ", bound " << bound;
     EXPECT_TRUE(found == expected) << asked << ", bound " << bound;
     return expected.size();
@@ -99,6 +101,20 @@ TEST(NearWords, AreFoundInALargeDictionary) {
 TEST(NearWords, NeighboursExchangedAreOneEdit) {
     EXPECT_EQ(expect_all({"receive", "recite"}, "recieve", 1), 1U);
     EXPECT_EQ(expect_all({}, "a", 2), 0U);
+}
+
+TEST(NearWords, AreGivenUpWhenTheRunIsStopped) {
+    dictionary_builder builder;
+    for (char c = 'a'; c <= 'z'; ++c)
+        for (char d = 'a'; d <= 'z'; ++d) builder.append(std::string{c, d});
+    const std::string bytes = builder.finish();
+    const auto words = dictionary_view::open(bytes);
+    std::atomic<int> stop{0};
+    context run;
+    run.stop_signal = &stop;
+    EXPECT_EQ(near_words(*words, "qu", 1, run).size(), 52U);
+    stop = 1;
+    EXPECT_THROW(near_words(*words, "qu", 1, run), interrupted);
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ inline constexpr double title_weight_for_people = 0.25;
 /// `search_options::suggestions` where people search.
 inline constexpr std::size_t suggestions_for_people = 3;
 
+class word_space;
+
 struct search_options {
     ranking_options ranking;
     std::size_t k = 10;
@@ -175,11 +177,22 @@ class search_engine {
                                       const context& run) const;
     /// The number of the document of this id. The first call makes a table of 6 bytes a document.
     std::optional<std::uint32_t> find(std::string_view id) const;
+    /// Does now what first calls would do: the table of find, and what search_options' lists and thesaurus() read. Throws
+    /// damaged_store.
+    void warm_up() const;
+    /// What similar words come from; valid as long as the engine, also after it is moved. Null where the store has none.
+    const word_space* thesaurus() const;
     /// Throws usage_error for a number that is no document's. Cost: as long as its text, 64 KiB at least.
     stored_document document(std::uint32_t number) const;
     /// Where `text` (a snippet, a title, a document's text) holds words of the query, first to last, compared as the
     /// store's words are: of another form of a word, where the store stems, too.
     std::vector<text_match> matches(std::string_view text, std::string_view query) const;
+    /// The same for many texts of one query: `words` are words_of it, or others in the store's form
+    /// (suggested_words::unknown, similar_word::word), sorted by bytes.
+    std::vector<text_match> matches(std::string_view text, std::span<const std::string> words) const;
+    /// The words of a query, inside of quotes and outside, in the store's form (stems, where it stems), each once, sorted by
+    /// bytes.
+    std::vector<std::string> words_of(std::string_view query) const;
 
     /// What is to be written of an answer; called by any thread.
     using answer_text = std::function<std::string(const search_topic&, const search_answer&)>;

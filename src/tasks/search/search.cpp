@@ -165,7 +165,7 @@ search_answer search_engine::state::answer(const question& of, std::span<const s
     answer.unknown_words = asked.unknown();
     answer.similar_words = asked.similar();
     if (options.suggestions != 0)
-        answer.suggestions = suggest_words(store.words(), asked.unknown_words(), options.suggestions);
+        answer.suggestions = suggest_words(store.words(), asked.unknown_words(), options.suggestions, run);
     const auto explained = [&](std::uint32_t document) {
         auto terms = asked.explain(options.ranking, document);
         if (whole.prior) {
@@ -229,6 +229,16 @@ std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
     return state_->finder().find(id);
 }
 
+void search_engine::warm_up() const {
+    state_->finder();
+    if (has_link_ranks()) state_->ranks();
+    thesaurus();
+}
+
+const word_space* search_engine::thesaurus() const {
+    return has_thesaurus() ? &state_->thesaurus() : nullptr;
+}
+
 stored_document search_engine::document(std::uint32_t number) const {
     if (number >= documents()) throw usage_error("there is no document " + std::to_string(number));
     const opened_store& store = state_->store;
@@ -237,21 +247,32 @@ stored_document search_engine::document(std::uint32_t number) const {
 }
 
 std::vector<text_match> search_engine::matches(std::string_view text, std::string_view query) const {
-    text::token_list words, wanted;
-    std::string unquoted(query);
-    std::ranges::replace(unquoted, '"', ' ');
+    return matches(text, words_of(query));
+}
+
+std::vector<text_match> search_engine::matches(std::string_view text,
+                                               std::span<const std::string> words) const {
+    text::token_list held;
     // Of a snippet, whose words stand between blanks too.
-    state_->query_words_of(text, between_words::blanks, words);
-    state_->query_words_of(unquoted, between_words::blanks, wanted);
-    std::vector<std::string_view> sorted;
-    for (const text::token& t : wanted.tokens) sorted.push_back(wanted.word(t));
-    std::ranges::sort(sorted);
+    state_->query_words_of(text, between_words::blanks, held);
     std::vector<text_match> found;
-    for (const text::token& t : words.tokens) {
-        if (std::ranges::binary_search(sorted, words.word(t)))
-            found.push_back({t.source_begin, t.source_end});
+    for (const text::token& t : held.tokens) {
+        if (std::ranges::binary_search(words, held.word(t))) found.push_back({t.source_begin, t.source_end});
     }
     return found;
+}
+
+std::vector<std::string> search_engine::words_of(std::string_view query) const {
+    std::string unquoted(query);
+    std::ranges::replace(unquoted, '"', ' ');
+    text::token_list held;
+    state_->query_words_of(unquoted, between_words::blanks, held);
+    std::vector<std::string> words;
+    words.reserve(held.tokens.size());
+    for (const text::token& t : held.tokens) words.emplace_back(held.word(t));
+    std::ranges::sort(words);
+    words.erase(std::ranges::unique(words).begin(), words.end());
+    return words;
 }
 
 std::uint64_t search_engine::documents() const {

@@ -18,13 +18,14 @@ std::size_t characters_of(std::string_view word) {
 }
 
 /// The nearest ones: with one edit first, which takes a small part of the time that two take.
-std::vector<text::near_word> nearest(const text::dictionary_view& words, const std::string& unknown) {
+std::vector<text::near_word> nearest(const text::dictionary_view& words, const std::string& unknown,
+                                     const context& run) {
     const std::size_t characters = characters_of(unknown);
     if (characters > most_characters) return {};
     const std::uint32_t bound = characters < 4 ? 1 : 2;
     // Of a word of one letter nothing is left when that is another.
     for (std::uint32_t edits = 1; edits <= bound && edits < characters; ++edits) {
-        auto near = text::near_words(words, unknown, edits);
+        auto near = text::near_words(words, unknown, edits, run);
         if (!near.empty()) return near;
     }
     return {};
@@ -33,10 +34,10 @@ std::vector<text::near_word> nearest(const text::dictionary_view& words, const s
 }  // namespace
 
 std::vector<suggested_words> suggest_words(const word_index& index, std::span<const std::string> unknown,
-                                           std::size_t most) {
+                                           std::size_t most, const context& run) {
     std::vector<suggested_words> suggested;
     for (const std::string& word : unknown.first(std::min(most_words, unknown.size()))) {
-        const auto near = nearest(index.dictionary(), word);
+        const auto near = nearest(index.dictionary(), word, run);
         if (near.empty()) continue;
         struct counted {
             std::uint64_t documents;

@@ -11,8 +11,8 @@
 
 namespace quern {
 
-/// search_answer::suggestions, for words that the index lacks.
+/// search_answer::suggestions, for words that the index lacks. Throws `interrupted` soon after the run's stop flag is raised.
 std::vector<suggested_words> suggest_words(const word_index& index, std::span<const std::string> unknown,
-                                           std::size_t most);
+                                           std::size_t most, const context& run);
 
 }  // namespace quern
