@@ -7,7 +7,8 @@ const [form, box, model, status, facts, results, similar, hits, more, article, t
   ['form', 'q', 'model', 'status', 'facts', 'results', 'similar', 'hits', 'more', 'document', 'text', 'more-text'].map(byId);
 const PAGE = 10;
 const number = new Intl.NumberFormat('en');
-let shown = { key: null, next: 0 }; // the search whose hits stand in the list, and how many
+// The search whose hits stand in the list, how many, what is said of them, and whether what stands beside them is there.
+let shown = { key: null, next: 0, told: '', like: false, similar: false };
 let opened = null;                  // the link of the hit that was opened last
 let pending = new AbortController();
 let offered = null;                 // what the store has beside words, once it is known
@@ -36,6 +37,7 @@ async function ask(path, parameters, signal) {
     throw new Error('The server does not answer.');
   }
   const body = await response.json();
+  signal?.throwIfAborted(); // something else is shown by now
   if (!response.ok) throw new Error(body.detail || `The server answered ${response.status}.`);
   return body;
 }
@@ -115,10 +117,15 @@ async function toggleWhy(item, button, hit, search) {
   const panel = element('div', { className: 'why', id: `why-${hit.rank}`, textContent: '…' });
   item.append(panel);
   try {
-    const answer = await ask('/api/search', { ...options(search), explain: 1, snippets: 0, k: 1, offset: hit.rank - 1 });
+    const answer = await ask('/api/search', { ...options(search), explain: 1, snippets: 0, suggestions: 0, k: 1, offset: hit.rank - 1 }, pending.signal);
     panel.replaceChildren(whyTable(answer.hits[0], answer.hits[0].explanation));
   } catch (failure) {
-    panel.textContent = failure.message;
+    if (failure.name !== 'AbortError') {
+      panel.textContent = failure.message;
+    } else if (panel.isConnected) { // asked again when it is opened again
+      panel.remove();
+      button.setAttribute('aria-expanded', 'false');
+    }
   }
 }
 
@@ -169,11 +176,13 @@ function hitItem(hit, search) {
 // Above the results: which document they are like, what the query may have meant, which words were looked for as well.
 async function tellLike(search, signal) {
   const line = byId('like');
-  line.hidden = !search.like;
+  line.hidden = true;
   if (!search.like) return;
-  const document_ = await ask(`/api/documents/${encodeURIComponent(search.like)}`, { bytes: 4 }, signal);
+  const document_ = await ask('/api/documents', { id: search.like, bytes: 4 }, signal);
   const link = element('a', { href: addressOf({ ...search, doc: search.like }), textContent: document_.title || document_.id });
   line.replaceChildren('Documents like ', followed(link));
+  line.hidden = false;
+  shown.like = true;
 }
 
 function tellMeant(answer, search) {
@@ -185,28 +194,37 @@ function tellMeant(answer, search) {
 }
 
 function tellSearch(answer, count) {
+  shown.told = toldOf(answer, count);
+  say(shown.told);
+}
+
+function toldOf(answer, count) {
   const unknown = answer.unknown_words.map((word) => (word.startsWith('"') ? word : `“${word}”`)).join(', ');
-  if (answer.empty_query && !answer.like) return say('There is no word in the query.');
+  if (answer.empty_query && !answer.like) return 'There is no word in the query.';
   const missing = unknown ? `No document holds ${unknown}.` : '';
-  if (count === 0) return say(missing || 'Nothing found.');
+  if (count === 0) return missing || 'Nothing found.';
   const time = `${(1000 * answer.seconds).toFixed(1)} ms`;
   const found = answer.more ? `The best ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
   const also = answer.similar_words.length ? `Also looked for: ${answer.similar_words.map((of) => of.word).join(', ')}.` : '';
-  say(`${found}, in ${time}. ${missing} ${also}`.trim());
+  return `${found}, in ${time}. ${missing} ${also}`.trim();
 }
 
 async function showHits(search, signal) {
   const key = addressOf(search);
-  if (shown.key === key) return; // come back from a document: as it was
-  say('Searching…');
-  const answer = await ask('/api/search', { ...options(search), k: PAGE, parts: 1 }, signal);
-  hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, search)));
-  shown = { key, next: answer.hits.length };
-  more.hidden = !answer.more;
-  tellSearch(answer, shown.next);
-  tellMeant(answer, search);
-  tellLike(search, signal).catch(() => {});
-  showSimilar(search, signal).catch(() => {}); // the results stand without it
+  if (shown.key === key) { // come back from a document: as it was
+    say(shown.told);
+  } else {
+    say('Searching…');
+    const answer = await ask('/api/search', { ...options(search), k: PAGE, parts: 1 }, signal);
+    hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, search)));
+    shown = { key, next: answer.hits.length, told: '', like: false, similar: false };
+    more.hidden = !answer.more;
+    tellSearch(answer, shown.next);
+    tellMeant(answer, search);
+  }
+  // The results stand without these.
+  if (!shown.like) tellLike(search, signal).catch(() => {});
+  if (!shown.similar) showSimilar(search, signal).catch(() => {});
 }
 
 // Beside the results: what the collection uses like the words of the query. A click adds a word to the query.
@@ -223,13 +241,14 @@ async function showSimilar(search, signal) {
     }))]);
   byId('similar-words').replaceChildren(...rows);
   similar.hidden = rows.length === 0;
+  shown.similar = true;
 }
 
 async function showMore() {
   const search = searchOf(asked());
   more.disabled = true;
   try {
-    const answer = await ask('/api/search', { ...options(search), k: PAGE, offset: shown.next, parts: 1 });
+    const answer = await ask('/api/search', { ...options(search), suggestions: 0, k: PAGE, offset: shown.next, parts: 1 }, pending.signal);
     const items = answer.hits.map((hit) => hitItem(hit, search));
     hits.append(...items);
     shown.next += items.length;
@@ -237,7 +256,7 @@ async function showMore() {
     tellSearch(answer, shown.next);
     if (items.length) items[0].querySelector('a').focus();
   } catch (failure) {
-    say(failure.message, true);
+    if (failure.name !== 'AbortError') say(failure.message, true);
   } finally {
     more.disabled = false;
   }
@@ -259,12 +278,14 @@ function paragraphs(parts) {
 }
 
 async function addText(id, q, offset, signal) {
-  const answer = await ask(`/api/documents/${encodeURIComponent(id)}`, { q, offset }, signal);
+  const answer = await ask('/api/documents', { id, q, offset }, signal);
   text.append(...paragraphs(answer.text_parts));
   moreText.hidden = answer.next_offset === null;
   moreText.onclick = async () => {
     moreText.disabled = true;
-    await addText(id, q, answer.next_offset).catch((failure) => say(failure.message, true));
+    await addText(id, q, answer.next_offset, pending.signal).catch((failure) => {
+      if (failure.name !== 'AbortError') say(failure.message, true);
+    });
     moreText.disabled = false;
   };
   return answer;
@@ -274,7 +295,7 @@ async function showAlike(id, signal) {
   const alike = byId('alike');
   alike.hidden = true;
   if (!offered?.like) return;
-  const answer = await ask('/api/search', { like: id, k: 5, snippets: 0 }, signal);
+  const answer = await ask('/api/search', { like: id, k: 5, snippets: 0, suggestions: 0 }, signal);
   alike.querySelector('ol').replaceChildren(...answer.hits.map((hit) => element('li', {},
     followed(element('a', { href: addressOf({ like: id, doc: hit.id }), textContent: hit.title || hit.id })))));
   alike.hidden = answer.hits.length === 0;

@@ -12,6 +12,7 @@ import time
 import unittest
 import urllib.request
 from pathlib import Path
+from urllib.parse import quote
 
 from running import Server, needs, rich_store
 
@@ -180,6 +181,33 @@ class Page(unittest.TestCase):
         self.browser.call("POST", "/forward", {})
         self.browser.until("document.querySelector('.snippet mark').textContent === 'grain' && q.value === 'grain'")
 
+    def test_every_id_can_be_opened(self):
+        for id, title in ((".", "A dot"), ("..", "Two dots"), ("x?y=1&z#w", "Marks of addresses")):
+            self.browser.go(self.server.url + "?doc=" + quote(id, safe=""))
+            self.browser.until("document.getElementById('document-title').textContent === arguments[0]", title)
+
+    def test_late_answers_are_not_shown(self):
+        self.search("bread")
+        self.browser.until(f"{HITS} === 10")
+        # The server's answer comes late, and whether anyone still waits is not looked at before.
+        self.browser.script("""const kept = fetch; window.late = 0;
+            window.fetch = async (to, how) => {
+              if (!to.includes('offset=10') && !to.includes('explain=1')) return kept(to, how);
+              const answer = await kept(to);
+              await new Promise((go) => { setTimeout(go, 700); });
+              window.late += 1;
+              return answer;
+            };""")
+        self.browser.click(".why-button")
+        self.browser.click("#more")
+        self.search("flour")
+        self.browser.until("document.querySelector('.snippet mark')?.textContent === 'flour'")
+        status = self.browser.script("return document.getElementById('status').textContent")
+        self.browser.until("window.late === 2")
+        self.browser.until("!document.getElementById('more').disabled")
+        self.assertEqual(self.browser.script(f"return [{HITS}, document.querySelectorAll('.why').length, document.getElementById('status').textContent]"),
+                         [10, 0, status])
+
     def test_another_model(self):
         self.search("flour")
         self.browser.until(f"{HITS} === 10")
@@ -197,8 +225,10 @@ class Page(unittest.TestCase):
                          ["A quern is a pair of stones for grinding grain.", "Grain is ground by hand."])
         self.assertEqual(self.browser.script("return document.activeElement.id"), "document-title")
         self.browser.picture("document")
+        self.assertEqual(self.browser.script("return document.getElementById('status').textContent"), "")
         self.browser.back()
         self.browser.until(f"document.getElementById('document').hidden && {FOCUS} === 1")
+        self.assertIn(", in ", self.browser.script("return document.getElementById('status').textContent"))
 
     def test_keys(self):
         self.search("grain")
@@ -353,6 +383,21 @@ class Lists(unittest.TestCase):
         self.browser.picture("similar")
         self.browser.click("#similar dd a")
         self.browser.until("q.value === 'horse sings ' + arguments[0] && location.search.includes(arguments[0])", expected[1])
+
+    def test_similar_words_come_after_the_way_back(self):
+        needs(self, "thesaurus")
+        self.show("?q=sparrow")
+        self.browser.script("""const kept = fetch;
+            window.fetch = async (to, how) => {
+              if (to.startsWith('/api/words')) await new Promise((go) => { setTimeout(go, 1000); });
+              return kept(to, how);
+            };
+            q.value = 'horse'; document.getElementById('form').requestSubmit();""")
+        self.browser.until("document.querySelector('.snippet mark')?.textContent.toLowerCase() === 'horse'")
+        self.browser.click(".hit:first-child h2 a")
+        self.browser.until("!document.getElementById('document').hidden")
+        self.browser.back()
+        self.browser.until("document.getElementById('document').hidden && !document.getElementById('similar').hidden")
 
     def test_similar_words_in_the_search(self):
         needs(self, "thesaurus")
