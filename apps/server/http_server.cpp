@@ -418,11 +418,10 @@ class connection : public std::enable_shared_from_this<connection> {
     bool gone_ = false;
 };
 
-/// This machine alone, also where an address of IPv4 is written as one of IPv6 (::ffff:127.0.0.1).
-bool is_loopback(const asio::ip::address& address) {
-    if (address.is_v6() && address.to_v6().is_v4_mapped())
-        return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
-    return address.is_loopback();
+/// The address of IPv4 that is written as one of IPv6 (::ffff:127.0.0.1).
+std::optional<asio::ip::address_v4> mapped_v4(const asio::ip::address& address) {
+    if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return {};
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
 }
 
 }  // namespace
@@ -445,9 +444,14 @@ void http_server::state::listen(const http_address& address) {
     acceptor.listen(tcp::acceptor::max_listen_connections, fault);
     check("cannot listen");
     std::vector<std::string> given = address.names;
-    if (!is_loopback(endpoint.address()) && given.empty()) return;
+    const auto mapped = mapped_v4(endpoint.address());
+    if (!(mapped ? mapped->is_loopback() : endpoint.address().is_loopback()) && given.empty()) return;
     given.push_back(address.host);
     given.push_back(endpoint.address().to_string());
+    if (mapped) {  // and as browsers write it
+        given.push_back(mapped->to_string());
+        given.push_back(fmt::format("::ffff:{:x}:{:x}", mapped->to_uint() >> 16, mapped->to_uint() & 0xFFFF));
+    }
     names = known_names(given);
 }
 

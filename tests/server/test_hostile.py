@@ -489,7 +489,10 @@ class Program(unittest.TestCase):
             self.skipTest("this machine has no IPv6")
         with Server("--host", "::ffff:127.0.0.1") as server:
             self.assertEqual(server.get("/healthz")[0], 200)
-            self.assertEqual(status_of(server.raw(request(host="Host: evil.example"))), 421)
+            for host in ("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "127.0.0.1"):
+                self.assertEqual(status_of(server.raw(request(host="Host: " + host))), 200, host)
+            for host in ("evil.example", "[::ffff:7f00:2]"):
+                self.assertEqual(status_of(server.raw(request(host="Host: " + host))), 421, host)
 
     def test_stats(self):
         record = folder() / "stats.json"
