@@ -122,7 +122,7 @@ struct ngram_record {
     std::vector<ngram_totals> totals;  ///< n rising, those given out
     std::uint64_t bytes_spilled = 0;
     std::uint64_t pieces = 1;  ///< a GPU's memory was too small for more at a time
-    std::string place;  ///< where it ran, and why there
+    std::string place;         ///< where it ran: "cpu", "cuda:0"
 };
 struct ngram_result {
     std::vector<ngram_table> tables;  ///< n rising
@@ -132,6 +132,7 @@ struct ngram_result {
 /// Gives the rows out in blocks: those of one n in order, blocks of different n in any order of their own. `take` is called by
 /// one thread at a time, and reads the block before it returns. Beyond the run's memory `automatic` puts sorted
 /// runs into its scratch folder; the named methods throw out_of_memory.
+/// On a GPU the named methods take fewer than 2^32 words, and `strings` texts of less than 4 GiB.
 /// Throws usage_error for options out of range, columns that do not fit together and 2^32 documents or words in one document;
 /// invalid_value for offsets that do not rise from 0 to the number of words and for a word beyond `vocabulary`; out_of_memory,
 /// io_error, interrupted, and what `take` throws.
@@ -161,7 +162,7 @@ class ngram_text_counter {
     ngram_text_counter(ngram_text_counter&&) noexcept;
     ngram_text_counter& operator=(ngram_text_counter&&) noexcept;
 
-    /// As ngram_likelihood() of the same words. The method `strings` compares letters and asks no dictionary: to it no word is
+    /// As ngram_likelihood() of the same words; `suffix-sigma` only where the words are on the CPU. The method `strings` compares letters and asks no dictionary: to it no word is
     /// unknown. Throws as it does, and usage_error for a document of 4 GiB.
     ngram_record count(const ngram_text& text, const ngram_options& options,
                        const std::function<void(const ngram_rows&)>& take);

@@ -139,7 +139,7 @@ class level_pieces {
             return;
         }
         const std::vector<word_range> ranges =
-            cut_into_ranges(count_words(text.words.span()), memory / (each + 1), each + 1);
+            cut_into_ranges(count_there(text.words.span(), memory), memory / (each + 1), each + 1);
         work_on(ranges, [&](const word_range& range) {
             auto flags = make_array<std::uint8_t>(place_, facts_.words, "n-grams");
             for_each_item(place_, facts_.words,
@@ -184,8 +184,10 @@ class level_pieces {
         }
     }
 
-    /// How often each word occurs, the unknown one too.
-    std::vector<std::uint64_t> count_words(span_on<Place, const std::uint32_t> words) {
+    /// How often each word occurs, the unknown one too; on the place where its memory holds the counters.
+    std::vector<std::uint64_t> count_there(span_on<Place, const std::uint32_t> words, std::uint64_t memory) {
+        if (facts_.vocabulary >= memory / sizeof(std::uint64_t) && collection_.words.size() == words.size())
+            return count_words();
         auto counts = make_array<std::uint64_t>(place_, std::size_t{collection_.vocabulary} + 1, "words");
         primitives::histogram<std::uint32_t>(place_, words, counts.span());
         return to_host(place_, counts.span());

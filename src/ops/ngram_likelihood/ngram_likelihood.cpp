@@ -51,7 +51,7 @@ std::uint64_t words_in(const ngram_collection& collection, const ngram_options& 
 
 /// Throws invalid_value for the first word for which `is_right` does not hold.
 template <class Right>
-void check_all(cpu_place& place, std::size_t words, const char* wrong, const Right& is_right) {
+void check_words(cpu_place& place, std::size_t words, const char* wrong, const Right& is_right) {
     const std::size_t pieces = pieces_for(place, words, std::size_t{1} << 16);
     std::vector<std::size_t> firsts(pieces, words);
     for_each_piece(place, pieces, [&](std::size_t p) {
@@ -76,7 +76,7 @@ void check_collection(cpu_place& place, const ngram_collection& collection, cons
             throw usage_error("n-gram likelihood: document " + std::to_string(d - 1) +
                               " has 2^32 words or more");
     if (reads_strings(options)) {
-        check_all(place, collection.starts.size(), "ends beyond the text", [&](std::size_t i) {
+        check_words(place, collection.starts.size(), "ends beyond the text", [&](std::size_t i) {
             return collection.starts[i] <= collection.text.size() &&
                    collection.lengths[i] <= collection.text.size() - collection.starts[i];
         });
@@ -85,8 +85,8 @@ void check_collection(cpu_place& place, const ngram_collection& collection, cons
     if (options.method == ngram_method::dictionary && collection.words.size() > most)
         throw usage_error("n-gram likelihood: the method dictionary takes fewer than 2^32 words");
     if (collection.vocabulary == most) throw usage_error("n-gram likelihood: more than 2^32 - 2 words");
-    check_all(place, collection.words.size(), "is beyond the vocabulary",
-              [&](std::size_t i) { return collection.words[i] <= collection.vocabulary; });
+    check_words(place, collection.words.size(), "is beyond the vocabulary",
+                [&](std::size_t i) { return collection.words[i] <= collection.vocabulary; });
 }
 
 /// Room for the most rows there can be, so that tables do not move while they grow: what is never written takes no memory.
@@ -143,6 +143,22 @@ context place_of(const ngram_options& options, const context& run) {
     return where;
 }
 
+void check_all(const ngram_collection& collection, const ngram_options& options, const context& run) {
+    check_options(options);
+    cpu_place host(run);
+    check_collection(host, collection, options);
+}
+
+ngram_record count_checked(const ngram_collection& collection, const ngram_options& options,
+                           const context& run, const row_taker& take) {
+    return at_place(place_of(options, run), "n-gram likelihood", [&](auto& place) {
+        ngram_record record;
+        count_ngrams(place, collection, options, take, record);
+        record.place = place_name(place);
+        return record;
+    });
+}
+
 template <class T>
 void append(std::vector<T>& to, std::span<const T> from) {
     to.insert(to.end(), from.begin(), from.end());
@@ -152,31 +168,21 @@ void append(std::vector<T>& to, std::span<const T> from) {
 
 ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& run, const std::function<void(const ngram_rows&)>& take) {
-    check_options(options);
-    const context where = place_of(options, run);
-    {
-        cpu_place host(run);
-        check_collection(host, collection, options);
-    }
-    return at_place(where, "n-gram likelihood", [&](auto& place) {
-        ngram_record record;
-        count_ngrams(place, collection, options, take, record);
-        record.place = place_name(place);
-        return record;
-    });
+    check_all(collection, options, run);
+    return count_checked(collection, options, run, take);
 }
 
 ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& run) {
-    check_options(options);
     ngram_result result;
+    check_all(collection, options, run);
     const unsigned first_n = options.only ? options.order : 1;
     for (unsigned n = first_n; n <= options.order; ++n) {
         result.tables.emplace_back();
         result.tables.back().n = n;
     }
     reserve_rows(result.tables, collection, options, run);
-    result.record = ngram_likelihood(collection, options, run, [&](const ngram_rows& rows) {
+    result.record = count_checked(collection, options, run, [&](const ngram_rows& rows) {
         ngram_table& to = result.tables[rows.n - first_n];
         append(to.documents, rows.documents);
         append(to.firsts, rows.firsts);
@@ -206,7 +212,7 @@ ngram_text_counter::~ngram_text_counter() = default;
 ngram_record ngram_text_counter::count(const ngram_text& text, const ngram_options& options,
                                        const std::function<void(const ngram_rows&)>& take) {
     check_options(options);
-    counting_->check(text);
+    counting_->check(text, options);
     return counting_->count(text, options, take);
 }
 std::uint64_t ngram_text_counter::dictionary_bytes() const {

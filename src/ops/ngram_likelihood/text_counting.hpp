@@ -28,8 +28,9 @@ class text_counting {
     text_counting(const text_counting&) = delete;  // those derived hold a place
     text_counting& operator=(const text_counting&) = delete;
     virtual ~text_counting() = default;
-    /// Throws invalid_value where the offsets of documents do not rise from 0 to the end of the text.
-    virtual void check(const ngram_text& text) = 0;
+    /// Throws invalid_value where the offsets of documents do not rise from 0 to the end of the text, usage_error for a method that
+    /// the place lacks and for 2^32 documents.
+    virtual void check(const ngram_text& text, const ngram_options& options) = 0;
     virtual ngram_record count(const ngram_text& text, const ngram_options& options,
                                const row_taker& take) = 0;
     virtual std::uint64_t dictionary_bytes() const = 0;
@@ -70,7 +71,11 @@ class text_counting_on final : public text_counting {
               return words[at++];
           }) {}
 
-    void check(const ngram_text& text) override {
+    void check(const ngram_text& text, const ngram_options& options) override {
+        if (std::is_same_v<Place, cuda_place> && options.method == ngram_method::suffix_sigma)
+            throw usage_error("n-gram likelihood: the method suffix-sigma runs on cpu only");
+        if (text.documents.size() > std::numeric_limits<std::uint32_t>::max())
+            throw usage_error("n-gram likelihood: more than 2^32 - 2 documents");
         cpu_place host(place_.run());
         primitives::check_offsets(host, text.documents, text.text.size());
     }

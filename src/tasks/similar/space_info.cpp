@@ -28,7 +28,7 @@ std::filesystem::path space_of(const std::filesystem::path& path) {
         throw usage_error(path.string() + " is a store without a thesaurus; quern words " + path.string() +
                           " -o SPACE makes a space of its texts");
     }
-    const std::filesystem::path space = path / store_layout::thesaurus;
+    std::filesystem::path space = path / store_layout::thesaurus;
     if (!is_word_space(space)) throw damaged_store(space.string(), store_layout::thesaurus, "is missing");
     return space;
 }

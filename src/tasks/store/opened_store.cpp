@@ -147,7 +147,7 @@ opened_store::block_place opened_store::place_of(std::uint64_t block) const {
         return text_blocks_.value<layout::text_block>(i * sizeof(layout::text_block));
     };
     const layout::text_block own = at(block);
-    block_place place;
+    block_place place{};
     place.frame_begin = block == 0 ? 0 : at(block - 1).frame_end;
     place.frame_end = own.frame_end;
     place.first = own.first_document;

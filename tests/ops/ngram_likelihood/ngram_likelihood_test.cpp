@@ -331,6 +331,8 @@ TEST(ngram_likelihood, refuses_what_is_wrong) {
     expect_refused<invalid_value>({words, falling, 5}, {}, "see segment 1");
     expect_refused<invalid_value>({words, short_of, 5}, {}, "see segment 0");
     expect_refused<invalid_value>({words, none, 5}, {}, "see segment 0");
+    const std::vector<std::uint64_t> immense{0, (std::uint64_t{1} << 63) + 5};
+    expect_refused<invalid_value>({words, immense, 5}, {.order = 2}, "see segment 0");
     const std::vector<std::uint64_t> starts{0, 1, 2, 3};
     const std::vector<std::uint32_t> lengths{1, 1, 2, 1}, too_few{1};
     const ngram_options by_strings{.method = ngram_method::strings};
