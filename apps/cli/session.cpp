@@ -53,7 +53,7 @@ bool holds_something_else(const std::filesystem::path& path) {
 
 }  // namespace
 
-void declare_common(command_line& line, common_options& common, offers offered) {
+void declare_common(command_line& line, common_options& common, const offers& offered) {
     if (offered.output) {
         line.section("Output options");
         line.option("-o,--output", "FILE",

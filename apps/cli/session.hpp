@@ -42,7 +42,7 @@ struct offers {
     std::vector<std::string_view> idle = {};
 };
 
-void declare_common(command_line& line, common_options& common, offers offered = {});
+void declare_common(command_line& line, common_options& common, const offers& offered = {});
 
 /// The text options a user gave, and only those.
 struct text_choice {

@@ -17,10 +17,8 @@ namespace {
 constexpr double width = 800;
 
 std::string opened(double height, std::string_view title) {
-    return fmt::format(
-        "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" "
-        "xmlns=\"http://www.w3.org/2000/svg\">\n",
-        width, height, escaped(title));
+    return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", width, height,
+                       escaped(title));
 }
 
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {

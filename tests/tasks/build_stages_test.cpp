@@ -195,7 +195,7 @@ TEST_F(BuildStages, BytesDependOnTheCollectionAlone) {
     const auto expected = files_of(options.store);
     EXPECT_GT(expected.size(), 20U);
     for (const auto& [threads, memory] :
-         {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{4} << 20}, {5U, std::uint64_t{16} << 20}}) {
+         {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{8} << 20}, {5U, std::uint64_t{16} << 20}}) {
         options.store = folder_ / ("store-" + std::to_string(threads));
         options.force = true;
         build(options, run_with(threads, memory));

@@ -41,7 +41,7 @@ class prior_scorer {
         if (!prior_) return;
         constexpr std::size_t at_once = 128;
         alignas(64) std::array<std::uint64_t, at_once + kernel_padding> ranks{};
-        alignas(64) std::array<std::int64_t, at_once + kernel_padding> parts;
+        alignas(64) std::array<std::int64_t, at_once + kernel_padding> parts{};
         for (; !documents.empty(); documents = documents.subspan(std::min(at_once, documents.size()))) {
             const std::size_t size = std::min(at_once, documents.size());
             for (std::size_t i = 0; i < size; ++i) ranks[i] = prior_->ranks[documents[i]];
