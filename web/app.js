@@ -106,6 +106,8 @@ function toggleCopies(item, button, hit) {
   if (open) return item.querySelector('.copies').remove();
   const copies = hit.copies.map((copy) => element('li', {}, copy.title ? `${copy.title} ` : '',
     element('span', { textContent: `${copy.id}, ${number.format(copy.distance)} ${copy.distance === 1 ? 'byte' : 'bytes'} changed` })));
+  const more = hit.copy_count - hit.copies.length;
+  if (more > 0) copies.push(element('li', { textContent: `and ${number.format(more)} more` }));
   return item.append(element('div', { className: 'copies', id: `copies-${hit.rank}` },
     element('p', { textContent: 'Near-duplicates of it, left out of the collection:' }), element('ul', {}, ...copies)));
 }
@@ -154,7 +156,7 @@ function hitItem(hit, search) {
   const why = button('why', 'why', `why ${name}`);
   const beside = [];
   if (hit.copies?.length) {
-    const copies = button(hit.copies.length === 1 ? '1 duplicate' : `${number.format(hit.copies.length)} duplicates`, 'copies', `duplicates of ${name}`);
+    const copies = button(hit.copy_count === 1 ? '1 duplicate' : `${number.format(hit.copy_count)} duplicates`, 'copies', `duplicates of ${name}`);
     copies.addEventListener('click', () => toggleCopies(item, copies, hit));
     beside.push(copies);
   }

@@ -5,13 +5,15 @@
 
 #include <string_view>
 
+#include "values.hpp"
+
 namespace quern::cli {
 namespace {
 
 std::vector<std::string> columns_of(const char* first, bool copies, bool explanation) {
     std::vector<std::string> columns;
     for (const char* name : {first, "rank", "id", "score", "title", "snippet", copies ? "copies" : nullptr,
-                             explanation ? "explanation" : nullptr})
+                             copies ? "copy_count" : nullptr, explanation ? "explanation" : nullptr})
         if (name != nullptr) columns.emplace_back(name);
     return columns;
 }
@@ -62,7 +64,10 @@ void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
         cells_.insert(cells_.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title,
                                      std::string_view(hit.snippet)});
         std::string copies, explanation;  // as long as the cells
-        if (copies_in_column_) cells_.emplace_back(raw_json{copies = copies_json(hit)});
+        if (copies_in_column_) {
+            cells_.emplace_back(raw_json{copies = copies_json(hit)});
+            cells_.emplace_back(hit.copy_count);
+        }
         if (in_column_) cells_.emplace_back(raw_json{explanation = explanation_json(hit)});
         rows_.row(cells_);
         if (in_rows_) write_terms(hit, first.has_value());
@@ -87,6 +92,12 @@ void hit_rows::write_copies(const search_hit& hit, bool has_first) {
                       {std::string_view(id), std::monostate(), of.title, std::string_view(what)});
         rows_.row(cells_);
     }
+    if (hit.copy_count == hit.copies.size()) return;
+    const std::string more = fmt::format("  and {} more", grouped(hit.copy_count - hit.copies.size()));
+    begin_lower_row(has_first);
+    cells_.insert(cells_.end(),
+                  {std::string_view(more), std::monostate(), std::monostate(), std::monostate()});
+    rows_.row(cells_);
 }
 
 void hit_rows::write_terms(const search_hit& hit, bool has_first) {

@@ -15,7 +15,8 @@ namespace quern::cli {
 
 /// rank, id, score, title, snippet, behind a first column where one is named. With explanations TSV and JSON lines have
 /// a list in JSON as a last column; a table has a row for each term under its hit. Of a store that remembers copies a table
-/// has them as rows under their hits, and JSON lines have a member `copies`.
+/// has them as rows under their hits, the first few of each, and JSON lines
+/// have members `copies` and `copy_count`.
 class hit_rows {
   public:
     hit_rows(session& run, output& to, bool explained, bool copies, const char* first = nullptr);

@@ -109,6 +109,7 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
     if (engine.copies() != 0) {
         const std::string copies = copies_json(hit);
         json.member("copies", raw_json{copies});
+        json.member("copy_count", hit.copy_count);
     }
     if (request.options.explain) {
         const std::string explanation = explanation_json(hit);

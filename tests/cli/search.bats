@@ -174,10 +174,38 @@ import json, sys
 hits = {hit["id"]: hit for hit in map(json.loads, open(sys.argv[1]))}
 assert set(hits) == {"a", "c"} and hits["c"]["copies"] == []
 assert hits["a"]["copies"] == [{"id": "b", "title": "Mill again", "distance": 1}], hits
+assert (hits["a"]["copy_count"], hits["c"]["copy_count"]) == (1, 0)
 PYTHON
     quern search once mill --quiet --format table | grep -A 1 ' a ' | grep -q '  b .*Mill again .*a copy, 1 edit away'
     [ "$(quern search once mill --quiet | awk -F '\t' '{print NF}' | sort -u)" = 5 ]
     quern search store bees --quiet --format jsonl -k 1 | grep -vq copies
+}
+
+@test "of many near-duplicates the first ten are named, and all counted" {
+    python3 - >many.jsonl <<'PYTHON'
+import json
+text = " ".join(f"the mill grinds grain number {number} of the village" for number in range(30))
+print(json.dumps({"id": "a", "title": "Mill", "text": text}))
+for number in range(13):
+    print(json.dumps({"id": f"b{number}", "title": "", "text": text}))
+    if number == 9:
+        print(json.dumps({"id": "c", "title": "Boat", "text": "a boat and a mill"}))
+for number in range(10):
+    print(json.dumps({"id": f"d{number}", "title": "Boat", "text": "a boat and a mill"}))
+PYTHON
+    quern build many.jsonl -o many --quiet
+    quern search many mill --quiet --format jsonl >hits
+    python3 - hits <<'PYTHON'
+import json, sys
+hits = {hit["id"]: hit for hit in map(json.loads, open(sys.argv[1]))}
+assert [copy["id"] for copy in hits["a"]["copies"]] == [f"b{number}" for number in range(10)], hits
+assert [copy["id"] for copy in hits["c"]["copies"]] == [f"d{number}" for number in range(10)], hits
+assert (hits["a"]["copy_count"], hits["c"]["copy_count"]) == (13, 10)
+PYTHON
+    quern search many mill --quiet --format table >table
+    [ "$(grep -c 'a copy, 0 edits away' table)" -eq 20 ]
+    [ "$(grep -c 'and [0-9]* more' table)" -eq 1 ]
+    grep -q '^ *  and 3 more' table
 }
 
 @test "a store without a list says which stage makes it" {

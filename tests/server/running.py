@@ -36,7 +36,7 @@ DOCUMENTS = [
      for i in range(40)]
 
 def rich_documents():
-    """Pages of two kinds with links to a few of them, words that are used alike, and near-duplicates of one page."""
+    """Pages of two kinds with links to a few of them, words that are used alike, and near-duplicates of one page, and many of another."""
     chance = random.Random(4)
     things = ("cart", "barn", "field", "river", "bridge", "market", "winter", "morning", "road", "hill")
     made = []
@@ -50,6 +50,8 @@ def rich_documents():
     made.append({"id": "ford", "title": "The mill at the ford", "text": original, "links": ["page-0"]})
     made.append({"id": "ford-copy", "title": "The mill, again", "text": original.replace("barley", "barly"), "links": []})
     made.append({"id": "ford-other", "title": "", "text": original.replace("old ford", "new ford"), "links": []})
+    notice = "Whoever lends a wheelbarrow to the parish has it back by Saturday, washed and with its tyre pumped up, or is told why not. " * 3
+    made += [{"id": f"notice-{i}", "title": "A notice", "text": notice, "links": []} for i in range(13)]
     return made
 
 

@@ -184,8 +184,11 @@ class Lists(Api):
         hit = self.server.json("/api/search", q="keeper sack")["hits"][0]
         self.assertEqual((hit["id"], hit["copies"]), ("ford", self.program("search", rich_store(), "keeper sack")[0]["copies"]))
         self.assertEqual([(copy["id"], copy["title"]) for copy in hit["copies"]], [("ford-copy", "The mill, again"), ("ford-other", "")])
+        self.assertEqual(hit["copy_count"], 2)
         self.assertTrue(all(0 < copy["distance"] < 20 for copy in hit["copies"]))
         self.assertEqual(self.server.json("/api/search", q="plain quern", k=1)["hits"][0]["copies"], [])
+        many = self.server.json("/api/search", q="wheelbarrow", k=1)["hits"][0]
+        self.assertEqual(([copy["id"] for copy in many["copies"]], many["copy_count"]), ([f"notice-{i}" for i in range(1, 11)], 12))
 
     def test_like_needs_no_query(self):
         needs(self, "document_vectors")

@@ -465,6 +465,11 @@ class Lists(unittest.TestCase):
         self.browser.picture("duplicates")
         self.browser.click(".copies-button")
         self.browser.until("!document.querySelector('.copies')")
+        self.show("?q=wheelbarrow")
+        self.assertEqual(self.text(".copies-button"), "12 duplicates")
+        self.browser.click(".copies-button")
+        self.browser.until("document.querySelectorAll('.copies li').length === 11")
+        self.assertEqual(self.browser.script("return document.querySelector('.copies li:last-child').textContent"), "and 2 more")
 
     def test_similar_documents_of_a_document(self):
         needs(self, "document_vectors")

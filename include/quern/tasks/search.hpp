@@ -35,7 +35,7 @@ struct search_options {
     std::size_t offset =
         0;  ///< how many of the k best to pass over: their ids and snippets are not looked up
     bool snippets = true;
-    bool copies = true;  ///< whether hits name their near-duplicates
+    bool copies = true;  ///< whether hits name their near-duplicates, most_hit_copies of each
     /// Text in quotes is a phrase: it must occur in every hit, and scores as one term.
     bool phrases = true;
     /// With ranking_model::ql: a word is scored behind up to order - 1 words before it in the query, as many as the
@@ -93,6 +93,8 @@ struct hit_copy {
     std::uint32_t distance = 0;  ///< edits, in bytes, between the texts
 };
 
+inline constexpr std::size_t most_hit_copies = 10;
+
 struct search_hit {
     std::uint32_t rank = 0;  ///< from 1
     std::uint32_t document = 0;
@@ -102,13 +104,14 @@ struct search_hit {
     std::string snippet;
     std::uint32_t words = 0;  ///< in the document, its title included
     std::vector<explained_term> explanation;
-    std::vector<hit_copy> copies;  ///< in the order of the corpus
+    std::vector<hit_copy> copies;  ///< in the order of the corpus, the first most_hit_copies
+    std::uint64_t copy_count = 0;  ///< of all that there are
 };
 
 /// A hit's explanation as a list in JSON, a term an object: term, count, f, df, cf, history_f, history_cf, length (the
 /// document's words), part, background, length_part, title_part, list, weight, similar_to, value, score.
 std::string explanation_json(const search_hit& hit);
-/// A hit's copies as a list in JSON, a copy an object: id, title, distance.
+/// A hit's `copies` as a list in JSON, a copy an object: id, title, distance.
 std::string copies_json(const search_hit& hit);
 
 /// A word that the query does not hold and that was asked for as well.

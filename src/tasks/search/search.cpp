@@ -203,8 +203,11 @@ const document_finder& search_engine::state::finder() const {
 }
 
 void search_engine::state::add_copies(search_hit& hit) const {
-    for (const auto& copy : store.copies().of(hit.document))
+    if (store.copies().size() == 0) return;
+    for (const auto& copy : store.copies().of(hit.document, most_hit_copies))
         hit.copies.push_back({copy.id, copy.title, copy.distance});
+    hit.copy_count = hit.copies.size() < most_hit_copies ? hit.copies.size()
+                                                         : store.copies().count(hit.document);
 }
 
 const prior_ranks& search_engine::state::ranks() const {

@@ -32,7 +32,8 @@ std::uint64_t most_hits(const search_options& options, const context& run) {
                             explanation_bytes = 16 * sizeof(explained_term);
     const std::uint64_t hit_bytes = sizeof(search_hit) + sizeof(scored_document) + text_bytes +
                                     (options.snippets ? snippet_bytes : 0) +
-                                    (options.explain ? explanation_bytes : 0);
+                                    (options.explain ? explanation_bytes : 0) +
+                                    (options.copies ? most_hit_copies * sizeof(hit_copy) : 0);
     return run.memory_limit() / 4 / hit_bytes;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store/document_copies.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "io/store/string_column.hpp"
@@ -19,7 +20,7 @@ document_copies::document_copies(io::section_view kept, io::section_view ids, io
     }
 }
 
-std::vector<document_copies::copy> document_copies::of(std::uint32_t document) const {
+std::uint64_t document_copies::first_from(std::uint64_t document) const {
     std::uint64_t first = 0, last = size_;
     while (first < last) {
         const std::uint64_t middle = (first + last) / 2;
@@ -29,9 +30,25 @@ std::vector<document_copies::copy> document_copies::of(std::uint32_t document) c
             last = middle;
         }
     }
+    return first;
+}
+
+std::pair<std::uint64_t, std::uint64_t> document_copies::range_of(std::uint32_t document) const {
+    const std::uint64_t first = first_from(document);
+    // Out of order in a damaged store the second search could end before the first.
+    return {first, std::max(first, first_from(std::uint64_t{document} + 1))};
+}
+
+std::vector<document_copies::copy> document_copies::of(std::uint32_t document, std::size_t most) const {
+    const auto [first, last] = range_of(document);
     std::vector<copy> copies;
-    for (; first < size_ && kept(first) == document; ++first) copies.push_back((*this)[first]);
+    for (std::uint64_t i = first; i < last && copies.size() < most; ++i) copies.push_back((*this)[i]);
     return copies;
+}
+
+std::uint64_t document_copies::count(std::uint32_t document) const {
+    const auto [first, last] = range_of(document);
+    return last - first;
 }
 
 document_copies::copy document_copies::operator[](std::uint64_t i) const {

@@ -2,9 +2,12 @@
 // The near-duplicates that a build left out, by the document that it kept.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/store/section.hpp"
@@ -25,8 +28,11 @@ class document_copies {
                     io::section_view distances, std::uint64_t documents);
 
     std::uint64_t size() const { return size_; }  ///< of all documents
-    /// Those of one document, in the order of the corpus. Cost: O(log size) and what is returned.
-    std::vector<copy> of(std::uint32_t document) const;
+    /// Those of one document, in the order of the corpus, the first `most`. Cost: O(log size) and what is returned.
+    std::vector<copy> of(std::uint32_t document,
+                         std::size_t most = std::numeric_limits<std::size_t>::max()) const;
+    /// How many one document has. Cost: O(log size).
+    std::uint64_t count(std::uint32_t document) const;
     /// Copy i of all, by document and then in the order of the corpus; and the document that was kept.
     copy operator[](std::uint64_t i) const;
     std::uint32_t kept(std::uint64_t i) const {
@@ -39,6 +45,10 @@ class document_copies {
     struct sections {
         io::section_view kept, ids, titles, distances;
     };
+    /// Those of one document: the first, and the one behind the last.
+    std::pair<std::uint64_t, std::uint64_t> range_of(std::uint32_t document) const;
+    std::uint64_t first_from(std::uint64_t document) const;
+
     std::shared_ptr<const sections> sections_;
     std::uint64_t size_ = 0, documents_ = 0;
 };
