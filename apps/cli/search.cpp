@@ -34,8 +34,6 @@ struct search_request {
     std::optional<std::string> like;
 };
 
-/// A person who searches expects a page named after the query; an experiment expects the published model.
-
 void declare(command_line& line, search_request& request) {
     line.argument(
         "STORE|CORPUS",
@@ -101,8 +99,8 @@ void declare(command_line& line, search_request& request) {
         request.search.prior);
     line.option(
         "--expand", "N",
-        "Each word outside of quotes is asked for with the N words most similar to it; 0 to 1000. Of a "
-        "store with a thesaurus.",
+        "Each word outside of quotes is asked for with the N words most similar to it, as many as the "
+        "thesaurus holds of each at most (20). Of a store with a thesaurus.",
         "0", [&](const std::string& value) {
             request.search.expand = static_cast<std::uint32_t>(parse_integer(value, 0, 1000));
         });
@@ -117,10 +115,12 @@ void declare(command_line& line, search_request& request) {
                 "What the cosine with --like's document counts in a score; above 0, to 100.",
                 shortest(request.search.like_weight) + "; 1 without a query",
                 [&](const std::string& value) { request.like_weight = parse_number(value); });
-    line.option("--topics", "FILE",
-                "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
-                "Writes a TREC run. A GPU answers many topics at a time (--device).",
-                "", [&](const std::string& value) { request.topics = value; });
+    line.option(
+        "--topics", "FILE",
+        "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
+        "Writes a TREC run. A GPU answers many topics at a time (--device), but for those with --prior, "
+        "--expand, --like or --order.",
+        "", [&](const std::string& value) { request.topics = value; });
     line.option("--run", "FILE", "Where the TREC run goes (topic Q0 id rank score quern).", "--output",
                 [&](const std::string& value) { request.run_file = value; });
     line.section("Options for a corpus");
@@ -133,7 +133,7 @@ void declare(command_line& line, search_request& request) {
                  "Only documents with these two words side by side.");
     line.example("quern search ~/notes garden -k 3 --format jsonl",
                  "A folder, indexed on the fly and remembered.");
-    line.example("quern search wiki mill --expand 5 --prior 0.5 --explain",
+    line.example("quern search wiki mill --expand 5 --prior 0.05 --explain",
                  "Similar words and links count, too, and what they add is shown.");
     line.example("quern search wiki --like Windmill", "The pages most like a page.");
     line.example("quern search wiki --topics topics.tsv --run bm25.run --k1 1.2 --b 0.75",
@@ -191,7 +191,7 @@ void tell(const search_answer& answer, std::string_view query, console& messages
 std::uint64_t answer_one(const search_engine& engine, const search_request& request, session& run,
                          output& to) {
     const std::string query = fmt::format("{}", fmt::join(request.words, " "));
-    const auto answer = run.stage("search", [&] { return engine.search(query, request.search); });
+    const auto answer = run.stage("search", [&] { return engine.search(query, request.search, run.run); });
     hit_rows rows(run, to, request.search.explain, engine.copies() != 0);
     rows.write(answer);
     rows.finish();
@@ -206,12 +206,12 @@ std::uint64_t answer_lines(const search_engine& engine, const search_request& re
                            output& to) {
     constexpr std::size_t most_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
-    engine.search("", request.search);  // options that are refused are so before the first line
+    engine.search("", request.search, run.run);  // options that are refused are so before the first line
     hit_rows rows(run, to, request.search.explain, engine.copies() != 0, "query");
     std::uint64_t hits = 0, number = 0, refused = 0;
     const auto answer_line = [&](const std::string& query, bool whole) {
         if (!whole) throw usage_error(fmt::format("a query may hold {} bytes at most", grouped(most_bytes)));
-        const auto answer = engine.search(query, request.search);
+        const auto answer = engine.search(query, request.search, run.run);
         rows.write(answer, cell(number));
         rows.finish();
         to.flush();
@@ -280,7 +280,7 @@ std::uint64_t answer_topics(const search_engine& engine, search_request& request
             rows.write(answer, cell(std::string_view(topic.id)));
         }
     };
-    run.pin_device(engine.choose_device(topics.size(), run.run));
+    run.pin_device(engine.choose_device(topics.size(), request.search, run.run));
     run.stage("search", [&] { engine.search_each(topics, request.search, run.run, text, take); });
     run.messages.finish();
     rows.finish();

@@ -135,6 +135,12 @@ for hit in hits:
 PYTHON
     quern search whole wheel --quiet -k 1 --expand 1 --explain --format table | grep -q 'similar to wheel'
     ends_with 2 quern search whole wheel --expand 2 --expand-weight 0
+    ends_with 0 quern search whole wheel --expand 20
+    ends_with 2 quern search whole wheel --expand 21
+    says "similar words may be 20 a word at most"
+    printf '1\twheel\n' >topics
+    ends_with 2 quern search whole --topics topics --expand 21 --run out.run
+    [ ! -e out.run ]
 }
 
 @test "documents like one, with words and without" {
@@ -243,4 +249,9 @@ PYTHON
 @test "few topics over few documents stay on the CPU, and the log says so" {
     quern search store --topics "$data/topics.tsv" --run out.run 2>said
     grep -q "device cpu: [0-9]* topics over [0-9]* documents take less time than starting a GPU" said
+    whole_store
+    printf '1\twheel\n' >topics
+    quern search whole --topics topics --prior 0.05 --run prior.run --stats stats 2>said
+    grep -q "device cpu: topics with a prior are ranked by the CPU" said
+    [ "$(json stats "d['device']")" = cpu ]
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 
@@ -322,6 +323,51 @@ TEST_F(JoinedSearch, ThreadsGiveTheSameAnswersToTopics) {
     }
 }
 
+TEST_F(JoinedSearch, TopicsWithAnotherListStayOnTheCpu) {
+    const auto engine = search_engine::open(whole, run());
+    const auto expect_cpu = [&](const search_options& options, const std::string& what) {
+        context automatic = run();
+        automatic.device = {};
+        std::string said;
+        automatic.on_log = [&](log_level, std::string_view message) { said = message; };
+        const auto chosen = engine.choose_device(std::size_t{1} << 40, options, automatic);
+        EXPECT_FALSE(chosen.cuda);
+        EXPECT_EQ(said, "device cpu: topics with " + what + " are ranked by the CPU");
+        EXPECT_EQ("device cpu: " + chosen.reason, said);
+        EXPECT_EQ(engine.choose_device(1, options, context::cpu()).reason, "asked for");
+        try {  // a GPU that is asked for must be there, and is said to be of no use
+            context gpu = context::cuda();
+            gpu.on_log = automatic.on_log;
+            EXPECT_FALSE(engine.choose_device(1, options, gpu).cuda);
+            EXPECT_EQ(said, "CUDA is asked for, but topics with " + what + " are ranked by the CPU");
+        } catch (const device_error&) {
+        }
+    };
+    search_options prior, similar, like, histories;
+    prior.prior = 0.05;
+    expect_cpu(prior, "a prior");
+    similar.expand = 1;
+    expect_cpu(similar, "similar words");
+    like.like = 3;
+    expect_cpu(like, "a document to be like");
+    histories.order = 2;
+    EXPECT_THROW(engine.choose_device(1, histories, run()), usage_error);  // not with BM25
+    histories.ranking.model = ranking_model::ql;
+    expect_cpu(histories, "an order beyond 1");
+}
+
+TEST_F(JoinedSearch, AStoppedRunEndsTheListOfDocumentsLikeOne) {
+    const auto engine = search_engine::open(whole, run());
+    std::atomic<int> stop = 2;
+    context stopped = run();
+    stopped.stop_signal = &stop;
+    search_options options;
+    options.like = 3;
+    EXPECT_THROW(engine.search("", options, stopped), interrupted);
+    stop = 0;
+    EXPECT_EQ(ranking_of(engine.search("", options, stopped)), ranking_of(engine.search("", options)));
+}
+
 TEST_F(JoinedSearch, AStoreWithoutAListSaysWhichStageMakesIt) {
     const auto engine = search_engine::open(plain, run());
     EXPECT_FALSE(engine.has_link_ranks() || engine.has_thesaurus() || engine.has_document_vectors());
@@ -346,6 +392,16 @@ TEST_F(JoinedSearch, AStoreWithoutAListSaysWhichStageMakesIt) {
     search_options options;
     options.like = 400;
     EXPECT_THROW(other.search("aaa0", options), usage_error);
+    options = search_options();
+    options.expand = 20;
+    EXPECT_FALSE(other.search("aaa0", options).hits.empty());
+    options.expand = 21;
+    try {
+        other.search("aaa0", options);
+        ADD_FAILURE() << "more similar words than there are";
+    } catch (const usage_error& e) {
+        EXPECT_THAT(e.what(), HasSubstr("20 a word at most"));
+    }
 }
 
 TEST_F(JoinedSearch, SuggestsKnownWordsForUnknownOnes) {

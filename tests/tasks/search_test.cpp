@@ -462,9 +462,9 @@ TEST_F(Search, FewTopicsStayOnTheCpu) {
     context run;
     std::string said;
     run.on_log = [&](log_level, std::string_view message) { said = message; };
-    EXPECT_FALSE(engine.choose_device(10, run).cuda);
+    EXPECT_FALSE(engine.choose_device(10, {}, run).cuda);
     EXPECT_EQ(said, "device cpu: 10 topics over 100 documents take less time than starting a GPU");
-    EXPECT_EQ(engine.choose_device(1 << 30, context::cpu()).reason, "asked for");
+    EXPECT_EQ(engine.choose_device(1 << 30, {}, context::cpu()).reason, "asked for");
 }
 
 TEST_F(Search, TopicsComeOneAfterTheOtherWithTheTextOfTheirAnswers) {

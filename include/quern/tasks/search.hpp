@@ -47,7 +47,8 @@ struct search_options {
     /// W: a score gets W · ln(N · rank of the document by its links); 0 to 100, 0: nothing.
     double prior = 0;
     /// Each word outside of quotes brings so many of the words most similar to it in the store's thesaurus, that the query
-    /// does not hold itself. One weighs as much as it is similar, times expand_weight, a word of the query 1.
+    /// does not hold itself. One weighs as much as it is similar, times expand_weight, a word of the query 1. At most as many
+    /// as the thesaurus holds of each word, 20 where quern build made it.
     std::uint32_t expand = 0;
     double expand_weight = 0.1;  ///< above 0, to 1
     /// A score gets like_weight · the cosine with this document's vector. Every document with a vector may be a hit then,
@@ -206,9 +207,10 @@ class search_engine {
     /// `text` may be empty. The first exception, also of `text` and `take`, ends it and is rethrown.
     void search_each(std::span<const search_topic> topics, const search_options& options, const context& run,
                      const answer_text& text, const answer_taker& take) const;
-    /// Where so many topics are answered, and why; `automatic` leaves few topics over few documents to the CPU. Logs and
-    /// throws as quern::choose_device does.
-    chosen_device choose_device(std::size_t topics, const context& run) const;
+    /// Where so many topics are answered, and why. `automatic` leaves few topics over few documents to the CPU. Topics with a
+    /// prior, similar words, a document to be like or an order beyond 1 are the CPU's: where CUDA is asked for, a warning says
+    /// so. Throws usage_error for options out of range; logs and throws as quern::choose_device does.
+    chosen_device choose_device(std::size_t topics, const search_options& options, const context& run) const;
     std::uint64_t documents() const;
     /// What the store has for search_options: prior, expand, like.
     bool has_link_ranks() const;
@@ -220,16 +222,17 @@ class search_engine {
     const text_options& text() const;
 
   private:
-    void search_on_cpu(std::span<const search_topic> topics, const search_options& options,
-                       const context& run, const answer_text& text, const answer_taker& take) const;
-    void search_on_device(std::span<const search_topic> topics, const search_options& options,
-                          const context& run, const chosen_device& chosen, const answer_text& text,
-                          const answer_taker& take) const;
     struct state;
     struct prepared;
     struct question;
+    void search_on_cpu(std::span<const search_topic> topics, const search_options& options,
+                       const prepared& lists, const context& run, const answer_text& text,
+                       const answer_taker& take) const;
+    void search_on_device(std::span<const search_topic> topics, const search_options& options,
+                          const prepared& lists, const context& run, const chosen_device& chosen,
+                          const answer_text& text, const answer_taker& take) const;
     explicit search_engine(std::unique_ptr<state> s);
-    std::shared_ptr<const prepared> prepare(const search_options& options) const;
+    std::shared_ptr<const prepared> prepare(const search_options& options, const context& run) const;
     search_answer answer(std::string_view query, const search_options& options, const prepared& lists,
                          const context& run) const;
     std::unique_ptr<state> state_;

@@ -78,6 +78,12 @@ search_query asked_query::view() const {
     return query;
 }
 
+std::uint64_t asked_query::bytes_made() const {
+    std::uint64_t bytes = allowed_ ? allowed_->capacity() * sizeof(std::uint32_t) : 0;
+    for (const auto& list : lists_) bytes += list.bytes.capacity();
+    return bytes;
+}
+
 void asked_query::require(std::span<const std::uint32_t> documents) {
     if (allowed_) {
         allowed_ = common(*allowed_, documents);

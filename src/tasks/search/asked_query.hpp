@@ -42,6 +42,8 @@ class asked_query {
 
     search_query view() const;
     bool empty() const { return empty_; }
+    /// Memory of the lists made for its phrases.
+    std::uint64_t bytes_made() const;
     /// Words, and phrases in quotes, that no document holds; sorted.
     const std::vector<std::string>& unknown() const { return unknown_; }
     const std::vector<std::string>& unknown_words() const { return unknown_words_; }  ///< of these, the words

@@ -47,8 +47,11 @@ struct search_engine::state {
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
     void add_copies(search_hit& hit) const;
+    /// Throws usage_error for options out of range, without a look at the lists they need.
+    void check(const search_options& options) const;
     const document_finder& finder() const;
     const prior_ranks& ranks() const;
+    const vector_squares& squares(const context& run) const;
     const word_space& thesaurus() const;
 
     opened_store store;
@@ -59,14 +62,16 @@ struct search_engine::state {
         token_lists;  // keep their memory from text to text
     mutable std::once_flag finder_asked;
     mutable std::optional<document_finder> made_finder;
-    mutable std::once_flag ranks_asked, thesaurus_asked;
+    mutable std::once_flag ranks_asked, squares_asked, thesaurus_asked;
     mutable std::optional<prior_ranks> made_ranks;
+    mutable std::optional<vector_squares> made_squares;
     mutable std::optional<word_space> opened_thesaurus;
 };
 
 /// What is the same for all queries with the same options.
 struct search_engine::prepared {
-    prepared(const state& of, const search_options& options);
+    /// Throws usage_error for options that are refused, `interrupted` where the run's stop flag is raised.
+    prepared(const state& of, const search_options& options, const context& run);
 
     const prior_ranks* ranks = nullptr;
     const word_space* thesaurus = nullptr;

@@ -30,6 +30,20 @@ std::int64_t product(std::span<const std::int16_t> a, std::span<const std::int16
     return sum;
 }
 
+std::span<const std::int16_t> row_of(const vectors_view& vectors, std::uint32_t document) {
+    const std::byte* const begin = vectors.values.data() + document * vectors.stride;
+    return {reinterpret_cast<const std::int16_t*>(begin), vectors.dimensions};
+}
+
+template <class Take>
+void for_each_row(const vectors_view& vectors, const context& run, const Take& take) {
+    constexpr std::uint32_t rows_between_looks = 4096;
+    for (std::uint32_t d = 0; d < vectors.rows; ++d) {
+        if (d % rows_between_looks == 0) run.check_stop();
+        take(d, row_of(vectors, d));
+    }
+}
+
 }  // namespace
 
 prior_ranks::prior_ranks(const opened_store& store)
@@ -41,26 +55,30 @@ double prior_ranks::over_average(std::uint32_t document) const {
     return static_cast<double>(ranks_[document]) * unit_;
 }
 
-like_list::like_list(const opened_store& store, std::uint32_t document, double weight)
-    : vectors_(vectors_of(store)), document_(document), weight_(weight) {
-    if (document >= vectors_.rows) throw usage_error("there is no document " + std::to_string(document));
-    square_ = product(row(document), row(document));
-    parts_.assign(vectors_.rows, not_listed);
-    for (std::uint32_t d = 0; d < parts_.size(); ++d)
-        if (const auto alike = cosine(d)) parts_[d] = search_detail::to_fixed(weight_ * *alike);
+vector_squares::vector_squares(const opened_store& store, const context& run) {
+    const vectors_view vectors = vectors_of(store);
+    squares_.resize(vectors.rows);
+    for_each_row(vectors, run, [&](std::uint32_t d, std::span<const std::int16_t> row) {
+        squares_[d] = product(row, row);
+    });
 }
 
-std::span<const std::int16_t> like_list::row(std::uint32_t document) const {
-    const std::byte* const begin = vectors_.values.data() + document * vectors_.stride;
-    return {reinterpret_cast<const std::int16_t*>(begin), vectors_.dimensions};
+like_list::like_list(const opened_store& store, const vector_squares& squares, std::uint32_t document,
+                     double weight, const context& run)
+    : vectors_(vectors_of(store)), squares_(squares), document_(document), weight_(weight) {
+    if (document >= vectors_.rows) throw usage_error("there is no document " + std::to_string(document));
+    parts_.assign(vectors_.rows, not_listed);
+    for_each_row(vectors_, run, [&](std::uint32_t d, std::span<const std::int16_t>) {
+        if (const auto alike = cosine(d)) parts_[d] = search_detail::to_fixed(weight_ * *alike);
+    });
 }
 
 std::optional<double> like_list::cosine(std::uint32_t other) const {
-    const std::int64_t square = product(row(other), row(other));
-    if (square == 0 || square_ == 0) return std::nullopt;
+    const std::int64_t own = squares_[document_], square = squares_[other];
+    if (square == 0 || own == 0) return std::nullopt;
     // Squares below 2^53: both factors are exact, and product, root and quotient are rounded once each, the same everywhere.
-    const double lengths = std::sqrt(static_cast<double>(square_) * static_cast<double>(square));
-    return static_cast<double>(product(row(document_), row(other))) / lengths;
+    const double lengths = std::sqrt(static_cast<double>(own) * static_cast<double>(square));
+    return static_cast<double>(product(row_of(vectors_, document_), row_of(vectors_, other))) / lengths;
 }
 
 }  // namespace quern

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "quern/base/context.hpp"
 #include "quern/base/vectors.hpp"
 #include "quern/ops/search.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -29,12 +30,25 @@ class prior_ranks {
     double unit_;
 };
 
-/// Every document's cosine with one of them, for scores. The store must outlive it.
+/// Σ a_i² of each document's vector, made ready for many lists; 0 for one without.
+class vector_squares {
+  public:
+    /// Throws usage_error where the store has no vectors, `interrupted` where the run's stop flag is raised. Cost: a pass
+    /// over all vectors; 8 bytes a document.
+    vector_squares(const opened_store& store, const context& run);
+    std::int64_t operator[](std::uint32_t document) const { return squares_[document]; }
+
+  private:
+    std::vector<std::int64_t> squares_;
+};
+
+/// Every document's cosine with one of them, for scores. The store and the squares, which are its own, must outlive it.
 class like_list {
   public:
-    /// Throws usage_error where the store has no vectors or no such document. Cost: a pass over all vectors; 8 bytes a
+    /// Throws as vector_squares, and usage_error where there is no such document. Cost: a pass over all vectors; 8 bytes a
     /// document.
-    like_list(const opened_store& store, std::uint32_t document, double weight);
+    like_list(const opened_store& store, const vector_squares& squares, std::uint32_t document, double weight,
+              const context& run);
 
     std::uint32_t document() const { return document_; }
     double weight() const { return weight_; }
@@ -44,12 +58,10 @@ class like_list {
     std::optional<double> cosine(std::uint32_t other) const;
 
   private:
-    std::span<const std::int16_t> row(std::uint32_t document) const;
-
     vectors_view vectors_;
+    const vector_squares& squares_;
     std::uint32_t document_;
     double weight_;
-    std::int64_t square_ = 0;  // of the document's vector
     std::vector<std::int64_t> parts_;
 };
 

@@ -99,8 +99,7 @@ search_engine search_engine::open(const std::filesystem::path& store, const cont
     return engine;
 }
 
-search_engine::prepared::prepared(const state& of, const search_options& options) {
-    const opened_store& store = of.store;
+void search_engine::state::check(const search_options& options) const {
     if (options.text && as_recorded(*options.text) != store.info().text)
         throw usage_error(store.path().string() + " was built with other text options than the query's");
     if (options.order < 1 || options.order > most_query_order)
@@ -113,9 +112,19 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         throw usage_error("the weight of similar words must lie above 0, and be 1 at most");
     if (!(options.like_weight > 0 && options.like_weight <= 100))
         throw usage_error("the weight of likeness must lie above 0, and be 100 at most");
+}
+
+search_engine::prepared::prepared(const state& of, const search_options& options, const context& run) {
+    of.check(options);
     if (options.prior != 0) ranks = &of.ranks();
-    if (options.expand != 0) thesaurus = &of.thesaurus();
-    if (options.like) like.emplace(store, *options.like, options.like_weight);
+    if (options.expand != 0) {
+        thesaurus = &of.thesaurus();
+        if (const auto most = thesaurus->question().top; options.expand > most)
+            throw usage_error(
+                fmt::format("similar words may be {} a word at most: the thesaurus of {} holds no more", most,
+                            of.store.path().string()));
+    }
+    if (options.like) like.emplace(of.store, of.squares(run), *options.like, options.like_weight, run);
 }
 
 search_answer search_engine::search(std::string_view query, const search_options& options) const {
@@ -124,11 +133,12 @@ search_answer search_engine::search(std::string_view query, const search_options
 
 search_answer search_engine::search(std::string_view query, const search_options& options,
                                     const context& run) const {
-    return answer(query, options, *prepare(options), run);
+    return answer(query, options, *prepare(options, run), run);
 }
 
-std::shared_ptr<const search_engine::prepared> search_engine::prepare(const search_options& options) const {
-    return std::make_shared<prepared>(*state_, options);
+std::shared_ptr<const search_engine::prepared> search_engine::prepare(const search_options& options,
+                                                                      const context& run) const {
+    return std::make_shared<prepared>(*state_, options, run);
 }
 
 search_answer search_engine::answer(std::string_view query, const search_options& options,
@@ -206,13 +216,18 @@ void search_engine::state::add_copies(search_hit& hit) const {
     if (store.copies().size() == 0) return;
     for (const auto& copy : store.copies().of(hit.document, most_hit_copies))
         hit.copies.push_back({copy.id, copy.title, copy.distance});
-    hit.copy_count = hit.copies.size() < most_hit_copies ? hit.copies.size()
-                                                         : store.copies().count(hit.document);
+    hit.copy_count =
+        hit.copies.size() < most_hit_copies ? hit.copies.size() : store.copies().count(hit.document);
 }
 
 const prior_ranks& search_engine::state::ranks() const {
     std::call_once(ranks_asked, [&] { made_ranks.emplace(store); });
     return *made_ranks;
+}
+
+const vector_squares& search_engine::state::squares(const context& run) const {
+    std::call_once(squares_asked, [&] { made_squares.emplace(store, run); });
+    return *made_squares;
 }
 
 const word_space& search_engine::state::thesaurus() const {

@@ -30,10 +30,9 @@ struct cut {
 std::uint64_t most_hits(const search_options& options, const context& run) {
     constexpr std::uint64_t snippet_bytes = 256, text_bytes = 64,
                             explanation_bytes = 16 * sizeof(explained_term);
-    const std::uint64_t hit_bytes = sizeof(search_hit) + sizeof(scored_document) + text_bytes +
-                                    (options.snippets ? snippet_bytes : 0) +
-                                    (options.explain ? explanation_bytes : 0) +
-                                    (options.copies ? most_hit_copies * sizeof(hit_copy) : 0);
+    const std::uint64_t hit_bytes =
+        sizeof(search_hit) + sizeof(scored_document) + text_bytes + (options.snippets ? snippet_bytes : 0) +
+        (options.explain ? explanation_bytes : 0) + (options.copies ? most_hit_copies * sizeof(hit_copy) : 0);
     return run.memory_limit() / 4 / hit_bytes;
 }
 
@@ -57,6 +56,15 @@ cut cut_for_gpu(std::uint64_t documents, const search_options& options, const co
             static_cast<std::size_t>(batches)};
 }
 
+/// What topics with these options have that a GPU does not rank; nothing where it ranks them.
+std::string_view left_to_cpu(const search_options& options) {
+    if (options.prior != 0) return "a prior";
+    if (options.expand != 0) return "similar words";
+    if (options.like) return "a document to be like";
+    if (options.order > 1) return "an order beyond 1";
+    return {};
+}
+
 template <typename Question>
 struct asked_topics {
     std::span<const search_topic> topics;
@@ -66,33 +74,47 @@ struct asked_topics {
 
 }  // namespace
 
-chosen_device search_engine::choose_device(std::size_t topics, const context& run) const {
+chosen_device search_engine::choose_device(std::size_t topics, const search_options& options,
+                                           const context& run) const {
+    using kind = device_choice::kind;
     // A GPU takes a quarter of a second to start; in that time a core answers topics over so many documents.
     constexpr std::uint64_t worth_starting = std::uint64_t{1} << 30;
-    if (run.device.where == device_choice::kind::automatic && topics * documents() < worth_starting) {
+    state_->check(options);
+    const auto stays = [](std::string reason) { return chosen_device{false, 0, "cpu", std::move(reason)}; };
+    if (const auto what = left_to_cpu(options); !what.empty() && run.device.where != kind::cpu) {
+        const std::string reason = fmt::format("topics with {} are ranked by the CPU", what);
+        if (run.device.where == kind::automatic) {
+            run.log(log_level::info, "device cpu: " + reason);
+            return stays(reason);
+        }
+        (void)quern::choose_device(run, "search of topics");  // one that is not there is an error here, too
+        run.log(log_level::warning, "CUDA is asked for, but " + reason);
+        return stays(reason);
+    }
+    if (run.device.where == kind::automatic && topics * documents() < worth_starting) {
         const std::string reason = fmt::format(
             "{} topics over {} documents take less time than starting a GPU", topics, documents());
         run.log(log_level::info, "device cpu: " + reason);
-        return {false, 0, "cpu", reason};
+        return stays(reason);
     }
     return quern::choose_device(run, "search of topics");
 }
 
 void search_engine::search_each(std::span<const search_topic> topics, const search_options& options,
                                 const context& run, const answer_text& text, const answer_taker& take) const {
-    const chosen_device chosen = choose_device(topics.size(), run);
+    const auto lists = prepare(options, run);  // refuses options before a GPU is started
+    const chosen_device chosen = choose_device(topics.size(), options, run);
     if (chosen.cuda) {
-        search_on_device(topics, options, run, chosen, text, take);
+        search_on_device(topics, options, *lists, run, chosen, text, take);
     } else {
-        search_on_cpu(topics, options, run, text, take);
+        search_on_cpu(topics, options, *lists, run, text, take);
     }
 }
 
 void search_engine::search_on_cpu(std::span<const search_topic> topics, const search_options& options,
-                                  const context& run, const answer_text& text,
+                                  const prepared& lists, const context& run, const answer_text& text,
                                   const answer_taker& take) const {
     const cut by = cut_for(documents(), options, run);
-    const auto lists = prepare(options);
     std::span<const search_topic> rest = topics;
     pipeline<answered> line(by.batches);
     line.from([&](answered& batch) {
@@ -105,7 +127,7 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
         batch.answers.reserve(batch.topics.size());
         for (const search_topic& topic : batch.topics) {
             run.check_stop();
-            batch.answers.push_back(answer(topic.query, options, *lists, run));
+            batch.answers.push_back(answer(topic.query, options, lists, run));
             batch.texts.push_back(text ? text(topic, batch.answers.back()) : std::string());
         }
     });
@@ -117,25 +139,33 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
 }
 
 void search_engine::search_on_device(std::span<const search_topic> topics, const search_options& options,
-                                     const context& run, const chosen_device& chosen, const answer_text& text,
-                                     const answer_taker& take) const {
+                                     const prepared& lists, const context& run, const chosen_device& chosen,
+                                     const answer_text& text, const answer_taker& take) const {
     resident_collection resident(state_->store.collection(), run, chosen);
-    const auto lists = prepare(options);
     const cut by = cut_for_gpu(documents(), options, run);
+    // Lists made for phrases take a quarter of the memory at most, and those of the last topics asked together.
+    const std::uint64_t most_made = run.memory_limit() / 4 / by.batches;
+    const std::size_t together =
+        options.phrases ? std::min(by.topics, std::size_t{4} * run.thread_count()) : by.topics;
     std::span<const search_topic> rest = topics;
     using batch_of_topics = asked_topics<question>;
     pipeline<batch_of_topics> line(by.batches);
     line.from([&](batch_of_topics& batch) {
         run.check_stop();
-        batch.topics = rest.first(std::min(by.topics, rest.size()));
+        const std::size_t most = std::min(by.topics, rest.size());
+        std::uint64_t made = 0;
+        while (batch.asked.size() < most && made <= most_made) {
+            const std::size_t first = batch.asked.size();
+            batch.asked.resize(std::min(most, first + together));
+            for_each_index(run, batch.asked.size() - first, [&](std::uint64_t i) {
+                batch.asked[first + i] = state_->ask(rest[first + i].query, options, lists, run);
+            });
+            for (std::size_t i = first; i < batch.asked.size(); ++i)
+                made += batch.asked[i]->asked.bytes_made();
+        }
+        batch.topics = rest.first(batch.asked.size());
         rest = rest.subspan(batch.topics.size());
         return !batch.topics.empty();
-    });
-    line.in_order([&](batch_of_topics& batch) {
-        batch.asked.resize(batch.topics.size());
-        for_each_index(run, batch.topics.size(), [&](std::uint64_t i) {
-            batch.asked[i] = state_->ask(batch.topics[i].query, options, *lists, run);
-        });
     });
     line.in_order([&](batch_of_topics& batch) {
         std::vector<search_query> queries;
@@ -147,15 +177,15 @@ void search_engine::search_on_device(std::span<const search_topic> topics, const
         std::vector<std::string> texts(batch.topics.size());
         for_each_index(run, batch.topics.size(), [&](std::uint64_t i) {
             run.check_stop();
-            answers[i] = state_->answer(*batch.asked[i], batch.rankings[i], options, *lists, run);
+            answers[i] = state_->answer(*batch.asked[i], batch.rankings[i], options, lists, run);
             if (text) texts[i] = text(batch.topics[i], answers[i]);
         });
         for (std::size_t i = 0; i < answers.size(); ++i) take(batch.topics[i], answers[i], texts[i]);
     });
     run_parallel(run, [&] { line.run(); });
     if (const std::uint64_t on_cpu = resident.record().queries_on_cpu; on_cpu != 0)
-        run.log(log_level::info, fmt::format("{} of {} topics have phrases, histories, joined lists or very "
-                                             "many words: the CPU ranked these",
+        run.log(log_level::info, fmt::format("{} of {} topics have phrases or very many words: the CPU "
+                                             "ranked these",
                                              on_cpu, topics.size()));
 }
 
