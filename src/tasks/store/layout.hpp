@@ -63,9 +63,9 @@ inline constexpr word_index_names title_words = {"title_dictionary", "title_docu
 
 /// A link that did not lead to a document by its own id. A document that comes later may have that id.
 struct open_link {
-    std::uint32_t document;
-    std::uint32_t
-        place;  ///< 2 · (links of the document before it, these too) + (1 where a redirect led somewhere)
+    std::uint32_t document = 0;
+    std::uint32_t place =
+        0;  ///< 2 · (links of the document before it, these too) + (1 where a redirect led somewhere)
     hash128_value name;
 };
 struct named_redirect {
