@@ -11,6 +11,7 @@
 #include "io/byte_source.hpp"
 #include "io/graph/read_graph.hpp"
 #include "io/numbers.hpp"
+#include "ops/link_rank/links_by_source.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/links/stored_links.hpp"
@@ -66,22 +67,16 @@ linked_nodes from_file(const std::filesystem::path& path, std::string_view input
     return made;
 }
 
-std::vector<link> links_of(const opened_store& store) {
-    std::vector<link> links;
-    links.reserve(store.info().links);
-    for_each_link(store, [&](link of) { links.push_back(of); });
-    return links;
-}
-
 linked_nodes from_store(const std::filesystem::path& path, const context& run, stage_clock& clock) {
     auto store = std::make_shared<opened_store>(open_store(path));
-    const std::vector<link> links = links_of(*store);
-    linked_nodes made;
-    made.input_bytes = links.size() * sizeof(std::uint32_t);
-    clock.end_stage("read", made.input_bytes);
+    for_each_link(*store, [](link) {});  // checks them
     const auto documents = static_cast<std::uint32_t>(store->info().documents);
-    made.graph = make_link_graph(documents, links, {},
-                                 with_memory_left(run, links.size() * sizeof(link), "the links of a store"));
+    const auto [ends, targets] = store->links();
+    linked_nodes made;
+    made.input_bytes = store->info().links * sizeof(std::uint32_t);
+    clock.end_stage("read", made.input_bytes);
+    made.graph = link_rank_detail::graph_of_sorted_links(
+        ends.values<std::uint64_t>(0, documents), targets.values<std::uint32_t>(0, store->info().links), run);
     clock.end_stage("graph", 0);
     made.bytes_held = bytes_in(made.graph);
     made.name_of = [store](std::uint32_t node) { return std::string(store->id(node)); };

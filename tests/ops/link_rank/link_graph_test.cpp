@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ops/link_rank/links_by_source.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/link_rank.hpp"
 
@@ -143,6 +145,53 @@ TEST(link_graph, large_graphs_of_all_shapes_match_the_plain_way) {
                          plain_link_graph(nodes, links, weights));
         }
     }
+}
+
+/// The same links by source, in the order they come in.
+struct sorted_links {
+    std::vector<std::uint64_t> ends;
+    std::vector<std::uint32_t> targets;
+};
+sorted_links sorted_by_source(std::uint32_t nodes, const std::vector<link>& links) {
+    std::vector<std::vector<std::uint32_t>> of_node(nodes);
+    for (const link& each : links) of_node[each.from].push_back(each.to);
+    sorted_links sorted;
+    for (const auto& targets : of_node) {
+        sorted.targets.insert(sorted.targets.end(), targets.begin(), targets.end());
+        sorted.ends.push_back(sorted.targets.size());
+    }
+    return sorted;
+}
+
+TEST(link_graph, of_sorted_links_is_that_of_the_list) {
+    EXPECT_EQ(link_rank_detail::graph_of_sorted_links({}, {}, context::cpu(2)).nodes, 0u);
+    for (const std::uint32_t nodes : {1u, 2u, 300u, 70'000u}) {
+        for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{300'000}}) {
+            const auto links = skewed_links(nodes, count, nodes);
+            const sorted_links sorted = sorted_by_source(nodes, links);
+            for (const unsigned threads : {1u, 3u, 8u}) {
+                expect_equal(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets,
+                                                                     context::cpu(threads)),
+                             plain_link_graph(nodes, links, {}));
+            }
+        }
+    }
+}
+
+TEST(link_graph, of_sorted_links_takes_the_memory_of_the_graph) {
+    const auto links = skewed_links(1000, 1 << 20, 5);
+    const sorted_links sorted = sorted_by_source(1000, links);
+    context run = context::cpu(2);
+    run.memory_bytes = (std::uint64_t{4} << 20) + (64 << 10);
+    expect_equal(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, run),
+                 plain_link_graph(1000, links, {}));
+    EXPECT_THROW(make_link_graph(1000, links, {}, run), out_of_memory);
+    run.memory_bytes = std::uint64_t{4} << 20;
+    EXPECT_THROW(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, run), out_of_memory);
+    const std::atomic<int> signal{2};
+    run = context::cpu(1);
+    run.stop_signal = &signal;
+    EXPECT_THROW(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, run), interrupted);
 }
 
 TEST(link_graph, ids_beyond_16_million) {
