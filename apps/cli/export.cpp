@@ -41,7 +41,7 @@ void declare(command_line& line, export_request& request) {
         line.option(name, form, help, "", [&target](const std::string& text) { target = text; });
     };
     line.argument("STORE|SPACE", "A folder written by quern build or by quern words.", request.path);
-    line.section("Of a store (compressed where a name ends in .gz; - is standard output)");
+    line.section("Of a store (- is standard output, a name in .gz is compressed; neither with --vectors)");
     file("--ciff", "FILE",
          "The index in the Common Index File Format, for Anserini, PISA, Terrier and others: every word with "
          "its documents, every document with its id and length.",
@@ -179,8 +179,8 @@ int run_export(const command& self, const std::vector<std::string>& arguments) {
     command_line line(
         self, "STORE|SPACE [OPTION]...",
         "Writes what other tools read. Of a store: the index in the Common Index File Format, a language "
-        "model, "
-        "the graph of links. Of a space: vectors as a NumPy array or in word2vec's text form, the graph of "
+        "model, the graph of links, the documents and their vectors. Of a space: vectors as a NumPy array or "
+        "in word2vec's text form, the graph of "
         "neighbours as TSV or GraphML, the words.");
     declare(line, request);
     line.parse(arguments);
