@@ -95,7 +95,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     declare_text(line, text);
     declare_common(line, common, {.rows = false, .output = false});
     line.example("quern build enwiki-latest-pages-articles.xml.bz2 -o wiki",
-                 "A store of Wikipedia, in one pass.");
+                 "A store of Wikipedia, with all stages.");
     line.example("quern build notes/ mail.jsonl.zst -o mine --stem porter --stop-words en",
                  "A folder and a file, English words reduced to their stems.");
     line.example("quern build notes/ -o mine --report mine.html",

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -195,7 +197,7 @@ TEST_F(BuildStages, BytesDependOnTheCollectionAlone) {
     const auto expected = files_of(options.store);
     EXPECT_GT(expected.size(), 20U);
     for (const auto& [threads, memory] :
-         {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{8} << 20}, {5U, std::uint64_t{16} << 20}}) {
+         {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{12} << 20}, {5U, std::uint64_t{16} << 20}}) {
         options.store = folder_ / ("store-" + std::to_string(threads));
         options.force = true;
         build(options, run_with(threads, memory));
@@ -279,7 +281,7 @@ TEST_F(BuildStages, EachCanBeSkipped) {
     EXPECT_EQ(opened_store(options.store).copies().size(), 0U);
 }
 
-/// Where a build is killed: when it says so or is so far, for the first time.
+/// Where a build is killed: when it says so or is so far, for the first time; with both, when it is so far after it said so.
 struct death {
     std::string name, said, progress;
     bool goes_on = true;
@@ -299,10 +301,12 @@ class KilledBuild : public BuildStages, public ::testing::WithParamInterface<dea
             if (here) ::kill(::getpid(), SIGKILL);
         };
         const std::string &said = GetParam().said, &progress = GetParam().progress;
+        bool was_said = said.empty();
         run.on_log = [&](log_level, std::string_view message) {
-            at(!said.empty() && message.starts_with(said));
+            was_said |= message.starts_with(said);
+            at(was_said && progress.empty());
         };
-        run.on_progress = [&](const quern::progress& now) { at(!progress.empty() && now.stage == progress); };
+        run.on_progress = [&](const quern::progress& now) { at(was_said && now.stage == progress); };
         build(options(), run);
     }
 };
@@ -326,6 +330,9 @@ TEST_P(KilledBuild, GoesOnToTheSameBytes) {
     build(options(), run_with(2));
     EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
     EXPECT_EQ(found, files_of(folder_ / "store"));
+    const opened_store store(folder_ / "store");  // of all that is made
+    EXPECT_TRUE(store.link_ranks() && store.thesaurus() && store.document_vectors());
+    EXPECT_GT(store.copies().size(), 0U);
 }
 
 TEST_P(KilledBuild, BeginsAnewForAnotherQuestion) {
@@ -346,7 +353,11 @@ INSTANTIATE_TEST_SUITE_P(Anywhere, KilledBuild,
                                            death{"Duplicates", "duplicates: done", ""},
                                            death{"Indexing", "", "index"}, death{"Merging", "", "merge"},
                                            death{"Tokens", "", "tokens"}, death{"Index", "index: done", ""},
-                                           death{"Ranks", "ranks: done", ""}),
+                                           death{"Ranks", "ranks: done", ""},
+                                           death{"WithinThesaurus", "ranks: done", "vectors"},
+                                           death{"Thesaurus", "thesaurus: done", ""},
+                                           death{"WithinVectors", "thesaurus: done", "vectors"},
+                                           death{"Vectors", "vectors: done", ""}),
                          [](const auto& point) { return point.param.name; });
 
 /// A store of `first` that `second` is added to, beside a store of both.
@@ -437,19 +448,212 @@ TEST_F(UpdatedStore, RefusesAKnownIdWithAnotherTextAndKeepsTheOldStore) {
     EXPECT_THROW(build(options, run_with(1)), usage_error);
 }
 
-TEST_F(BuildStages, LeftoversThatAreDamagedOrOfAnotherCorpusAreNotUsed) {
-    // What a killed build leaves, made from a whole store: its folder and a journal of nothing we know.
-    auto options = options_for(generated_corpus(100));
-    build(options, run_with(1));
-    const auto expected = files_of(options.store);
+/// Builds that fail where an added stage begins or is at work, and keep what is made.
+class FailedBuild : public BuildStages {
+  protected:
+    build_options options() {
+        auto options = options_for(corpus_);
+        fs::last_write_time(options.inputs[0], fs::file_time_type(std::chrono::hours(1)));
+        write_file(folder_ / "words.txt", "title\nw1\n");
+        options.text.stop_words = (folder_ / "words.txt").string();
+        return options;
+    }
+    /// What is left of builds of the store.
+    std::vector<fs::path> leftovers() {
+        std::vector<fs::path> left;
+        for (const auto& entry : fs::directory_iterator(folder_)) {
+            if (entry.path().filename().string().starts_with(".store.quern-")) left.push_back(entry.path());
+        }
+        return left;
+    }
+    /// The ranks have no place to go to: a folder lies there.
+    std::string io_error_at_the_ranks(const build_options& asked) {
+        context run = run_with(2);
+        run.on_log = [this](log_level, std::string_view message) {
+            if (!message.starts_with("index: done")) return;
+            fs::create_directory(
+                store_layout::file_of(leftovers().at(0) / "folder", store_layout::link_ranks));
+        };
+        try {
+            build(asked, run);
+        } catch (const io_error& e) {
+            EXPECT_EQ(e.code(), EISDIR);
+            return e.what();
+        }
+        return "no error";
+    }
+    /// No memory is left when documents get vectors.
+    std::string out_of_memory_at_the_vectors(const build_options& asked) {
+        context run = run_with(2);
+        bool now = false;
+        run.on_log = [&](log_level, std::string_view message) {
+            now |= message.starts_with("thesaurus: done");
+        };
+        run.on_progress = [&](const quern::progress& at) {
+            if (now && at.stage == "vectors") throw out_of_memory("a test", 2, 1);
+        };
+        try {
+            build(asked, run);
+        } catch (const out_of_memory& e) {
+            return e.what();
+        }
+        return "no error";
+    }
+    /// Kills a build when it says so, in another process.
+    void die(const std::string& said) {
+        context run = run_with(2);
+        run.on_log = [&](log_level, std::string_view message) {
+            if (message.starts_with(said)) ::kill(::getpid(), SIGKILL);
+        };
+        build(options(), run);
+    }
+
+    const std::string corpus_ = generated_corpus(1200);
+};
+
+TEST_F(FailedBuild, InAnAddedStageKeepsWhatIsMade) {
+    auto asked = options();
+    const std::string told = io_error_at_the_ranks(asked);
+    EXPECT_THAT(told, ::testing::StartsWith((folder_ / "store").string()));
+    EXPECT_THAT(told, HasSubstr("link_ranks"));
+    EXPECT_THAT(told, HasSubstr("the same command goes on from there, with --skip ranks"));
+    EXPECT_THAT(told, ::testing::Not(HasSubstr(".quern-")));
+    EXPECT_FALSE(fs::exists(asked.store));
+    EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
+    EXPECT_EQ(leftovers().size(), 1U);
+
+    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+    said_.clear();
+    build(asked, run_with(1));
+    EXPECT_THAT(said_, HasSubstr("done are: duplicates index ranks thesaurus\n"));
+    EXPECT_THAT(leftovers(), IsEmpty());
+    const auto found = files_of(asked.store);
+    fs::remove_all(asked.store);
+    build(asked, run_with(2));
+    EXPECT_EQ(found, files_of(asked.store));
+}
+
+TEST_F(FailedBuild, GoesOnWithoutTheStage) {
+    auto asked = options();
+    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+    asked.skip = {build_stage::vectors};
+    build(asked, run_with(2));
+    EXPECT_THAT(said_, HasSubstr("going on"));
+    const auto found = files_of(asked.store);
+    fs::remove_all(asked.store);
+
+    // A stage that is made cannot be taken back.
+    asked.skip = {};
+    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+    asked.skip = {build_stage::thesaurus};
+    said_.clear();
+    build(asked, run_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+    EXPECT_FALSE(opened_store(asked.store).thesaurus());
+    EXPECT_THAT(leftovers(), IsEmpty());
+    fs::remove_all(asked.store);
+
+    asked.skip = {build_stage::vectors};
+    build(asked, run_with(2));
+    EXPECT_EQ(found, files_of(asked.store));
+}
+
+TEST_F(FailedBuild, OfAPipeOrByCtrlCLeavesNothing) {
+    auto asked = options();
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const std::string corpus = generated_corpus(60);
+    ASSERT_EQ(::write(ends[1], corpus.data(), corpus.size()), static_cast<ssize_t>(corpus.size()));
+    ::close(ends[1]);
+    asked.inputs = {"/proc/self/fd/" + std::to_string(ends[0])};
+    const std::string told = io_error_at_the_ranks(asked);
+    ::close(ends[0]);
+    EXPECT_THAT(told, HasSubstr("--skip ranks builds without this stage"));
+    EXPECT_THAT(leftovers(), IsEmpty());
+
+    context run = run_with(2);
+    std::atomic<int> signal{0};
+    run.stop_signal = &signal;
+    run.on_log = [&](log_level, std::string_view message) {
+        if (message.starts_with("ranks: done")) signal = SIGINT;
+    };
+    EXPECT_THROW(build(options(), run), interrupted);
+    EXPECT_THAT(leftovers(), IsEmpty());
+}
+
+TEST_F(FailedBuild, LeftoversThatAreDamagedAreNotUsed) {
+    const auto asked = options();
+    build(asked, run_with(1));
+    const auto expected = files_of(asked.store);
+    const auto expect_unused = [&](const std::string& damaged) {
+        SCOPED_TRACE(damaged);
+        fs::remove_all(asked.store);
+        std::string bytes = read_file(leftovers().at(0) / damaged);
+        ASSERT_FALSE(bytes.empty());
+        bytes[bytes.size() / 3] = static_cast<char>(bytes[bytes.size() / 3] ^ 1);
+        write_file(leftovers().at(0) / damaged, bytes);
+        said_.clear();
+        build(asked, run_with(2));
+        EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+        EXPECT_EQ(files_of(asked.store), expected);
+        EXPECT_THAT(leftovers(), IsEmpty());
+    };
+    for (const char* damaged :
+         {"folder/texts.section", "folder/link_ranks.section", "folder/copy_ids.section",
+          "folder/stop_words.txt", "folder/thesaurus/vectors.section", "left_out.section", "journal.json"}) {
+        fs::remove_all(asked.store);
+        EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+        expect_unused(damaged);
+    }
+    fs::remove_all(asked.store);
+    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+    said_.clear();
+    build(asked, run_with(2));  // whole, it is used
+    EXPECT_THAT(said_, HasSubstr("going on"));
+}
+
+TEST_F(FailedBuild, AListOfTheLeftOutThatIsDamagedIsNotUsed) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    EXPECT_EXIT(die("duplicates: done"), ::testing::KilledBySignal(SIGKILL), "");
+    ::unsetenv(place_of_the_dying);
+    ASSERT_EQ(leftovers().size(), 1U);
+    const fs::path list = leftovers()[0] / "left_out.section";
+    std::string bytes = read_file(list);
+    bytes[0] = static_cast<char>(bytes[0] ^ 1);
+    write_file(list, bytes);
+    build(options(), run_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+}
+
+TEST_F(FailedBuild, OfAnotherJournalIsNotUsed) {
+    auto asked = options();
+    build(asked, run_with(1));
+    const auto expected = files_of(asked.store);
     fs::create_directories(folder_ / ".store.quern-abcdef");
-    fs::rename(options.store, folder_ / ".store.quern-abcdef" / "folder");
+    fs::rename(asked.store, folder_ / ".store.quern-abcdef" / "folder");
     write_file(folder_ / ".store.quern-abcdef" / "journal.json", "{}");
     said_.clear();
-    build(options, run_with(1));
+    build(asked, run_with(1));
     EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
-    EXPECT_EQ(files_of(options.store), expected);
-    EXPECT_FALSE(fs::exists(folder_ / ".store.quern-abcdef"));
+    EXPECT_EQ(files_of(asked.store), expected);
+    EXPECT_THAT(leftovers(), IsEmpty());
+}
+
+TEST_F(BuildStages, DocumentsThatWaitedLeaveNoFiles) {
+    context run = run_with(2);
+    std::vector<std::string> left;
+    run.on_log = [&](log_level, std::string_view message) {
+        if (!message.starts_with("index: done")) return;
+        for (const auto& entry : fs::recursive_directory_iterator(folder_ / "scratch")) {
+            left.push_back(entry.path().filename());
+        }
+    };
+    build(options_for(generated_corpus(600)), run);
+    EXPECT_THAT(left, ::testing::Not(IsEmpty()));  // those of the index
+    for (const char* waited : {"entries", "redirects_read", "spooled_ids", "0.texts.section"}) {
+        EXPECT_THAT(left, ::testing::Not(::testing::Contains(waited)));
+    }
 }
 
 }  // namespace

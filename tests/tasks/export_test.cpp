@@ -12,6 +12,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "added_outcome.hpp"
 #include "io/byte_source.hpp"
 #include "io/store/section.hpp"
 #include "quern/base/error.hpp"
@@ -386,7 +387,7 @@ TEST(ExportVectors, AreFloatsOfTheStoresIntegers) {
     stage_outcome outcome;
     outcome.sections = {{std::string(store_layout::document_vectors), written.file_bytes, written.checksum}};
     outcome.vectors = {.dimensions = 3, .unit = 32767};
-    add_outcome(store, outcome);
+    testing::add_outcome(store, outcome);
     const vector_counts counts = write();
     EXPECT_EQ(counts.rows, 2U);
     EXPECT_EQ(counts.dimensions, 3U);

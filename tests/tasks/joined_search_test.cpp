@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "added_outcome.hpp"
 #include "base/canonical_math.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
@@ -79,7 +80,7 @@ class JoinedSearch : public ::testing::Test {
                  "{\"id\":\"a\",\"text\":\"grain grains train\"}\n{\"id\":\"b\",\"text\":\"grains mill\"}\n");
         whole = make(*folder / "whole", corpus(400));
         for (const auto stage : {make_link_ranks, make_thesaurus, make_document_vectors})
-            add_outcome(whole, stage(opened_store(whole), run()));
+            testing::add_outcome(whole, stage(opened_store(whole), run()));
     }
     static void TearDownTestSuite() { delete folder; }
     static context run() {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 
+#include "added_outcome.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/link_rank.hpp"
@@ -81,8 +82,8 @@ TEST_F(Stages, LinkRanksAreThoseOfThePagerankCommand) {
     EXPECT_EQ(once.sections.front().checksum, twice.sections.front().checksum);
     EXPECT_GT(once.counts.at("link_rank_iterations"), 3U);
 
-    add_outcome(store, once);
-    add_outcome(store, once);
+    testing::add_outcome(store, once);
+    testing::add_outcome(store, once);
     EXPECT_EQ(read_store_info(store).sections.size(), opened_store(store).info().sections.size());
     const opened_store ranked(store);
     const auto ranks = ranked.link_ranks();
@@ -159,7 +160,7 @@ TEST_F(Stages, AThesaurusIsTheSpaceOfTheCorpus) {
 
     EXPECT_FALSE(opened_store(store).thesaurus());
     EXPECT_THROW(space_of(store), usage_error);
-    add_outcome(store, made);
+    testing::add_outcome(store, made);
     EXPECT_EQ(opened_store(store).thesaurus(), thesaurus);
     EXPECT_EQ(space_of(store), thesaurus);
     EXPECT_EQ(space_of(thesaurus), thesaurus);
@@ -189,7 +190,7 @@ TEST_F(Stages, AThesaurusHasTheStopWordsOfItsStore) {
     options.text.stop_words = folder_ / "stop";
     build(options, run_with(2));
     fs::remove(folder_ / "stop");
-    add_outcome(options.store, make_thesaurus(opened_store(options.store), run_with(2)));
+    testing::add_outcome(options.store, make_thesaurus(opened_store(options.store), run_with(2)));
     const auto space = word_space::open(space_of(options.store), run_with(1));
     EXPECT_FALSE(space.find("the"));
     EXPECT_FALSE(space.find("t0n0"));
@@ -230,9 +231,9 @@ class Vectors : public Stages {
         corpus += corpus.substr(0, corpus.find('\n') + 1).replace(corpus.find("d0"), 2, "e0");
         corpus += "{\"id\":\"empty\",\"text\":\"\"}\n";
         const fs::path store = store_of(corpus);
-        add_outcome(store, make_thesaurus(opened_store(store), run_with(2)));
+        testing::add_outcome(store, make_thesaurus(opened_store(store), run_with(2)));
         made_ = make_document_vectors(opened_store(store), run_with(2));
-        add_outcome(store, made_);
+        testing::add_outcome(store, made_);
         return store;
     }
     static std::vector<std::vector<std::int16_t>> rows_of(const opened_store& store) {
@@ -340,7 +341,7 @@ TEST_F(Vectors, NeedAThesaurusAndWordsThatTellDocumentsApart) {
         equal += "{\"id\":\"" + std::string(id) + "\",\"text\":\"one two three\"}\n";
     }
     const fs::path alike = store_of(equal, "alike");
-    add_outcome(alike, make_thesaurus(opened_store(alike), run_with(1)));
+    testing::add_outcome(alike, make_thesaurus(opened_store(alike), run_with(1)));
     ASSERT_TRUE(opened_store(alike).thesaurus());
     EXPECT_THAT(make_document_vectors(opened_store(alike), run_with(1)).sections, IsEmpty());
     EXPECT_FALSE(fs::exists(store_layout::file_of(alike, store_layout::document_vectors)));
@@ -352,7 +353,7 @@ TEST_F(Stages, RanksOfAnotherCollectionAreFoundOut) {
     const auto ranks = make_link_ranks(opened_store(large), run_with(1));
     fs::copy_file(store_layout::file_of(large, store_layout::link_ranks),
                   store_layout::file_of(small, store_layout::link_ranks));
-    add_outcome(small, ranks);
+    testing::add_outcome(small, ranks);
     try {
         verify_store(small, run_with(1));
         FAIL();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "quern/base/error.hpp"
 
@@ -57,6 +58,15 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
     file_writer file(path);
     file.append(bytes);
     file.close();
+}
+
+void replace_file(const std::filesystem::path& path, std::string_view bytes) {
+    std::filesystem::path fresh = path;
+    fresh += ".new";
+    write_file(fresh, bytes);
+    std::error_code failed;
+    std::filesystem::rename(fresh, path, failed);
+    if (failed) throw io_error(path.string(), "cannot rename into place", failed.value());
 }
 
 }  // namespace quern

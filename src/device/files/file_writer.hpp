@@ -58,4 +58,7 @@ class file_writer {
 /// Writes a small file as a whole; an existing one loses what it held. Throws io_error.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// The same in one step: a process that is killed leaves the old file or the new one, and perhaps PATH.new. Throws io_error.
+void replace_file(const std::filesystem::path& path, std::string_view bytes);
+
 }  // namespace quern

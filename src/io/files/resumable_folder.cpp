@@ -25,11 +25,11 @@ resumable_folder::resumable_folder(const fs::path& path, existing policy, const 
         return fs::is_directory(fs::symlink_status(notes / inner_name, unseen)) &&
                goes_on(notes / inner_name, notes);
     });
-    goes_on_ = left.has_value();
-    if (!goes_on_) left = make_temporary_folder(parent, prefix);
+    const bool is_there = left.has_value();
+    if (!is_there) left = make_temporary_folder(parent, prefix);
     notes_ = std::move(left->path);
     lock_ = std::move(left->handle);
-    if (goes_on_ || ::mkdir(folder().c_str(), 0777) == 0) return;
+    if (is_there || ::mkdir(folder().c_str(), 0777) == 0) return;
     const io_error failed(folder().string(), "cannot create", errno);
     std::error_code ignored;
     fs::remove_all(notes_, ignored);
@@ -38,7 +38,7 @@ resumable_folder::resumable_folder(const fs::path& path, existing policy, const 
 
 resumable_folder::~resumable_folder() {
     std::error_code ignored;
-    if (!notes_.empty()) fs::remove_all(notes_, ignored);
+    if (!notes_.empty() && !kept_) fs::remove_all(notes_, ignored);
 }
 
 void resumable_folder::commit() {

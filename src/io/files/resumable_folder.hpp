@@ -13,7 +13,7 @@ namespace quern::io {
 
 /// Collects files in a folder within a hidden sibling (`.NAME.quern-xxxxxx/folder`), with room for notes beside it, and
 /// renames it on commit(). The destructor removes what was not committed, so that only a killed process leaves
-/// something.
+/// something, or one that said so.
 class resumable_folder {
   public:
     /// Whether one can go on from what a killed process left: given its folder and, above it, its notes.
@@ -27,13 +27,13 @@ class resumable_folder {
     resumable_folder& operator=(const resumable_folder&) = delete;
     ~resumable_folder();
 
-    /// Whether there is something from before.
-    bool goes_on() const noexcept { return goes_on_; }
     /// What gets the final name.
     std::filesystem::path folder() const { return notes_ / inner_name; }
     /// Where notes lie.
     const std::filesystem::path& notes() const noexcept { return notes_; }
 
+    /// What was not committed stays, for the next one to go on from.
+    void keep() noexcept { kept_ = true; }
     /// As atomic_folder::commit(); then the notes are removed.
     void commit();
 
@@ -44,7 +44,7 @@ class resumable_folder {
     existing policy_;
     std::filesystem::path notes_;  ///< empty: committed
     descriptor lock_;
-    bool goes_on_ = false;
+    bool kept_ = false;
 };
 
 }  // namespace quern::io

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "device/files/file_writer.hpp"
@@ -20,6 +21,7 @@
 #include "tasks/build/journal.hpp"
 #include "tasks/build/stages.hpp"
 #include "tasks/build/store_to_update.hpp"
+#include "tasks/build/told_otherwise.hpp"
 #include "tasks/corpus/described_corpus.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/memory_left.hpp"
@@ -34,6 +36,10 @@ namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Of what the stages write: one more where the same corpus and options give other bytes than before, so that what an
+/// older program left half-made is not gone on with.
+constexpr int version_of_stages = 1;
 
 /// A stage that adds to an index.
 struct added_stage {
@@ -116,18 +122,22 @@ class build_run {
     /// Whether the inputs will be the same when they are read again.
     bool is_repeatable() const { return std::ranges::all_of(options_.inputs, lies_still); }
 
-    /// All that the store depends on.
+    /// All that what is made so far depends on, whatever stages follow.
     std::string request() const {
         if (!is_repeatable()) return {};
         std::string out = describe_request(options_) + describe_content(options_);
-        out += fmt::format("seed {} without", run_.seed);
-        for (const build_stage stage : options_.skip) out.append(" ").append(name_of(stage));
+        out += fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, run_.seed);
+        if (options_.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
         if (old_) out += "\n" + old_->description();
         return out;
     }
 
     bool take_over(const fs::path& folder, const fs::path& notes) {
         if (is_repeatable()) journal_ = build_journal::take_over(folder, notes, request(), run_);
+        const auto is_unwanted = [this](const added_stage& stage) {
+            return options_.skip.contains(stage.stage) && journal_->info()->stages.contains(stage.stage);
+        };
+        if (journal_ && journal_->info() && std::ranges::any_of(added_stages, is_unwanted)) journal_.reset();
         return journal_.has_value();
     }
 
@@ -157,12 +167,14 @@ class build_run {
     void index(const text_options& text) {
         index_source source;
         std::optional<document_spool> spool;
+        std::vector<left_out_document> left_out;
         if (!options_.skip.contains(build_stage::duplicates)) {
             if (!journal_->duplicates()) {
                 spool.emplace(options_, open_corpus(), old(), scratch_, run_);
                 leave_out(*spool);
             }
-            source.left_out = journal_->duplicates()->left_out;
+            left_out = journal_->take_left_out();
+            source.left_out = left_out;
         }
         source.old = old();
         if (spool) {
@@ -171,7 +183,8 @@ class build_run {
         } else {
             source.corpus = open_corpus();
         }
-        const std::uint64_t held = spool ? spool->documents().memory_bytes() : 0;
+        const std::uint64_t held =
+            (spool ? spool->memory_bytes() : 0) + std::span(source.left_out).size_bytes();
         index_outcome outcome = make_index(options_, text, std::move(source), folder_.folder(), scratch_,
                                            clock_, with_memory_left(run_, held, "the table of documents"));
         if (!spool) journal_->record = std::move(outcome.record);
@@ -193,16 +206,56 @@ class build_run {
             throw invalid_input(options_.inputs.front().string(), 0, "holds no documents");
         }
         clock_.end_stage("read", spool.input_bytes());
-        const duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, run_);
+        duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, run_);
         journal_->record = std::move(spool.record());
-        journal_->add_duplicates(found);
-        end_stage(build_stage::duplicates, found.sections);
+        journal_->add_duplicates(std::move(found));
+        end_stage(build_stage::duplicates, journal_->duplicates()->sections);
     }
 
     void add(const added_stage& stage) {
-        store_info info = *journal_->info();
-        if (options_.skip.contains(stage.stage) || info.stages.contains(stage.stage)) return;
+        if (options_.skip.contains(stage.stage) || journal_->info()->stages.contains(stage.stage)) return;
         run_.check_stop();
+        // What is there took longer than what failed, and need not be made again.
+        try {
+            make(stage);
+        } catch (const out_of_memory& failed) {
+            throw_told(failed, kept_after(failed, stage));
+        } catch (const io_error& failed) {
+            throw_told(failed, kept_after(failed, stage));
+        } catch (const device_error& failed) {
+            throw_told(failed, kept_after(failed, stage));
+        } catch (const damaged_store& failed) {
+            throw_told(failed, of_the_store(failed));
+        }
+    }
+
+    /// The text of an error, the store in the place of the hidden folder.
+    std::string of_the_store(const error& failed) const {
+        std::string text = failed.what();
+        const std::string hidden = folder_.folder().string(), store = options_.store.string();
+        for (std::size_t at = 0; (at = text.find(hidden, at)) != std::string::npos; at += store.size()) {
+            text.replace(at, hidden.size(), store);
+        }
+        return text;
+    }
+
+    /// Lets the folder stay for the next build; what to tell the user then.
+    std::string kept_after(const error& failed, const added_stage& stage) {
+        std::string text = of_the_store(failed);
+        const std::string without =
+            options_.update ? std::string() : fmt::format("--skip {}", name_of(stage.stage));
+        if (is_repeatable()) {
+            folder_.keep();
+            text += "; what is made is kept, and the same command goes on from there";
+            if (!without.empty()) text += ", with " + without + " without this stage";
+        } else if (!without.empty()) {
+            text += "; " + without + " builds without this stage";
+        }
+        return text;
+    }
+
+    void make(const added_stage& stage) {
+        store_info info = *journal_->info();
         const stage_outcome outcome = stage.make(opened_store(folder_.folder()), run_);
         info.stages.insert(stage.stage);
         add_outcome(info, outcome);

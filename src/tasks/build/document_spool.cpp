@@ -2,6 +2,7 @@
 #include "tasks/build/document_spool.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>
@@ -111,9 +112,11 @@ class document_spool::reader : public io::corpus_reader {
 document_spool::document_spool(const build_options& options, std::unique_ptr<io::corpus_reader> corpus,
                                const store_to_update* old, const scratch_folder& scratch, const context& run)
     : entries_(scratch.file("entries")), redirects_(scratch.file("redirects_read")) {
+    for (const char* opened : {"entries", "redirects_read"}) std::filesystem::remove(scratch.file(opened));
     const corpus_request request{options.inputs, options.input_format, options.max_errors, false};
     document_reader reading(request, std::move(corpus), "read", run);
     shard_writer texts(scratch.path(), 1, table_.overlap(), scratch.file("spooled_ids"));
+    std::filesystem::remove(scratch.file("spooled_ids"));
     const std::uint64_t most_bytes = run.memory_limit() / 2;
     reading.read(
         std::numeric_limits<std::uint64_t>::max(),
@@ -121,17 +124,16 @@ document_spool::document_spool(const build_options& options, std::unique_ptr<io:
             const bool is_new = old != nullptr && table_.size() >= old->store().info().documents;
             if (is_new && old->holds(d)) return document_reader::verdict::passed_over;
             if (!table_.add(d.id, d.text.size())) return document_reader::verdict::repeated;
-            if (table_.memory_bytes() > most_bytes)
-                throw out_of_memory("the table of documents", 2 * table_.memory_bytes(), most_bytes);
+            if (memory_bytes() > most_bytes)
+                throw out_of_memory("the table of documents", 2 * memory_bytes(), most_bytes);
             texts.add(d.id, d.text);
             add(d);
             return document_reader::verdict::taken;
         },
         [&](const redirect& r) { add(r); });
     end_redirects();
-    table_.map_texts(texts.finish_texts());
-    texts.keep();                // the scratch folder removes it
-    table_.begin_another_set();  // the ids are known to differ: their table goes
+    table_.map_texts(texts.finish_texts());  // stays mapped when `texts` removes it
+    table_.begin_another_set();              // the ids are known to differ: their table goes
     entries_.flush();
     redirects_.flush();
     record_ = reading.record();

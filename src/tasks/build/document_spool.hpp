@@ -22,7 +22,8 @@ namespace quern {
 class document_spool {
   public:
     /// Reads a corpus, opened with `options`, that begins with the documents of `old`, where there is one; those that it
-    /// holds already are passed over. Throws as build does. Memory: document_table's, and 8 bytes a document.
+    /// holds already are passed over. Throws as build does. Memory: document_table's, and 8 bytes a document. Its files in
+    /// `scratch` have no names, so that their room is free when it goes.
     document_spool(const build_options& options, std::unique_ptr<io::corpus_reader> corpus,
                    const store_to_update* old, const scratch_folder& scratch, const context& run);
 
@@ -35,6 +36,10 @@ class document_spool {
 
     reading_record& record() { return record_; }
     std::uint64_t input_bytes() const { return input_bytes_; }
+    std::uint64_t memory_bytes() const {
+        return table_.memory_bytes() +
+               (entry_ends_.capacity() + redirect_ends_.capacity()) * sizeof(std::uint64_t);
+    }
 
   private:
     class reader;

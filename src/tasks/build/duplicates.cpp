@@ -28,6 +28,8 @@ std::vector<copy_pair> find_copies(const document_table& documents, std::uint32_
     duplicate_scope links;
     links.first_new = first_new;
     links.links_only = true;
+    constexpr std::uint64_t grouping_bytes = 24;  // a document: its length, its set and its group
+    with_memory_left(run, grouping_bytes * documents.size(), "groups of near-duplicates");
     duplicate_result found = near_duplicates(documents.texts(), {}, links, run);
     counts = {{"compared", found.counts.compared},
               {"candidates", found.counts.candidates},
@@ -68,7 +70,7 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
     const document_table& documents = spool.documents();
     const auto first_new = old == nullptr ? 0 : static_cast<std::uint32_t>(old->store().info().documents);
     const document_copies known = old == nullptr ? document_copies() : old->store().copies();
-    const context left = with_memory_left(run, documents.memory_bytes(), "the table of documents");
+    const context left = with_memory_left(run, spool.memory_bytes(), "the table of documents");
     duplicates_outcome outcome;
     const std::vector<copy_pair> copies = find_copies(documents, first_new, left, outcome.counts);
     outcome.counts["copies"] = known.size() + copies.size();

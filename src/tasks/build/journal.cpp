@@ -70,16 +70,6 @@ std::string manifest_checksum(const fs::path& store) {
     return checksum_of(io::mapped_file(store / store_layout::manifest).text());
 }
 
-/// In one step: a killed process leaves the old file or the new one.
-void replace_file(const fs::path& path, std::string_view text) {
-    fs::path fresh = path;
-    fresh += ".new";
-    write_file(fresh, text);
-    std::error_code failed;
-    fs::rename(fresh, path, failed);
-    if (failed) throw io_error(path.string(), "cannot rename into place", failed.value());
-}
-
 void remove_all_but(const fs::path& folder, const std::set<fs::path>& kept) {
     std::vector<fs::path> others;
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -93,15 +83,19 @@ void remove_all_but(const fs::path& folder, const std::set<fs::path>& kept) {
 build_journal::build_journal(fs::path notes, std::string request)
     : notes_(std::move(notes)), request_(std::move(request)) {}
 
-void build_journal::add_duplicates(const duplicates_outcome& found) {
-    duplicates_ = found;
-    for (const auto& [name, count] : found.counts) counts[name] = count;
+void build_journal::add_duplicates(duplicates_outcome found) {
+    duplicates_ = std::move(found);
+    for (const auto& [name, count] : duplicates_->counts) counts[name] = count;
     if (notes_.empty()) return;
     io::section_writer file(manifests::file_of(notes_, left_out_name));
-    file.append_values(std::span<const left_out_document>(found.left_out));
+    file.append_values(std::span<const left_out_document>(duplicates_->left_out));
     const auto summary = file.finish();
     left_out_ = {std::string(left_out_name), summary.file_bytes, summary.checksum};
     write();
+}
+
+std::vector<left_out_document> build_journal::take_left_out() {
+    return std::exchange(duplicates_->left_out, {});
 }
 
 void build_journal::add(const fs::path& store, const store_info& info) {
@@ -154,7 +148,7 @@ std::optional<build_journal> build_journal::take_over(const fs::path& store, con
             const io::section_view file(manifests::file_of(notes, left_out_name), std::string(left_out_name),
                                         journal.left_out_->checksum);
             const auto left_out = file.values<left_out_document>(0, file.size() / sizeof(left_out_document));
-            journal.duplicates_->left_out.assign(left_out.begin(), left_out.end());
+            if (!journal.info_) journal.duplicates_->left_out.assign(left_out.begin(), left_out.end());
         }
         if (journal.info_) {
             check_files(store, *journal.info_, run);

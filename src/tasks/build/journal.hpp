@@ -30,8 +30,10 @@ class build_journal {
                                                   const std::string& request, const context& run);
 
     /// The first stage is done, the index not yet.
-    void add_duplicates(const duplicates_outcome& found);
+    void add_duplicates(duplicates_outcome found);
     const std::optional<duplicates_outcome>& duplicates() const { return duplicates_; }
+    /// The list for the index, as long as that is not done; then duplicates() lacks it.
+    std::vector<left_out_document> take_left_out();
 
     /// The index is done, or a stage that follows it: the store's manifest is replaced by one that says so.
     void add(const std::filesystem::path& store, const store_info& info);

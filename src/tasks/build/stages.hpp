@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,8 +26,6 @@ struct stage_outcome {
 
 /// Enters the outcome in what a store says of itself; sections of the same names give way.
 void add_outcome(store_info& info, const stage_outcome& outcome);
-/// The same in the store's folder: its manifest is replaced in one step. A store opened before does not see it.
-void add_outcome(const std::filesystem::path& store, const stage_outcome& outcome);
 
 /// Writes the section `link_ranks`: PageRank of the documents as rank_links has it by default, in units of 2^-62. The
 /// same bits for any threads, memory and device. A store without links: nothing. Throws as page_rank.

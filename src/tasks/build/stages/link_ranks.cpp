@@ -2,7 +2,6 @@
 // PageRank works in integers of 2^-62 and tells doubles, each the nearest to its integer: what is stored is that double in
 // the same units, a whole number again, so that the section and the command say one thing.
 #include <cstdint>
-#include <vector>
 
 #include "io/store/section.hpp"
 #include "quern/ops/link_rank.hpp"
@@ -22,12 +21,9 @@ stage_outcome make_link_ranks(const opened_store& store, const context& run) {
         page_rank(nodes.graph.view(), {}, with_memory_left(run, nodes.bytes_held, "the links of a store"));
 
     io::section_writer section(store_layout::file_of(store.path(), store_layout::link_ranks));
-    std::vector<std::uint64_t> units;
-    units.reserve(found.ranks.size());
     for (const double rank : found.ranks) {
-        units.push_back(static_cast<std::uint64_t>(rank * store_layout::link_rank_units));
+        section.append_value(static_cast<std::uint64_t>(rank * store_layout::link_rank_units));
     }
-    section.append_values(std::span<const std::uint64_t>(units));
     const auto done = section.finish();
     outcome.sections = {{std::string(store_layout::link_ranks), done.file_bytes, done.checksum}};
     outcome.counts = {{"link_rank_iterations", found.iterations}};
