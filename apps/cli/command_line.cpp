@@ -232,7 +232,7 @@ void command_line::arguments(const std::string& name, std::string help, std::vec
     state_->lines.push_back({"Arguments", name + "...", std::move(help)});
 }
 
-void command_line::option(std::string names, const std::string& value, std::string help,
+void command_line::option(const std::string& names, const std::string& value, std::string help,
                           const std::string& fallback, parser parse, bool required) {
     const auto comma = names.find(',');
     std::string shown = names;

@@ -42,8 +42,8 @@ class command_line {
     void arguments(const std::string& name, std::string help, std::vector<std::string>& target,
                    bool required);
     /// `names` as in "-o,--output"; `fallback` is the default as text, empty for none.
-    void option(std::string names, const std::string& value, std::string help, const std::string& fallback,
-                parser parse, bool required = false);
+    void option(const std::string& names, const std::string& value, std::string help,
+                const std::string& fallback, parser parse, bool required = false);
     void flag(const std::string& name, std::string help, bool& target);
     /// Takes an option out of the help: it is still understood.
     void unlist(std::string_view name);

@@ -37,7 +37,7 @@ ranked_list::ranked_list(const std::filesystem::path& path, const context& run, 
 
 /// Room for so many entries, which is counted.
 void ranked_list::reserve(std::size_t entries, memory_budget& memory) {
-    constexpr std::size_t bytes = sizeof(ids_[0]) + sizeof(scores_[0]);
+    constexpr std::size_t bytes = sizeof(decltype(ids_)::value_type) + sizeof(decltype(scores_)::value_type);
     const std::size_t before = ids_.capacity();
     memory.take(entries * bytes, "the lines of " + name());
     ids_.reserve(entries);

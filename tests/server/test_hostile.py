@@ -287,13 +287,15 @@ PAIR_WORDS = [a + b for a in "bcdfgh" for b in "aeiou"]
 SLOW = "/api/search?k=5&q=" + "+".join(f"%22{a}+{b}%22" for a in PAIR_WORDS for b in PAIR_WORDS if a != b)[: 250 * 12 - 1]
 
 
-def slow_store():
-    path = folder() / "slow-store"
+def slow_store(documents):
+    path = folder() / f"slow-store-{documents}"
     if not path.exists():
         chance = random.Random(7)
         text = " ".join(chance.choices(PAIR_WORDS, k=20_000))
         corpus = folder() / "slow.jsonl"
-        corpus.write_text("".join(json.dumps({"id": str(i), "text": text[i:] + text[:i]}) + "\n" for i in range(600)))
+        with open(corpus, "w") as out:
+            for i in range(documents):
+                out.write(json.dumps({"id": str(i), "text": text[i:] + text[:i]}) + "\n")
         subprocess.run([QUERN, "build", corpus, "-o", path, "--skip", "all", "--quiet"], check=True)
     return path
 
@@ -309,11 +311,15 @@ class GivenUp(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        with Server("--threads", "1", of=slow_store()) as server:
-            begin = time.monotonic()
-            assert server.get(SLOW)[0] == 200
-            cls.taken = time.monotonic() - begin
-        assert cls.taken > 0.5, cls.taken
+        for documents in (1200, 4800):  # as many as this machine takes a while for
+            cls.store = slow_store(documents)
+            with Server("--threads", "1", of=cls.store) as server:
+                begin = time.monotonic()
+                assert server.get(SLOW)[0] == 200
+                cls.taken = time.monotonic() - begin
+            if cls.taken > 0.5:
+                return
+        raise unittest.SkipTest(f"an answer takes {cls.taken:.2f} s: too fast to be given up")
 
     def metric(self, server, name):
         return int(server.get("/metrics")[2].partition(f"\n{name} ")[2].split("\n")[0])
@@ -325,7 +331,7 @@ class GivenUp(unittest.TestCase):
             time.sleep(0.01)
 
     def test_clients_that_leave_are_not_searched_for(self):
-        with Server("--threads", "1", of=slow_store()) as server:
+        with Server("--threads", "1", of=self.store) as server:
             for linger in (b"", b"\x01\0\0\0\0\0\0\0"):  # a good bye, a reset
                 before = self.metric(server, "quern_http_clients_left_total")
                 asked = [server.connect() for _ in range(20)]
@@ -343,7 +349,7 @@ class GivenUp(unittest.TestCase):
                 self.assertEqual(self.metric(server, "quern_http_requests_in_flight"), 0)
 
     def test_who_only_sends_no_more_gets_an_answer(self):
-        with Server("--threads", "1", of=slow_store()) as server:
+        with Server("--threads", "1", of=self.store) as server:
             answer = server.raw(request(SLOW))
             self.assertTrue(answer.startswith(b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 "), answer[:80])
             self.assertTrue(whole(answer))
@@ -353,7 +359,7 @@ class GivenUp(unittest.TestCase):
             self.assertTrue(whole(two))
 
     def test_answers_have_their_time(self):
-        with Server("--threads", "1", "--max-seconds", "0.2", of=slow_store()) as server:
+        with Server("--threads", "1", "--max-seconds", "0.2", of=self.store) as server:
             asked = [server.connect() for _ in range(5)]
             begin = time.monotonic()
             for connection in asked:
@@ -369,7 +375,7 @@ class GivenUp(unittest.TestCase):
             self.assertTrue(0.19 < time.monotonic() - begin < 0.2 + 0.5 * self.taken)
 
     def test_requests_that_wait_when_the_server_ends(self):
-        server = Server("--threads", "1", of=slow_store())
+        server = Server("--threads", "1", of=self.store)
         asked = [server.connect() for _ in range(60)]
         for connection in asked:
             connection.sendall(request(SLOW) + request("/healthz"))

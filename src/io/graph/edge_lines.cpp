@@ -320,7 +320,10 @@ bool fits_edge_line(std::string_view id) {
     const std::string name(id);
     for (const auto& [from, to] :
          {std::pair(name, name), std::pair(name, std::string("1")), std::pair(std::string("1"), name)}) {
-        const std::string text = from + '\t' + to + '\n';
+        std::string text = from;
+        text += '\t';
+        text += to;
+        text += '\n';
         if (is_blank(text[0]) || is_comment(text.data())) return false;
         const cut line = cut_line(text.data(), text.data() + text.size() - 1);
         if (line.problem != nullptr || line.from != from || line.to != to) return false;

@@ -59,14 +59,14 @@ class unpruned_search {
     struct list {
         Scorer scorer;
         postings_cursor cursor;
-        std::int64_t count;  // 0: the documents may be found, and have no part for it
-        std::uint32_t weight;
-        std::int64_t constant;  // 0: the model's part
+        std::int64_t count = 0;  // 0: the documents may be found, and have no part for it
+        std::uint32_t weight = 0;
+        std::int64_t constant = 0;  // 0: the model's part
     };
     struct history {
         continuation_scorer scorer;
-        std::span<const continued_document> rest;
-        std::int64_t count;
+        std::span<const continued_document> rest{};
+        std::int64_t count = 0;
     };
 
     void add_list(const collection_view& collection, const query_term& term, const posting_list& of,

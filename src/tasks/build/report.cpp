@@ -144,7 +144,7 @@ void add_word_frequencies(report::build_report& page, std::span<const std::uint6
 
 /// The documents with most copies; equal ones in their order.
 void add_groups(report::build_report& page, const opened_store& store) {
-    const document_copies copies = store.copies();
+    const document_copies& copies = store.copies();
     if (copies.size() == 0) return;
     const auto section = layout::open_section(store.path(), store.info(), layout::copies_of);
     const auto kept = section.values<std::uint32_t>(0, copies.size());

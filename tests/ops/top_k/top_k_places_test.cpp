@@ -238,7 +238,7 @@ TYPED_TEST(top_k_places, products_beyond_doubles_keep_their_order) {
     lists.scores[2][1] = 1;
     for (const top_k_method method : everywhere)
         EXPECT_THROW(placed(lists, this->run()).top_k({.score = aggregate::product, .method = method}),
-                     usage_error);
+                     invalid_value);
 }
 
 TYPED_TEST(top_k_places, what_no_double_is_is_refused) {
@@ -247,7 +247,7 @@ TYPED_TEST(top_k_places, what_no_double_is_is_refused) {
     lists.ids = {{0, 1}, {0, 1}};
     lists.scores = {{1e308, 1}, {1e308, 2}};
     for (const top_k_method method : everywhere)
-        EXPECT_THROW(placed(lists, this->run()).top_k({.method = method}), usage_error);
+        EXPECT_THROW(placed(lists, this->run()).top_k({.method = method}), invalid_value);
     EXPECT_NO_THROW(placed(lists, this->run()).top_k({.score = aggregate::max}));
     lists.scores = {{2, 1}, {2, 1}};
     lists.weights = {1e308, 1e308};
