@@ -65,8 +65,12 @@ class unpruned_search {
     };
     struct history {
         continuation_scorer scorer;
-        std::span<const continued_document> rest{};
-        std::int64_t count = 0;
+        std::span<const continued_document> rest;
+        std::int64_t count;
+
+        history(const continuation_scorer& by, std::span<const continued_document> documents,
+                std::int64_t often)
+            : scorer(by), rest(documents), count(often) {}
     };
 
     void add_list(const collection_view& collection, const query_term& term, const posting_list& of,
