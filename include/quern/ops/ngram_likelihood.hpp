@@ -99,6 +99,7 @@ struct ngram_table {
     std::vector<std::uint32_t> history_in_document;
     std::vector<std::uint64_t> history_in_collection;
 
+    void append(const ngram_rows& rows);  ///< behind those that are there; of the same n
     ngram_rows rows() const {
         return {n,
                 documents,

@@ -169,16 +169,6 @@ struct count_followed {
 
 // ---- Rows: runs of slots of one n-gram and one document; some of what ended with its document ----
 
-/// out[r] = whether row r is its n-gram's first.
-struct mark_first_rows {
-    const std::uint32_t* row_begins;
-    const std::uint8_t* shared;
-    std::uint32_t* out;
-    constexpr void operator()(std::uint64_t r) const {
-        out[r] = r == 0 || shared[row_begins[r]] != still_equal ? 1 : 0;
-    }
-};
-
 /// flags[r] = whether row r has n words, and its n-gram occurs `least` times.
 struct flag_given_rows {
     const std::uint32_t *row_begins, *spots, *ngrams, *first_rows;
@@ -194,25 +184,11 @@ struct flag_given_rows {
                        : 0;
     }
 };
-/// flags[g] = the same of n-gram g + 1.
-struct flag_given_ngrams {
-    const std::uint8_t* of_rows;
-    const std::uint32_t* first_rows;
-    std::uint8_t* flags;
-    constexpr void operator()(std::uint64_t g) const { flags[g] = of_rows[first_rows[g]]; }
-};
-
 /// out[i] = what the first slot of row kept[i] has.
 struct take_of_rows {
     const std::uint32_t *kept, *row_begins, *of_slots;
     std::uint32_t* out;
     constexpr void operator()(std::uint64_t i) const { out[i] = of_slots[row_begins[kept[i]]]; }
-};
-/// out[s] = the document of slot s.
-struct take_documents {
-    const std::uint32_t *spots, *document_of;
-    std::uint32_t* out;
-    constexpr void operator()(std::uint64_t s) const { out[s] = document_of[spots[s]]; }
 };
 /// to[d] += counts[d].
 struct add_counts {

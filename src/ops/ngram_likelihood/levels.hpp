@@ -75,7 +75,7 @@ class ngram_levels {
         const rows found = find_rows(1, 1);
         auto documents = make<std::uint32_t>(spots_.size());
         for_each_item(place_, spots_.size(),
-                      take_documents{spots_.data(), text_.document_of, documents.data()});
+                      gather<std::uint32_t>{text_.document_of, spots_.data(), documents.data()});
         const array<std::uint64_t> counts = count_rows(found, documents, distinct.size());
         for_each_item(place_, distinct.size(), add_counts{counts.data(), distinct.data()});
     }
@@ -238,8 +238,7 @@ class ngram_levels {
         copy_in<std::uint32_t>(place_, std::span(&end, 1), begins.span().subspan(found.count, 1));
         found.begins = std::move(begins);
         auto marks = make<std::uint32_t>(found.count);
-        for_each_item(place_, found.count,
-                      mark_first_rows{found.begins.data(), shared_.data(), marks.data()});
+        for_each_item(place_, found.count, mark_ngrams{found.begins.data(), shared_.data(), marks.data()});
         found.ngrams = number(std::move(marks));
         const auto of_rows = flags.span().first(found.count);
         for_each_item(place_, found.count,
@@ -248,7 +247,7 @@ class ngram_levels {
         found.kept = make<std::uint32_t>(found.count);
         auto of_ngrams = make<std::uint8_t>(found.ngrams.count);
         for_each_item(place_, found.ngrams.count,
-                      flag_given_ngrams{of_rows.data(), found.ngrams.begins.data(), of_ngrams.data()});
+                      gather<std::uint8_t>{of_rows.data(), found.ngrams.begins.data(), of_ngrams.data()});
         found.distinct = primitives::compact_positions<std::uint32_t>(
             place_, of_ngrams.span(), found.kept.span().first(found.ngrams.count));
         found.given = primitives::compact_positions<std::uint32_t>(place_, of_rows, found.kept.span());

@@ -159,12 +159,20 @@ ngram_record count_checked(const ngram_collection& collection, const ngram_optio
     });
 }
 
-template <class T>
-void append(std::vector<T>& to, std::span<const T> from) {
-    to.insert(to.end(), from.begin(), from.end());
-}
-
 }  // namespace
+
+void ngram_table::append(const ngram_rows& rows) {
+    const auto extend = [](auto& column, const auto& values) {
+        column.insert(column.end(), values.begin(), values.end());
+    };
+    extend(documents, rows.documents);
+    extend(firsts, rows.firsts);
+    extend(in_document, rows.in_document);
+    extend(in_collection, rows.in_collection);
+    extend(weights, rows.weights);
+    extend(history_in_document, rows.history_in_document);
+    extend(history_in_collection, rows.history_in_collection);
+}
 
 ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& run, const std::function<void(const ngram_rows&)>& take) {
@@ -183,14 +191,7 @@ ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_op
     }
     reserve_rows(result.tables, collection, options, run);
     result.record = count_checked(collection, options, run, [&](const ngram_rows& rows) {
-        ngram_table& to = result.tables[rows.n - first_n];
-        append(to.documents, rows.documents);
-        append(to.firsts, rows.firsts);
-        append(to.in_document, rows.in_document);
-        append(to.in_collection, rows.in_collection);
-        append(to.weights, rows.weights);
-        append(to.history_in_document, rows.history_in_document);
-        append(to.history_in_collection, rows.history_in_collection);
+        result.tables[rows.n - first_n].append(rows);
     });
     return result;
 }

@@ -182,7 +182,7 @@ class sorted_counting {
         auto flags = make<std::uint8_t>(rows.count);
         auto kept = make<std::uint32_t>(rows.count);
         for_each_item(place_, ngrams.count,
-                      flag_frequent<std::uint64_t>{ngrams.offsets.data(), options_.min_count, flags.data()});
+                      flag_frequent{ngrams.offsets.data(), options_.min_count, flags.data()});
         given.distinct = primitives::compact_positions<std::uint32_t>(
             place_, flags.span().first(ngrams.count), kept.span());
         for_each_item(

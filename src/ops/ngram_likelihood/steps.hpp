@@ -258,9 +258,8 @@ struct flag_frequent_rows {
     }
 };
 /// flags[s] = whether n-gram s occurs `least` times.
-template <class Offset>
 struct flag_frequent {
-    const Offset* offsets;
+    const std::uint64_t* offsets;
     std::uint64_t least;
     std::uint8_t* flags;
     constexpr void operator()(std::uint64_t s) const {

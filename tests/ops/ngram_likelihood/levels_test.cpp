@@ -16,17 +16,7 @@ ngram_result by_levels(const ngram_texts& texts, const ngram_options& options, s
     for (unsigned n = options.only ? options.order : 1; n <= options.order; ++n)
         result.tables.emplace_back().n = n;
     const std::function<void(const ngram_rows&)> take = [&](const ngram_rows& rows) {
-        ngram_table& to = result.tables[rows.n - result.tables.front().n];
-        const auto append = [](auto& column, const auto& values) {
-            column.insert(column.end(), values.begin(), values.end());
-        };
-        append(to.documents, rows.documents);
-        append(to.firsts, rows.firsts);
-        append(to.in_document, rows.in_document);
-        append(to.in_collection, rows.in_collection);
-        append(to.weights, rows.weights);
-        append(to.history_in_document, rows.history_in_document);
-        append(to.history_in_collection, rows.history_in_collection);
+        result.tables[rows.n - result.tables.front().n].append(rows);
     };
     context run = context::cpu(2);
     run.memory_bytes = memory;
