@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
+#include "ops/ngram_likelihood/documents.hpp"
 #include "ops/ngram_likelihood/levels.hpp"
 #include "primitives/load_balance/load_balance.hpp"
 #include "quern/base/error.hpp"
@@ -152,10 +153,11 @@ class level_pieces {
 
     void carried_pieces(std::uint64_t memory) {
         const std::uint64_t each = ngram_levels<Place>::item_bytes + 9 + 4 * std::uint64_t{options_.order};
+        const document_table documents(host_, collection_.documents);
         placed_words<Place> text;
         work_on(cut_into_ranges(count_words(), memory / each, each), [&](const word_range& range) {
             text = {};
-            text = carry(range);
+            text = carry(range, documents);
             auto spots = make_array<std::uint32_t>(place_, range.occurrences, "n-grams");
             for_each_item(place_, range.occurrences, count_up{spots.data()});
             return std::pair(text.table(options_.order), std::move(spots));
@@ -209,7 +211,7 @@ class level_pieces {
     }
 
     /// The occurrences of a piece with the words behind them.
-    placed_words<Place> carry(const word_range& range) {
+    placed_words<Place> carry(const word_range& range, const document_table& table) {
         const unsigned order = options_.order;
         placed_words<Place> made;
         made.words = make_array<std::uint32_t>(place_, range.occurrences * order, "words");
@@ -233,14 +235,11 @@ class level_pieces {
             for_each_piece(host_, pieces, [&](std::size_t p) {
                 const auto [begin, end] = piece_of(places.size(), pieces, p);
                 for (std::size_t i = begin; i < end; ++i) {
-                    const auto of =
-                        static_cast<std::size_t>(std::upper_bound(collection_.documents.begin(),
-                                                                  collection_.documents.end(), places[i]) -
-                                                 collection_.documents.begin() - 1);
-                    documents[i] = static_cast<std::uint32_t>(of);
-                    firsts[i] = static_cast<std::uint32_t>(places[i] - collection_.documents[of]);
-                    const auto count = static_cast<std::size_t>(
-                        std::min<std::uint64_t>(order, collection_.documents[of + 1] - places[i]));
+                    const auto where = table.of(places[i]);
+                    documents[i] = where.document;
+                    firsts[i] = static_cast<std::uint32_t>(places[i] - where.begin);
+                    const auto count =
+                        static_cast<std::size_t>(std::min<std::uint64_t>(order, where.end - places[i]));
                     left[i] = static_cast<std::uint8_t>(count);
                     std::copy_n(collection_.words.begin() + static_cast<std::ptrdiff_t>(places[i]), count,
                                 words.begin() + static_cast<std::ptrdiff_t>(i * order));
