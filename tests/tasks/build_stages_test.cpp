@@ -467,12 +467,12 @@ class FailedBuild : public BuildStages {
         return left;
     }
     /// The ranks have no place to go to: a folder lies there.
-    std::string io_error_at_the_ranks(const build_options& asked) {
+    /// What is told where a section cannot be written, after a stage that says it is done.
+    std::string io_error_at(std::string_view section, std::string_view said, const build_options& asked) {
         context run = run_with(2);
-        run.on_log = [this](log_level, std::string_view message) {
-            if (!message.starts_with("index: done")) return;
-            fs::create_directory(
-                store_layout::file_of(leftovers().at(0) / "folder", store_layout::link_ranks));
+        run.on_log = [&](log_level, std::string_view message) {
+            if (!message.starts_with(said)) return;
+            fs::create_directory(store_layout::file_of(leftovers().at(0) / "folder", section));
         };
         try {
             build(asked, run);
@@ -481,6 +481,9 @@ class FailedBuild : public BuildStages {
             return e.what();
         }
         return "no error";
+    }
+    std::string io_error_at_the_ranks(const build_options& asked) {
+        return io_error_at(store_layout::link_ranks, "index: done", asked);
     }
     /// No memory is left when documents get vectors.
     std::string out_of_memory_at_the_vectors(const build_options& asked) {
@@ -511,11 +514,21 @@ class FailedBuild : public BuildStages {
     const std::string corpus_ = generated_corpus(1200);
 };
 
+TEST_F(FailedBuild, InTheIndexLeavesNothing) {
+    const auto asked = options();
+    const std::string told = io_error_at(store_layout::texts, "duplicates: done", asked);
+    EXPECT_THAT(told,
+                ::testing::StartsWith(store_layout::file_of(asked.store, store_layout::texts).string()));
+    EXPECT_FALSE(fs::exists(asked.store));
+    EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
+    EXPECT_THAT(leftovers(), IsEmpty());
+}
+
 TEST_F(FailedBuild, InAnAddedStageKeepsWhatIsMade) {
     auto asked = options();
     const std::string told = io_error_at_the_ranks(asked);
-    EXPECT_THAT(told, ::testing::StartsWith((folder_ / "store").string()));
-    EXPECT_THAT(told, HasSubstr("link_ranks"));
+    EXPECT_THAT(told,
+                ::testing::StartsWith(store_layout::file_of(asked.store, store_layout::link_ranks).string()));
     EXPECT_THAT(told, HasSubstr("the same command goes on from there, with --skip ranks"));
     EXPECT_THAT(told, ::testing::Not(HasSubstr(".quern-")));
     EXPECT_FALSE(fs::exists(asked.store));

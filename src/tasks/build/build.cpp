@@ -110,7 +110,19 @@ class build_run {
         if (!journal_) journal_.emplace(is_repeatable() ? folder_.notes() : fs::path(), request());
     }
 
+    /// What the user is told of is the store, not the hidden folder that is to become it.
     build_result run() {
+        try {
+            return make_all();
+        } catch (const io_error& failed) {
+            throw_told(failed, of_the_store(failed));
+        } catch (const damaged_store& failed) {
+            throw_told(failed, of_the_store(failed));
+        }
+    }
+
+  private:
+    build_result make_all() {
         tell_what_is_there();
         const text_options text = keep_stop_words(options_.text, folder_.folder());
         if (!journal_->info()) index(text);
@@ -118,7 +130,6 @@ class build_run {
         return result();
     }
 
-  private:
     /// Whether the inputs will be the same when they are read again.
     bool is_repeatable() const { return std::ranges::all_of(options_.inputs, lies_still); }
 
@@ -224,8 +235,6 @@ class build_run {
             throw_told(failed, kept_after(failed, stage));
         } catch (const device_error& failed) {
             throw_told(failed, kept_after(failed, stage));
-        } catch (const damaged_store& failed) {
-            throw_told(failed, of_the_store(failed));
         }
     }
 
@@ -241,7 +250,7 @@ class build_run {
 
     /// Lets the folder stay for the next build; what to tell the user then.
     std::string kept_after(const error& failed, const added_stage& stage) {
-        std::string text = of_the_store(failed);
+        std::string text = failed.what();
         const std::string without =
             options_.update ? std::string() : fmt::format("--skip {}", name_of(stage.stage));
         if (is_repeatable()) {
