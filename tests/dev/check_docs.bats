@@ -51,3 +51,21 @@ says() {
     check
     says "and not"
 }
+
+@test "a page to type from says first where its commands run, and that is run" {
+    mkdir -p build/release/bin docs/how-to
+    printf '#!/bin/sh\necho it is $1\n' >build/release/bin/quern
+    chmod +x build/release/bin/quern
+    echo text >docs/sample/notes
+    echo '[how](how-to/b.md)' >>docs/a.md
+    printf '# B\n```sh run\ncat notes\n```\n' >docs/how-to/b.md
+    check
+    says "docs/how-to/b.md:2: no block 'sh begin'"
+    printf '# B\n```sh begin\ncp -r docs/sample try && cd try\n```\n```sh run\nquern here\n```\n' >docs/how-to/b.md
+    check
+    says "docs/how-to/b.md:5: failed (exit 127)"
+    printf '# B\n```sh begin\nexport PATH=$PWD/build/release/bin:$PATH\ncp -r docs/sample try && cd try\n```\n' >docs/how-to/b.md
+    printf '```sh run\ncat notes; quern here\n```\n```text output\ntext\nit is here\n```\n' >>docs/how-to/b.md
+    check
+    [ "$status" -eq 0 ]
+}
