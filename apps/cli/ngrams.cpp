@@ -86,7 +86,7 @@ std::optional<text_options> text_asked_for(const request& request) {
     return request.text.over(info.verbatim ? text_options{} : info.text);
 }
 
-std::string outcome_of(const ngrams_result& made) {
+std::string outcome_of(const ngrams_result& made, bool with_rows) {
     std::string told = fmt::format("{}, {}, {} distinct", counted(made.documents, "document"),
                                    counted(made.words, "word"), grouped(made.distinct));
     if (made.unknown != 0) {
@@ -98,7 +98,8 @@ std::string outcome_of(const ngrams_result& made) {
         distinct += of_n.distinct;
         rows += of_n.rows;
     }
-    told += fmt::format("; {}, {}", counted(distinct, "n-gram"), counted(rows, "row"));
+    told += "; " + counted(distinct, "n-gram");
+    if (with_rows) told += ", " + counted(rows, "row");
     return told;
 }
 
@@ -158,7 +159,7 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
         to.commit();
     }
     run.messages.finish();
-    tell_reading(run.messages, made.counts, made.issues, outcome_of(made));
+    tell_reading(run.messages, made.counts, made.issues, outcome_of(made, !files_only));
     run.statistics = std::move(made.statistics);
     run.write_statistics();
     return 0;

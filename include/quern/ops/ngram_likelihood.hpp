@@ -112,11 +112,20 @@ struct ngram_table {
     }
 };
 
+/// N-grams of one length n of a whole collection, each once, in order; columns of equal size.
+struct collection_ngrams {
+    unsigned n = 0;
+    std::span<const std::uint64_t>
+        positions;                          ///< which word of the collection one of its occurrences begins at
+    std::span<const std::uint64_t> counts;  ///< f(C)
+    std::span<const std::uint64_t> history_counts;  ///< h(C); empty unless asked for
+};
+
 /// What was counted of one length.
 struct ngram_totals {
     unsigned n = 0;
     std::uint64_t occurrences = 0, with_unknown = 0;  ///< in the collection; of them, with an unknown word
-    std::uint64_t distinct = 0, rows = 0;             ///< n-grams and rows given out
+    std::uint64_t distinct = 0, rows = 0;             ///< n-grams and rows of documents given out
     bool operator==(const ngram_totals&) const = default;
 };
 struct ngram_record {
@@ -142,6 +151,13 @@ ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_op
 /// The same in tables, whose memory is beside the run's.
 ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& run);
+
+/// The n-grams of the whole collection alone, which is faster than the rows of its documents: no document's counts are made, and
+/// the smoothing and the measure do not matter. Blocks as above; the record has no rows. Throws the same. On a GPU, and by the methods
+/// `dictionary` and `suffix-sigma`, they are made from the rows.
+ngram_record count_collection_ngrams(const ngram_collection& collection, const ngram_options& options,
+                                     const context& run,
+                                     const std::function<void(const collection_ngrams&)>& take);
 
 /// Documents as bytes: words are runs of [a-z0-9] after A-Z are lower-cased (without `digits`: of [a-z]); every other byte stands
 /// between words.

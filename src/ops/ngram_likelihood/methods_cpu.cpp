@@ -46,15 +46,35 @@ void count_unknown(cpu_place& place, const ngram_collection& collection, unsigne
         for (std::size_t t = 0; t < totals.size(); ++t) totals[t].with_unknown += of_piece[t];
 }
 
-template <class Position>
-void by_order(cpu_place& place, const ngram_collection& collection, const document_table& documents,
-              const ngram_options& options, const row_taker& take, ngram_record& record) {
+/// from_order(sorted_ngrams, documents) gives out what is asked for.
+template <class Position, class FromOrder>
+void by_order_of(cpu_place& place, const ngram_collection& collection, const document_table& documents,
+                 const ngram_options& options, ngram_record& record, const FromOrder& from_order) {
     const auto order = options.method == ngram_method::strings
                            ? order_of_strings<Position>(place, collection, documents, options.order)
                            : packed_order<Position>(place, collection, documents, options.order);
     record.bytes_spilled = order.bytes_spilled;
-    record.totals =
-        rows_from_order<Position>(place, order.view(), documents, collection.documents, options, take);
+    record.totals = from_order(order.view(), documents);
+}
+
+std::uint64_t words_in(const ngram_collection& collection, const ngram_options& options) {
+    return options.method == ngram_method::strings ? collection.starts.size() : collection.words.size();
+}
+
+template <class FromOrder>
+void by_order(cpu_place& place, const ngram_collection& collection, const document_table& documents,
+              const ngram_options& options, ngram_record& record, const FromOrder& from_order) {
+    if (words_in(collection, options) <= std::numeric_limits<std::uint32_t>::max())
+        by_order_of<std::uint32_t>(place, collection, documents, options, record, from_order);
+    else
+        by_order_of<std::uint64_t>(place, collection, documents, options, record, from_order);
+}
+
+void count_occurrences(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
+                       ngram_record& record) {
+    count_lengths(collection.documents, record.totals);
+    if (options.method != ngram_method::strings)
+        count_unknown(place, collection, options.order, record.totals);
 }
 
 }  // namespace
@@ -74,17 +94,29 @@ void count_ngrams(cpu_place& place, const ngram_collection& collection, const ng
                                                  collection.documents, options, take);
         return;
     }
-    const bool strings = options.method == ngram_method::strings;
-    const std::uint64_t words = strings ? collection.starts.size() : collection.words.size();
     const document_table documents(place, collection.documents);
     if (options.method == ngram_method::suffix_sigma)
         record.totals = suffix_sigma(place, collection, documents, options, take);
-    else if (words <= std::numeric_limits<std::uint32_t>::max())
-        by_order<std::uint32_t>(place, collection, documents, options, take, record);
     else
-        by_order<std::uint64_t>(place, collection, documents, options, take, record);
-    count_lengths(collection.documents, record.totals);
-    if (!strings) count_unknown(place, collection, options.order, record.totals);
+        by_order(place, collection, documents, options, record,
+                 [&](const auto& sorted, const document_table& of) {
+                     return rows_from_order(place, sorted, of, collection.documents, options, take);
+                 });
+    count_occurrences(place, collection, options, record);
+}
+
+void count_collection(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
+                      const collection_taker& take, ngram_record& record) {
+    if (options.method == ngram_method::dictionary || options.method == ngram_method::suffix_sigma) {
+        count_collection<cpu_place>(place, collection, options, take, record);
+        return;
+    }
+    const document_table documents(place, collection.documents);
+    by_order(place, collection, documents, options, record,
+             [&](const auto& sorted, const document_table& of) {
+                 return collection_from_order(place, sorted, of, options, take);
+             });
+    count_occurrences(place, collection, options, record);
 }
 
 void count_words(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,

@@ -149,13 +149,21 @@ void check_all(const ngram_collection& collection, const ngram_options& options,
     check_collection(host, collection, options);
 }
 
-ngram_record count_checked(const ngram_collection& collection, const ngram_options& options,
-                           const context& run, const row_taker& take) {
+/// count(place, record) counts.
+template <class Count>
+ngram_record count_at_place(const ngram_options& options, const context& run, const Count& count) {
     return at_place(place_of(options, run), "n-gram likelihood", [&](auto& place) {
         ngram_record record;
-        count_ngrams(place, collection, options, take, record);
+        count(place, record);
         record.place = place_name(place);
         return record;
+    });
+}
+
+ngram_record count_checked(const ngram_collection& collection, const ngram_options& options,
+                           const context& run, const row_taker& take) {
+    return count_at_place(options, run, [&](auto& place, ngram_record& record) {
+        count_ngrams(place, collection, options, take, record);
     });
 }
 
@@ -194,6 +202,15 @@ ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_op
         result.tables[rows.n - first_n].append(rows);
     });
     return result;
+}
+
+ngram_record count_collection_ngrams(const ngram_collection& collection, const ngram_options& options,
+                                     const context& run,
+                                     const std::function<void(const collection_ngrams&)>& take) {
+    check_all(collection, options, run);
+    return count_at_place(options, run, [&](auto& place, ngram_record& record) {
+        count_collection(place, collection, options, take, record);
+    });
 }
 
 ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, const context& run) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows made by several threads, given out in one order. The sorted n-grams are cut into pieces; each is taken by one thread,
-// and what it makes waits here until all pieces before it have been given out.
+// and what it makes waits here until all pieces before it have been given out. A block has rows of one n: those of documents
+// (row_block), or of a whole collection (collection_from_order.cpp).
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
@@ -21,6 +22,8 @@ namespace quern::ngram_detail {
 /// Rows of one n that wait, in columns.
 class row_block {
   public:
+    using rows_type = ngram_rows;
+
     row_block(unsigned n, bool history_counts) : n_(n), history_counts_(history_counts) {}
 
     /// Where the next rows go; the columns of history counts are null unless asked for.
@@ -80,59 +83,64 @@ class row_block {
 };
 
 /// What a piece made: a block for each n, and how many distinct n-grams.
-struct piece_rows {
-    std::vector<row_block> blocks;
+template <class Block>
+struct piece_blocks {
+    std::vector<Block> blocks;
     std::vector<std::uint64_t> distinct;
 
     /// For n from `first_n` to `order`.
-    piece_rows(unsigned first_n, unsigned order, bool history_counts) : distinct(order - first_n + 1) {
+    piece_blocks(unsigned first_n, unsigned order, bool history_counts) : distinct(order - first_n + 1) {
         for (unsigned n = first_n; n <= order; ++n) blocks.emplace_back(n, history_counts);
     }
     std::size_t rows() const {
         std::size_t sum = 0;
-        for (const row_block& block : blocks) sum += block.size();
+        for (const Block& block : blocks) sum += block.size();
         return sum;
     }
     void clear() {
-        for (row_block& block : blocks) block.clear();
+        for (Block& block : blocks) block.clear();
         distinct.assign(distinct.size(), 0);
     }
 };
 
-class ordered_rows {
+template <class Block>
+class ordered_blocks {
   public:
+    using piece = piece_blocks<Block>;
+    using taker = std::function<void(const typename Block::rows_type&)>;
+
     /// At most some `most_waiting` rows of complete pieces wait.
-    ordered_rows(unsigned first_n, const ngram_options& options,
-                 const std::function<void(const ngram_rows&)>& take, std::size_t most_waiting)
+    ordered_blocks(unsigned first_n, const ngram_options& options, const taker& take,
+                   std::size_t most_waiting)
         : empty_(first_n, options.order, options.history_counts), take_(take), most_waiting_(most_waiting) {
         for (unsigned n = first_n; n <= options.order; ++n) totals_.push_back({.n = n});
     }
 
     /// Room for what a piece makes.
-    piece_rows room() {
+    piece room() {
         const std::lock_guard hold(mutex_);
         if (free_.empty()) return empty_;
-        piece_rows taken = std::move(free_.back());
+        piece taken = std::move(free_.back());
         free_.pop_back();
         return taken;
     }
 
     /// A piece has many rows: gives them out where it is its turn, and waits for that where it has `most_rows`. Clears them then.
-    void relieve(std::size_t piece, piece_rows& rows, std::size_t most_rows) {
+    void relieve(std::size_t number, piece& rows, std::size_t most_rows) {
         std::unique_lock hold(mutex_);
-        if (piece != turn_ && rows.rows() < most_rows) return;
-        changed_.wait(hold, [&] { return failed_ || piece == turn_; });
+        if (number != turn_ && rows.rows() < most_rows) return;
+        changed_.wait(hold, [&] { return failed_ || number == turn_; });
         if (!failed_) give_out(rows);
     }
 
     /// A piece is complete; false where another one has failed. Pieces may come in any order; each must have been begun before
     /// those behind it.
-    bool complete(std::size_t piece, piece_rows rows) {
+    bool complete(std::size_t number, piece rows) {
         std::unique_lock hold(mutex_);
-        changed_.wait(hold, [&] { return failed_ || piece == turn_ || waiting_rows_ < most_waiting_; });
+        changed_.wait(hold, [&] { return failed_ || number == turn_ || waiting_rows_ < most_waiting_; });
         if (failed_) return false;
         waiting_rows_ += rows.rows();
-        waiting_.emplace(piece, std::move(rows));
+        waiting_.emplace(number, std::move(rows));
         for (auto next = waiting_.find(turn_); next != waiting_.end(); next = waiting_.find(turn_)) {
             waiting_rows_ -= next->second.rows();
             give_out(next->second);
@@ -154,7 +162,7 @@ class ordered_rows {
     const std::vector<ngram_totals>& totals() const { return totals_; }
 
   private:
-    void give_out(piece_rows& rows) {
+    void give_out(piece& rows) {
         for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
             totals_[b].distinct += rows.distinct[b];
             totals_[b].rows += rows.blocks[b].size();
@@ -168,16 +176,18 @@ class ordered_rows {
     /// Room that is used again; more than so many pieces wait only where they are small.
     static constexpr std::size_t most_free = 8;
 
-    const piece_rows empty_;
-    const std::function<void(const ngram_rows&)>& take_;
+    const piece empty_;
+    const taker& take_;
     const std::size_t most_waiting_;
     std::mutex mutex_;
     std::condition_variable changed_;
     bool failed_ = false;
     std::size_t turn_ = 0, waiting_rows_ = 0;
-    std::map<std::size_t, piece_rows> waiting_;
-    std::vector<piece_rows> free_;
+    std::map<std::size_t, piece> waiting_;
+    std::vector<piece> free_;
     std::vector<ngram_totals> totals_;
 };
+using piece_rows = piece_blocks<row_block>;
+using ordered_rows = ordered_blocks<row_block>;
 
 }  // namespace quern::ngram_detail

@@ -97,11 +97,11 @@ arpa_counts write(const opened_store& store, const ngram_options& model, const c
     ngram_options asked = model;
     asked.measure = ngram_measure::likelihood;
     asked.history_counts = model_needs_histories(model);
-    collection_counts counts(scratch, corpus.documents, 1, asked.order, asked.history_counts, memory / 8);
-    const ngram_record record = ngram_likelihood(
+    collection_counts counts(scratch, 1, asked.order, asked.history_counts, memory / 8);
+    const ngram_record record = count_collection_ngrams(
         {.words = corpus.words.span(), .documents = corpus.documents, .vocabulary = corpus.vocabulary}, asked,
         with_memory_left(run, tables.taken() + memory / 8, "the words of the store"),
-        [&](const ngram_rows& rows) { counts.add(rows); });
+        [&](const collection_ngrams& ngrams) { counts.add(ngrams); });
     counts.finish();
     check_arpa_words(corpus, counts, store.path().string());
     arpa_counts made{.documents = corpus.document_count(),

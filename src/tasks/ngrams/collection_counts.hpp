@@ -2,9 +2,9 @@
 // The distinct n-grams of a collection, each once: where one stands among the words, and how often it occurs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +20,10 @@ struct counted_ngram {
 
 class collection_counts {
   public:
-    /// `documents`: their offsets. Holds about `memory_bytes` at most.
-    collection_counts(scratch_folder& scratch, std::span<const std::uint64_t> documents, unsigned first_n,
-                      unsigned order, bool histories, std::uint64_t memory_bytes)
-        : documents_(documents), first_n_(first_n), lengths_(order - first_n + 1) {
+    /// Holds about `memory_bytes` at most.
+    collection_counts(scratch_folder& scratch, unsigned first_n, unsigned order, bool histories,
+                      std::uint64_t memory_bytes)
+        : first_n_(first_n), lengths_(order - first_n + 1) {
         const std::uint64_t share = memory_bytes / lengths_.size() / (histories ? 3 : 2);
         for (unsigned n = first_n; n <= order; ++n) {
             of_length& of = lengths_[n - first_n];
@@ -35,18 +35,15 @@ class collection_counts {
         }
     }
 
-    /// Rows of one n, in the order of n-grams over all calls, with history counts where `histories`. An n-gram's rows are as many as its counts in documents need to
-    /// add up to its count in the collection.
-    void add(const ngram_rows& rows) {
-        of_length& to = lengths_[rows.n - first_n_];
-        for (std::size_t r = 0; r < rows.documents.size(); ++r) {
-            if (to.left == 0) {
-                to.left = rows.in_collection[r];
-                to.fresh.push_back({documents_[rows.documents[r]] + rows.firsts[r], rows.in_collection[r]});
-                if (to.histories) to.fresh_histories.push_back(rows.history_in_collection[r]);
-            }
-            to.left -= rows.in_document[r];
-        }
+    /// Of one n, in order over all calls, with history counts where `histories`.
+    void add(const collection_ngrams& ngrams) {
+        of_length& to = lengths_[ngrams.n - first_n_];
+        to.fresh.reserve(std::max(most_fresh, to.fresh.size() + ngrams.counts.size()));
+        for (std::size_t i = 0; i < ngrams.counts.size(); ++i)
+            to.fresh.push_back({ngrams.positions[i], ngrams.counts[i]});
+        if (to.histories)
+            to.fresh_histories.insert(to.fresh_histories.end(), ngrams.history_counts.begin(),
+                                      ngrams.history_counts.end());
         if (to.fresh.size() >= most_fresh) flush(to);
     }
     void finish() {
@@ -71,7 +68,6 @@ class collection_counts {
         std::vector<counted_ngram> fresh;
         std::unique_ptr<number_stream<std::uint64_t>> histories;
         std::vector<std::uint64_t> fresh_histories;
-        std::uint64_t left = 0;  ///< occurrences of the last one in documents to come
     };
     static void flush(of_length& of) {
         of.kept->append(std::move(of.fresh));
@@ -81,7 +77,6 @@ class collection_counts {
         of.fresh_histories = {};
     }
 
-    std::span<const std::uint64_t> documents_;
     unsigned first_n_;
     std::vector<of_length> lengths_;
 };

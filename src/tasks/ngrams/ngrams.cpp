@@ -11,6 +11,7 @@
 #include "device/cpu/parallel.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_file.hpp"
+#include "ops/ngram_likelihood/joined_rows.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
@@ -114,14 +115,19 @@ class ngrams_run {
             const bool histories = arpa_file_ && model_needs_histories(asked);
             asked.history_counts |= histories;
             held += memory / 8;
-            counts =
-                std::make_unique<collection_counts>(scratch_, corpus_.documents, asked.only ? asked.order : 1,
-                                                    asked.order, histories, memory / 8);
+            counts = std::make_unique<collection_counts>(scratch_, asked.only ? asked.order : 1, asked.order,
+                                                         histories, memory / 8);
         }
-        count(asked, with_memory_left(run_, held, "the words of the corpus"), [&](const ngram_rows& block) {
-            if (rows) rows->add(block);
-            if (counts) counts->add(block);
-        });
+        const auto add_counts = [&](const collection_ngrams& block) { counts->add(block); };
+        ngram_detail::joined_rows joined(corpus_.documents, asked.order, add_counts);
+        count(asked, with_memory_left(run_, held, "the words of the corpus"),
+              [&](const ngram_collection& collection, const context& run) {
+                  if (counts && !rows) return count_collection_ngrams(collection, asked, run, add_counts);
+                  return ngram_likelihood(collection, asked, run, [&](const ngram_rows& block) {
+                      if (rows) rows->add(block);
+                      if (counts) joined.add(block);
+                  });
+              });
         if (counts) {
             counts->finish();
             spilled_ += counts->spilled_bytes();
@@ -135,8 +141,9 @@ class ngrams_run {
         if (counts) write_files(*counts);
     }
 
-    void count(const ngram_options& asked, const context& run,
-               const std::function<void(const ngram_rows&)>& take) {
+    /// By counting(collection, run).
+    template <class Counting>
+    void count(const ngram_options& asked, const context& run, const Counting& counting) {
         ngram_collection collection{
             .words = corpus_.words.span(), .documents = corpus_.documents, .vocabulary = corpus_.vocabulary};
         std::vector<std::uint64_t> starts;
@@ -154,7 +161,7 @@ class ngrams_run {
             collection.starts = starts;
             collection.lengths = lengths;
         }
-        const ngram_record record = ngram_likelihood(collection, asked, run, take);
+        const ngram_record record = counting(collection, run);
         result_.totals = record.totals;
         spilled_ += record.bytes_spilled;
         result_.statistics.counts["pieces"] = record.pieces;

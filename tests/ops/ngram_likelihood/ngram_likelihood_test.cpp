@@ -8,6 +8,8 @@
 #include <atomic>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <tuple>
 
 #include "on_each_place.hpp"
 #include "ops/ngram_likelihood/ngram_texts.hpp"
@@ -44,10 +46,44 @@ class ngram_likelihood_on : public on_place<Tested> {
             ASSERT_EQ(rows_of(found, texts, true), expected)
                 << name_of(method) << ", order " << options.order << ", " << what;
             ASSERT_EQ(found.record.totals, totals) << name_of(method) << ", " << what;
+            expect_collection(texts, options, expected, totals, what);
         }
     }
 
   private:
+    /// The n-grams of the collection, each once: those of the rows.
+    static void expect_collection(const ngram_texts& texts, const ngram_options& options,
+                                  const std::vector<reference::ngram_row>& rows,
+                                  std::vector<ngram_totals> totals, const std::string& what) {
+        using counted = std::tuple<word_list, std::uint64_t, std::uint64_t>;  // with count and history's
+        std::map<unsigned, std::vector<counted>> expected, found;
+        for (const reference::ngram_row& row : rows) {
+            std::vector<counted>& to = expected[row.n];
+            counted ngram(row.words, row.in_collection, row.history_in_collection);
+            if (to.empty() || to.back() != ngram) to.push_back(std::move(ngram));
+        }
+        for (ngram_totals& of_n : totals) of_n.rows = 0;
+        const auto view = texts.view();
+        const ngram_record record =
+            count_collection_ngrams(view, options, Tested::run(), [&](const collection_ngrams& ngrams) {
+                ASSERT_EQ(ngrams.positions.size(), ngrams.counts.size());
+                ASSERT_EQ(ngrams.positions.size(), ngrams.history_counts.size());
+                for (std::size_t i = 0; i < ngrams.counts.size(); ++i) {
+                    ASSERT_LE(ngrams.positions[i] + ngrams.n, view.words.size());
+                    const auto first = view.words.begin() + static_cast<std::ptrdiff_t>(ngrams.positions[i]);
+                    found[ngrams.n].emplace_back(word_list(first, first + ngrams.n), ngrams.counts[i],
+                                                 ngrams.history_counts[i]);
+                }
+            });
+        ASSERT_EQ(found, expected) << name_of(options.method) << ", order " << options.order << ", " << what;
+        ASSERT_EQ(record.totals, totals) << name_of(options.method) << ", " << what;
+        ngram_options without = options;
+        without.history_counts = false;
+        count_collection_ngrams(view, without, Tested::run(), [&](const collection_ngrams& ngrams) {
+            ASSERT_TRUE(ngrams.history_counts.empty());
+        });
+    }
+
     /// Counted one by one.
     static std::vector<ngram_totals> totals_of(const ngram_texts& texts, const ngram_options& options) {
         std::vector<ngram_totals> totals;
