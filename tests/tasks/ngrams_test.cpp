@@ -16,6 +16,7 @@
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/search.hpp"
 #include "reference/ngram_reference.hpp"
+#include "tasks/ngrams/child_words.hpp"
 #include "tasks/ngrams/document_rows.hpp"
 #include "tasks/ngrams/word_ranks.hpp"
 #include "temporary_folder.hpp"
@@ -621,6 +622,41 @@ TEST(word_ranks, merges_what_was_spilled) {
         EXPECT_EQ(at, expected.end());
         EXPECT_EQ(numbers_seen, given);
         EXPECT_GE(most_letters, letters);
+    }
+}
+
+TEST(child_words, finds_the_words_of_every_node) {
+    std::mt19937_64 random(13);
+    for (const std::uint32_t vocabulary : {0U, 1U, 40U, 5000U, ~std::uint32_t{0}}) {
+        std::vector<std::uint64_t> children{0};
+        std::vector<std::uint32_t> words;
+        for (const std::size_t most : {1, 0, 15, 16, 17, 0, 63, 64, 65, 3000, 2, 257}) {
+            // Near together, far apart, and all there are.
+            for (const std::uint64_t spread : {std::uint64_t{most}, std::uint64_t{1} << 32}) {
+                std::set<std::uint32_t> of_node;
+                for (std::size_t i = 0; i < 4 * most && of_node.size() < most; ++i)
+                    of_node.insert(static_cast<std::uint32_t>(
+                        random() % std::min<std::uint64_t>(spread, std::uint64_t{vocabulary} + 1)));
+                words.insert(words.end(), of_node.begin(), of_node.end());
+                children.push_back(words.size());
+            }
+        }
+        const temporary_folder folder;
+        const context run = run_with(2, folder);
+        scratch_folder scratch(run);
+        table_share share(std::uint64_t{1} << 20);
+        cpu_place place(run);
+        const child_words found(place, children, words, vocabulary,
+                                {share, scratch, "starts", words.size() / child_words::words_an_entry + 1});
+        for (std::size_t node = 0; node + 1 < children.size(); ++node) {
+            const child_words::range among{children[node], children[node + 1]};
+            for (std::uint64_t i = among.begin; i < among.end; ++i) {
+                const child_words::range narrowed = found.narrow(among, words[i]);
+                EXPECT_LE(among.begin, narrowed.begin);
+                EXPECT_LE(narrowed.end, among.end);
+                EXPECT_EQ(found.find(narrowed, words[i]), i);
+            }
+        }
     }
 }
 

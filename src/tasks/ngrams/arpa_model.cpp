@@ -11,11 +11,16 @@
 // whatever the smoothing, against a uniform distribution over the vocabulary and <unk>.
 //
 // The n-grams of each length are a level of a trie: sorted, the children of a node stand together. The node of an n-gram
-// without its first word, where p' is, is a child of its parent's such node; both have their children in order, so that it is
-// found by going through them side by side, and no n-gram is looked up.
+// without its first word, where p' is, is a child of its parent's such node, and is found there by its last word.
+//
+// Nearly all time would go into waiting for memory: where an n-gram stands in the text is a jump, and so is its shorter node.
+// So both are fetched ahead, an n-gram's words are read once, and lines are written from the trie: the words of a node once for
+// all its children.
 #include "tasks/ngrams/arpa_model.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 #include <limits>
 #include <stdexcept>
@@ -26,7 +31,9 @@
 #include "base/canonical_math.hpp"
 #include "device/cpu/parallel.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/ngrams/child_words.hpp"
 #include "tasks/ngrams/row_text.hpp"
+#include "tasks/ngrams/short_texts.hpp"
 #include "tasks/ngrams/text_batches.hpp"
 
 namespace quern {
@@ -34,23 +41,56 @@ namespace {
 
 struct level {
     std::uint64_t size = 0;
-    scratch_table<std::uint64_t> positions, counts;
+    scratch_table<std::uint64_t> positions;  ///< of all levels but the last
     scratch_table<std::uint64_t>
         histories;  ///< of each node's n-gram: h of the words before its last; empty: all children's
     scratch_table<std::uint64_t> children;  ///< of each node, where they begin in the next level, and the end
-    scratch_table<std::uint32_t> last_words, suffixes;  ///< suffixes: nodes of the level before
-    scratch_table<double> probabilities, back_offs;
+    scratch_table<std::uint32_t> last_words;
+    scratch_table<std::uint32_t>
+        suffixes;  ///< nodes of the level before; of all levels but the first and the last
+    scratch_table<double> probabilities;  ///< at first counts, which are exact
+    scratch_table<double> back_offs;
 };
 
-void append_log10(std::string& out, double probability) {
+/// How many of a table's rows are fetched before their turn.
+constexpr std::uint64_t ahead = 16;
+
+/// A probability as its decimal logarithm, as it is written.
+float log10_of(double probability) {
     constexpr double least = -99;  // as SRILM writes zero
     constexpr double ln10 = 0x1.26bb1bbb55516p+1;
-    const double log10 =
-        probability > 0 ? std::max(least, canonical_log(std::min(1.0, probability)) / ln10) : least;
-    char digits[32];
-    const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, static_cast<float>(log10));
-    out.append(digits, static_cast<std::size_t>(end - digits));
+    constexpr double smallest = std::numeric_limits<double>::min();  // its logarithm is below the least
+    return static_cast<float>(probability >= smallest
+                                  ? std::max(least, canonical_log_normal(std::min(1.0, probability)) / ln10)
+                                  : least);
 }
+
+constexpr std::size_t number_letters = 16;
+
+char* put_number(char* to, float value) {
+    return std::to_chars(to, to + number_letters, value).ptr;
+}
+
+/// Back-off weights are made of few counts: the same ones come again and again.
+class back_off_texts {
+  public:
+    std::string_view of(double back_off) {
+        const std::uint64_t bits = std::bit_cast<std::uint64_t>(back_off);
+        entry& e = entries_[(bits * 0x9e3779b97f4a7c15u) >> 56];
+        if (e.size == 0 || e.bits != bits) {
+            e.bits = bits;
+            e.size = static_cast<std::uint64_t>(put_number(e.text, log10_of(back_off)) - e.text);
+        }
+        return {e.text, e.size};
+    }
+
+  private:
+    struct entry {
+        std::uint64_t bits, size;
+        char text[number_letters];
+    };
+    std::array<entry, 256> entries_{};
+};
 
 class arpa_model {
   public:
@@ -67,14 +107,16 @@ class arpa_model {
         write_head(write);
         level before, parents = root();
         for (unsigned n = 1; n <= options_.order; ++n) {
-            level nodes = take(n);
-            adopt(n, parents, nodes);
-            weigh(n, before, parents, nodes);
-            if (n > 1) write_level(n - 1, parents, write);
+            level nodes = take(n, parents);
+            if (n == 1)
+                weigh_words(parents, nodes);
+            else
+                weigh(before, parents, nodes);
+            if (n > 1) write_level(n - 1, before, parents, write);
             before = std::move(parents);
             parents = std::move(nodes);
         }
-        write_level(options_.order, parents, write);
+        write_level(options_.order, before, parents, write);
         write("\n\\end\\\n");
         return ngrams_;
     }
@@ -108,156 +150,252 @@ class arpa_model {
         return of;
     }
 
-    level take(unsigned n) {
+    level take(unsigned n, level& parents) {
         number_stream<counted_ngram>& from = counts_.of(n);
         level of;
         of.size = from.size();
         if (of.size >= std::numeric_limits<std::uint32_t>::max())
             throw out_of_memory("the numbers of n-grams", of.size, std::numeric_limits<std::uint32_t>::max());
-        of.positions = table<std::uint64_t>(of.size);
-        of.counts = table<std::uint64_t>(of.size);
         of.last_words = table<std::uint32_t>(of.size);
-        std::uint64_t i = 0;
+        of.probabilities = table<double>(of.size);
+        if (n < options_.order) {
+            of.positions = table<std::uint64_t>(of.size);
+            of.children = table<std::uint64_t>(of.size + 1);
+            of.back_offs = table<double>(of.size);
+            if (n > 1) of.suffixes = table<std::uint32_t>(of.size);
+        }
+        std::uint64_t taken = 0, adopted = 0;
         from.drain([&](std::span<const counted_ngram> part) {
-            place_.run().check_stop();
-            for (const counted_ngram& g : part) {
-                of.positions[i] = g.position;
-                of.counts[i] = g.count;
-                of.last_words[i++] = corpus_.words[g.position + n - 1];
-            }
+            if (part.empty()) return;
+            const std::size_t pieces = pieces_for(place_, part.size(), 1 << 12);
+            std::vector<std::uint64_t> ends(pieces);
+            for_each_piece(place_, pieces, [&](std::size_t p) {
+                place_.run().check_stop();
+                const auto [begin, end] = piece_of(part.size(), pieces, p);
+                const std::uint64_t first =
+                    p == 0 ? adopted : parent_of(n, parents, part[begin - 1].position) + 1;
+                ends[p] = take_piece(n, parents, first, part.subspan(begin, end - begin), of, taken + begin);
+            });
+            taken += part.size();
+            adopted = ends.back();
         });
+        std::fill(parents.children.span().begin() + static_cast<std::ptrdiff_t>(adopted),
+                  parents.children.span().end(), of.size);
         if (number_stream<std::uint64_t>* const histories = counts_.histories_of(n)) {
             of.histories = table<std::uint64_t>(of.size);
             std::uint64_t* to = of.histories.span().data();
             histories->drain(
                 [&](std::span<const std::uint64_t> part) { to = std::ranges::copy(part, to).out; });
         }
-        if (n < options_.order) {
-            of.children = table<std::uint64_t>(of.size + 1);
-            of.back_offs = table<double>(of.size);
-        }
-        if (n > 1) of.suffixes = table<std::uint32_t>(of.size);
-        of.probabilities = table<double>(of.size);
         return of;
     }
 
-    /// Finds the children of each parent: both are in order.
-    void adopt(unsigned n, level& parents, const level& nodes) {
-        std::uint64_t i = 0;
-        for (std::uint64_t q = 0; q < parents.size; ++q) {
-            if (q % 65536 == 0) place_.run().check_stop();
-            parents.children[q] = i;
-            while (i < nodes.size && (n == 1 || is_child(n, parents, q, nodes.positions[i]))) ++i;
+    /// Takes the nodes from `at` on, and gives them to their parents: both are in order. Parents before `adopted` are known to begin
+    /// before; returns the number of those that are known now.
+    std::uint64_t take_piece(unsigned n, const level& parents, std::uint64_t adopted,
+                             std::span<const counted_ngram> part, level& of, std::uint64_t at) const {
+        const std::uint32_t* const words = corpus_.words.span().data();
+        const auto fetch = [&](std::uint64_t position) {
+            __builtin_prefetch(words + position);
+            __builtin_prefetch(words + position + n - 1);
+        };
+        for (std::size_t i = 0; i < std::min<std::size_t>(ahead, part.size()); ++i) fetch(part[i].position);
+        for (std::size_t i = 0; i < part.size(); ++i, ++at) {
+            if (i + ahead < part.size()) fetch(part[i + ahead].position);
+            const std::uint32_t* const ngram = words + part[i].position;
+            of.last_words[at] = ngram[n - 1];
+            of.probabilities[at] = static_cast<double>(part[i].count);
+            if (of.positions.size() != 0) of.positions[at] = part[i].position;
+            if (adopted != 0 && is_child(n, parents, adopted - 1, ngram)) continue;
+            for (bool found = false; !found; ++adopted) {
+                if (adopted == parents.size) throw std::logic_error("an n-gram without its history");
+                if (n > 1 && adopted + ahead < parents.size) fetch(parents.positions[adopted + ahead]);
+                found = is_child(n, parents, adopted, ngram);
+                parents.children[adopted] = at;
+            }
         }
-        parents.children[parents.size] = i;
-        if (i != nodes.size) throw std::logic_error("an n-gram without its history");
+        return adopted;
     }
-    bool is_child(unsigned n, const level& parents, std::uint64_t q, std::uint64_t position) const {
-        const std::uint32_t* const child = &corpus_.words[position];
-        if (child[n - 2] != parents.last_words[q]) return false;
-        return std::equal(child, child + (n - 2), &corpus_.words[parents.positions[q]]);
+    bool is_child(unsigned n, const level& parents, std::uint64_t q, const std::uint32_t* ngram) const {
+        return n == 1 || (ngram[n - 2] == parents.last_words[q] &&
+                          std::equal(ngram, ngram + (n - 2), &corpus_.words[parents.positions[q]]));
+    }
+    /// The parent of the n-gram at `position`.
+    std::uint64_t parent_of(unsigned n, const level& parents, std::uint64_t position) const {
+        if (n == 1) return 0;
+        const std::uint32_t* const words = corpus_.words.span().data();
+        const std::span<const std::uint64_t> among = parents.positions.span();
+        const auto found = std::lower_bound(
+            among.begin(), among.end(), position, [&](std::uint64_t parent, std::uint64_t ngram) {
+                return std::lexicographical_compare(words + parent, words + parent + (n - 1), words + ngram,
+                                                    words + ngram + (n - 1));
+            });
+        return static_cast<std::uint64_t>(found - among.begin());
     }
 
-    void weigh(unsigned n, const level& before, level& parents, level& nodes) {
+    /// What the counts after one history make of it.
+    struct history {
+        double h;
+        double rest;  ///< the back-off weight
+    };
+    history history_of(ngram_smoothing rule, std::uint64_t all, std::uint64_t seen,
+                       std::uint64_t followers) const {
+        const double h = static_cast<double>(all), f = static_cast<double>(seen);
+        // What all of them have together: the sum of their counts is exact, the sum of their shares would not be.
+        const double together = rule == ngram_smoothing::absolute
+                                    ? (f - options_.delta * static_cast<double>(followers)) / h
+                                    : own(rule, f, h);
+        return {h, all == 0 ? 1 : std::max(0.0, 1 - together)};
+    }
+    double own(ngram_smoothing rule, double f, double h) const {
+        switch (rule) {
+            case ngram_smoothing::dirichlet:
+                return f / (h + options_.mu);
+            case ngram_smoothing::absolute:
+                return std::max(f - options_.delta, 0.0) / h;
+            default:
+                return options_.lambda * f / h;
+        }
+    }
+    static std::uint64_t sum(std::span<const double> counts) {
+        std::uint64_t all = 0;
+        for (const double count : counts) all += static_cast<std::uint64_t>(count);
+        return all;
+    }
+
+    void weigh_words(level& parents, level& nodes) {
+        constexpr ngram_smoothing rule = ngram_smoothing::absolute;
+        const history root =
+            history_of(rule, corpus_.words.size(), sum(nodes.probabilities.span()), nodes.size);
+        parents.back_offs[0] = root.rest;
+        const double uniform = 1 / static_cast<double>(nodes.size + (counts_unknown_ ? 0 : 1));
+        unknown_ = root.rest * uniform;
+        for (double& of : nodes.probabilities.span()) of = own(rule, of, root.h) + root.rest * uniform;
+    }
+
+    void weigh(const level& before, level& parents, level& nodes) {
+        const child_words shorter(place_, before.children.span(), parents.last_words.span(),
+                                  corpus_.vocabulary,
+                                  table<std::uint32_t>(parents.size / child_words::words_an_entry + 1));
         const std::size_t pieces = pieces_for(place_, parents.size, 1 << 12, 16);
         for_each_piece(place_, pieces, [&](std::size_t p) {
             place_.run().check_stop();
             const auto [begin, end] = piece_of(parents.size, pieces, p);
-            for (std::size_t q = begin; q < end; ++q) weigh_children(n, before, parents, q, nodes);
+            weigh_children(before, parents, begin, end, shorter, nodes);
         });
     }
 
-    void weigh_children(unsigned n, const level& before, level& parents, std::uint64_t q, level& nodes) {
-        const std::uint64_t begin = parents.children[q], end = parents.children[q + 1];
-        parents.back_offs[q] = 1;
-        if (begin == end && n > 1) return;
-        std::uint64_t seen = 0;
-        for (std::uint64_t i = begin; i < end; ++i) seen += nodes.counts[i];
-        const std::uint64_t all = n == 1                        ? corpus_.words.size()
-                                  : nodes.histories.size() != 0 ? nodes.histories[begin]
-                                                                : seen;
-        const double h = static_cast<double>(all);
-        const ngram_smoothing rule = n == 1 ? ngram_smoothing::absolute : options_.smoothing;
-        const auto own = [&](double f) {
-            switch (rule) {
-                case ngram_smoothing::dirichlet:
-                    return f / (h + options_.mu);
-                case ngram_smoothing::absolute:
-                    return std::max(f - options_.delta, 0.0) / h;
-                default:
-                    return options_.lambda * f / h;
-            }
+    /// Of the parents [begin, end).
+    void weigh_children(const level& before, level& parents, std::uint64_t begin, std::uint64_t end,
+                        const child_words& shorter, level& nodes) const {
+        const bool from_root = parents.suffixes.size() == 0;
+        const ngram_smoothing rule = options_.smoothing;
+        struct waiting_node {
+            std::uint64_t node;
+            child_words::range among;
+            double own, rest;
         };
-        // What all of them have together: the sum of their counts is exact, the sum of their shares would not be.
-        const double f = static_cast<double>(seen);
-        const double together = rule == ngram_smoothing::absolute
-                                    ? (f - options_.delta * static_cast<double>(end - begin)) / h
-                                    : own(f);
-        const double rest = all == 0 ? 1 : std::max(0.0, 1 - together);
-        parents.back_offs[q] = rest;
-        if (n == 1) {
-            const double uniform = 1 / static_cast<double>(nodes.size + (counts_unknown_ ? 0 : 1));
-            unknown_ = rest * uniform;
-            for (std::uint64_t i = begin; i < end; ++i)
-                nodes.probabilities[i] = own(static_cast<double>(nodes.counts[i])) + rest * uniform;
-            return;
+        std::array<waiting_node, 2 * ahead> waiting;
+        std::size_t count = 0;
+        const auto weigh_waiting = [&] {
+            const std::span all(waiting.data(), count);
+            for (waiting_node& w : all) w.among = shorter.narrow(w.among, nodes.last_words[w.node]);
+            for (waiting_node& w : all) {
+                const std::uint32_t word = nodes.last_words[w.node];
+                w.among.begin = shorter.find(w.among, word);
+                if (w.among.begin == w.among.end || parents.last_words[w.among.begin] != word)
+                    throw std::logic_error("an n-gram without its end");
+                __builtin_prefetch(&parents.probabilities[w.among.begin]);
+                if (nodes.suffixes.size() != 0)
+                    nodes.suffixes[w.node] = static_cast<std::uint32_t>(w.among.begin);
+            }
+            for (const waiting_node& w : all)
+                nodes.probabilities[w.node] = w.own + w.rest * parents.probabilities[w.among.begin];
+            count = 0;
+        };
+        for (std::uint64_t q = begin; q < end; ++q) {
+            if (!from_root && q + ahead < end)
+                __builtin_prefetch(&before.children[parents.suffixes[q + ahead]]);
+            const std::uint64_t first = parents.children[q], last = parents.children[q + 1];
+            parents.back_offs[q] = 1;
+            if (first == last) continue;
+            const std::uint64_t seen = sum(nodes.probabilities.span().subspan(first, last - first));
+            const history of = history_of(rule, nodes.histories.size() != 0 ? nodes.histories[first] : seen,
+                                          seen, last - first);
+            parents.back_offs[q] = of.rest;
+            const std::uint64_t from = from_root ? 0 : parents.suffixes[q];
+            const child_words::range among{before.children[from], before.children[from + 1]};
+            for (std::uint64_t i = first; i < last; ++i) {
+                shorter.fetch_entry(among, nodes.last_words[i]);
+                waiting[count++] = {i, among, own(rule, nodes.probabilities[i], of.h), of.rest};
+                if (count == waiting.size()) weigh_waiting();
+            }
         }
-        const std::uint64_t from = n == 2 ? 0 : parents.suffixes[q];
-        std::uint64_t at = before.children[from];
-        const std::uint64_t last = before.children[from + 1];
-        for (std::uint64_t i = begin; i < end; ++i) {
-            at = find_word(parents.last_words.span(), at, last, nodes.last_words[i]);
-            nodes.suffixes[i] = static_cast<std::uint32_t>(at);
-            nodes.probabilities[i] =
-                own(static_cast<double>(nodes.counts[i])) + rest * parents.probabilities[at];
-        }
+        weigh_waiting();
     }
 
-    /// Where `word` stands among rising words from `at` on, near which it is likely to be.
-    static std::uint64_t find_word(std::span<const std::uint32_t> words, std::uint64_t at, std::uint64_t end,
-                                   std::uint32_t word) {
-        std::uint64_t step = 1;
-        while (at + step < end && words[at + step] <= word) {
-            at += step;
-            step *= 2;
-        }
-        const auto first = words.begin() + static_cast<std::ptrdiff_t>(at);
-        const auto last = words.begin() + static_cast<std::ptrdiff_t>(std::min(end, at + step));
-        const auto found = std::lower_bound(first, last, word);
-        if (found == last || *found != word) throw std::logic_error("an n-gram without its end");
-        return static_cast<std::uint64_t>(found - words.begin());
-    }
-
-    void write_level(unsigned n, const level& of, const std::function<void(std::string_view)>& write) const {
-        const bool backs_off = n < options_.order;
-        const auto line = [&](std::string& out, double probability, std::string_view word, double back_off) {
-            append_log10(out, probability);
-            out += '\t';
-            out += word;
-            if (backs_off) {
-                out += '\t';
-                append_log10(out, back_off);
-            }
-            out += '\n';
-        };
+    /// `parents`: the level before.
+    void write_level(unsigned n, const level& parents, const level& of,
+                     const std::function<void(std::string_view)>& write) const {
         std::string head = "\n\\" + std::to_string(n) + "-grams:\n";
         if (n == 1) {
-            line(head, 0, "<s>", 1);
-            line(head, 0, "</s>", 1);
-            if (!counts_unknown_) line(head, unknown_, unknown_ngram_word, 1);
+            short_texts lines(head);
+            back_off_texts back_offs;
+            const auto line = [&](double probability, std::string_view word) {
+                put_line(lines, probability, {}, word, n < options_.order ? back_offs.of(1) : "");
+            };
+            line(0, "<s>");
+            line(0, "</s>");
+            if (!counts_unknown_) line(unknown_, unknown_ngram_word);
+            lines.flush();
         }
         write(head);
         write_in_batches(
             place_.run(), of.size,
             [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
-                std::string words;
-                for (std::uint64_t i = begin; i < end; ++i) {
-                    words.clear();
-                    append_words(words, corpus_, of.positions[i], n);
-                    line(out, of.probabilities[i], words, backs_off ? of.back_offs[i] : 1);
-                }
+                write_lines(n, parents, of, begin, end, out);
             },
             write);
+    }
+
+    void write_lines(unsigned n, const level& parents, const level& of, std::uint64_t begin,
+                     std::uint64_t end, std::string& out) const {
+        const std::span<const std::uint64_t> children = parents.children.span();
+        const auto behind = std::upper_bound(children.begin(), children.end(), begin);
+        auto q = static_cast<std::uint64_t>(behind - children.begin()) - 1;
+        short_texts lines(out);
+        back_off_texts back_offs;
+        std::string words_before;
+        for (std::uint64_t i = begin; i < end; ++q) {
+            if (n > 1 && q + ahead < parents.size)
+                __builtin_prefetch(&corpus_.words[parents.positions[q + ahead]]);
+            if (children[q + 1] <= i) continue;
+            words_before.clear();
+            if (n > 1) {
+                append_words(words_before, corpus_, parents.positions[q], n - 1);
+                words_before += ' ';
+            }
+            for (; i < std::min(end, children[q + 1]); ++i)
+                put_line(lines, of.probabilities[i], words_before, corpus_.word(of.last_words[i]),
+                         n < options_.order ? back_offs.of(of.back_offs[i]) : "");
+        }
+        lines.flush();
+    }
+
+    static void put_line(short_texts& lines, double probability, std::string_view words_before,
+                         std::string_view word, std::string_view back_off) {
+        lines.append_with(number_letters + 1, [&](char* to) {
+            to = put_number(to, log10_of(probability));
+            *to++ = '\t';
+            return to;
+        });
+        lines.append(words_before);
+        lines.append(word);
+        if (!back_off.empty()) {
+            lines.append('\t');
+            lines.append(back_off);
+        }
+        lines.append('\n');
     }
 
     const ngram_corpus& corpus_;

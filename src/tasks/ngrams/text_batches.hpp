@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/context.hpp"
@@ -22,6 +25,8 @@ void write_in_batches(const context& run, std::uint64_t items, const Form& form,
         std::string text;
     };
     std::uint64_t given_out = 0;
+    std::mutex mutex;
+    std::vector<std::string> written;  // whose room is used again
     pipeline<work> line(std::size_t{run.thread_count()} + 2);
     line.from([&](work& w) {
         if (given_out == items) return false;
@@ -30,8 +35,22 @@ void write_in_batches(const context& run, std::uint64_t items, const Form& form,
         given_out = w.end = std::min(items, given_out + batch);
         return true;
     });
-    line.in_parallel([&](work& w) { form(w.text, w.begin, w.end); });
-    line.in_order([&](const work& w) { write(std::string_view(w.text)); });
+    line.in_parallel([&](work& w) {
+        {
+            const std::lock_guard hold(mutex);
+            if (!written.empty()) {
+                w.text = std::move(written.back());
+                written.pop_back();
+            }
+        }
+        form(w.text, w.begin, w.end);
+    });
+    line.in_order([&](work& w) {
+        write(std::string_view(w.text));
+        w.text.clear();
+        const std::lock_guard hold(mutex);
+        written.push_back(std::move(w.text));
+    });
     run_parallel(run, [&] { line.run(); });
 }
 
