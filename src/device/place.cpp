@@ -92,8 +92,10 @@ chosen_device choose_device(const context& run, std::string_view operation, offe
     if (offered == offered_places::cpu_only) require_cpu(run, operation);
     if (run.device.where == kind::cpu) return on_cpu("asked for");
     if (run.device.where == kind::cuda) return asked_gpu(run.device.ordinal);
-    chosen_device chosen = offered == offered_places::cpu_only ? on_cpu(cpu_only(operation)) : best_device();
-    run.log(log_level::info, "device " + chosen.name + ": " + chosen.reason);
+    if (offered == offered_places::cpu_only) return on_cpu(cpu_only(operation));
+    chosen_device chosen = best_device();
+    // Without CUDA there was no choice to tell of.
+    if (has_cuda) run.log(log_level::info, "device " + chosen.name + ": " + chosen.reason);
     return chosen;
 }
 

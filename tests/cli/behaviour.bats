@@ -205,9 +205,12 @@ interrupted() {
     [ "$(json verify.json "d['stages'][0]['bytes'] > 1000")" = True ]
 }
 
-@test "auto says which device it took and why, unless quiet" {
-    ends_with 0 quern build "$data/corpus.jsonl" -o store --skip all
-    [[ $stderr == *"device cpu: an index runs on cpu only"* ]]
+@test "what has no choice of a device says nothing of one, but in its statistics" {
+    ends_with 0 quern build "$data/corpus.jsonl" -o store --skip all --stats stats.json
+    [[ $stderr != *"device"* ]]
+    [ "$(json stats.json "d['device'], d['device_reason']")" = "('cpu', 'an index runs on cpu only')" ]
+    ends_with 0 quern search store apple
+    [ -z "$stderr" ]
     ends_with 0 quern search store apple --device cpu
     [ -z "$stderr" ]
     ends_with 0 quern search store apple --quiet

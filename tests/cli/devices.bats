@@ -16,9 +16,8 @@ finding() { # finding SUBJECT: its value and note, from a table on standard inpu
 
 works_on_the_cpu() { # works_on_the_cpu DRIVER
     with_driver "$1" "$QUERN" build "$data/corpus.jsonl" -o store --skip all --force 2>said
-    grep -q "device cpu: an index runs on cpu only" said
+    [ "$(grep -c device said)" -eq 0 ]
     with_driver "$1" "$QUERN" build "$data/corpus.jsonl" -o store --force 2>said
-    grep -q "device cpu: " said
     grep -q "ranks: done on cpu" said
     with_driver "$1" "$QUERN" search store apple --quiet >hits
     quern search store apple --device cpu --quiet >expected

@@ -21,7 +21,7 @@ struct chosen_device {
 enum class offered_places { cpu_only, all };
 
 /// What context::device comes to on this machine. `automatic` takes the first GPU that works, else the CPU, and
-/// logs which and why. Throws usage_error for CUDA where the operation runs on the CPU only ("OPERATION runs on
+/// logs which and why where there was a choice: an operation with code for both, a program built with CUDA. Throws usage_error for CUDA where the operation runs on the CPU only ("OPERATION runs on
 /// cpu only"), device_error where CUDA is asked for and cannot be had; it never falls back silently. A GPU works
 /// when a small kernel ran on it and wrote what it should.
 chosen_device choose_device(const context& run, std::string_view operation,
