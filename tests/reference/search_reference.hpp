@@ -104,6 +104,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             const auto positive = [](std::int64_t x) { return std::max<std::int64_t>(1, x); };
             if (holds) score += count * positive(share(positive(fixed(part))));
             if (options.title_weight != 0 && titles.contains(d)) {
+                holds_a_word = true;
                 const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
                 score += asked * positive(share(positive(fixed(options.title_weight * idf))));
             }

@@ -18,6 +18,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/dedup.hpp"
+#include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -220,6 +221,42 @@ TEST_F(BuildStages, APipeIsReadOnce) {
     EXPECT_EQ(build(options, run_with(1)).copies, 1U);
     ::close(ends[0]);
     EXPECT_EQ(files_of(options.store), expected);
+}
+
+TEST_F(BuildStages, CopiesAreFoundByTheWordsOfTheirTitles) {
+    const std::string far = changed(first_text, 0, 6);
+    auto options = options_for(line_of("a", first_text) + line_of("far", far) + line_of("b", second_text) +
+                               line_of("farther", changed(far, 40, 6)) + line_of("again", second_text));
+    build(options, run_with(2));
+    const auto found = [&](std::string_view query) {
+        const auto engine = search_engine::open(options.store, run_with(1));
+        search_options options_of_search;
+        options_of_search.explain = true;
+        const search_answer answer = engine.search(query, options_of_search);
+        EXPECT_THAT(answer.unknown_words, IsEmpty());
+        std::string text;
+        for (const search_hit& hit : answer.hits) {
+            text.append(text.empty() ? "" : "; ").append(hit.id);
+            for (const hit_copy& copy : hit.copies) text.append(" ").append(copy.id);
+            double sum = 0;
+            for (const explained_term& term : hit.explanation) sum += term.score;
+            EXPECT_EQ(sum, hit.score);
+        }
+        return text;
+    };
+    EXPECT_EQ(found("farther"), "a farther far");  // the copy that is asked for comes first
+    EXPECT_EQ(found("far"), "a far farther");
+    EXPECT_EQ(found("miller far"), "b again; a far farther");
+    EXPECT_EQ(found("\"again\""), "b again");
+    EXPECT_EQ(opened_store(options.store).title_words().find("title").document_frequency, 2U);
+    verify_store(options.store, run_with(1));
+
+    options.inputs = {folder_ / "more.jsonl"};
+    write_file(options.inputs[0], line_of("later", second_text) + line_of("c", "Another text."));
+    options.update = true;
+    build(options, run_with(1));
+    EXPECT_EQ(found("later"), "b later again");
+    EXPECT_EQ(found("far"), "a far farther");
 }
 
 TEST_F(BuildStages, RedirectsToACopyLeadToTheKeptOne) {

@@ -54,7 +54,7 @@ inline constexpr std::uint32_t whole_weight = 1 << 16;
 struct query_term {
     posting_list list;
     std::uint32_t count = 1;   ///< how often the query holds the word
-    posting_list titles = {};  ///< documents with the word in their title: some of `list`, or none
+    posting_list titles = {};  ///< documents with the word in a title: of `list` or not
     /// Of `count`, those that stand in `search_query::continuations`; they have no part by the model.
     std::uint32_t continued = 0;
     /// 1 to whole_weight. With less than whole_weight, each number x that the term adds (a part, the background, what a

@@ -105,7 +105,8 @@ struct search_hit {
     std::string snippet;
     std::uint32_t words = 0;  ///< in the document, its title included
     std::vector<explained_term> explanation;
-    std::vector<hit_copy> copies;  ///< in the order of the corpus, the first most_hit_copies
+    /// Those with most words of the query in their titles first, then in the order of the corpus; most_hit_copies at most.
+    std::vector<hit_copy> copies;
     std::uint64_t copy_count = 0;  ///< of all that there are
 };
 

@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 
 /// Of what the stages write: one more where the same corpus and options give other bytes than before, so that what an
 /// older program left half-made is not gone on with.
-constexpr int version_of_stages = 1;
+constexpr int version_of_stages = 2;
 
 /// A stage that adds to an index.
 struct added_stage {
@@ -186,6 +186,7 @@ class build_run {
             }
             left_out = journal_->take_left_out();
             source.left_out = left_out;
+            source.copies = document_copies(folder_.folder(), journal_->duplicates()->sections);
         }
         source.old = old();
         if (spool) {

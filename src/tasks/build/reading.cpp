@@ -13,6 +13,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/release.hpp"
@@ -45,6 +47,7 @@ struct unit_in_work {
     std::vector<raw_text_block> full_blocks;
     std::vector<compressed_text_block> frames;
     search_detail::sorted_run words, title_words;
+    std::uint32_t first_document = 0;
     std::vector<std::uint32_t> document_lengths;
     step_seconds seconds;
 };
@@ -111,6 +114,7 @@ class collection_reader {
         const stopwatch watch;
         io::parsed_unit& parsed = unit.parsed;
         pieces_.record.take(parsed);
+        unit.first_document = static_cast<std::uint32_t>(pieces_.documents);
         std::erase_if(parsed.documents, [&](const document& d) { return !admit_id(d); });
         for (const document& d : parsed.documents) {
             ids_.append(d.id);
@@ -161,13 +165,18 @@ class collection_reader {
         search_detail::inverter all(search_detail::inverter::word_order::kept), titles;
         text::token_list words;
         std::vector<std::string_view> spelled;
+        std::uint32_t number = unit.first_document;
         for (const document& d : unit.parsed.documents) {
             analyzer.analyze(d.title, words);
             for (const text::token& t : words.tokens) {
                 all.add(words.word(t));
                 titles.add(words.word(t));
             }
+            if (source_.copies.count(number) != 0) {
+                for (const std::string& word : other_titles(number, words, analyzer)) titles.add(word);
+            }
             titles.end_document();
+            ++number;
             if (d.verbatim) {
                 text::analyzer::take_lines(d.text, words);
             } else {
@@ -187,6 +196,20 @@ class collection_reader {
         for (const raw_text_block& block : unit.full_blocks) unit.frames.push_back(compress(block));
         release(unit.full_blocks);
         unit.seconds.compress = watch.seconds();
+    }
+
+    /// The words of the titles of a document's copies that its own lacks, each once: who looks for a copy by its name finds the
+    /// document in its place.
+    std::set<std::string> other_titles(std::uint32_t document, const text::token_list& title,
+                                       text::analyzer& analyzer) const {
+        std::set<std::string> found;
+        text::token_list words;
+        for (const auto& copy : source_.copies.of(document)) {
+            analyzer.analyze(copy.title, words);
+            for (const text::token& t : words.tokens) found.emplace(words.word(t));
+        }
+        for (const text::token& t : title.tokens) found.erase(std::string(title.word(t)));
+        return found;
     }
 
     void append(unit_in_work& unit) {

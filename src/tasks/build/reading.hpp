@@ -22,6 +22,7 @@
 #include "tasks/build/token_store.hpp"
 #include "tasks/corpus/id_table.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/store/document_copies.hpp"
 #include "tasks/store/layout.hpp"
 
 namespace quern {
@@ -43,7 +44,7 @@ struct collection_pieces {
     id_table ids;
     link_collector links;
     run_store words_of_all;     ///< titles and texts
-    run_store words_of_titles;  ///< titles alone
+    run_store words_of_titles;  ///< titles alone, and those of copies
     token_store tokens;         ///< titles and texts, in their order
 
     std::uint64_t documents = 0, words = 0;
@@ -59,6 +60,7 @@ struct collection_pieces {
 struct index_source {
     std::unique_ptr<io::corpus_reader> corpus;
     std::span<const left_out_document> left_out = {};
+    document_copies copies = {};           ///< of the store that is made
     const store_to_update* old = nullptr;  ///< whose documents come first, and whose copies are known
     std::string_view progress = "read";    ///< what the pass is called
 };

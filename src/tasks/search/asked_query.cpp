@@ -108,15 +108,16 @@ void asked_query::add_words(std::span<const query_part> parts) {
         bool required = false;
         for (next = i; next < words.size() && words[next].word == words[i].word; ++next)
             required = required || words[next].required;
+        const posting_list titles = store_.title_words().find(words[i].word);
         const auto id = store_.words().dictionary().find(words[i].word);
-        if (!id) {
+        if (!id && titles.document_frequency == 0) {
             unknown_words_.emplace_back(words[i].word);
             if (required) require({});
             continue;
         }
-        const posting_list list = store_.words().postings(*id);
-        terms_.push_back(
-            {list, static_cast<std::uint32_t>(next - i), store_.title_words().find(words[i].word)});
+        // What only titles of copies hold is a word of the documents that stand for them.
+        const posting_list list = id ? store_.words().postings(*id) : titles;
+        terms_.push_back({list, static_cast<std::uint32_t>(next - i), titles});
         names_.emplace_back(words[i].word);
         words_.emplace_back(words[i].word);
         if (required) require(search_detail::documents_of(list, collection_));

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "io/trec_files.hpp"
 #include "quern/base/error.hpp"
@@ -202,7 +205,7 @@ search_answer search_engine::state::answer(const question& of, std::span<const s
         auto& found = answer.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
         if (options.snippets) found.snippet = snippet_of(ranking[i].document, asked);
         if (options.explain) found.explanation = explained(ranking[i].document);
-        if (options.copies) add_copies(found);
+        if (options.copies) add_copies(found, asked);
     }
     return answer;
 }
@@ -212,12 +215,24 @@ const document_finder& search_engine::state::finder() const {
     return *made_finder;
 }
 
-void search_engine::state::add_copies(search_hit& hit) const {
+void search_engine::state::add_copies(search_hit& hit, const asked_query& asked) const {
     if (store.copies().size() == 0) return;
-    for (const auto& copy : store.copies().of(hit.document, most_hit_copies))
-        hit.copies.push_back({copy.id, copy.title, copy.distance});
-    hit.copy_count =
-        hit.copies.size() < most_hit_copies ? hit.copies.size() : store.copies().count(hit.document);
+    const std::vector<document_copies::copy> copies = store.copies().of(hit.document);
+    hit.copy_count = copies.size();
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // words of the query that a title lacks, copy
+    text::token_list& title = token_lists.local();
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        words_of(copies[i].title, title);
+        const auto stands_there = [&](std::string_view word) {
+            return std::ranges::any_of(title.tokens,
+                                       [&](const text::token& t) { return title.word(t) == word; });
+        };
+        order.emplace_back(std::ranges::count_if(asked.words(), std::not_fn(stands_there)), i);
+    }
+    const std::size_t shown = std::min(most_hit_copies, order.size());
+    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown));
+    for (const auto& [lacking, i] : std::span(order).first(shown))
+        hit.copies.push_back({copies[i].id, copies[i].title, copies[i].distance});
 }
 
 const prior_ranks& search_engine::state::ranks() const {

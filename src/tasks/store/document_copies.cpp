@@ -5,15 +5,19 @@
 #include <utility>
 
 #include "io/store/string_column.hpp"
+#include "tasks/store/layout.hpp"
 
 namespace quern {
 
-document_copies::document_copies(io::section_view kept, io::section_view ids, io::section_view titles,
-                                 io::section_view distances, std::uint64_t documents)
-    : sections_(std::make_shared<const sections>(
-          sections{std::move(kept), std::move(ids), std::move(titles), std::move(distances)})),
-      size_(sections_->kept.size() / sizeof(std::uint32_t)),
-      documents_(documents) {
+document_copies::document_copies(const std::filesystem::path& store,
+                                 const std::vector<store_section>& listed) {
+    namespace layout = store_layout;
+    if (std::ranges::find(listed, layout::copies_of, &store_section::name) == listed.end()) return;
+    const auto open = [&](std::string_view name) { return layout::open_section(store, listed, name); };
+    sections_ =
+        std::make_shared<const sections>(sections{open(layout::copies_of), open(layout::copy_ids),
+                                                  open(layout::copy_titles), open(layout::copy_distances)});
+    size_ = sections_->kept.size() / sizeof(std::uint32_t);
     if (sections_->kept.size() != size_ * sizeof(std::uint32_t)) sections_->kept.fail("is cut off");
     if (sections_->distances.size() != sections_->kept.size()) {
         sections_->distances.fail("does not fit copies_of");
@@ -56,10 +60,9 @@ document_copies::copy document_copies::operator[](std::uint64_t i) const {
             sections_->distances.value<std::uint32_t>(i * sizeof(std::uint32_t))};
 }
 
-void document_copies::check() const {
+void document_copies::check(std::uint64_t documents) const {
     for (std::uint64_t i = 0; i < size_; ++i) {
-        if (kept(i) >= documents_ || (i > 0 && kept(i - 1) > kept(i)))
-            sections_->kept.fail("is out of order");
+        if (kept(i) >= documents || (i > 0 && kept(i - 1) > kept(i))) sections_->kept.fail("is out of order");
         (void)io::column_string(sections_->ids, i, size_);
         (void)io::column_string(sections_->titles, i, size_);
     }

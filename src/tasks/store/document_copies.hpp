@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "io/store/section.hpp"
+#include "quern/tasks/store.hpp"
 
 namespace quern {
 
@@ -23,9 +25,8 @@ class document_copies {
     };
 
     document_copies() = default;  ///< of a store that has none
-    /// The sections of a store of `documents`.
-    document_copies(io::section_view kept, io::section_view ids, io::section_view titles,
-                    io::section_view distances, std::uint64_t documents);
+    /// Those of the sections in a store's folder; none where the sections are not there.
+    document_copies(const std::filesystem::path& store, const std::vector<store_section>& sections);
 
     std::uint64_t size() const { return size_; }  ///< of all documents
     /// Those of one document, in the order of the corpus, the first `most`. Cost: O(log size) and what is returned.
@@ -38,8 +39,8 @@ class document_copies {
     std::uint32_t kept(std::uint64_t i) const {
         return sections_->kept.value<std::uint32_t>(i * sizeof(std::uint32_t));
     }
-    /// Checks that every copy is one of a document, in order.
-    void check() const;
+    /// Checks that every copy is one of a document of so many, in order.
+    void check(std::uint64_t documents) const;
 
   private:
     struct sections {
@@ -50,7 +51,7 @@ class document_copies {
     std::uint64_t first_from(std::uint64_t document) const;
 
     std::shared_ptr<const sections> sections_;
-    std::uint64_t size_ = 0, documents_ = 0;
+    std::uint64_t size_ = 0;
 };
 
 }  // namespace quern

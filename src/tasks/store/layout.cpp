@@ -98,9 +98,9 @@ bool lists_section(const store_info& info, std::string_view name) {
     return std::ranges::find(info.sections, name, &store_section::name) != info.sections.end();
 }
 
-io::section_view open_section(const std::filesystem::path& store, const store_info& info,
+io::section_view open_section(const std::filesystem::path& store, const std::vector<store_section>& sections,
                               std::string_view name) {
-    return manifests::open_section(store, of_a_store, info.sections, name);
+    return manifests::open_section(store, of_a_store, sections, name);
 }
 
 }  // namespace quern::store_layout

@@ -90,7 +90,11 @@ store_info read_manifest(const std::filesystem::path& store);
 /// Whether the store has it; some it may lack.
 bool lists_section(const store_info& info, std::string_view name);
 /// Opens one section as the manifest describes it. Throws damaged_store.
-io::section_view open_section(const std::filesystem::path& store, const store_info& info,
+io::section_view open_section(const std::filesystem::path& store, const std::vector<store_section>& sections,
                               std::string_view name);
+inline io::section_view open_section(const std::filesystem::path& store, const store_info& info,
+                                     std::string_view name) {
+    return open_section(store, info.sections, name);
+}
 
 }  // namespace quern::store_layout

@@ -113,10 +113,7 @@ opened_store::opened_store(std::filesystem::path path)
     link_ranks_ = open_listed(layout::link_ranks);
     document_vectors_ = open_listed(layout::document_vectors);
     tokens_ = std::make_shared<const token_sections>(path_, info_, words_.dictionary().size());
-    if (layout::lists_section(info_, layout::copies_of)) {
-        copies_ = document_copies(open(layout::copies_of), open(layout::copy_ids), open(layout::copy_titles),
-                                  open(layout::copy_distances), info_.documents);
-    }
+    copies_ = document_copies(path_, info_.sections);
 }
 
 search_detail::token_stream opened_store::tokens() const {

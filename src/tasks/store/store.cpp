@@ -29,7 +29,7 @@ std::uint64_t verify_store(const std::filesystem::path& store, const context& ru
     check_words(opened, run);
     opened.link_ranks();
     opened.document_vectors();
-    opened.copies().check();
+    opened.copies().check(opened.info().documents);
     return bytes;
 }
 

@@ -66,12 +66,14 @@ inline constexpr search_detail::strategy all_strategies[] = {{4096, false}, {409
 using query = std::vector<std::pair<std::size_t, std::uint32_t>>;  // word, count
 
 struct encoded_query {
-    /// Some of a word's documents, others for each word; none for every fourth word.
-    static reference::word_documents in_titles(const reference::word_documents& documents, std::size_t word) {
+    /// Some of a word's documents and a few without it, others for each word; none for every fourth word.
+    static reference::word_documents in_titles(const sample& collection, std::size_t word) {
         reference::word_documents titles;
         if (word % 4 == 3) return titles;
-        for (const auto& [document, _] : documents)
+        for (const auto& [document, _] : collection.words[word])
             if (document % (3 + word) == word) titles[document] = 1;
+        for (std::size_t d = word; d < collection.lengths.size(); d += 97 + word)
+            titles[static_cast<std::uint32_t>(d)] = 1;
         return titles;
     }
 
@@ -83,7 +85,7 @@ struct encoded_query {
         for (const auto& [word, count] : asked) {
             lists.emplace_back(collection.words[word],
                                with_lengths ? collection.lengths : std::span<const std::uint32_t>{});
-            words.push_back({collection.words[word], count, in_titles(collection.words[word], word)});
+            words.push_back({collection.words[word], count, in_titles(collection, word)});
         }
         for (const auto& word : words) titles.emplace_back(word.titles, std::span<const std::uint32_t>{});
         for (std::size_t i = 0; i < asked.size(); ++i)
