@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
+#include <tuple>
 
 #include "ops/search/postings.hpp"
 #include "ops/search/token_kernels.hpp"
@@ -11,72 +13,129 @@
 namespace quern::search_detail {
 namespace {
 
+/// A word of the phrase, and where in the coded phrase it first stands.
+struct placed_word {
+    const phrase_word* word;
+    anchor_word code;
+};
+
+/// The words of the phrase, each once, the rarest first.
+std::vector<placed_word> rarest_first(std::span<const phrase_word> phrase, const token_code& code,
+                                      std::string& coded) {
+    std::vector<placed_word> words;
+    words.reserve(phrase.size());
+    for (const phrase_word& word : phrase) {
+        const codeword own = code.of(word.word);
+        words.push_back({&word, {static_cast<std::uint32_t>(coded.size()), own.size, 0}});
+        coded += own.text();
+    }
+    const auto order = [](const placed_word& w) {
+        return std::tuple(w.word->list.document_frequency, w.word->word, w.code.begin);
+    };
+    std::ranges::sort(words, std::less<>(), order);
+    const auto id = [](const placed_word& w) { return w.word->word; };
+    const auto repeated = std::ranges::unique(words, std::equal_to<>(), id);
+    words.erase(repeated.begin(), repeated.end());
+    return words;
+}
+
 /// Documents that may hold the phrase: those of a block of the leading list, and fewer with every other list.
 struct candidates {
-    std::array<std::uint32_t, block_size> documents{};
+    struct candidate {
+        std::uint32_t document;
+        std::uint32_t frequency;  ///< of the word that the document holds least often
+        std::uint32_t word;       ///< which that is
+    };
+    std::array<candidate, block_size> documents{};
     std::size_t size = 0;
 
-    void keep_those_of(postings_cursor& cursor) {
+    void take_those_of(const postings_cursor& cursor, document_range range) {
+        size = 0;
+        for (std::size_t i = 0; i < cursor.documents().size(); ++i) {
+            const std::uint32_t document = cursor.documents()[i];
+            if (document >= range.first && document < range.last)
+                documents[size++] = {document, cursor.frequencies()[i], 0};
+        }
+    }
+
+    void keep_those_of(postings_cursor& cursor, std::uint32_t word) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < size;) {
-            cursor.seek_block(documents[i]);
+            cursor.seek_block(documents[i].document);
             if (cursor.done()) break;
             cursor.decode();
-            const auto all = cursor.documents();
-            auto at = all.begin();
-            for (; i < size && documents[i] <= cursor.last(); ++i) {
-                at = std::lower_bound(at, all.end(), documents[i]);  // is no end: the last is not below
-                if (*at == documents[i]) documents[kept++] = documents[i];
+            for (; i < size && documents[i].document <= cursor.last(); ++i) {
+                candidate own = documents[i];
+                const std::size_t at = place_in(cursor.documents(), own.document);
+                const std::uint32_t frequency = cursor.frequencies()[at];
+                const bool fewer = frequency < own.frequency;
+                own.frequency = fewer ? frequency : own.frequency;
+                own.word = fewer ? word : own.word;
+                documents[kept] = own;
+                kept += cursor.documents()[at] == own.document ? 1 : 0;
             }
         }
         size = kept;
     }
+
+  private:
+    /// The first that is not below `document`; there is one. Without branches, so that one search need not end for the
+    /// next to begin.
+    static std::size_t place_in(std::span<const std::uint32_t> rising, std::uint32_t document) {
+        const std::uint32_t* begin = rising.data();
+        for (std::size_t left = rising.size(); left > 1;) {
+            const std::size_t half = left / 2;
+            begin += half & (std::size_t{0} - static_cast<std::size_t>(begin[half - 1] < document));
+            left -= half;
+        }
+        return static_cast<std::size_t>(begin - rising.data());
+    }
 };
+
+/// Whether a word is looked for alone: of one that stands in more than every 16th vector there is too much to look at,
+/// and all bytes of the phrase together tell more.
+bool is_rare(std::uint32_t frequency, std::size_t bytes) {
+    return frequency * std::uint64_t{1024} <= bytes;
+}
 
 }  // namespace
 
 std::vector<phrase_posting> find_phrase(const collection_view& collection, const token_stream& tokens,
                                         std::span<const phrase_word> phrase, document_range range) {
+    const auto has_none = [](const phrase_word& word) { return word.list.document_frequency == 0; };
+    if (phrase.empty() || std::ranges::any_of(phrase, has_none)) return {};
     std::string coded;
-    std::vector<const phrase_word*> rarest_first;
-    for (const phrase_word& word : phrase) {
-        if (word.list.document_frequency == 0) return {};
-        coded += tokens.code->of(word.word).text();
-        rarest_first.push_back(&word);
-    }
-    if (phrase.empty()) return {};
-    std::ranges::sort(rarest_first, [](const phrase_word* a, const phrase_word* b) {
-        return a->list.document_frequency != b->list.document_frequency
-                   ? a->list.document_frequency < b->list.document_frequency
-                   : a->word < b->word;
-    });
-    const auto repeated = std::ranges::unique(
-        rarest_first, [](const phrase_word* a, const phrase_word* b) { return a->word == b->word; });
-    rarest_first.erase(repeated.begin(), repeated.end());
-
+    const std::vector<placed_word> placed = rarest_first(phrase, *tokens.code, coded);
     std::vector<postings_cursor> cursors;
-    cursors.reserve(rarest_first.size());
-    for (const phrase_word* word : rarest_first)
-        cursors.emplace_back(word->list, collection.document_lengths);
+    cursors.reserve(placed.size());
+    for (const placed_word& word : placed) cursors.emplace_back(word.word->list, collection.document_lengths);
     std::vector<phrase_posting> found;
     postings_cursor& leader = cursors.front();
     candidates block;
-    std::array<std::string_view, block_size> words;
+    const auto ask_for = [&](std::size_t i) {
+        if (i >= block.size) return std::string_view();
+        const std::string_view words = tokens.words_of(block.documents[i].document);
+        for (const std::size_t line : {0, 64}) __builtin_prefetch(words.data() + line);
+        return words;
+    };
     for (leader.seek_block(range.first); !leader.done() && leader.lowest() < range.last;
          leader.next_block()) {
         leader.decode();
-        block.size = 0;
-        for (const std::uint32_t document : leader.documents())
-            if (document >= range.first && document < range.last) block.documents[block.size++] = document;
-        for (std::size_t i = 1; i < cursors.size() && block.size != 0; ++i) block.keep_those_of(cursors[i]);
-        // Documents lie far from each other: the beginnings of all are asked for before the first is looked at.
+        block.take_those_of(leader, range);
+        for (std::uint32_t i = 1; i < cursors.size() && block.size != 0; ++i)
+            block.keep_those_of(cursors[i], i);
+        // Documents lie far from each other: the next one's beginning is asked for before one is looked at.
+        std::string_view next = ask_for(0);
         for (std::size_t i = 0; i < block.size; ++i) {
-            words[i] = tokens.words_of(block.documents[i]);
-            __builtin_prefetch(words[i].data());
-        }
-        for (std::size_t i = 0; i < block.size; ++i) {
-            const occurrence_counts counts = count_occurrences(words[i], coded);
-            if (counts.all != 0) found.push_back({block.documents[i], counts.all, counts.followed});
+            const std::string_view words = next;
+            next = ask_for(i + 1);
+            const auto& [document, frequency, word] = block.documents[i];
+            anchor_word anchor = placed[word].code;
+            anchor.frequency = frequency;
+            const occurrence_counts counts = is_rare(frequency, words.size())
+                                                 ? count_occurrences(words, coded, anchor)
+                                                 : count_occurrences(words, coded);
+            if (counts.all != 0) found.push_back({document, counts.all, counts.followed});
         }
     }
     return found;

@@ -43,10 +43,11 @@ struct document_range {
 
 /// Every document of the range that holds the phrase, rising; none for a phrase of no words or with a word of no
 /// documents. A title's last word and the text's first one are neighbours. Throws damaged_store where bytes are not
-/// those of a store.
+/// those of a store; the lists' frequencies are taken on trust, as those of `tokens`.
 /// Contract class: exact. Thread-safe: a phrase may be looked for in several ranges at once.
 /// Cost: the leading list's postings, looked up in the other lists by blocks, and one pass over the bytes of the
-/// documents that hold all words.
+/// documents that hold all words, in each up to the last occurrence of the word that it holds least often (to its end
+/// where that is frequent, too).
 std::vector<phrase_posting> find_phrase(const collection_view& collection, const token_stream& tokens,
                                         std::span<const phrase_word> phrase, document_range range = {});
 

@@ -171,6 +171,49 @@ TEST(phrases, every_code_length_and_document_length) {
     }
 }
 
+// A word that a long document holds a few times is looked for alone, and the phrase is compared around it.
+TEST(phrases, around_the_rarest_word) {
+    for (const std::uint32_t vocabulary : {100u, 5000u}) {  // rare words of one byte and of two
+        const std::uint32_t r = vocabulary - 1, s = vocabulary - 2;
+        const std::vector<words> phrases = {{r},          {r, 0},          {0, r},           {0, r, 1},
+                                            {r, 0, 1, 2}, {0, 1, 2, r},    {r, r},           {r, 0, r},
+                                            {0, r, 0, r}, {0, 0, r, 0, 0}, {r, s},           {s, r, 0, s},
+                                            {r, 0, r, 1}, {0, r, 0, s, 0}, {r, 50, r, 50, r}};
+        std::mt19937_64 random(vocabulary);
+        reference::documents_of_words documents;
+        for (const words& phrase : phrases) {
+            for (const std::size_t times : {0, 1, 2, 3, 9}) {
+                auto document = random_documents({9000}, vocabulary - 2, random()).front();
+                const auto put = [&](std::size_t at, std::span<const std::uint32_t> some) {
+                    std::ranges::copy(some, document.begin() + static_cast<std::ptrdiff_t>(at));
+                };
+                for (std::size_t i = 0; i < times; ++i)
+                    put(random() % (document.size() - phrase.size()), phrase);
+                const std::uint64_t chosen = random();
+                if ((chosen & 1) != 0) put(0, phrase);
+                if ((chosen & 2) != 0) put(document.size() - phrase.size(), phrase);
+                if ((chosen & 4) != 0) {  // the second begins with the first one's last word
+                    put(100, phrase);
+                    put(100 + phrase.size() - 1, phrase);
+                }
+                // Cut short by the document's beginning and end.
+                if ((chosen & 8) != 0) put(0, std::span(phrase).subspan(1));
+                if ((chosen & 16) != 0)
+                    put(document.size() - phrase.size() + 1, std::span(phrase).first(phrase.size() - 1));
+                documents.push_back(std::move(document));
+            }
+        }
+        const worded_collection collection(documents, vocabulary);
+        for (const words& phrase : phrases) {
+            const auto expected = reference::find_phrase(documents, phrase);
+            EXPECT_GE(expected.size(), 4u) << testing::PrintToString(phrase);
+            ASSERT_EQ(find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase)),
+                      expected)
+                << testing::PrintToString(phrase);
+        }
+    }
+}
+
 /// The words of `coded`, one by one; the phrase is looked for as a sequence of words.
 occurrence_counts counted(const std::string& coded, const std::string& phrase) {
     const auto cut = [](const std::string& bytes) {
@@ -210,6 +253,39 @@ TEST(token_kernels, occurrences_on_every_target) {
                                              "\x80\x01\x80", "\x80\x80\x80\x80", "\x01\x80\x80\x81\x01\x81"})
                 ASSERT_EQ(count_occurrences({bytes.data(), size}, phrase), counted(text, phrase))
                     << size << ' ' << testing::PrintToString(phrase);
+        }
+    });
+}
+
+// Each word of a phrase in turn as the one looked for; codes of every length, some of them ends of others.
+TEST(token_kernels, occurrences_around_each_word_on_every_target) {
+    const std::vector<std::string> codes = {
+        "\x80", "\x81", "\x01\x80", "\x02\x80", "\x02\x01\x80", "\x01\x01\x01\x80", "\x02\x01\x01\x01\x80"};
+    const std::vector<std::vector<std::size_t>> phrases = {
+        {0},       {2},       {4},    {6},       {0, 0},    {0, 2},       {2, 0},
+        {4, 2, 0}, {0, 6, 1}, {1, 5}, {2, 2, 2}, {3, 0, 3}, {0, 1, 2, 4}, {6, 5, 4, 2, 0}};
+    std::mt19937_64 random(10);
+    on_every_target([&] {
+        for (std::size_t size = 0; size < 300; ++size) {
+            std::string text;
+            const std::size_t kinds = 2 + random() % (codes.size() - 1);
+            while (text.size() < size) text += codes[random() % kinds];
+            const std::vector<char> bytes(text.begin(), text.end());
+            std::vector<std::uint32_t> frequencies;
+            for (const std::string& code : codes) frequencies.push_back(counted(text, code).all);
+            for (const auto& phrase : phrases) {
+                std::string coded;
+                for (const std::size_t word : phrase) coded += codes[word];
+                const occurrence_counts expected = counted(text, coded);
+                std::uint32_t begin = 0;
+                for (const std::size_t word : phrase) {
+                    const auto own = static_cast<std::uint32_t>(codes[word].size());
+                    const anchor_word anchor{begin, own, frequencies[word]};
+                    begin += own;
+                    ASSERT_EQ(count_occurrences({bytes.data(), bytes.size()}, coded, anchor), expected)
+                        << text.size() << ' ' << testing::PrintToString(coded) << " around " << word;
+                }
+            }
         }
     });
 }
