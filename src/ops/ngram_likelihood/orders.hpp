@@ -48,8 +48,9 @@ class ngram_order {
     std::span<std::uint8_t> shared_;
 };
 
-/// Words packed into 64-bit keys and sorted, ties by the words behind (packed_order.cpp). In memory where it is enough, 29 bytes
-/// a word (33 with 64-bit positions); else sorted runs on disk, merged, and the order in scratch files, 5 bytes a word (9).
+/// Words packed into 64-bit keys and sorted, ties by the words behind (packed_order.cpp). In memory where it is enough, 5 bytes a
+/// word (9 with 64-bit positions) and 24 a word of the part that is being sorted (first_word_parts.hpp); else sorted runs on
+/// disk, merged, and the order in scratch files.
 template <class Position>
 ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& collection,
                                    const document_table& documents, unsigned order);

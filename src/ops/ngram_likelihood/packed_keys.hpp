@@ -39,6 +39,16 @@ class packed_keys {
         }
     }
 
+    /// The keys of positions that rise.
+    template <class Position>
+    void pack(std::span<const Position> positions, std::uint64_t* keys) const {
+        std::uint64_t document_end = 0;
+        for (const Position position : positions) {
+            if (position >= document_end) document_end = documents_.of(position).end;
+            *keys++ = key_of(position, document_end);
+        }
+    }
+
     /// How many words more than `known` a key has that is made of the words behind them.
     unsigned words_behind(unsigned known) const { return std::min(packing_.words, order_ - known); }
     /// The key of those words.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stable radix sort of keys that hold the first words of a position: three words of natural text fit into 64 bits. Where
+// A stable radix sort of keys that hold the first words of a position: three words of natural text fit into 64 bits. Where
 // n-grams are longer, positions whose keys are equal are few, and are sorted by the next words, and so on (tie_sorter.cpp).
 // Beyond memory the same sort works in runs on disk.
 #include <algorithm>
 
 #include "device/cpu/parallel.hpp"
+#include "ops/ngram_likelihood/first_word_parts.hpp"
 #include "ops/ngram_likelihood/orders.hpp"
 #include "ops/ngram_likelihood/packed_keys.hpp"
 #include "ops/ngram_likelihood/tie_sorter.hpp"
@@ -27,20 +28,27 @@ void for_each_stretch(cpu_place& place, std::size_t size, const Work& work) {
 }
 
 template <class Position>
-ngram_order<Position> order_in_memory(cpu_place& place, const packed_keys& packed, std::size_t size) {
+ngram_order<Position> order_in_memory(cpu_place& place, const packed_keys& packed,
+                                      const first_word_parts& parts, std::size_t size) {
     ngram_order<Position> made(place, size);
-    const cpu_array<std::uint64_t> keys(place, size, "keys of n-grams");
-    for_each_stretch(place, size, [&](std::size_t begin, std::size_t end) {
-        packed.pack(begin, end, keys.data() + begin, made.positions().data() + begin);
-    });
-    primitives::sort_pairs(place, keys.span(), made.positions(), {.key_bits = packed.packing().key_bits()});
-    for_each_stretch(place, size, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i)
-            made.shared()[i] =
-                i == 0
-                    ? 0
-                    : static_cast<std::uint8_t>(packed.packing().shared(keys.data()[i - 1], keys.data()[i]));
-    });
+    parts.deal(place, made.positions());
+    const cpu_array<std::uint64_t> room(place, parts.largest(), "keys of n-grams");
+    for (std::size_t part = 1; part < parts.begins().size(); ++part) {
+        const std::size_t first = parts.begins()[part - 1], count = parts.begins()[part] - first;
+        const std::span<Position> positions = made.positions().subspan(first, count);
+        const std::span<std::uint64_t> keys = room.span().first(count);
+        for_each_stretch(place, count, [&](std::size_t begin, std::size_t end) {
+            packed.pack(std::span<const Position>(positions.subspan(begin, end - begin)),
+                        keys.data() + begin);
+        });
+        primitives::sort_pairs(place, keys, positions, {.key_bits = packed.packing().key_bits()});
+        std::uint8_t* const shared = made.shared().data() + first;
+        for_each_stretch(place, count, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i)
+                shared[i] =
+                    i == 0 ? 0 : static_cast<std::uint8_t>(packed.packing().shared(keys[i - 1], keys[i]));
+        });
+    }
     return made;
 }
 
@@ -80,13 +88,15 @@ ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& col
                                    const document_table& documents, unsigned order) {
     const packed_keys packed(collection, documents, order);
     const std::size_t size = collection.words.size();
+    const first_word_parts parts(place, collection.words, collection.vocabulary);
     constexpr std::uint64_t sort_bytes = 16;  // the pairs once more, side by side
     const std::uint64_t of_threads =
-        place.threads() * std::min<std::uint64_t>(std::uint64_t{5} << 20, 2 * sort_bytes * size);
+        place.threads() * std::min<std::uint64_t>(std::uint64_t{5} << 20, 2 * sort_bytes * parts.largest());
     const std::uint64_t needed =
-        size * (sizeof(std::uint64_t) + sizeof(Position) + sort_bytes + 1) + of_threads;
-    auto made = needed <= place.memory().left() / 16 * 15 ? order_in_memory<Position>(place, packed, size)
-                                                          : order_by_runs<Position>(place, packed, size);
+        size * (sizeof(Position) + 1) + parts.largest() * (sizeof(std::uint64_t) + sort_bytes) + of_threads;
+    auto made = needed <= place.memory().left() / 16 * 15
+                    ? order_in_memory<Position>(place, packed, parts, size)
+                    : order_by_runs<Position>(place, packed, size);
     sort_ties(place, packed, made);
     return made;
 }
