@@ -33,23 +33,20 @@ inline char* put_shortest(char* to, float value) {
     const std::uint64_t scaled = (std::uint64_t{fraction} | 0x800000) * billion;
     // What reads back: half a unit to each side, the bounds among it where the last bit is even.
     const std::uint64_t reach = billion / 2 - (bits & 1);
-    std::uint64_t low = (scaled - reach + (std::uint64_t{1} << shift) - 1) >> shift;
-    std::uint64_t high = (scaled + reach) >> shift;
-    std::uint64_t unit = 1;  // of `low` and `high`, in 10^-9
-    while (unit != billion) {
-        const std::uint64_t shorter_low = (low + 9) / 10, shorter_high = high / 10;
-        if (shorter_low > shorter_high) break;
-        low = shorter_low;
-        high = shorter_high;
-        unit *= 10;
-    }
+    const std::uint64_t low = (scaled - reach + (std::uint64_t{1} << shift) - 1) >> shift;
+    const std::uint64_t high = (scaled + reach) >> shift;
+    const auto shortens = [&](std::uint64_t longer_unit) { return high / longer_unit * longer_unit >= low; };
+    // Mostly one to three digits go: told without a branch, which would be guessed wrong.
+    constexpr std::uint64_t units[] = {1, 10, 100, 1000};
+    unsigned gone = unsigned{shortens(10)} + unsigned{shortens(100)} + unsigned{shortens(1000)};
+    std::uint64_t unit = units[gone];
+    if (gone == 3)
+        for (; gone != 9 && shortens(10 * unit); ++gone) unit *= 10;
     // Of several the nearest, of two as near the even one.
-    if (low != high) {
-        const std::uint64_t one = unit << shift, rest = scaled % one;
-        low = scaled / one;
-        low += rest > one / 2 || (rest == one / 2 && low % 2 != 0) ? 1 : 0;
-    }
-    const std::uint64_t decimal = low * unit;
+    const std::uint64_t one = unit << shift, rest = scaled % one;
+    std::uint64_t number = scaled / one;
+    number += rest > one / 2 || (rest == one / 2 && number % 2 != 0) ? 1 : 0;
+    const std::uint64_t decimal = number * unit;
     if (bits >> 31 != 0) *to++ = '-';
     auto whole = static_cast<std::uint32_t>(decimal / billion),
          behind = static_cast<std::uint32_t>(decimal % billion);
@@ -71,9 +68,7 @@ inline char* put_shortest(char* to, float value) {
     put_two_digits(to + 4, upper % 100);
     put_two_digits(to + 6, lower / 100);
     put_two_digits(to + 8, lower % 100);
-    to += 10;
-    for (; unit != 1; unit /= 10) --to;
-    return to;
+    return to + 10 - gone;
 }
 
 }  // namespace quern

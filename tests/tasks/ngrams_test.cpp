@@ -18,6 +18,7 @@
 #include "reference/ngram_reference.hpp"
 #include "tasks/ngrams/child_words.hpp"
 #include "tasks/ngrams/document_rows.hpp"
+#include "tasks/ngrams/short_texts.hpp"
 #include "tasks/ngrams/word_ranks.hpp"
 #include "temporary_folder.hpp"
 
@@ -623,6 +624,24 @@ TEST(word_ranks, merges_what_was_spilled) {
         EXPECT_EQ(numbers_seen, given);
         EXPECT_GE(most_letters, letters);
     }
+}
+
+TEST(short_texts, are_the_pieces_one_after_the_other) {
+    std::string found, expected;
+    short_texts pieces(found);
+    padded_text padded;
+    for (const std::size_t size :
+         {0, 1, 31, 32, 33, 5000, 16'351, 16'352, 16'383, 16'384, 16'385, 40'000, 7}) {
+        for (unsigned times = 0; times < 5; ++times) {
+            const std::string piece(size, static_cast<char>('a' + times));
+            pieces.append(piece);
+            padded.make([&](std::string& text) { text += piece; });
+            pieces.append_with(padded.room(), [&](char* to) { return padded.put(to); });
+            expected += piece + piece;
+        }
+    }
+    pieces.flush();
+    EXPECT_EQ(found, expected);
 }
 
 TEST(child_words, finds_the_words_of_every_node) {

@@ -21,7 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "base/canonical_math.hpp"
+#include "base/shortest_float.hpp"
 #include "device/cpu/parallel.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/ngrams/child_words.hpp"
@@ -65,21 +66,16 @@ float log10_of(double probability) {
                                   : least);
 }
 
-constexpr std::size_t number_letters = 16;
-
-char* put_number(char* to, float value) {
-    return std::to_chars(to, to + number_letters, value).ptr;
-}
-
 /// Back-off weights are made of few counts: the same ones come again and again.
 class back_off_texts {
   public:
+    /// A view of an array of shortest_float_letters.
     std::string_view of(double back_off) {
         const std::uint64_t bits = std::bit_cast<std::uint64_t>(back_off);
         entry& e = entries_[(bits * 0x9e3779b97f4a7c15u) >> 56];
         if (e.size == 0 || e.bits != bits) {
             e.bits = bits;
-            e.size = static_cast<std::uint64_t>(put_number(e.text, log10_of(back_off)) - e.text);
+            e.size = static_cast<std::uint64_t>(put_shortest(e.text, log10_of(back_off)) - e.text);
         }
         return {e.text, e.size};
     }
@@ -87,7 +83,7 @@ class back_off_texts {
   private:
     struct entry {
         std::uint64_t bits, size;
-        char text[number_letters];
+        char text[shortest_float_letters];
     };
     std::array<entry, 256> entries_{};
 };
@@ -217,8 +213,12 @@ class arpa_model {
         return adopted;
     }
     bool is_child(unsigned n, const level& parents, std::uint64_t q, const std::uint32_t* ngram) const {
-        return n == 1 || (ngram[n - 2] == parents.last_words[q] &&
-                          std::equal(ngram, ngram + (n - 2), &corpus_.words[parents.positions[q]]));
+        if (n == 1) return true;
+        if (ngram[n - 2] != parents.last_words[q]) return false;
+        const std::uint32_t* const parent = corpus_.words.span().data() + parents.positions[q];
+        for (unsigned i = 0; i + 2 < n; ++i)
+            if (ngram[i] != parent[i]) return false;
+        return true;
     }
     /// The parent of the n-gram at `position`.
     std::uint64_t parent_of(unsigned n, const level& parents, std::uint64_t position) const {
@@ -342,7 +342,11 @@ class arpa_model {
             short_texts lines(head);
             back_off_texts back_offs;
             const auto line = [&](double probability, std::string_view word) {
-                put_line(lines, probability, {}, word, n < options_.order ? back_offs.of(1) : "");
+                lines.append_with(shortest_float_letters,
+                                  [&](char* to) { return put_shortest(to, log10_of(probability)); });
+                lines.append("\t").append(word);
+                if (n < options_.order) lines.append("\t").append(back_offs.of(1));
+                lines.append("\n");
             };
             line(0, "<s>");
             line(0, "</s>");
@@ -363,39 +367,42 @@ class arpa_model {
         const std::span<const std::uint64_t> children = parents.children.span();
         const auto behind = std::upper_bound(children.begin(), children.end(), begin);
         auto q = static_cast<std::uint64_t>(behind - children.begin()) - 1;
+        const bool backs_off = n < options_.order;
+        std::vector<float> logarithms(end - begin);
+        for (std::uint64_t i = begin; i < end; ++i) logarithms[i - begin] = log10_of(of.probabilities[i]);
         short_texts lines(out);
         back_off_texts back_offs;
-        std::string words_before;
+        padded_text words_before;
         for (std::uint64_t i = begin; i < end; ++q) {
             if (n > 1 && q + ahead < parents.size)
                 __builtin_prefetch(&corpus_.words[parents.positions[q + ahead]]);
             if (children[q + 1] <= i) continue;
-            words_before.clear();
-            if (n > 1) {
-                append_words(words_before, corpus_, parents.positions[q], n - 1);
-                words_before += ' ';
+            words_before.make([&](std::string& text) {
+                if (n == 1) return;
+                append_words(text, corpus_, parents.positions[q], n - 1);
+                text += ' ';
+            });
+            for (; i < std::min(end, children[q + 1]); ++i) {
+                const std::string_view word = corpus_.word(of.last_words[i]);
+                const std::size_t most = 2 * shortest_float_letters + words_before.room() + word.size() + 3;
+                lines.append_with(most, [&](char* to) {
+                    to = put_shortest(to, logarithms[i - begin]);
+                    *to++ = '\t';
+                    to = words_before.put(to);
+                    std::memcpy(to, word.data(), word.size());
+                    to += word.size();
+                    if (backs_off) {
+                        const std::string_view back_off = back_offs.of(of.back_offs[i]);
+                        *to++ = '\t';
+                        std::memcpy(to, back_off.data(), shortest_float_letters);
+                        to += back_off.size();
+                    }
+                    *to++ = '\n';
+                    return to;
+                });
             }
-            for (; i < std::min(end, children[q + 1]); ++i)
-                put_line(lines, of.probabilities[i], words_before, corpus_.word(of.last_words[i]),
-                         n < options_.order ? back_offs.of(of.back_offs[i]) : "");
         }
         lines.flush();
-    }
-
-    static void put_line(short_texts& lines, double probability, std::string_view words_before,
-                         std::string_view word, std::string_view back_off) {
-        lines.append_with(number_letters + 1, [&](char* to) {
-            to = put_number(to, log10_of(probability));
-            *to++ = '\t';
-            return to;
-        });
-        lines.append(words_before);
-        lines.append(word);
-        if (!back_off.empty()) {
-            lines.append('\t');
-            lines.append(back_off);
-        }
-        lines.append('\n');
     }
 
     const ngram_corpus& corpus_;

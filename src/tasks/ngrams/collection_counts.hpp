@@ -25,6 +25,8 @@ class collection_counts {
                       std::uint64_t memory_bytes)
         : first_n_(first_n), lengths_(order - first_n + 1) {
         const std::uint64_t share = memory_bytes / lengths_.size() / (histories ? 3 : 2);
+        // Pieces that several threads can share in.
+        most_fresh_ = std::clamp<std::uint64_t>(share / 32, std::uint64_t{1} << 14, std::uint64_t{1} << 17);
         for (unsigned n = first_n; n <= order; ++n) {
             of_length& of = lengths_[n - first_n];
             const std::string name = "ngrams_" + std::to_string(n);
@@ -38,13 +40,13 @@ class collection_counts {
     /// Of one n, in order over all calls, with history counts where `histories`.
     void add(const collection_ngrams& ngrams) {
         of_length& to = lengths_[ngrams.n - first_n_];
-        to.fresh.reserve(std::max(most_fresh, to.fresh.size() + ngrams.counts.size()));
+        to.fresh.reserve(std::max(most_fresh_, to.fresh.size() + ngrams.counts.size()));
         for (std::size_t i = 0; i < ngrams.counts.size(); ++i)
             to.fresh.push_back({ngrams.positions[i], ngrams.counts[i]});
         if (to.histories)
             to.fresh_histories.insert(to.fresh_histories.end(), ngrams.history_counts.begin(),
                                       ngrams.history_counts.end());
-        if (to.fresh.size() >= most_fresh) flush(to);
+        if (to.fresh.size() >= most_fresh_) flush(to);
     }
     void finish() {
         for (of_length& of : lengths_) flush(of);
@@ -61,8 +63,6 @@ class collection_counts {
     }
 
   private:
-    static constexpr std::size_t most_fresh = std::size_t{1} << 14;
-
     struct of_length {
         std::unique_ptr<number_stream<counted_ngram>> kept;
         std::vector<counted_ngram> fresh;
@@ -78,6 +78,7 @@ class collection_counts {
     }
 
     unsigned first_n_;
+    std::size_t most_fresh_ = 0;
     std::vector<of_length> lengths_;
 };
 

@@ -71,6 +71,10 @@ class corpus_reading {
 
   private:
     void analyse(unit_in_work& unit) {
+        constexpr std::uint64_t letters_a_word = 6;  // of English, so that no room is left over
+        std::uint64_t letters = 0;
+        for (const document& d : unit.parsed.documents) letters += d.text.size();
+        unit.numbers.reserve(letters / letters_a_word);
         for (const document& d : unit.parsed.documents) {
             run_.check_stop();
             const text::token_list& words = words_.of(d);

@@ -29,10 +29,11 @@ class number_stream {
     /// Throws io_error where the scratch folder has no room.
     void append(std::vector<Value> values) {
         size_ += values.size();
-        values.shrink_to_fit();
         const std::uint64_t bytes = values.size() * sizeof(Value);
-        if (spill_ == nullptr && held_ + bytes <= budget_) {
-            held_ += bytes;
+        if (values.capacity() - values.size() > values.size() / 8) values.shrink_to_fit();  // a copy
+        const std::uint64_t held = values.capacity() * sizeof(Value);
+        if (spill_ == nullptr && held_ + held <= budget_) {
+            held_ += held;
             pieces_.push_back(std::move(values));
             return;
         }
@@ -54,7 +55,7 @@ class number_stream {
     void drain(const Take& take) {
         for (std::vector<Value>& piece : pieces_) {
             take(std::span<Value>(piece));
-            held_ -= piece.size() * sizeof(Value);
+            held_ -= piece.capacity() * sizeof(Value);
             release(piece);
         }
         pieces_.clear();
