@@ -117,7 +117,7 @@ std::pair<unsigned, std::string> status_of(const std::exception_ptr& failure) {
 }
 
 site::site(const std::filesystem::path& store, const site_limits& limits, const context& run)
-    : limits_(limits), info_(read_store_info(store)), engine_(search_engine::open(store, run)) {
+    : limits_(limits), engine_(search_engine::open(store, run)) {
     engine_.warm_up();  // now, and not while the first client waits
 }
 
@@ -215,23 +215,24 @@ http_response site::answer_document_by_parameter(const asked& request) const {
 
 http_response site::answer_store(const asked& request) const {
     const parameters none(request.query, {});
+    const store_info& info = store();
     json_writer json;
     json.begin_object();
-    json.member("format_version", std::uint64_t{info_.format_version});
-    json.member("unicode_version", std::string_view(info_.unicode_version));
-    json.member("language", std::string_view(info_.text.language));
-    json.member("tokens", token_rule_names[static_cast<std::size_t>(info_.text.tokens)]);
-    json.member("min_length", std::uint64_t{info_.text.min_length});
-    json.member("stop_words", std::string_view(info_.text.stop_words));
-    json.member("stem", stemmer_names[static_cast<std::size_t>(info_.text.stem)]);
-    json.member("documents", info_.documents);
-    json.member("words", info_.words);
-    json.member("vocabulary", info_.vocabulary);
-    json.member("postings", info_.postings);
-    json.member("links", info_.links);
-    json.member("copies", info_.copies);
+    json.member("format_version", std::uint64_t{info.format_version});
+    json.member("unicode_version", std::string_view(info.unicode_version));
+    json.member("language", std::string_view(info.text.language));
+    json.member("tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]);
+    json.member("min_length", std::uint64_t{info.text.min_length});
+    json.member("stop_words", std::string_view(info.text.stop_words));
+    json.member("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
+    json.member("documents", info.documents);
+    json.member("words", info.words);
+    json.member("vocabulary", info.vocabulary);
+    json.member("postings", info.postings);
+    json.member("links", info.links);
+    json.member("copies", info.copies);
     std::string stages;
-    for (const build_stage stage : info_.stages)
+    for (const build_stage stage : info.stages)
         stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
     json.member("stages", std::string_view(stages));
     json.key("offers");
@@ -242,7 +243,7 @@ http_response site::answer_store(const asked& request) const {
     json.end_list();
     json.key("sections");
     json.begin_list();
-    for (const store_section& section : info_.sections) {
+    for (const store_section& section : info.sections) {
         json.begin_object();
         json.member("name", std::string_view(section.name));
         json.member("bytes", section.bytes);
@@ -261,6 +262,7 @@ http_response site::answer_health(const asked& request) const {
 
 http_response site::answer_metrics(const asked& request) const {
     const parameters none(request.query, {});
+    const store_info& info = store();
     http_response response{200, "text/plain; version=0.0.4; charset=utf-8", {}};
     std::string& text = response.body;
     metrics_.append_to(text);
@@ -275,10 +277,10 @@ http_response site::answer_metrics(const asked& request) const {
                   "Clients who left before their answer, which was given up.", connections_.left);
     append_metric(text, "quern_http_requests_in_flight", "gauge", "Requests that wait for an answer.",
                   connections_.in_flight);
-    append_metric(text, "quern_store_documents", "gauge", "Documents of the store.", info_.documents);
-    append_metric(text, "quern_store_words", "gauge", "Different words of the store.", info_.vocabulary);
+    append_metric(text, "quern_store_documents", "gauge", "Documents of the store.", info.documents);
+    append_metric(text, "quern_store_words", "gauge", "Different words of the store.", info.vocabulary);
     std::uint64_t bytes = 0;
-    for (const store_section& section : info_.sections) bytes += section.bytes;
+    for (const store_section& section : info.sections) bytes += section.bytes;
     append_metric(text, "quern_store_bytes", "gauge", "Bytes of the store's sections.", bytes);
     append_metric(text, "quern_process_peak_memory_bytes", "gauge",
                   "The most memory held so far, mapped files included.", peak_memory_bytes());

@@ -29,7 +29,7 @@ class site : public http_service {
     /// Opens the store; throws as search_engine::open does.
     site(const std::filesystem::path& store, const site_limits& limits, const context& run);
 
-    const store_info& store() const { return info_; }
+    const store_info& store() const { return engine_.store(); }
     http_counts& connections() { return connections_; }
     std::uint64_t requests() const { return metrics_.requests(); }
 
@@ -51,7 +51,6 @@ class site : public http_service {
     http_response answer_metrics(const asked& request) const;
 
     const site_limits limits_;
-    const store_info info_;
     const search_engine engine_;
     http_counts connections_;
     metrics metrics_;

@@ -46,11 +46,12 @@ void clear(token_list& list) {
 }  // namespace
 
 struct analyzer::state {
-    explicit state(const text_options& options) : rule(options.tokens), locale(locale_of(options.language)) {
+    state(const text_options& options, std::span<const std::string> stop_list)
+        : rule(options.tokens), locale(locale_of(options.language)) {
         if (rule == token_rule::unicode) words.emplace(locale);
         word_set stop_words;
         token_list list;
-        for (const std::string& line : read_stop_words(options.stop_words)) {
+        for (const std::string& line : stop_list) {
             clear(list);
             find_words(line, list);
             for (const token& t : list.tokens) stop_words.insert(list.word(t));
@@ -70,7 +71,9 @@ struct analyzer::state {
     std::optional<word_filter> filter;
 };
 
-analyzer::analyzer(const text_options& options) : state_(std::make_unique<state>(options)) {}
+analyzer::analyzer(const text_options& options) : analyzer(options, read_stop_words(options.stop_words)) {}
+analyzer::analyzer(const text_options& options, std::span<const std::string> stop_words)
+    : state_(std::make_unique<state>(options, stop_words)) {}
 analyzer::~analyzer() = default;
 analyzer::analyzer(analyzer&&) noexcept = default;
 analyzer& analyzer::operator=(analyzer&&) noexcept = default;

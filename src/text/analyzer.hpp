@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,8 @@ class analyzer {
   public:
     /// Throws usage_error for an unknown language, stop list or unreadable stop-word file.
     explicit analyzer(const text_options& options);
+    /// With these stop words, as a list has them, whatever options.stop_words names.
+    analyzer(const text_options& options, std::span<const std::string> stop_words);
     ~analyzer();
     analyzer(analyzer&&) noexcept;
     analyzer& operator=(analyzer&&) noexcept;

@@ -82,6 +82,10 @@ std::string read_stop_word_file(const std::string& path) {
     return text;
 }
 
+std::vector<std::string> stop_words_of_file(std::string_view bytes) {
+    return words_of_lines(bytes);
+}
+
 std::vector<std::string> read_stop_words(const std::string& name) {
     if (name == "none") return {};
     for (const stop_word_file& file : stop_word_files) {

@@ -15,6 +15,9 @@ namespace quern::text {
 /// and for a file that cannot be read.
 std::vector<std::string> read_stop_words(const std::string& name);
 
+/// The same for the bytes of a file. Throws nothing.
+std::vector<std::string> stop_words_of_file(std::string_view bytes);
+
 /// The bytes of a user's file of stop words. Throws usage_error where it is none or cannot be read.
 std::string read_stop_word_file(const std::string& path);
 

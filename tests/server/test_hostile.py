@@ -420,6 +420,32 @@ class Program(unittest.TestCase):
         os.truncate(damaged / "store.json", 10)
         self.ends(5, damaged)
 
+    def test_a_store_is_served_as_it_was_when_it_was_opened(self):
+        path, corpus, words = folder() / "replaced", folder() / "replaced.jsonl", folder() / "words.txt"
+
+        def build(stop, *texts):
+            words.write_text(stop + "\n")
+            corpus.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)))
+            subprocess.run([QUERN, "build", corpus, "-o", path, "--skip", "all", "--stop-words", words, "--force", "--quiet"], check=True)
+
+        def asked(server):
+            answers = []
+            for query in ("the", "red", "the red"):
+                answer = server.json("/api/search", q=query)
+                answers.append((answer["empty_query"], answer["unknown_words"], answer["hits"]))
+            return answers, server.get("/api/store")[2]
+
+        build("the", "the red car", "red red")
+        with Server("--threads", "4", of=path) as server:
+            before = asked(server)
+            self.assertEqual([answer[0] for answer in before[0]], [True, False, False])
+            build("red", "the green bus")
+            for _ in range(20):
+                self.assertEqual(asked(server), before)
+            subprocess.run(["rm", "-r", path], check=True)
+            for _ in range(20):
+                self.assertEqual(asked(server), before)
+
     def test_help_shows_what_applies(self):
         said = subprocess.run([QUERN, "serve", "--help"], capture_output=True, text=True, check=True).stdout
         for name in ("--device", "--gpu-memory", "--tmp", "--seed", "--progress"):

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/count.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/layout.hpp"
@@ -370,6 +372,40 @@ TEST_F(Build, StopWordsOfAFileTravelWithTheStore) {
     EXPECT_THAT(answer.unknown_words, IsEmpty());
     EXPECT_EQ(answer.hits.size(), 1U);
     EXPECT_EQ(read_file(options.store / "store.json").find(folder_.path().string()), std::string::npos);
+}
+
+TEST_F(Build, AnOpenedStoreStaysAsItWasWhenAnotherTakesItsPlace) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"the red the car\"}\n");
+    options.text.stop_words = (folder_ / "stop.txt").string();
+    write_file(folder_ / "stop.txt", "the\n");
+    build(options, run_with(1));
+    const auto engine = search_engine::open(options.store, run_with(1));
+    const auto counter = ngram_counter::open(options.store, run_with(1));
+    const auto expect_as_before = [&](const std::string& when) {
+        // A thread makes its analyzer at its first question.
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([&] {
+                EXPECT_TRUE(engine.search("the", {}).empty_query) << when;
+                const search_answer answer = engine.search("red", {});
+                ASSERT_EQ(answer.hits.size(), 1U) << when;
+                EXPECT_EQ(answer.hits[0].snippet, "the red the car") << when;
+                EXPECT_EQ(counter.count("the red car", run_with(1)).count, 1U) << when;
+            });
+        }
+        for (std::thread& thread : threads) thread.join();
+        EXPECT_EQ(engine.store().documents, 1U);
+    };
+    expect_as_before("at first");
+    write_file(folder_ / "stop.txt", "red\n");
+    write_file(options.inputs[0],
+               "{\"id\":\"b\",\"text\":\"the green bus\"}\n{\"id\":\"c\",\"text\":\"x\"}\n");
+    options.force = true;
+    build(options, run_with(1));
+    ASSERT_EQ(read_store_info(options.store).documents, 2U);
+    expect_as_before("replaced");
+    fs::remove_all(options.store);
+    expect_as_before("removed");
 }
 
 TEST_F(Build, BuiltInStopWordsWinOverFilesOfTheSameName) {

@@ -108,6 +108,7 @@ class JoinedSearch : public ::testing::Test {
 
     /// Explanations add up, whatever they are made of.
     static void expect_explained(const search_answer& answer) {
+        ASSERT_FALSE(answer.hits.empty());
         for (const auto& hit : answer.hits) {
             std::int64_t sum = 0;
             for (const auto& term : hit.explanation) {
@@ -367,6 +368,27 @@ TEST_F(JoinedSearch, AStoppedRunEndsTheListOfDocumentsLikeOne) {
     EXPECT_THROW(engine.search("", options, stopped), interrupted);
     stop = 0;
     EXPECT_EQ(ranking_of(engine.search("", options, stopped)), ranking_of(engine.search("", options)));
+}
+
+TEST_F(JoinedSearch, TheThesaurusIsTheStoresOwnAndOpenedWithIt) {
+    const fs::path copy = *folder / "copy", other = make(*folder / "other", corpus(300));
+    fs::copy(whole, copy, fs::copy_options::recursive);
+    testing::add_outcome(other, make_thesaurus(opened_store(other), run()));
+    search_options options = all_hits();
+    options.expand = 3;
+    const auto expected = search_engine::open(whole, run()).search("aaa0", options);
+    ASSERT_FALSE(expected.similar_words.empty());
+    const auto engine = search_engine::open(copy, run());
+
+    fs::remove_all(copy / "thesaurus");
+    EXPECT_THROW(search_engine::open(copy, run()), damaged_store);
+    fs::copy(other / "thesaurus", copy / "thesaurus", fs::copy_options::recursive);
+    EXPECT_THROW(search_engine::open(copy, run()), damaged_store);  // whole in itself, but another store's
+    fs::remove_all(copy);
+    const auto answer = engine.search("aaa0", options);
+    EXPECT_EQ(ranking_of(answer), ranking_of(expected));
+    EXPECT_EQ(engine.thesaurus()->spelling("AAA0"), "aaa0");
+    expect_explained(answer);
 }
 
 TEST_F(JoinedSearch, AStoreWithoutAListSaysWhichStageMakesIt) {

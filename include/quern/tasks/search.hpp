@@ -165,6 +165,7 @@ struct search_topic {
 /// A store opened for search; cheap to keep, safe to ask from many threads at once.
 class search_engine {
   public:
+    /// Opens one store, whole: one that takes its place on the disk later, or its end, is not noticed.
     /// Throws usage_error where there is no store, damaged_store naming the section, and warns through
     /// `run.on_log` where the store was made with another version of the Unicode data. Where `run` is to compute is not
     /// looked at: single queries are the CPU's.
@@ -182,8 +183,7 @@ class search_engine {
                                       const context& run) const;
     /// The number of the document of this id. The first call makes a table of 6 bytes a document.
     std::optional<std::uint32_t> find(std::string_view id) const;
-    /// Does now what first calls would do: the table of find, and what search_options' lists and thesaurus() read. Throws
-    /// damaged_store.
+    /// Does now what first calls would do: the table of find, and what search_options' lists read. Throws damaged_store.
     void warm_up() const;
     /// What similar words come from; valid as long as the engine, also after it is moved. Null where the store has none.
     const word_space* thesaurus() const;
@@ -221,6 +221,7 @@ class search_engine {
     std::uint64_t copies() const;
     std::uint64_t vocabulary() const;
     const text_options& text() const;
+    const store_info& store() const;  ///< as it was when it was opened
 
   private:
     struct state;

@@ -33,6 +33,7 @@ struct search_engine::question {
 };
 
 struct search_engine::state {
+    /// Opens all that is ever read by the path: the store may be replaced later, or go.
     state(const std::filesystem::path& path, std::uint64_t memory);
 
     std::unique_ptr<question> ask(std::string_view query, const search_options& options,
@@ -52,20 +53,20 @@ struct search_engine::state {
     const document_finder& finder() const;
     const prior_ranks& ranks() const;
     const vector_squares& squares(const context& run) const;
-    const word_space& thesaurus() const;
+    /// Throws usage_error where the store has none.
+    const word_space& needed_thesaurus() const;
 
     opened_store store;
     std::uint64_t query_memory;  // of each one
-    text_options analysis;
     mutable tbb::enumerable_thread_specific<text::analyzer> analyzers;
     mutable tbb::enumerable_thread_specific<text::token_list>
         token_lists;  // keep their memory from text to text
     mutable std::once_flag finder_asked;
     mutable std::optional<document_finder> made_finder;
-    mutable std::once_flag ranks_asked, squares_asked, thesaurus_asked;
+    std::optional<word_space> thesaurus;
+    mutable std::once_flag ranks_asked, squares_asked;
     mutable std::optional<prior_ranks> made_ranks;
     mutable std::optional<vector_squares> made_squares;
-    mutable std::optional<word_space> opened_thesaurus;
 };
 
 /// What is the same for all queries with the same options.

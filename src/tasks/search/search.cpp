@@ -10,17 +10,36 @@
 
 #include "io/trec_files.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/query_pieces.hpp"
 #include "tasks/search/suggestions.hpp"
 #include "tasks/store/snippet.hpp"
-#include "tasks/store/stop_words_file.hpp"
+#include "tasks/words/space_layout.hpp"
+#include "tasks/words/space_writer.hpp"
 
 namespace quern {
 namespace {
 
 constexpr std::size_t snippet_bytes = 240;
 constexpr std::size_t most_kept = 1 << 20;  // words of a text longer than this are not kept for the next one
+
+/// The thesaurus that belongs to the store; nothing where the store has none.
+std::optional<word_space> thesaurus_of(const opened_store& store) {
+    const auto folder = store.thesaurus();
+    if (!folder) return {};
+    const store_section& listed = *store.info().thesaurus;
+    const auto fail = [&](std::string_view reason) -> damaged_store {
+        return {store.path().string(), listed.name, reason};
+    };
+    if (!is_word_space(*folder)) throw fail("is missing");
+    const context run = context::cpu(1);
+    auto opened = word_space::open(*folder, run);
+    // Behind the opening: a thesaurus that takes this one's place meanwhile is not taken for it.
+    if (checksum_of_file(*folder / space_layout::manifest, run) != listed.checksum)
+        throw fail("is not the one of this store");
+    return opened;
+}
 
 double as_double(std::int64_t fixed) {
     return static_cast<double>(fixed) * 0x1p-32;
@@ -29,10 +48,10 @@ double as_double(std::int64_t fixed) {
 }  // namespace
 
 search_engine::state::state(const std::filesystem::path& path, std::uint64_t memory)
-    : store(open_store(path)),
+    : store(path),
       query_memory(memory),
-      analysis(with_stop_words_of(store.info().text, path)),
-      analyzers([options = analysis] { return text::analyzer(options); }) {}
+      analyzers([this] { return store.make_analyzer(); }),
+      thesaurus(thesaurus_of(store)) {}
 
 /// The words of a text of the collection, as the build read them.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
@@ -97,7 +116,9 @@ search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
 search_engine search_engine::open(const std::filesystem::path& store, const context& run) {
     constexpr unsigned share = 4;  // of the memory, for one query
-    search_engine engine(std::make_unique<state>(store, run.memory_limit() / share));
+    std::unique_ptr<state> opened;
+    open_as_one(store, [&] { opened = std::make_unique<state>(store, run.memory_limit() / share); });
+    search_engine engine(std::move(opened));
     text::warn_of_other_unicode(store, engine.state_->store.info().unicode_version, run);
     return engine;
 }
@@ -121,7 +142,7 @@ search_engine::prepared::prepared(const state& of, const search_options& options
     of.check(options);
     if (options.prior != 0) ranks = &of.ranks();
     if (options.expand != 0) {
-        thesaurus = &of.thesaurus();
+        thesaurus = &of.needed_thesaurus();
         if (const auto most = thesaurus->question().top; options.expand > most)
             throw usage_error(
                 fmt::format("similar words may be {} a word at most: the thesaurus of {} holds no more", most,
@@ -245,17 +266,12 @@ const vector_squares& search_engine::state::squares(const context& run) const {
     return *made_squares;
 }
 
-const word_space& search_engine::state::thesaurus() const {
-    std::call_once(thesaurus_asked, [&] {
-        const auto path = store.thesaurus();
-        if (!path)
-            throw usage_error(
-                store.path().string() +
-                " has no thesaurus, which similar words come from: the stage thesaurus of quern "
-                "build makes it");
-        opened_thesaurus.emplace(word_space::open(*path, context::cpu(1)));
-    });
-    return *opened_thesaurus;
+const word_space& search_engine::state::needed_thesaurus() const {
+    if (!thesaurus)
+        throw usage_error(store.path().string() +
+                          " has no thesaurus, which similar words come from: the stage thesaurus of quern "
+                          "build makes it");
+    return *thesaurus;
 }
 
 std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
@@ -266,11 +282,10 @@ void search_engine::warm_up() const {
     state_->finder();
     if (has_link_ranks()) state_->ranks();
     if (has_document_vectors()) state_->squares(context());
-    thesaurus();
 }
 
 const word_space* search_engine::thesaurus() const {
-    return has_thesaurus() ? &state_->thesaurus() : nullptr;
+    return state_->thesaurus ? &*state_->thesaurus : nullptr;
 }
 
 stored_document search_engine::document(std::uint32_t number) const {
@@ -319,7 +334,7 @@ bool search_engine::has_link_ranks() const {
     return state_->store.link_ranks().has_value();
 }
 bool search_engine::has_thesaurus() const {
-    return state_->store.thesaurus().has_value();
+    return state_->thesaurus.has_value();
 }
 bool search_engine::has_document_vectors() const {
     return state_->store.document_vectors().has_value();
@@ -329,6 +344,9 @@ std::uint64_t search_engine::copies() const {
 }
 const text_options& search_engine::text() const {
     return state_->store.info().text;
+}
+const store_info& search_engine::store() const {
+    return state_->store.info();
 }
 
 std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& run) {

@@ -15,6 +15,7 @@
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/similar.hpp"
 #include "tasks/similar/row_scores.hpp"
+#include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
@@ -38,7 +39,7 @@ struct word_space::state {
     std::vector<neighbour> stored_neighbours(std::uint32_t word) const;
     std::span<const float> vector(std::uint32_t word) const;
     std::vector<double> scores(std::span<const word_pair> pairs, const context& run) const;
-    /// By the text options of the corpus, whose analyzer is made when it is first needed: it may read a dictionary.
+    /// By the text options of the corpus. The analyzer is made when it is first needed, of words that opening read.
     text::token_list tokens_of(std::string_view typed) const;
 
     std::filesystem::path path;
@@ -54,6 +55,7 @@ struct word_space::state {
     static stretch_of row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t most);
 
     mutable std::once_flag matrix_checked;
+    std::optional<analyzer_maker> analyzers;
     mutable std::mutex analyzing;
     mutable std::optional<text::analyzer> analyzer;
 };

@@ -18,7 +18,6 @@
 #include "tasks/similar/opened_space.hpp"
 #include "tasks/similar/row_scores.hpp"
 #include "tasks/store/manifest.hpp"
-#include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/door.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "text/analyzer.hpp"
@@ -59,6 +58,7 @@ word_space::state::state(std::filesystem::path where, const context& run)
     } catch (const std::runtime_error& e) {
         throw damaged_store((path / layout::manifest).string(), "manifest", e.what());
     }
+    analyzers.emplace(text, path);
     const auto open_as = [this](std::string_view name) { return layout::open_section(path, info, name); };
     words = open_as(layout::words);
     word_order = open_as(layout::word_order);
@@ -104,7 +104,7 @@ void word_space::state::refuse_other_sizes() const {
 
 text::token_list word_space::state::tokens_of(std::string_view typed) const {
     const std::lock_guard one_at_a_time(analyzing);
-    if (!analyzer) analyzer.emplace(with_stop_words_of(text, path));
+    if (!analyzer) analyzer.emplace(analyzers->make());
     text::token_list tokens;
     analyzer->analyze(typed, tokens, text::boundaries::none, text::dropped_words::keep_place);
     return tokens;

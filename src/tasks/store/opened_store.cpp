@@ -96,6 +96,7 @@ struct opened_store::token_sections {
 opened_store::opened_store(std::filesystem::path path)
     : path_(std::move(path)),
       info_(read_store_info(path_)),
+      analyzers_(info_.text, path_),
       words_(path_, info_, layout::all_words),
       title_words_(path_, info_, layout::title_words) {
     const auto open = [this](std::string_view name) { return layout::open_section(path_, info_, name); };
@@ -230,16 +231,22 @@ std::optional<std::filesystem::path> opened_store::thesaurus() const {
     return path_ / layout::thesaurus;
 }
 
-opened_store open_store(const std::filesystem::path& path) {
-    const auto manifest_of = [&path] { return layout::manifest_text(read_store_info(path)); };
+void open_as_one(const std::filesystem::path& store, const std::function<void()>& open) {
+    const auto manifest_of = [&store] { return layout::manifest_text(read_store_info(store)); };
     for (;;) {
         const std::string before = manifest_of();
         try {
-            return opened_store(path);
-        } catch (const damaged_store&) {
-            if (manifest_of() == before) throw;  // otherwise sections of two stores were met
+            return open();
+        } catch (const error&) {
+            if (manifest_of() == before) throw;  // otherwise parts of two stores were met
         }
     }
+}
+
+opened_store open_store(const std::filesystem::path& path) {
+    std::optional<opened_store> opened;
+    open_as_one(path, [&] { opened.emplace(path); });
+    return std::move(*opened);
 }
 
 }  // namespace quern

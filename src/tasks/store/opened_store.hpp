@@ -17,6 +17,7 @@
 #include "quern/tasks/store.hpp"
 #include "tasks/store/document_copies.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/stop_words_file.hpp"
 #include "text/dictionary.hpp"
 
 namespace quern {
@@ -46,6 +47,8 @@ class opened_store {
     collection_view collection() const { return {lengths_, info_.words}; }
     const word_index& words() const { return words_; }              ///< of titles and texts
     const word_index& title_words() const { return title_words_; }  ///< of titles alone
+    /// One for each thread: it reads texts as the store's documents were read.
+    text::analyzer make_analyzer() const { return analyzers_.make(); }
     /// The words of every document in order, as long as the stream is kept: the store may move or end.
     search_detail::token_stream tokens() const;
     std::string_view id(std::uint32_t document) const;
@@ -88,6 +91,7 @@ class opened_store {
 
     std::filesystem::path path_;
     store_info info_;
+    analyzer_maker analyzers_;
     io::section_view ids_, titles_, lengths_section_, text_ends_, text_blocks_, texts_;
     std::optional<io::section_view> link_ranks_, document_vectors_;
     struct token_sections;
@@ -97,6 +101,9 @@ class opened_store {
     word_index words_, title_words_;
 };
 
+/// Calls `open`, which opens what it needs of a store, until all of that is of one store: the store may be replaced by
+/// another one meanwhile.
+void open_as_one(const std::filesystem::path& store, const std::function<void()>& open);
 /// Opens a store that may be replaced by a new one meanwhile: one of the two, whole.
 opened_store open_store(const std::filesystem::path& path);
 

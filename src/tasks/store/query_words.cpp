@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
-#include "tasks/store/stop_words_file.hpp"
-
 namespace quern {
 
 query_words::query_words(const opened_store& store)
-    : verbatim_(store.info().verbatim), analyzer_(with_stop_words_of(store.info().text, store.path())) {}
+    : verbatim_(store.info().verbatim), analyzer_(store.make_analyzer()) {}
 
 std::vector<std::string> query_words::words_of(std::string_view text) {
     text::token_list tokens;

@@ -11,7 +11,7 @@
 
 namespace quern {
 
-/// One per thread. Throws as with_stop_words_of.
+/// One per thread.
 class query_words {
   public:
     explicit query_words(const opened_store& store);

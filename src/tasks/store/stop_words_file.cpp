@@ -26,6 +26,25 @@ bool is_file(const std::string& stop_words) {
     return !is_builtin_stop_list(stop_words) && !is_recorded_name(stop_words);
 }
 
+/// The bytes of the copy in `store`; nothing where the options record none.
+std::optional<std::string> kept_bytes(const text_options& recorded, const fs::path& store) {
+    if (!is_recorded_name(recorded.stop_words)) return {};
+    const fs::path kept = store / stop_words_file_name;
+    const auto fail = [&](std::string_view reason) -> damaged_store {
+        return {store.string(), stop_words_file_name, reason};
+    };
+    std::error_code failed;
+    if (!fs::is_regular_file(kept, failed)) throw fail("is missing");
+    std::string words;
+    try {
+        words = text::read_stop_word_file(kept.string());
+    } catch (const usage_error&) {  // it was none of the user's to name
+        throw fail("cannot be read");
+    }
+    if (recorded_name(words) != recorded.stop_words) throw fail("is not the list the store was made with");
+    return words;
+}
+
 }  // namespace
 
 text_options as_recorded(const text_options& text) {
@@ -45,16 +64,16 @@ text_options keep_stop_words(const text_options& text, const fs::path& store) {
 }
 
 std::uint64_t check_stop_words(const text_options& recorded, const fs::path& store) {
-    if (!is_recorded_name(recorded.stop_words)) return 0;
-    const fs::path kept = store / stop_words_file_name;
-    const auto fail = [&](std::string_view reason) -> damaged_store {
-        return {store.string(), stop_words_file_name, reason};
-    };
-    std::error_code failed;
-    if (!fs::is_regular_file(kept, failed)) throw fail("is missing");
-    const std::string words = text::read_stop_word_file(kept.string());
-    if (recorded_name(words) != recorded.stop_words) throw fail("is not the list the store was made with");
-    return words.size();
+    const auto words = kept_bytes(recorded, store);
+    return words ? words->size() : 0;
+}
+
+analyzer_maker::analyzer_maker(const text_options& recorded, const fs::path& store) : text_(recorded) {
+    if (const auto words = kept_bytes(recorded, store)) stop_words_ = text::stop_words_of_file(*words);
+}
+
+text::analyzer analyzer_maker::make() const {
+    return stop_words_ ? text::analyzer(text_, *stop_words_) : text::analyzer(text_);
 }
 
 text_options with_stop_words_of(const text_options& recorded, const fs::path& store) {

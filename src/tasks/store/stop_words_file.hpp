@@ -4,9 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "quern/base/text_options.hpp"
+#include "text/analyzer.hpp"
 
 namespace quern {
 
@@ -23,6 +27,19 @@ text_options with_stop_words_of(const text_options& recorded, const std::filesys
 /// Bytes of the copy in `store`, 0 where the options record none. Throws damaged_store where it is missing or
 /// not what was recorded.
 std::uint64_t check_stop_words(const text_options& recorded, const std::filesystem::path& store);
+
+/// Makes the analyzers of a store, which read as its corpus was read. It holds the words of a recorded file: another store may
+/// stand in this one's place later, or none.
+class analyzer_maker {
+  public:
+    /// Throws as check_stop_words.
+    analyzer_maker(const text_options& recorded, const std::filesystem::path& store);
+    text::analyzer make() const;
+
+  private:
+    text_options text_;
+    std::optional<std::vector<std::string>> stop_words_;  // of a recorded file
+};
 
 /// The options as `keep_stop_words` would record them.
 text_options as_recorded(const text_options& text);
