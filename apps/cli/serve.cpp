@@ -114,6 +114,9 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
                                          grouped(connections), grouped(request.limits.connections)));
         request.limits.connections = connections;
     }
+    // A share for what slow clients leave here, and one of the longest answers in any case.
+    request.limits.unread_bytes =
+        std::max<std::size_t>(run.run.memory_limit() / 4, request.of_site.answer_bytes);
     server::http_server http(request.address, request.limits, site, site.connections());
     output to("-", false);
     to.write(http.url() + '\n');

@@ -34,6 +34,7 @@ using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 
 constexpr std::size_t refused_at_once = 64;  // connections beyond the limit that are told so, not just closed
+constexpr std::size_t short_answer = 64 << 10;
 constexpr std::size_t linger_bytes = 1 << 20;  // read and thrown away before a connection is closed
 constexpr std::chrono::milliseconds linger_time{1000};
 constexpr std::chrono::milliseconds pause_without_files{100};
@@ -147,6 +148,7 @@ class connection : public std::enable_shared_from_this<connection> {
         server_.counts.open = server_.connections.size();
     }
     ~connection() {
+        let_go();
         server_.connections.erase(this);
         server_.counts.open = server_.connections.size();
     }
@@ -354,7 +356,21 @@ class connection : public std::enable_shared_from_this<connection> {
         give_up("the client has left");
     }
 
+    /// What a client has not taken is held here. Short answers always pass: their number is that of the connections.
+    bool finds_room(const http_response& response) const {
+        const std::size_t bytes = response.body.size(), before = server_.counts.unread;
+        return head_ || bytes <= short_answer || before == 0 || before + bytes <= server_.limits.unread_bytes;
+    }
+    void let_go() {
+        serializer_.reset();
+        message_.reset();
+        server_.counts.unread -= held_bytes_;
+        held_bytes_ = 0;
+    }
+
     void respond(http_response response) {
+        if (!finds_room(response))
+            response = server_.service.refusal(503, "too many answers wait for their clients to take them");
         busy_ = true;
         keep_ = keep_ && !server_.drained_by;
         server_.service.note(
@@ -366,10 +382,13 @@ class connection : public std::enable_shared_from_this<connection> {
         for (const auto& [name, value] : response.headers) message_->set(name, value);
         if (response.status != 304) message_->content_length(response.body.size());
         message_->keep_alive(keep_);
-        message_->body() = std::move(response.body);
+        if (!head_ && response.status != 304) message_->body() = std::move(response.body);
+        held_bytes_ = message_->body().size();
+        server_.counts.unread += held_bytes_;
         serializer_.emplace(*message_);
         stream_.expires_after(server_.limits.write_time);
         auto written = [self = shared_from_this()](error_code fault, std::size_t) {
+            self->let_go();
             if (fault) return self->close();
             if (self->keep_) return self->wait();
             self->linger();
@@ -408,6 +427,7 @@ class connection : public std::enable_shared_from_this<connection> {
     std::optional<http::request_parser<http::empty_body>> parser_;
     std::optional<http::response<http::string_body>> message_;
     std::optional<http::response_serializer<http::string_body>> serializer_;
+    std::size_t held_bytes_ = 0;
     std::string target_;
     clock::time_point answered_;  // since when the request waits for its answer
     unsigned version_ = 11;

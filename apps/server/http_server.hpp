@@ -18,6 +18,9 @@ namespace quern::server {
 struct http_limits {
     std::size_t connections = 1024;      ///< open at once; one more is told to come back (503)
     std::size_t header_bytes = 8 << 10;  ///< of the request line and the header together (414, 431)
+    std::size_t unread_bytes =
+        256
+        << 20;  ///< of answers that clients have not taken yet; a long one beyond is told to come back (503)
     std::chrono::milliseconds header_time{10'000};  ///< from a request's first byte to its header's last
     std::chrono::milliseconds idle_time{60'000};    ///< between requests
     std::chrono::milliseconds write_time{30'000};   ///< for one answer to be taken
@@ -42,7 +45,8 @@ struct http_address {
 /// Counts that the site shows; written by the thread of the connections, read by any.
 struct http_counts {
     std::atomic<std::uint64_t> accepted{0}, refused{0}, timed_out{0}, open{0}, in_flight{0};
-    std::atomic<std::uint64_t> left{0};  ///< clients who left before their answer
+    std::atomic<std::uint64_t> left{0};    ///< clients who left before their answer
+    std::atomic<std::uint64_t> unread{0};  ///< bytes of answers that are being sent
 };
 
 class http_server {

@@ -37,6 +37,7 @@ class json_writer {
         separate();
         text_ += v ? "true" : "false";
     }
+    std::size_t size() const { return text_.size(); }
     /// What was written; the writer may not be used again.
     std::string take() { return std::move(text_); }
 

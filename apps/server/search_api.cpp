@@ -54,6 +54,16 @@ void read_lists(const parameters& given, const search_engine& engine, bool like_
     }
 }
 
+/// An explanation has as many terms as a query has words, with those similar to each; a request of 2 KiB has thousands.
+void refuse_long_explanations(const search_request& request, const search_engine& engine,
+                              const site_limits& limits) {
+    const std::size_t words = engine.words_of(request.query).size();
+    const std::size_t terms = std::max<std::size_t>(words, 1) * (1 + std::size_t{request.options.expand});
+    if (request.k * terms > limits.explained_terms)
+        throw usage_error(fmt::format("explain: with {} terms each, {} results may be asked for at a time",
+                                      terms, std::max<std::size_t>(1, limits.explained_terms / terms)));
+}
+
 search_request read_request(const parameters& given, const search_engine& engine, const site_limits& limits) {
     search_request request;
     if (given.text("q") || !given.text("like")) request.query = query_of(given, limits);
@@ -69,6 +79,7 @@ search_request read_request(const parameters& given, const search_engine& engine
         throw usage_error(
             fmt::format("q may hold {} bytes at most with an order beyond 1", limits.history_query_bytes));
     request.options.explain = given.choice("explain").value_or(false);
+    if (request.options.explain) refuse_long_explanations(request, engine, limits);
     request.options.snippets = given.choice("snippets").value_or(true);
     request.options.suggestions =
         given.integer("suggestions", 0, most_suggestions).value_or(suggestions_for_people);
@@ -95,6 +106,19 @@ void write_parts(json_writer& json, std::string_view name, const search_engine& 
     }
     json.value(text.substr(done));
     json.end_list();
+}
+
+/// Where a character begins, at or before `at`.
+std::size_t back_to_character(std::string_view text, std::size_t at) {
+    for (int back = 0; back < 3 && at > 0 && at < text.size(); ++back, --at) {
+        if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) break;
+    }
+    return at;
+}
+
+/// A title as answers have it.
+std::string_view shortened(std::string_view title, const site_limits& limits) {
+    return title.substr(0, back_to_character(title, std::min(title.size(), limits.title_bytes)));
 }
 
 /// `marked`: the words to be marked in texts, sorted.
@@ -189,14 +213,6 @@ std::vector<std::string> marked_words(const search_engine& engine, std::string_v
     return words;
 }
 
-/// Where a character begins, at or before `at`.
-std::size_t back_to_character(std::string_view text, std::size_t at) {
-    for (int back = 0; back < 3 && at > 0 && at < text.size(); ++back, --at) {
-        if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) break;
-    }
-    return at;
-}
-
 }  // namespace
 
 std::string_view query_of(const parameters& given, const site_limits& limits) {
@@ -214,7 +230,7 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     // One more than asked for tells whether there is more.
     request.options.k = request.options.offset + request.k + 1;
     const auto begin = std::chrono::steady_clock::now();
-    const search_answer answer = engine.search(request.query, request.options, run);
+    search_answer answer = engine.search(request.query, request.options, run);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
 
     json_writer json;
@@ -242,7 +258,14 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     json.begin_list();
     for (std::size_t i = 0; i < std::min(answer.hits.size(), request.k); ++i) {
         run.check_stop();
-        write_hit(json, engine, request, marked, answer.hits[i]);
+        search_hit& hit = answer.hits[i];
+        hit.title = shortened(hit.title, limits);
+        for (hit_copy& copy : hit.copies) copy.title = shortened(copy.title, limits);
+        write_hit(json, engine, request, marked, hit);
+        if (json.size() > limits.answer_bytes)
+            throw usage_error(fmt::format(
+                "the answer would be longer than {} bytes; fewer results at a time (k) are shorter",
+                limits.answer_bytes));
     }
     json.end_list();
     json.end_object();
@@ -259,7 +282,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
     const std::string_view words = given.text("q") ? query_of(given, limits) : std::string_view();
     const std::size_t bytes = given.integer("bytes", 4, limits.most_text_bytes).value_or(limits.text_bytes);
     const stored_document stored = engine.document(*document);
-    const std::string_view text = stored.text;
+    const std::string_view text = stored.text, title = shortened(stored.title, limits);
     const std::size_t asked = given.integer("offset", 0, text.size()).value_or(0);
     const std::size_t begin = back_to_character(text, asked);
     const std::size_t end = back_to_character(text, std::min(text.size(), begin + bytes));
@@ -268,7 +291,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
     json_writer json;
     json.begin_object();
     json.member("id", stored.id);
-    json.member("title", stored.title);
+    json.member("title", title);
     json.member("words", std::uint64_t{stored.words});
     json.member("text_bytes", static_cast<std::uint64_t>(text.size()));
     json.member("offset", static_cast<std::uint64_t>(begin));
@@ -277,7 +300,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
     json.member("text", piece);
     if (given.text("q")) {
         const std::vector<std::string> marked = engine.words_of(words);
-        write_parts(json, "title_parts", engine, stored.title, marked);
+        write_parts(json, "title_parts", engine, title, marked);
         write_parts(json, "text_parts", engine, piece, marked);
     }
     json.end_object();

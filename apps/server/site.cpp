@@ -277,6 +277,8 @@ http_response site::answer_metrics(const asked& request) const {
                   "Clients who left before their answer, which was given up.", connections_.left);
     append_metric(text, "quern_http_requests_in_flight", "gauge", "Requests that wait for an answer.",
                   connections_.in_flight);
+    append_metric(text, "quern_http_unread_bytes", "gauge", "Bytes of answers that are being sent.",
+                  connections_.unread);
     append_metric(text, "quern_store_documents", "gauge", "Documents of the store.", info.documents);
     append_metric(text, "quern_store_words", "gauge", "Different words of the store.", info.vocabulary);
     std::uint64_t bytes = 0;

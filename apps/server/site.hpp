@@ -20,6 +20,9 @@ struct site_limits {
     std::size_t results = 1000;             ///< of one search: offset and k together
     std::size_t query_bytes = 2048;         ///< of q, decoded
     std::size_t history_query_bytes = 200;  ///< of it where each word is scored behind those before it
+    std::size_t explained_terms = 20'000;   ///< of the results together that say how their scores come about
+    std::size_t title_bytes = 2048;         ///< of each; what is longer is cut
+    std::size_t answer_bytes = 16 << 20;    ///< a request that asks for more is refused
     std::size_t text_bytes = 64 << 10;      ///< of a document, at once, where the request does not say
     std::size_t most_text_bytes = 1 << 20;  ///< and where it does
 };

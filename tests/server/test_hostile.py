@@ -282,6 +282,70 @@ class Many(unittest.TestCase):
         self.assertLess(used, 0.3)
 
 
+def long_ids():
+    """A store whose answers are long: a title of 100 KB, ids of 20 KB."""
+    path = folder() / "long-ids"
+    if not path.exists():
+        corpus = folder() / "long-ids.jsonl"
+        with open(corpus, "w") as out:
+            out.write(json.dumps({"id": "title", "title": "ü" * 50_000 + " grain", "text": "barley"}) + "\n")
+            for i in range(1000):
+                out.write(json.dumps({"id": f"{i:04}" + "x" * 20_000, "text": "grain"}) + "\n")
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--skip", "all", "--quiet"], check=True)
+    return path
+
+
+class LongAnswers(unittest.TestCase):
+    def test_explanations_of_long_queries(self):
+        words = "+".join(["grain", "flour", "bread", *(f"word{i % 40}+w{i}" for i in range(150))])
+        with Server() as server:
+            target = f"/api/search?explain=1&snippets=0&q={words}&k="
+            status, _, body = server.get(target + "1000")
+            self.assertEqual(status, 400)
+            self.assertIn("explain: ", json.loads(body)["detail"])
+            most = int(json.loads(body)["detail"].partition("each, ")[2].split()[0])
+            self.assertEqual(server.get(target + str(most + 1))[0], 400)
+            self.assertEqual(server.get(target + str(most))[0], 200)
+            self.assertEqual(server.get("/api/search?explain=1&q=grain&k=1000")[0], 200)
+
+    def test_long_titles_are_cut(self):
+        with Server(of=long_ids()) as server:
+            for answer in (server.json("/api/search", q="barley", parts=1)["hits"][0], server.json("/api/documents", id="title", q="barley")):
+                self.assertEqual(answer["title"], "ü" * 1024)
+                self.assertEqual("".join(answer["title_parts"]), "ü" * 1024)
+
+    def test_long_answers_are_refused(self):
+        with Server(of=long_ids()) as server:
+            status, _, body = server.get("/api/search?q=grain&snippets=0&k=1000")
+            self.assertEqual(status, 400)
+            self.assertIn("fewer results", json.loads(body)["detail"])
+            self.assertEqual(len(server.json("/api/search", q="grain", snippets=0, k=700)["hits"]), 700)
+
+    def test_clients_that_do_not_read_hold_a_share_of_the_memory(self):
+        with Server("--memory", "160M", of=long_ids()) as server:
+            def unread():
+                return int(server.get("/metrics")[2].partition("\nquern_http_unread_bytes ")[2].split("\n")[0])
+
+            asked = []
+            for i in range(8):
+                connection = server.connect()
+                connection.sendall(request("/api/search?q=grain&snippets=0&k=700"))
+                asked.append(connection)
+                self.assertTrue(select.select([connection], [], [], 20)[0])
+                self.assertLessEqual(unread(), 40 << 20)
+            self.assertGreater(unread(), 14_000_000)
+            statuses = [status_of(connection.recv(100)) for connection in asked]
+            self.assertEqual(statuses, [200] * 2 + [503] * 6)
+            self.assertEqual(server.get("/api/search?q=grain&snippets=0&k=2")[0], 200)  # short ones pass
+            for connection in asked:
+                connection.close()
+            end = time.monotonic() + 10
+            while unread() != 0:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+            self.assertEqual(server.get("/api/search?q=grain&snippets=0&k=700")[0], 200)
+
+
 # Every pair of these words stands in every document, often: a query of pairs in quotes has to look through them all.
 PAIR_WORDS = [a + b for a in "bcdfgh" for b in "aeiou"]
 SLOW = "/api/search?k=5&q=" + "+".join(f"%22{a}+{b}%22" for a in PAIR_WORDS for b in PAIR_WORDS if a != b)[: 250 * 12 - 1]

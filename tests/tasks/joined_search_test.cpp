@@ -370,6 +370,22 @@ TEST_F(JoinedSearch, AStoppedRunEndsTheListOfDocumentsLikeOne) {
     EXPECT_EQ(ranking_of(engine.search("", options, stopped)), ranking_of(engine.search("", options)));
 }
 
+TEST_F(JoinedSearch, ExplanationsStayWithinTheMemory) {
+    context small = run();
+    small.memory_bytes = 256 << 10;
+    const auto engine = search_engine::open(whole, small);
+    search_options options = all_hits();
+    EXPECT_THROW(engine.search("aaa0 bbb1 common2", options), out_of_memory);
+    options.explain = false;
+    const auto plain_answer = engine.search("aaa0 bbb1 common2", options);
+    ASSERT_GT(plain_answer.hits.size(), 100U);
+    options.explain = true;
+    options.offset = plain_answer.hits.size() - 10;  // of those that are shown
+    const auto answer = engine.search("aaa0 bbb1 common2", options);
+    ASSERT_EQ(answer.hits.size(), 10U);
+    expect_explained(answer);
+}
+
 TEST_F(JoinedSearch, TheThesaurusIsTheStoresOwnAndOpenedWithIt) {
     const fs::path copy = *folder / "copy", other = make(*folder / "other", corpus(300));
     fs::copy(whole, copy, fs::copy_options::recursive);

@@ -53,6 +53,8 @@ class asked_query {
     const std::vector<std::string>& words() const { return shown_words_; }
     const std::vector<std::vector<std::string>>& phrases() const { return phrases_; }
 
+    /// Terms of an explanation at most.
+    std::size_t most_explained() const { return terms_.size() + continuations_.size(); }
     /// What adds to a hit's score, term by term.
     std::vector<explained_term> explain(const ranking_options& ranking, std::uint32_t document) const;
 

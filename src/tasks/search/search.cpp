@@ -22,6 +22,7 @@ namespace quern {
 namespace {
 
 constexpr std::size_t snippet_bytes = 240;
+constexpr std::size_t other_lists = 2;      // beside the words': the prior and likeness
 constexpr std::size_t most_kept = 1 << 20;  // words of a text longer than this are not kept for the next one
 
 /// The thesaurus that belongs to the store; nothing where the store has none.
@@ -220,7 +221,13 @@ search_answer search_engine::state::answer(const question& of, std::span<const s
         }
         return terms;
     };
-    answer.hits.reserve(ranking.size() - std::min(options.offset, ranking.size()));
+    const std::size_t shown = ranking.size() - std::min(options.offset, ranking.size());
+    if (options.explain) {
+        const std::uint64_t bytes = shown * (asked.most_explained() + other_lists) * sizeof(explained_term);
+        if (bytes > query_memory)
+            throw out_of_memory(fmt::format("the explanations of {} results", shown), bytes, query_memory);
+    }
+    answer.hits.reserve(shown);
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
         run.check_stop();
         auto& found = answer.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));

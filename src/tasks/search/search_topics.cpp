@@ -26,33 +26,46 @@ struct cut {
     std::size_t topics, batches;
 };
 
+/// The terms that explain a hit of the longest topic, at most: a word is two bytes, with what parts it from the next one.
+std::uint64_t most_terms(std::span<const search_topic> topics, const search_options& options) {
+    constexpr std::uint64_t other_lists = 2;
+    std::size_t bytes = 0;
+    for (const search_topic& topic : topics) bytes = std::max(bytes, topic.query.size());
+    const std::uint64_t words = bytes / 2 + 1;
+    return words * (1 + std::max<std::uint64_t>(options.expand, options.order > 1 ? 1 : 0)) + other_lists;
+}
+
 /// How many hits may be under way: they take a quarter of the memory at most.
-std::uint64_t most_hits(const search_options& options, const context& run) {
-    constexpr std::uint64_t snippet_bytes = 256, text_bytes = 64,
-                            explanation_bytes = 16 * sizeof(explained_term);
+std::uint64_t most_hits(std::span<const search_topic> topics, const search_options& options,
+                        const context& run) {
+    constexpr std::uint64_t snippet_bytes = 256, text_bytes = 64;
     const std::uint64_t hit_bytes =
         sizeof(search_hit) + sizeof(scored_document) + text_bytes + (options.snippets ? snippet_bytes : 0) +
-        (options.explain ? explanation_bytes : 0) + (options.copies ? most_hit_copies * sizeof(hit_copy) : 0);
+        (options.explain ? most_terms(topics, options) * sizeof(explained_term) : 0) +
+        (options.copies ? most_hit_copies * sizeof(hit_copy) : 0);
     return run.memory_limit() / 4 / hit_bytes;
 }
 
 /// Batches of about a millisecond; one topic after the other is the least.
-cut cut_for(std::uint64_t documents, const search_options& options, const context& run) {
+cut cut_for(std::uint64_t documents, std::span<const search_topic> topics, const search_options& options,
+            const context& run) {
     constexpr std::uint64_t hits_together = 4096, most_topics = 64;
     const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
+    const std::uint64_t most = most_hits(topics, options, run);
     cut chosen{};
-    chosen.topics = std::clamp<std::uint64_t>(hits_together / hits, 1, most_topics);
-    chosen.batches = std::clamp<std::uint64_t>(most_hits(options, run) / (hits * chosen.topics), 1,
-                                               2 * std::uint64_t{run.thread_count()});
+    chosen.topics = std::clamp<std::uint64_t>(std::min(hits_together, most) / hits, 1, most_topics);
+    chosen.batches =
+        std::clamp<std::uint64_t>(most / (hits * chosen.topics), 1, 2 * std::uint64_t{run.thread_count()});
     return chosen;
 }
 
 /// For a GPU: as many as it takes together, of which one batch is ranked, and one on either side of that.
-cut cut_for_gpu(std::uint64_t documents, const search_options& options, const context& run) {
+cut cut_for_gpu(std::uint64_t documents, std::span<const search_topic> topics, const search_options& options,
+                const context& run) {
     constexpr std::uint64_t most_topics = 1024, batches = 3;
     const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
     return {static_cast<std::size_t>(
-                std::clamp<std::uint64_t>(most_hits(options, run) / hits / batches, 1, most_topics)),
+                std::clamp<std::uint64_t>(most_hits(topics, options, run) / hits / batches, 1, most_topics)),
             static_cast<std::size_t>(batches)};
 }
 
@@ -114,7 +127,7 @@ void search_engine::search_each(std::span<const search_topic> topics, const sear
 void search_engine::search_on_cpu(std::span<const search_topic> topics, const search_options& options,
                                   const prepared& lists, const context& run, const answer_text& text,
                                   const answer_taker& take) const {
-    const cut by = cut_for(documents(), options, run);
+    const cut by = cut_for(documents(), topics, options, run);
     std::span<const search_topic> rest = topics;
     pipeline<answered> line(by.batches);
     line.from([&](answered& batch) {
@@ -142,7 +155,7 @@ void search_engine::search_on_device(std::span<const search_topic> topics, const
                                      const prepared& lists, const context& run, const chosen_device& chosen,
                                      const answer_text& text, const answer_taker& take) const {
     resident_collection resident(state_->store.collection(), run, chosen);
-    const cut by = cut_for_gpu(documents(), options, run);
+    const cut by = cut_for_gpu(documents(), topics, options, run);
     // Lists made for phrases take a quarter of the memory at most, and those of the last topics asked together.
     const std::uint64_t most_made = run.memory_limit() / 4 / by.batches;
     const std::size_t together =
