@@ -39,7 +39,9 @@ constexpr std::size_t linger_bytes = 1 << 20;  // read and thrown away before a 
 constexpr std::chrono::milliseconds linger_time{1000};
 constexpr std::chrono::milliseconds pause_without_files{100};
 constexpr std::chrono::milliseconds pause_of_watch{50};
-constexpr std::chrono::milliseconds last_drain_time{500};  // for refusing what was stopped at the end
+// For refusing what was stopped at the end. With drain_time well below the second and a half after which the program ends
+// by force (apps/cli/signals.cpp).
+constexpr std::chrono::milliseconds last_drain_time{200};
 constexpr std::chrono::milliseconds alone_time{
     50};  // an answer that takes longer: is the client still there?
 
@@ -180,10 +182,14 @@ class connection : public std::enable_shared_from_this<connection> {
     }
 
     /// The server ends: so does a connection that has nothing to answer, and what has not begun is refused. `now`: what
-    /// has begun is to end, too.
+    /// has begun is to end, too, and a client that has not taken its answer by now does not get the rest.
     void drain(bool now) {
         if (!busy_) return stream_.close();
-        if (asked_ && (now || !asked_->taken)) give_up("the server is ending");
+        if (asked_) {
+            if (now || !asked_->taken) give_up("the server is ending");
+        } else if (now && responded_ <= *server_.drained_by) {
+            stream_.close();
+        }
     }
 
   private:
@@ -372,9 +378,10 @@ class connection : public std::enable_shared_from_this<connection> {
         if (!finds_room(response))
             response = server_.service.refusal(503, "too many answers wait for their clients to take them");
         busy_ = true;
+        responded_ = clock::now();
         keep_ = keep_ && !server_.drained_by;
         server_.service.note(
-            {target_, response.status, clock::now() - answered_, head_ ? 0 : response.body.size()});
+            {target_, response.status, responded_ - answered_, head_ ? 0 : response.body.size()});
         target_.clear();
         message_.emplace(static_cast<http::status>(response.status), version_);
         message_->set(http::field::date, date_now());
@@ -429,7 +436,8 @@ class connection : public std::enable_shared_from_this<connection> {
     std::optional<http::response_serializer<http::string_body>> serializer_;
     std::size_t held_bytes_ = 0;
     std::string target_;
-    clock::time_point answered_;  // since when the request waits for its answer
+    clock::time_point answered_;   // since when the request waits for its answer
+    clock::time_point responded_;  // since when the answer is being sent
     unsigned version_ = 11;
     bool head_ = false;
     bool keep_ = true;

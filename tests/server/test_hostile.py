@@ -322,7 +322,7 @@ class LongAnswers(unittest.TestCase):
             self.assertEqual(len(server.json("/api/search", q="grain", snippets=0, k=700)["hits"]), 700)
 
     def test_clients_that_do_not_read_hold_a_share_of_the_memory(self):
-        with Server("--memory", "160M", of=long_ids()) as server:
+        with Server("--memory", "150M", of=long_ids()) as server:
             def unread():
                 return int(server.get("/metrics")[2].partition("\nquern_http_unread_bytes ")[2].split("\n")[0])
 
@@ -566,6 +566,20 @@ class Program(unittest.TestCase):
             for connection in idle:
                 self.assertEqual(connection.recv(100), b"")
                 connection.close()
+
+    def test_a_client_that_does_not_read_does_not_hold_the_end(self):
+        record = folder() / "stats-of-the-end.json"
+        server = Server("--stats", record, of=long_ids())
+        with server.connect() as connection:
+            connection.sendall(request("/api/search?q=grain&snippets=0&k=700"))
+            self.assertTrue(select.select([connection], [], [], 20)[0])
+            begin = time.monotonic()
+            code, said = server.end()
+            self.assertLess(time.monotonic() - begin, 1.45)
+            self.assertEqual(code, 143)
+            self.assertNotIn("interrupted", said)
+            self.assertIn("ended after 1 request", said)
+            self.assertEqual(json.loads(record.read_text())["counts"]["requests"], 1)
 
     def test_ipv6(self):
         try:
