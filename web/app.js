@@ -11,7 +11,7 @@ const number = new Intl.NumberFormat('en');
 let shown = { key: null, next: 0, told: '', like: false, similar: false };
 let opened = null;                  // the link of the hit that was opened last
 let pending = new AbortController();
-let offered = null;                 // what the store has beside words, once it is known
+let offered = null;                 // what the store has beside words, and what may be asked for, once it is known
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -63,6 +63,9 @@ function go(address) {
 }
 
 // ---- results
+
+// How many results to ask for behind so many: the server has a limit.
+const pageBehind = (count, most = PAGE) => Math.min(most, offered.limits.results - count);
 
 const options = (search) => Object.fromEntries(Object.entries(search).filter(([, value]) => value));
 
@@ -206,7 +209,7 @@ function toldOf(answer, count) {
   const missing = unknown ? `No document holds ${unknown}.` : '';
   if (count === 0) return missing || 'Nothing found.';
   const time = `${(1000 * answer.seconds).toFixed(1)} ms`;
-  const found = answer.more ? `The best ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
+  const found = answer.more || count >= offered.limits.results ? `The best ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
   const also = answer.similar_words.length ? `Also looked for: ${answer.similar_words.map((of) => of.word).join(', ')}.` : '';
   return `${found}, in ${time}. ${missing} ${also}`.trim();
 }
@@ -217,7 +220,7 @@ async function showHits(search, signal) {
     say(shown.told);
   } else {
     say('Searching…');
-    const answer = await ask('/api/search', { ...options(search), k: PAGE, parts: 1 }, signal);
+    const answer = await ask('/api/search', { ...options(search), k: pageBehind(0), parts: 1 }, signal);
     hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, search)));
     shown = { key, next: answer.hits.length, told: '', like: false, similar: false };
     more.hidden = !answer.more;
@@ -250,7 +253,7 @@ async function showMore() {
   const search = searchOf(asked());
   more.disabled = true;
   try {
-    const answer = await ask('/api/search', { ...options(search), suggestions: 0, k: PAGE, offset: shown.next, parts: 1 }, pending.signal);
+    const answer = await ask('/api/search', { ...options(search), suggestions: 0, k: pageBehind(shown.next), offset: shown.next, parts: 1 }, pending.signal);
     const items = answer.hits.map((hit) => hitItem(hit, search));
     hits.append(...items);
     shown.next += items.length;
@@ -297,7 +300,7 @@ async function showAlike(id, signal) {
   const alike = byId('alike');
   alike.hidden = true;
   if (!offered?.like) return;
-  const answer = await ask('/api/search', { like: id, k: 5, snippets: 0, suggestions: 0 }, signal);
+  const answer = await ask('/api/search', { like: id, k: pageBehind(0, 5), snippets: 0, suggestions: 0 }, signal);
   alike.querySelector('ol').replaceChildren(...answer.hits.map((hit) => element('li', {},
     followed(element('a', { href: addressOf({ like: id, doc: hit.id }), textContent: hit.title || hit.id })))));
   alike.hidden = answer.hits.length === 0;
@@ -326,8 +329,8 @@ async function showDocument(id, search, signal) {
 // What the store offers is asked once.
 async function learnOffers() {
   if (offered) return;
-  const has = (await ask('/api/store', {})).offers;
-  offered = { words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors') };
+  const { offers: has, limits } = await ask('/api/store', {});
+  offered = { words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors'), limits };
   byId('expand-choice').hidden = !offered.words;
   byId('prior-choice').hidden = !offered.prior;
 }
@@ -380,17 +383,23 @@ async function show() {
 
 // ---- hands
 
-function submit() {
+// Whether a search was asked for: a query that is too long stays in the box.
+async function submit() {
+  const bytes = new TextEncoder().encode(box.value.trim()).length;
+  if (offered && bytes > offered.limits.query_bytes) {
+    say(`The query is too long: it has ${number.format(bytes)} bytes of UTF-8, and ${number.format(offered.limits.query_bytes)} may be asked for.`, true);
+    return false;
+  }
   opened = null;
   shown.key = null; // asked anew, answered anew
   const chosen = (id) => (byId(id).checked ? byId(id).value : '');
-  return go(addressOf({ q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value, expand: chosen('expand'), prior: chosen('prior') }));
+  await go(addressOf({ q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value, expand: chosen('expand'), prior: chosen('prior') }));
+  return true;
 }
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  await submit();
-  if (!results.hidden) hits.querySelector('a')?.focus({ preventScroll: true });
+  if (await submit() && !results.hidden) hits.querySelector('a')?.focus({ preventScroll: true });
 });
 for (const choice of [model, byId('expand'), byId('prior')]) {
   choice.addEventListener('change', () => {

@@ -253,7 +253,7 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     write_similar(json, answer.similar_words);
     std::vector<std::string> marked;
     if (request.parts) marked = marked_words(engine, request.query, answer.similar_words);
-    json.flag("more", answer.hits.size() > request.k);
+    json.flag("more", answer.hits.size() > request.k && request.options.offset + request.k < limits.results);
     json.key("hits");
     json.begin_list();
     for (std::size_t i = 0; i < std::min(answer.hits.size(), request.k); ++i) {

@@ -241,6 +241,11 @@ http_response site::answer_store(const asked& request) const {
     if (engine_.has_link_ranks()) json.value(std::string_view("link_ranks"));
     if (engine_.has_document_vectors()) json.value(std::string_view("document_vectors"));
     json.end_list();
+    json.key("limits");
+    json.begin_object();
+    json.member("results", static_cast<std::uint64_t>(limits_.results));
+    json.member("query_bytes", static_cast<std::uint64_t>(limits_.query_bytes));
+    json.end_object();
     json.key("sections");
     json.begin_list();
     for (const store_section& section : info.sections) {

@@ -99,6 +99,17 @@ class Search(Api):
             pages += page["hits"]
         self.assertEqual(pages, whole)
 
+    def test_more_is_what_may_be_asked_for(self):
+        for limit in (1, 5, 39, 40, 41):
+            with Server("--max-results", str(limit)) as server:
+                got = 0
+                while True:
+                    page = server.json("/api/search", q="flour", k=min(4, limit - got), offset=got)
+                    got += len(page["hits"])
+                    if not page["more"]:
+                        break
+                self.assertEqual(got, min(limit, 40))
+
     def test_parts_are_the_text(self):
         for hit in self.server.json("/api/search", q="GRAIN stones", parts=1, k=20)["hits"]:
             for name in ("title", "snippet"):
@@ -307,6 +318,7 @@ class Rest(Api):
             self.assertEqual(said.pop(f"section.{section['name']}.checksum"), section["checksum"])
         self.assertEqual(said.pop("kind"), "store")
         got.pop("offers")  # for pages; the sections say it too
+        self.assertEqual(got.pop("limits"), {"results": 50, "query_bytes": 2048})
         self.assertEqual(got, said)
 
     def test_head_is_get_without_a_body(self):

@@ -168,6 +168,27 @@ class Page(unittest.TestCase):
         ranks = self.browser.script("return [...document.querySelectorAll('.hit')].map(h => h.value)")
         self.assertEqual(ranks, list(range(1, len(ranks) + 1)))
 
+    def test_no_more_than_the_server_gives(self):
+        for limit, pages in ((5, [5]), (15, [10, 15])):
+            with Server("--threads", "1", "--max-results", str(limit)) as few:
+                self.browser.go(few.url + "?q=flour")
+                for count in pages:
+                    self.browser.until(f"{HITS} === {count}")
+                    self.browser.until("document.getElementById('status').textContent.startsWith('The best " + str(count) + "')")
+                    self.assertEqual(self.browser.script("return document.getElementById('more').hidden"), count == limit)
+                    if count < limit:
+                        self.browser.click("#more")
+
+    def test_a_query_that_is_too_long(self):
+        self.search("grain")
+        self.browser.until("document.querySelector('.snippet mark')?.textContent === 'grain'")
+        address = self.browser.script("return location.href")
+        self.browser.script("q.value = 'ж'.repeat(1100); document.querySelector('#form button').click()")
+        self.browser.until("document.getElementById('status').textContent.includes('2,200 bytes')")
+        self.assertEqual(self.browser.script("return [location.href, q.value.length, document.querySelector('#status.error') !== null]"), [address, 1100, True])
+        self.browser.script("q.value = 'ж'.repeat(1024); document.querySelector('#form button').click()")
+        self.browser.until("document.getElementById('status').textContent.startsWith('No document holds')")
+
     def test_the_address_says_what_is_shown(self):
         self.browser.go(self.server.url + "?q=flour&model=dirichlet")
         self.browser.until(f"{HITS} === 10")
