@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/similar.hpp"
 #include "server/json_writer.hpp"
 #include "server/target.hpp"
 
@@ -39,18 +40,23 @@ struct search_request {
 void read_lists(const parameters& given, const search_engine& engine, bool like_alone,
                 search_options& options) {
     const auto need = [](std::string_view name, bool there, std::string_view what) {
-        if (!there) throw usage_error(fmt::format("{}: the store has no {}", name, what));
+        if (!there) throw bad_request(fmt::format("{}: the store has no {}", name, what));
     };
     options.prior = given.number("prior").value_or(0);
     if (options.prior != 0) need("prior", engine.has_link_ranks(), "link ranks");
     options.expand = static_cast<std::uint32_t>(given.integer("expand", 0, most_expansion).value_or(0));
-    if (options.expand != 0) need("expand", engine.has_thesaurus(), "thesaurus");
+    if (options.expand != 0) {
+        need("expand", engine.has_thesaurus(), "thesaurus");
+        if (const auto most = engine.thesaurus()->question().top; options.expand > most)
+            throw bad_request(
+                fmt::format("expand: the thesaurus has {} similar words of each at most", most));
+    }
     options.expand_weight = given.number("expand_weight").value_or(options.expand_weight);
     options.like_weight = given.number("like_weight").value_or(like_alone ? 1 : options.like_weight);
     if (const auto id = given.text("like")) {
         need("like", engine.has_document_vectors(), "document vectors");
         options.like = engine.find(*id);
-        if (!options.like) throw usage_error(fmt::format("like: there is no document '{}'", *id));
+        if (!options.like) throw bad_request(fmt::format("like: there is no document '{}'", *id));
     }
 }
 
@@ -60,7 +66,7 @@ void refuse_long_explanations(const search_request& request, const search_engine
     const std::size_t words = engine.words_of(request.query).size();
     const std::size_t terms = std::max<std::size_t>(words, 1) * (1 + std::size_t{request.options.expand});
     if (request.k * terms > limits.explained_terms)
-        throw usage_error(fmt::format("explain: with {} terms each, {} results may be asked for at a time",
+        throw bad_request(fmt::format("explain: with {} terms each, {} results may be asked for at a time",
                                       terms, std::max<std::size_t>(1, limits.explained_terms / terms)));
 }
 
@@ -71,12 +77,12 @@ search_request read_request(const parameters& given, const search_engine& engine
     request.k = given.integer("k", 1, limits.results).value_or(std::min<std::size_t>(10, limits.results));
     request.options.offset = given.integer("offset", 0, limits.results).value_or(0);
     if (request.options.offset + request.k > limits.results)
-        throw usage_error(fmt::format("offset and k together may be {} at most", limits.results));
+        throw bad_request(fmt::format("offset and k together may be {} at most", limits.results));
     request.parts = given.choice("parts").value_or(false);
     request.options.phrases = given.choice("phrases").value_or(true);
     request.options.order = static_cast<unsigned>(given.integer("order", 1, most_query_order).value_or(1));
     if (request.options.order > 1 && request.query.size() > limits.history_query_bytes)
-        throw usage_error(
+        throw bad_request(
             fmt::format("q may hold {} bytes at most with an order beyond 1", limits.history_query_bytes));
     request.options.explain = given.choice("explain").value_or(false);
     if (request.options.explain) refuse_long_explanations(request, engine, limits);
@@ -91,6 +97,15 @@ search_request read_request(const parameters& given, const search_engine& engine
     ranking.lambda = given.number("lambda").value_or(ranking.lambda);
     ranking.title_weight = given.number("title_weight").value_or(title_weight_for_people);
     return request;
+}
+
+search_answer answer_of(const search_engine& engine, const search_request& request, const context& run) {
+    try {
+        return engine.search(request.query, request.options, run);
+    } catch (
+        const usage_error& e) {  // of options out of range: the engine reads nothing else that may be refused
+        throw bad_request(e.what());
+    }
 }
 
 /// A text as pieces that are and are not among the marked words, by turns; the first is not.
@@ -217,9 +232,9 @@ std::vector<std::string> marked_words(const search_engine& engine, std::string_v
 
 std::string_view query_of(const parameters& given, const site_limits& limits) {
     const auto query = given.text("q");
-    if (!query) throw usage_error("q, the query, is missing");
+    if (!query) throw bad_request("q, the query, is missing");
     if (query->size() > limits.query_bytes)
-        throw usage_error(fmt::format("q may hold {} bytes at most", limits.query_bytes));
+        throw bad_request(fmt::format("q may hold {} bytes at most", limits.query_bytes));
     return *query;
 }
 
@@ -230,7 +245,7 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     // One more than asked for tells whether there is more.
     request.options.k = request.options.offset + request.k + 1;
     const auto begin = std::chrono::steady_clock::now();
-    search_answer answer = engine.search(request.query, request.options, run);
+    search_answer answer = answer_of(engine, request, run);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
 
     json_writer json;
@@ -263,7 +278,7 @@ std::string search_json(const search_engine& engine, std::string_view query, con
         for (hit_copy& copy : hit.copies) copy.title = shortened(copy.title, limits);
         write_hit(json, engine, request, marked, hit);
         if (json.size() > limits.answer_bytes)
-            throw usage_error(fmt::format(
+            throw bad_request(fmt::format(
                 "the answer would be longer than {} bytes; fewer results at a time (k) are shorter",
                 limits.answer_bytes));
     }
@@ -276,7 +291,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
                           std::string_view query, const site_limits& limits) {
     const parameters given(query, std::span(document_parameters).subspan(id ? 1 : 0));
     if (!id) id = given.text("id");
-    if (!id) throw usage_error("id, of the document, is missing");
+    if (!id) throw bad_request("id, of the document, is missing");
     const auto document = engine.find(*id);
     if (!document) throw not_found(fmt::format("there is no document '{}'", *id));
     const std::string_view words = given.text("q") ? query_of(given, limits) : std::string_view();

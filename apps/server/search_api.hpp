@@ -15,10 +15,10 @@ namespace quern::server {
 
 class parameters;
 
-/// `q`, which must be there. Throws usage_error where it is not, or is too long.
+/// `q`, which must be there. Throws bad_request where it is not, or is too long.
 std::string_view query_of(const parameters& given, const site_limits& limits);
 
-/// Throws usage_error for parameters that are refused, `interrupted` where the run's stop flag is raised.
+/// Throws bad_request for parameters that are refused, `interrupted` where the run's stop flag is raised.
 std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                         const context& run);
 
@@ -27,7 +27,7 @@ class not_found : public error {
     using error::error;
 };
 
-/// One document, from a byte of its text on: that of `id`, which without one is a parameter. Throws not_found, and usage_error
+/// One document, from a byte of its text on: that of `id`, which without one is a parameter. Throws not_found, and bad_request
 /// for parameters that are refused.
 std::string document_json(const search_engine& engine, std::optional<std::string_view> id,
                           std::string_view query, const site_limits& limits);

@@ -98,27 +98,37 @@ http_response page_response(const page& page, const http_request& request) {
 
 }  // namespace
 
-std::pair<unsigned, std::string> status_of(const std::exception_ptr& failure) {
+failed_answer answer_to(const std::exception_ptr& failure) {
+    constexpr std::string_view own = "the server failed at this answer";
     try {
         std::rethrow_exception(failure);
     } catch (const not_found& e) {
-        return {404, e.what()};
-    } catch (const usage_error& e) {
-        return {400, e.what()};
+        return {404, e.what(), {}};
+    } catch (const bad_request& e) {
+        return {400, e.what(), {}};
     } catch (const out_of_memory& e) {
-        return {503, e.what()};
+        return {503, "the answer takes more memory than there is for it", e.what()};
     } catch (const std::bad_alloc&) {
-        return {503, "out of memory"};
+        return {503, "out of memory", "out of memory"};
     } catch (const interrupted&) {
-        return {503, "the answer was given up"};
+        return {503, "the answer was given up", {}};
     } catch (const std::exception& e) {  // a damaged store, a disk that fails, a fault of ours
-        return {500, e.what()};
+        return {500, std::string(own), e.what()};
+    } catch (...) {
+        return {500, std::string(own), "an error of a kind that is not known"};
     }
 }
 
 site::site(const std::filesystem::path& store, const site_limits& limits, const context& run)
-    : limits_(limits), engine_(search_engine::open(store, run)) {
+    : limits_(limits), engine_(search_engine::open(store, run)), log_(run) {
     engine_.warm_up();  // now, and not while the first client waits
+}
+
+void site::report(const std::string& fault) {
+    const std::lock_guard one_at_a_time(reporting_);
+    if (fault == last_fault_) return;
+    log_.log(log_level::warning, fault);
+    last_fault_ = fault;
 }
 
 const site::route* site::find_route(std::string_view path) {
@@ -156,8 +166,9 @@ http_response site::answer(const http_request& request, const std::atomic<int>& 
             return refusal(404, "nothing is here; /openapi.json lists what is");
         }
     } catch (...) {
-        const auto [status, detail] = status_of(std::current_exception());
-        return refusal(status, detail);
+        const failed_answer failed = answer_to(std::current_exception());
+        if (!failed.fault.empty()) report(failed.fault);
+        return refusal(failed.status, failed.told);
     }
     if (response.status < 400) add_security(response);
     return response;
@@ -205,7 +216,7 @@ http_response site::answer_search(const asked& request) const {
 
 http_response site::answer_document(const asked& request) const {
     const auto id = percent_decoded(request.rest, false);
-    if (!id) throw usage_error("a % in the id is not followed by two hexadecimal digits");
+    if (!id) throw bad_request("a % in the id is not followed by two hexadecimal digits");
     return json_response(document_json(engine_, *id, request.query, limits_));
 }
 

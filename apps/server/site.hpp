@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -53,13 +54,25 @@ class site : public http_service {
     http_response answer_health(const asked& request) const;
     http_response answer_metrics(const asked& request) const;
 
+    /// Says to whoever runs the server what its clients are not told; once, as long as it stays the same.
+    void report(const std::string& fault);
+
     const site_limits limits_;
     const search_engine engine_;
+    const context log_;  // whom to tell
+    std::mutex reporting_;
+    std::string last_fault_;
     http_counts connections_;
     metrics metrics_;
 };
 
-/// The one mapping of the library's errors to statuses, and what is said of them.
-std::pair<unsigned, std::string> status_of(const std::exception_ptr& failure);
+/// A failed answer. Clients are told what is theirs to know: no paths, nothing of this machine.
+struct failed_answer {
+    unsigned status = 500;
+    std::string told;
+    std::string fault;  ///< for whoever runs the server; empty where it is the client's
+};
+/// The one mapping of errors to statuses.
+failed_answer answer_to(const std::exception_ptr& failure);
 
 }  // namespace quern::server

@@ -62,13 +62,13 @@ parameters::parameters(std::string_view query, std::span<const std::string_view>
         auto name = percent_decoded(pair.substr(0, equals), true);
         auto value = percent_decoded(pair.substr(std::min(pair.size(), equals + 1)), true);
         if (!name || !value)
-            throw usage_error("a % in the parameters is not followed by two hexadecimal digits");
+            throw bad_request("a % in the parameters is not followed by two hexadecimal digits");
         if (std::ranges::find(known, *name) == known.end()) {
-            if (known.empty()) throw usage_error("this address takes no parameters");
-            throw usage_error(
+            if (known.empty()) throw bad_request("this address takes no parameters");
+            throw bad_request(
                 fmt::format("unknown parameter '{}'; there are {}", *name, fmt::join(known, ", ")));
         }
-        if (text(*name)) throw usage_error(fmt::format("{} is given twice", *name));
+        if (text(*name)) throw bad_request(fmt::format("{} is given twice", *name));
         values_.emplace_back(std::move(*name), std::move(*value));
     }
 }
@@ -85,7 +85,7 @@ std::optional<std::uint64_t> parameters::integer(std::string_view name, std::uin
     if (!given) return {};
     const auto value = parsed<std::uint64_t>(*given);
     if (!value || *value < least || *value > most) {
-        throw usage_error(fmt::format("{}: '{}' is no integer from {} to {}", name, *given, least, most));
+        throw bad_request(fmt::format("{}: '{}' is no integer from {} to {}", name, *given, least, most));
     }
     return value;
 }
@@ -94,7 +94,7 @@ std::optional<double> parameters::number(std::string_view name) const {
     const auto given = text(name);
     if (!given) return {};
     const auto value = parsed<double>(*given);
-    if (!value) throw usage_error(fmt::format("{}: '{}' is no number", name, *given));
+    if (!value) throw bad_request(fmt::format("{}: '{}' is no number", name, *given));
     return value;
 }
 
@@ -103,7 +103,7 @@ std::optional<bool> parameters::choice(std::string_view name) const {
     if (!given) return {};
     if (*given == "1" || *given == "true") return true;
     if (*given == "0" || *given == "false") return false;
-    throw usage_error(fmt::format("{}: '{}' is none of 1, 0, true, false", name, *given));
+    throw bad_request(fmt::format("{}: '{}' is none of 1, 0, true, false", name, *given));
 }
 
 std::optional<std::size_t> parameters::name(std::string_view name,
@@ -112,7 +112,7 @@ std::optional<std::size_t> parameters::name(std::string_view name,
     if (!given) return {};
     const auto at = std::ranges::find(names, *given);
     if (at == names.end()) {
-        throw usage_error(fmt::format("{}: '{}' is none of {}", name, *given, fmt::join(names, ", ")));
+        throw bad_request(fmt::format("{}: '{}' is none of {}", name, *given, fmt::join(names, ", ")));
     }
     return static_cast<std::size_t>(at - names.begin());
 }

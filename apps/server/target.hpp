@@ -10,7 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "quern/base/error.hpp"
+
 namespace quern::server {
+
+/// The request itself is refused: its sender is told why. Any other error here is the server's own.
+class bad_request : public error {
+  public:
+    using error::error;
+};
 
 /// %41 becomes A; with `plus_is_blank`, + a blank. Nothing where a % is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_blank);
@@ -21,7 +29,7 @@ struct target_parts {
 };
 target_parts split_target(std::string_view target);
 
-/// The parameters of a request. Every member throws usage_error that names the parameter and says what was expected.
+/// The parameters of a request. Every member throws bad_request that names the parameter and says what was expected.
 class parameters {
   public:
     /// Refuses bad escapes, names that are not `known`, and names given twice.

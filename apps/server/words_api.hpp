@@ -10,7 +10,7 @@
 
 namespace quern::server {
 
-/// In a store without a thesaurus no word has any. Throws usage_error for parameters that are refused, `interrupted` where
+/// In a store without a thesaurus no word has any. Throws bad_request for parameters that are refused, `interrupted` where
 /// the run's stop flag is raised.
 std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                        const context& run);

@@ -183,7 +183,8 @@ class search_engine {
                                       const context& run) const;
     /// The number of the document of this id. The first call makes a table of 6 bytes a document.
     std::optional<std::uint32_t> find(std::string_view id) const;
-    /// Does now what first calls would do: the table of find, and what search_options' lists read. Throws damaged_store.
+    /// Does now what first calls would do: the table of find, what search_options' lists read, an analyzer of texts. Throws
+    /// damaged_store, and usage_error for text options that this program does not know.
     void warm_up() const;
     /// What similar words come from; valid as long as the engine, also after it is moved. Null where the store has none.
     const word_space* thesaurus() const;

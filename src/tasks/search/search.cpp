@@ -286,6 +286,7 @@ std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
 }
 
 void search_engine::warm_up() const {
+    state_->analyzers.local();
     state_->finder();
     if (has_link_ranks()) state_->ranks();
     if (has_document_vectors()) state_->squares(context());
