@@ -15,8 +15,11 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <cctype>
+#include <cstddef>
 #include <ctime>
 #include <iterator>
+#include <memory>
+#include <new>
 #include <optional>
 #include <unordered_set>
 
@@ -101,7 +104,55 @@ std::pair<unsigned, std::string_view> answer_to_fault(const error_code& fault, s
     return {400, "this is no request of HTTP/1.1"};
 }
 
+/// Room for one small object, given out once: what an answer needs on its way back to the thread of the connections, kept
+/// ready from the time of the request. Out of memory there the answer would be lost, or the process with it.
+class reserve {
+  public:
+    void* take(std::size_t bytes) {
+        if (bytes > sizeof(room_) || taken_) return ::operator new(bytes);
+        taken_ = true;
+        return room_;
+    }
+    void give(void* place) noexcept {
+        if (place == static_cast<void*>(room_)) {
+            taken_ = false;
+        } else {
+            ::operator delete(place);
+        }
+    }
+
+  private:
+    alignas(std::max_align_t) std::byte room_[256];
+    bool taken_ = false;
+};
+
+template <typename T>
+struct reserve_allocator {
+    using value_type = T;
+    explicit reserve_allocator(reserve& r) noexcept : from(&r) {}
+    template <typename U>
+    reserve_allocator(const reserve_allocator<U>& other) noexcept : from(other.from) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(from->take(n * sizeof(T))); }
+    void deallocate(T* place, std::size_t) noexcept { from->give(place); }
+    template <typename U>
+    bool operator==(const reserve_allocator<U>& other) const noexcept {
+        return from == other.from;
+    }
+    reserve* from;
+};
+
 class connection;
+struct asked;
+
+/// An answer that is there, for the thread of the connections; asio asks for the allocator.
+struct delivery {
+    using allocator_type = reserve_allocator<char>;
+    allocator_type get_allocator() const noexcept;
+    void operator()();
+
+    std::shared_ptr<asked> answered;
+    std::shared_ptr<connection> client;
+};
 
 }  // namespace
 
@@ -133,6 +184,8 @@ namespace {
 /// A request on its way to an answer: waiting for a thread, then taken by one.
 struct asked {
     http_request request;
+    http_response response;
+    reserve way_back;
     std::atomic<bool> taken{false};
     std::atomic<int> stop{0};  // a thread's work is in vain
     std::string_view reason;   // why it was stopped; for the thread of the connections
@@ -190,6 +243,14 @@ class connection : public std::enable_shared_from_this<connection> {
         } else if (now && responded_ <= *server_.drained_by) {
             stream_.close();
         }
+    }
+
+    void on_answer(http_response response) {
+        const std::string_view reason = asked_->reason;
+        end_waiting();
+        if (gone_) return close();
+        if (response.status == 503 && !reason.empty()) return refuse_once(reason);
+        respond(std::move(response));
     }
 
   private:
@@ -266,25 +327,14 @@ class connection : public std::enable_shared_from_this<connection> {
         asio::post(*server_.pool, [self = shared_from_this(), asked = asked_]() mutable {
             if (asked->taken.exchange(true)) return;
             auto& server = self->server_;
-            http_response response;
-            response.status = 503;
+            asked->response.status = 503;
             try {
-                response = server.service.answer(asked->request, asked->stop);
-            } catch (const std::exception&) {
+                asked->response = server.service.answer(asked->request, asked->stop);
+            } catch (...) {
                 // Not even the words of a refusal: out of memory. The pool would end the process.
             }
-            asio::post(server.io, [self = std::move(self), response = std::move(response)]() mutable {
-                self->on_answer(std::move(response));
-            });
+            asio::post(server.io, delivery{std::move(asked), std::move(self)});
         });
-    }
-
-    void on_answer(http_response response) {
-        const std::string_view reason = asked_->reason;
-        end_waiting();
-        if (gone_) return close();
-        if (response.status == 503 && !reason.empty()) return refuse_once(reason);
-        respond(std::move(response));
     }
 
     void end_waiting() {
@@ -445,6 +495,14 @@ class connection : public std::enable_shared_from_this<connection> {
     bool watching_ = false;  // whether the client is still there
     bool gone_ = false;
 };
+
+delivery::allocator_type delivery::get_allocator() const noexcept {
+    return allocator_type(answered->way_back);
+}
+
+void delivery::operator()() {
+    client->on_answer(std::move(answered->response));
+}
 
 /// The address of IPv4 that is written as one of IPv6 (::ffff:127.0.0.1).
 std::optional<asio::ip::address_v4> mapped_v4(const asio::ip::address& address) {
