@@ -277,6 +277,7 @@ class connection : public std::enable_shared_from_this<connection> {
             !parser_->get().target().empty() || held().find('\n') != std::string_view::npos;
         const auto [status, detail] = answer_to_fault(fault, held(), whole_first_line);
         if (status == 0) return close();
+        head_ = parser_->get().method() == http::verb::head || held().starts_with("HEAD ");
         refuse(status, detail);
     }
 

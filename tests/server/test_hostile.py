@@ -82,6 +82,14 @@ class Hostile(unittest.TestCase):
         self.assertEqual(status_of(self.server.raw(request("/healthz", "X: " + "x" * 7000))), 200)
         self.assertEqual(status_of(self.server.raw(request("/api/search?q=" + "%61" * 2048))), 200)
 
+    def test_a_refused_head_has_no_body(self):
+        for sent, status in ((request("/" + "x" * 9000, method="HEAD"), 414), (request("/healthz", "X: " + "x" * 9000, method="HEAD"), 431),
+                             (request("/healthz", "Bad Name: x", method="HEAD"), 400), (request(version="HTTP/9.9", method="HEAD"), 505)):
+            answer = self.server.raw(sent)
+            self.assertEqual(status_of(answer), status)
+            self.assertTrue(answer.endswith(b"\r\n\r\n"), answer)
+            self.assertIn(b"Content-Length: ", answer)
+
     def test_bodies_are_refused(self):
         for method in ("GET", "POST", "HEAD"):
             for sent in (
