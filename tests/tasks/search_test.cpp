@@ -381,6 +381,21 @@ TEST_F(Search, ExplainsWhatItCounted) {
     EXPECT_NEAR(behind.score, std::log(likelihood), 1e-9);
 }
 
+TEST_F(Search, SnippetsOfLongDocumentsComeFromWhereverTheWordsStand) {
+    std::string text;
+    while (text.size() < 5 << 20) text += "Nothing but the miller's wheel turns. ";  // without a line end
+    const std::string end = "At last a quern grinds the grain";
+    const auto engine =
+        engine_of("{\"id\":\"a\",\"text\":\"" + text + end + "\"}\n{\"id\":\"b\",\"text\":\"x\"}\n");
+    const auto answer = engine.search("quern grain", {});
+    ASSERT_EQ(answer.hits.size(), 1U);
+    EXPECT_TRUE(answer.hits[0].snippet.ends_with(end)) << answer.hits[0].snippet;
+    EXPECT_TRUE(answer.hits[0].snippet.starts_with("… "));
+    const auto many = engine.search("wheel", {});
+    ASSERT_EQ(many.hits.size(), 1U);
+    EXPECT_TRUE(many.hits[0].snippet.starts_with("Nothing but the miller's")) << many.hits[0].snippet;
+}
+
 TEST_F(Search, OptionsThatDoNotFitAreRefused) {
     const auto engine = engine_of(garden);
     search_options options;

@@ -54,6 +54,41 @@ TEST(Snippet, ShowsThePhrase) {
     EXPECT_EQ(snippet_of("one two three four", {"two"}, 8, {{"one", "two", "three"}}), "one two three …");
 }
 
+TEST(Snippet, PiecesEndWhereWordsDo) {
+    EXPECT_EQ(first_piece("one two\nthree", 20), 13U);
+    EXPECT_EQ(first_piece("one two\nthree", 13), 13U);
+    EXPECT_EQ(first_piece("one two\nthree", 12), 8U);
+    EXPECT_EQ(first_piece("one two\nthree", 8), 8U);
+    EXPECT_EQ(first_piece("one two\nthree", 7), 4U);
+    EXPECT_EQ(first_piece("one two\nthree", 2), 2U);
+    EXPECT_EQ(first_piece("漢字漢字", 7), 6U);
+    EXPECT_EQ(first_piece("漢字漢字", 1), 1U);  // goes on in any case
+    EXPECT_EQ(first_piece("\x80\x80\x80\x80\x80\x80\x80\x80", 6), 3U);
+    EXPECT_EQ(first_piece("", 5), 0U);
+}
+
+RC_GTEST_PROP(Snippet, IsTheSameFromPieces, ()) {
+    const auto line = *rc::gen::container<std::vector<std::string>>(
+        rc::gen::element<std::string>("cat", "dog", "the", "Dog.", "\n", "bird\n", "é", "漢字"));
+    std::string text;
+    for (const std::string& word : line) text += word + " ";
+    const std::size_t most = *rc::gen::inRange<std::size_t>(8, 60);
+    const std::vector<std::string> wanted{"bird", "cat"};
+    const std::vector<std::vector<std::string>> phrases;
+    snippet_finder finder(wanted, phrases);
+    text::analyzer analyzer{text_options{}};
+    text::token_list words;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::string_view rest = std::string_view(text).substr(begin);
+        const std::size_t bytes = first_piece(rest, most);
+        RC_ASSERT(bytes > 0U && bytes <= most);
+        analyzer.analyze(rest.substr(0, bytes), words);
+        finder.look_through(words, begin);
+        begin += bytes;
+    }
+    RC_ASSERT(finder.passage(text, 40) == snippet_of(text, wanted, 40));
+}
+
 TEST(Snippet, CutsBetweenCharactersWithoutSpaces) {
     std::string text;
     for (int i = 0; i < 100; ++i) text += "漢字";

@@ -46,7 +46,7 @@ struct search_engine::state {
     void query_words_of(std::string_view text, between_words separators, text::token_list& words) const;
     std::vector<query_part> parts_of(std::string_view query, bool phrases) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
-    std::string snippet_of(std::uint32_t document, const asked_query& asked) const;
+    std::string snippet_of(std::uint32_t document, const asked_query& asked, const context& run) const;
     void add_copies(search_hit& hit, const asked_query& asked) const;
     /// Throws usage_error for options out of range, without a look at the lists they need.
     void check(const search_options& options) const;

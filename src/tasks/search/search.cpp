@@ -22,8 +22,8 @@ namespace quern {
 namespace {
 
 constexpr std::size_t snippet_bytes = 240;
-constexpr std::size_t other_lists = 2;      // beside the words': the prior and likeness
-constexpr std::size_t most_kept = 1 << 20;  // words of a text longer than this are not kept for the next one
+constexpr std::size_t other_lists = 2;        // beside the words': the prior and likeness
+constexpr std::size_t piece_bytes = 1 << 20;  // of a long text: its words are not held together
 
 /// The thesaurus that belongs to the store; nothing where the store has none.
 std::optional<word_space> thesaurus_of(const opened_store& store) {
@@ -90,13 +90,20 @@ std::vector<query_part> search_engine::state::parts_of(std::string_view query, b
     return parts;
 }
 
-std::string search_engine::state::snippet_of(std::uint32_t document, const asked_query& asked) const {
+std::string search_engine::state::snippet_of(std::uint32_t document, const asked_query& asked,
+                                             const context& run) const {
     const std::string text = store.text(document);
     text::token_list& words = token_lists.local();
-    words_of(text, words);
-    std::string passage = snippet(text, words, asked.words(), asked.phrases(), snippet_bytes);
-    if (text.size() > most_kept) words = {};
-    return passage;
+    snippet_finder finder(asked.words(), asked.phrases());
+    for (std::size_t begin = 0; begin < text.size();) {
+        run.check_stop();
+        const std::string_view rest = std::string_view(text).substr(begin);
+        const std::size_t bytes = first_piece(rest, piece_bytes);
+        words_of(rest.substr(0, bytes), words);
+        finder.look_through(words, begin);
+        begin += bytes;
+    }
+    return finder.passage(text, snippet_bytes);
 }
 
 search_hit search_engine::state::hit(const scored_document& scored, std::uint32_t rank) const {
@@ -231,7 +238,7 @@ search_answer search_engine::state::answer(const question& of, std::span<const s
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
         run.check_stop();
         auto& found = answer.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
-        if (options.snippets) found.snippet = snippet_of(ranking[i].document, asked);
+        if (options.snippets) found.snippet = snippet_of(ranking[i].document, asked, run);
         if (options.explain) found.explanation = explained(ranking[i].document);
         if (options.copies) add_copies(found, asked);
     }

@@ -12,10 +12,7 @@
 namespace quern {
 namespace {
 
-struct match {
-    std::uint32_t what;  // a word's place in `wanted`, or that many and a phrase's place
-    std::uint32_t begin, end;
-};
+using match = snippet_match;
 
 /// A glance that turns nearly all words of a text away: no word of a set begins with this byte and has this length.
 class glance {
@@ -139,10 +136,14 @@ void append_one_line(std::string& out, std::string_view passage) {
 
 }  // namespace
 
-std::string snippet(std::string_view text, const text::token_list& words, std::span<const std::string> wanted,
-                    std::span<const std::vector<std::string>> phrases, std::size_t max_bytes) {
-    const std::vector<match> matches = find_matches(words, wanted, phrases);
-    stretch core = best_stretch(matches, wanted.size() + phrases.size(), max_bytes);
+void snippet_finder::look_through(const text::token_list& words, std::size_t begin) {
+    const auto before = static_cast<std::uint32_t>(begin);
+    for (const match& m : find_matches(words, wanted_, phrases_))
+        matches_.push_back({m.what, before + m.begin, before + m.end});
+}
+
+std::string snippet_finder::passage(std::string_view text, std::size_t max_bytes) const {
+    stretch core = best_stretch(matches_, wanted_.size() + phrases_.size(), max_bytes);
     // What is left of the length goes before and after the matches, a third and two thirds.
     const std::size_t spare = max_bytes > core.end - core.begin ? max_bytes - (core.end - core.begin) : 0;
     std::size_t begin = core.begin > spare / 3 ? back_to_word(text, core.begin - spare / 3) : 0;
@@ -160,6 +161,23 @@ std::string snippet(std::string_view text, const text::token_list& words, std::s
     }
     if (std::ranges::any_of(text.substr(end), [](char c) { return !is_space(c); })) line += " …";
     return line;
+}
+
+std::size_t first_piece(std::string_view text, std::size_t most) {
+    if (text.size() <= most) return text.size();
+    for (const char end : {'\n', ' '}) {
+        if (const std::size_t at = text.rfind(end, most - 1); at != std::string_view::npos) return at + 1;
+    }
+    std::size_t at = most;
+    while (at > 1 && most - at < 3 && is_continuation(text[at])) --at;
+    return at;
+}
+
+std::string snippet(std::string_view text, const text::token_list& words, std::span<const std::string> wanted,
+                    std::span<const std::vector<std::string>> phrases, std::size_t max_bytes) {
+    snippet_finder finder(wanted, phrases);
+    finder.look_through(words, 0);
+    return finder.passage(text, max_bytes);
 }
 
 }  // namespace quern
