@@ -41,7 +41,7 @@ struct search_options {
     /// With ranking_model::ql: a word is scored behind up to order - 1 words before it in the query, as many as the
     /// collection holds with it; 1 to most_query_order.
     unsigned order = 1;
-    bool explain = false;  ///< hits say how their scores come about
+    bool explain = false;  ///< hits say how scores come about; out_of_memory beyond a quarter of the run's
 
     // Lists beside the words'. A store without what one needs: usage_error. docs/search.md has the formulas.
     /// W: a score gets W · ln(N · rank of the document by its links); 0 to 100, 0: nothing.
