@@ -68,7 +68,7 @@ constexpr std::string_view forms_tried =
 
 struct corpus_input {
     fs::path path;
-    std::optional<corpus_form> form;  ///< for a folder: of its files
+    std::optional<corpus_form> form;  ///< for a folder: of its files; `folder`: each is a document
     bool is_folder = false;
     std::unique_ptr<peeked_source> opened;  ///< of what can be read only once
     std::uint64_t bytes = 0;
@@ -131,7 +131,6 @@ class many_reader final : public corpus_reader {
         if (!fs::exists(status)) throw usage_error(path.native() + ": no such file or folder");
         if (fs::is_directory(status)) {
             input.is_folder = true;
-            if (input.form == corpus_form::folder) input.form.reset();
             input.bytes = folder_bytes(path);
             return input;
         }

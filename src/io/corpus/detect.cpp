@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/line_records.hpp"
 
 namespace quern::io {
 namespace {
@@ -74,15 +75,29 @@ bool opens_with(std::string_view text, std::string_view tag) {
     return text.size() > tag.size() && " \t\r\n>/"sv.find(text[tag.size()]) != std::string_view::npos;
 }
 
+/// A piece of TREC's SGML with an id, or of Reuters-21578's.
+bool opens_with_record(std::string_view text) {
+    if (opens_with(text, "<reuters")) {
+        return lower(text.substr(0, text.find('>'))).find("newid=") != std::string::npos;
+    }
+    return opens_with(text, "<doc") && lower(text).find("<docno") != std::string::npos;
+}
+
 bool opens_as_trec(std::string_view text) {
     if (lower(text.substr(0, 15)) == "<!doctype lewis") return true;
     const std::string_view body = after_prologue(text);
-    if (opens_with(body, "<doc") || opens_with(body, "<reuters")) return true;
+    if (opens_with_record(body)) return true;
     // A wrapper of any name around them, as SGML that was made well-formed has.
     if (!body.starts_with('<') || body.starts_with("</")) return false;
-    const std::string_view inner = after_prologue(body.substr(std::min(body.find('>'), body.size() - 1) + 1));
-    return opens_with(inner, "<reuters") ||
-           (opens_with(inner, "<doc") && lower(inner.substr(0, 4096)).find("<docno") != std::string::npos);
+    return opens_with_record(after_prologue(body.substr(std::min(body.find('>'), body.size() - 1) + 1)));
+}
+
+bool opens_as_wikiextractor(std::string_view body) {
+    constexpr auto open = "<doc id=\""sv;
+    std::string_view line = body.substr(0, body.find('\n'));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line.starts_with(open) && line.size() > open.size() && line[open.size()] != '"' &&
+           line.ends_with("\">");
 }
 
 std::string utf8_head(std::string_view head) {
@@ -91,6 +106,20 @@ std::string utf8_head(std::string_view head) {
         return std::string(head.substr(mark_bytes(order, head)));
     std::size_t ill_formed = 0;
     return from_wide(head, order, ill_formed);
+}
+
+bool opens_as_json(std::string_view body) {
+    if (!body.starts_with('{')) return false;
+    const std::string_view inside = after_blanks(body.substr(1));
+    return inside.starts_with('"') || inside.starts_with('}');
+}
+
+/// For a file that somebody named: lines that are objects without a text, or JSON under the name of JSON lines, are meant
+/// as JSON lines, whose reader says what each lacks.
+bool is_json_alone(std::string_view body, bool whole, std::string_view path) {
+    if (!opens_as_json(body)) return false;
+    const std::string name = extension(without_compression(path));
+    return name == "jsonl" || name == "ndjson" || judge_json_lines(body, whole) == json_lines::objects;
 }
 
 std::string archive_kind(std::string_view head) {
@@ -131,18 +160,15 @@ bool is_binary(std::string_view head) {
     return controls * 10 > head.size();
 }
 
-std::optional<corpus_form> marked_form(std::string_view head) {
+std::optional<corpus_form> marked_form(std::string_view head, bool whole) {
     const std::string text = utf8_head(head);
     const std::string_view body = after_prologue(text);
     if (opens_with(body, "<mediawiki")) return corpus_form::wikipedia;
-    if (body.starts_with("<doc id=") || body.starts_with("<doc url=") || body.starts_with("<doc title=")) {
-        return corpus_form::wikiextractor;
-    }
+    if (opens_as_wikiextractor(body)) return corpus_form::wikiextractor;
     if (opens_as_trec(after_blanks(text))) return corpus_form::trec;
-    if (body.starts_with('{')) {
-        const std::string_view inside = after_blanks(body.substr(1));
-        if (inside.starts_with('"') || inside.starts_with('}')) return corpus_form::jsonl;
-    }
+    const std::string_view lines = after_blanks(text);
+    if (lines.starts_with('{') && judge_json_lines(lines, whole) == json_lines::documents)
+        return corpus_form::jsonl;
     return std::nullopt;
 }
 
@@ -183,7 +209,7 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     if (kind == file_kind::markdown || kind == file_kind::html || kind == file_kind::source) {
         if (!is_binary(head)) return corpus_form::folder;
     }
-    if (const auto form = marked_form(head)) return form;
+    if (const auto form = marked_form(head, whole)) return form;
     why = archive_kind(head);
     if (!why.empty()) return std::nullopt;
     if (is_binary(head)) {
@@ -196,16 +222,20 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
         why = "a JSON array; JSON lines have one object a line, without commas or brackets around them";
         return std::nullopt;
     }
+    if (body.starts_with('{') && is_json_alone(body, whole, path)) return corpus_form::jsonl;
     if (opens_as_html(head)) return corpus_form::folder;
     if (looks_like_tsv(head, whole)) return corpus_form::tsv;
     if (kind == file_kind::text) return corpus_form::folder;
+    if (opens_as_json(body)) {
+        why = "JSON, but no lines that are objects of their own; --input-format folder takes it as a text";
+    }
     return std::nullopt;
 }
 
 std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path) {
     const file_kind kind = kind_of(path);
     if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
-    if (const auto form = marked_form(head)) return form;
+    if (const auto form = marked_form(head, whole)) return form;
     if (extension(without_compression(path)) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
     return std::nullopt;
 }

@@ -26,9 +26,10 @@ std::string_view without_compression(std::string_view path);
 /// UTF-32: never).
 bool is_binary(std::string_view head);
 
-/// The corpus form whose marks open `head`: a dump's <mediawiki>, <doc id=…>, <DOC>, <REUTERS>, a JSON
-/// object.
-std::optional<corpus_form> marked_form(std::string_view head);
+/// The corpus form whose first record opens `head`: a dump's <mediawiki>; wikiextractor's <doc id=…> on a line of its
+/// own; TREC's <DOC> with a DOCNO, <REUTERS> with a NEWID; lines that are JSON objects with a text. Marks alone do not
+/// do: any text may begin with "{" or "<doc>". `whole`: nothing follows `head`.
+std::optional<corpus_form> marked_form(std::string_view head, bool whole);
 
 /// Markup that opens as an HTML page does.
 bool opens_as_html(std::string_view head);

@@ -107,7 +107,7 @@ class folder_reader final : public corpus_reader {
                 waiting_.emplace(file->path, *form);
                 break;
             }
-            if (!form_ && is_document_) {
+            if (is_document_) {
                 bytes += file->bytes;
                 done_ += file->bytes;
                 files.push_back(std::move(*file));
@@ -121,6 +121,8 @@ class folder_reader final : public corpus_reader {
 
     /// The form of a file that holds a collection. Else `is_document_` says whether it is a document.
     std::optional<corpus_form> collection_form(const folder_file& file) {
+        is_document_ = form_ == corpus_form::folder;
+        if (is_document_) return std::nullopt;
         if (form_) return form_;
         const file_kind kind = kind_of(file.relative);
         is_document_ = kind != file_kind::unknown;

@@ -14,9 +14,10 @@ namespace quern::io {
 using open_collection =
     std::function<std::unique_ptr<corpus_reader>(const std::filesystem::path&, corpus_form)>;
 
-/// Every file of the folder. With `form` empty, text, markdown, HTML and source files are documents, and a
-/// file that opens with the marks of a corpus form (a dump, JSON lines, wikiextractor's output …) is read by
-/// that form; with a form given, every file that is not hidden is read by it.
+/// Every file of the folder that is not hidden. With `form` empty, text, markdown, HTML and source files are documents,
+/// and a file that opens with a record of a corpus form (a dump, JSON lines, wikiextractor's output …) is read by
+/// that form. With the form `folder`, every file is a document unless it is binary; with another, every file is read by
+/// it.
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
                                            const corpus_options& options, open_collection open,
                                            const context& run);

@@ -90,6 +90,8 @@ class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
   public:
     explicit slow_handler(members& out) : out_(out) {}
     bool outermost_object() const { return object_; }
+    bool names_text() const { return names_text_; }       ///< the member `text` began
+    std::size_t failed_at() const { return failed_at_; }  ///< bytes read when the line proved malformed
 
     bool null() override {
         if (here() && (key_ == "title" || key_ == "links")) return true;
@@ -133,6 +135,7 @@ class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
     }
     bool key(string_t& name) override {
         if (depth_ == 1) key_ = name;
+        names_text_ |= depth_ == 1 && object_ && name == "text";
         return true;
     }
     bool end_object() override {
@@ -143,7 +146,8 @@ class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
         if (--depth_ == 1) links_ = false;
         return true;
     }
-    bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    bool parse_error(std::size_t bytes, const std::string&, const nlohmann::detail::exception&) override {
+        failed_at_ = bytes;
         return false;
     }
 
@@ -171,8 +175,8 @@ class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
 
     members& out_;
     std::string key_;
-    std::size_t depth_ = 0;
-    bool object_ = false, links_ = false;
+    std::size_t depth_ = 0, failed_at_ = 0;
+    bool object_ = false, links_ = false, names_text_ = false;
 };
 
 constexpr std::string_view not_an_object = "not a JSON object";
@@ -245,6 +249,33 @@ bool all_utf8(const members& found) {
                        [](const std::string& link) { return is_utf8(link); });
 }
 
+/// Empty where `line` was read into `found`; else the reason to reject it. unit_padding bytes are read beyond it.
+std::string read(std::string_view line, members& found, std::string& mended) {
+    static thread_local simdjson::dom::parser parser;
+    simdjson::error_code code = simdjson::SUCCESS;
+    std::string reason = read_fast(parser, line, found, code);
+    const bool refused = code == simdjson::NUMBER_ERROR || code == simdjson::DEPTH_ERROR ||
+                         code == simdjson::STRING_ERROR || (reason.empty() && !all_utf8(found));
+    if (refused) {
+        std::string copy(line);
+        const bool halves = mend_surrogates(copy);
+        found = {};
+        reason = read_slowly(copy, found);
+        if (halves && reason.empty()) mended = "an escaped half of a surrogate pair replaced";
+    }
+    if (parser.capacity() > kept_parser_bytes) parser = simdjson::dom::parser();
+    return reason;
+}
+
+/// A line that is not seen to its end: whether it is an object so far, and names `text`.
+json_lines judge_beginning(std::string_view line) {
+    members found;
+    slow_handler handler(found);
+    nlohmann::json::sax_parse(line.begin(), line.end(), &handler);
+    if (!handler.outermost_object() || handler.failed_at() < line.size()) return json_lines::none;
+    return handler.names_text() ? json_lines::documents : json_lines::objects;
+}
+
 class jsonl final : public line_form {
     void parse_line(std::string_view line, const unit_place& place, std::uint64_t number,
                     parsed_unit& out) const override {
@@ -271,28 +302,38 @@ class jsonl final : public line_form {
         made.links = std::move(found.links);
         keep(out, std::move(made), place.path, number);
     }
-
-    static std::string read(std::string_view line, members& found, std::string& mended) {
-        static thread_local simdjson::dom::parser parser;
-        simdjson::error_code code = simdjson::SUCCESS;
-        std::string reason = read_fast(parser, line, found, code);
-        const bool refused = code == simdjson::NUMBER_ERROR || code == simdjson::DEPTH_ERROR ||
-                             code == simdjson::STRING_ERROR || (reason.empty() && !all_utf8(found));
-        if (refused) {
-            std::string copy(line);
-            const bool halves = mend_surrogates(copy);
-            found = {};
-            reason = read_slowly(copy, found);
-            if (halves && reason.empty()) mended = "an escaped half of a surrogate pair replaced";
-        }
-        if (parser.capacity() > kept_parser_bytes) parser = simdjson::dom::parser();
-        return reason;
-    }
 };
 
 static_assert(unit_padding >= simdjson::SIMDJSON_PADDING);
 
 }  // namespace
+
+json_lines judge_json_lines(std::string_view head, bool whole) {
+    constexpr std::size_t lines_judged = 10;
+    std::size_t lines = 0, objects = 0, documents = 0;
+    std::string copy;
+    while (!head.empty() && lines < lines_judged) {
+        const std::size_t end = head.find('\n');
+        const std::string_view line = head.substr(0, end);
+        head.remove_prefix(std::min(line.size() + 1, head.size()));
+        if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+        if (end == std::string_view::npos && !whole) {
+            if (lines == 0) return judge_beginning(line);
+            break;
+        }
+        copy.assign(line);
+        copy.reserve(line.size() + unit_padding);
+        members found;
+        std::string mended;
+        ++lines;
+        if (!read(copy, found, mended).empty()) continue;
+        ++objects;
+        documents += static_cast<std::size_t>(found.text.has_value());
+    }
+    if (lines == 0) return json_lines::none;
+    if (2 * documents >= lines) return json_lines::documents;
+    return 2 * objects >= lines ? json_lines::objects : json_lines::none;
+}
 
 std::shared_ptr<const record_form> jsonl_form() {
     return std::make_shared<jsonl>();

@@ -24,4 +24,11 @@ class line_form : public record_form {
                             parsed_unit& out) const = 0;
 };
 
+/// What the first lines of a text say of it: at least half of them are whole JSON objects, and have a text.
+enum class json_lines { none, objects, documents };
+
+/// Judges the first ten lines of `head` that are not empty. Not `whole`: the last may go on beyond it, and is judged by
+/// its beginning where no other is seen.
+json_lines judge_json_lines(std::string_view head, bool whole);
+
 }  // namespace quern::io

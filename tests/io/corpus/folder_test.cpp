@@ -164,6 +164,57 @@ TEST(folder, reads_files_that_hold_collections_by_their_form) {
     }
 }
 
+TEST(folder, what_opens_like_a_collection_and_holds_none_is_what_its_name_says) {
+    const temporary_folder folder;
+    folder.write("package.json", "{\n  \"name\": \"x\",\n  \"text\": \"y\"\n}\n");
+    folder.write("small.json", "{\"version\": 3}\n");
+    folder.write("events.jsonl", "{\"event\": 1}\n{\"event\": 2}\n");
+    folder.write("fire.xyz", "{ A program in Pascal }\nbegin end.\n");
+    folder.write("a.txt", "{ in braces }\n{\"x\": 1}\n");
+    folder.write("b.txt", "{\"id\":1, \"text\"\n");
+    folder.write("c.txt", "<doc>\nTags of another kind.\n</doc>\n");
+    folder.write("d.txt", "<doc id=\"1\"><p>A tree.</p></doc>\n");
+    folder.write("e.txt", "<REUTERS>\nno number\n</REUTERS>\n");
+    folder.write("notes", "{\"cells\": [\n1\n]}\n");
+    const auto all = read_all({folder.path()});
+    EXPECT_THAT(ids(all), ElementsAre("a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "notes"));
+    EXPECT_EQ(all.documents[0].text, "{ in braces }\n{\"x\": 1}\n");
+    EXPECT_THAT(all.issues, IsEmpty());
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file of another kind", 4)));
+}
+
+TEST(folder, json_lines_are_told_by_most_of_their_first_lines) {
+    const temporary_folder folder;
+    const std::string good = "{\"text\":\"x\",\"id\":\"good\"}\n";
+    const std::string padded = "{\"text\":\"" + std::string(100'000, 'x') + "\",\"id\":";
+    folder.write("a.json", "{\"id\":1, \"text\"\n\n" + good);
+    folder.write("b.dat", padded + "\"long\"}\n");
+    folder.write("c.dat", "{\"of\":{\"text\":\"" + std::string(100'000, 'x') + "\"}}\n");
+    folder.write("d.dat", "{\"text\":\"\"} " + std::string(100'000, 'x') + "\n");
+    const auto all = read_all({folder.path()});
+    EXPECT_THAT(ids(all), ElementsAre("good", "long"));
+    ASSERT_EQ(all.issues.size(), 1u);
+    EXPECT_EQ(all.issues[0].path, (folder.path() / "a.json").native());
+    EXPECT_EQ(all.issues[0].line, 1u);
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file of another kind", 2)));
+}
+
+TEST(folder, the_form_folder_takes_every_file_as_a_text) {
+    const temporary_folder folder;
+    folder.write("a.jsonl", "{\"id\":\"j\",\"text\":\"one\"}\n");
+    folder.write("b.csv", "two,three\n");
+    folder.write("c.xyz", "<html><title>Page</title><p>four");
+    folder.write("d.bin", std::string("ab\0cd", 5));
+    folder.write(".hidden", "x");
+    corpus_options options;
+    options.form = corpus_form::folder;
+    const auto all = read_all({folder.path()}, options);
+    EXPECT_THAT(ids(all), ElementsAre("a.jsonl", "b.csv", "c.xyz"));
+    EXPECT_EQ(all.documents[1].text, "two,three\n");
+    EXPECT_EQ(all.documents[2].title, "Page");
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("binary file", 1), Pair("hidden file", 1)));
+}
+
 TEST(folder, a_named_form_reads_every_file) {
     const temporary_folder folder;
     folder.write("a", "x\n\ny\n");

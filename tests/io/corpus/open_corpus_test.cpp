@@ -47,6 +47,8 @@ TEST(open_corpus, says_what_it_cannot_tell) {
                         "program"),
                 HasSubstr("not text"));
     EXPECT_THAT(refusal(" [\n {\"id\":1}]", "x.json"), HasSubstr("a JSON array"));
+    EXPECT_THAT(refusal("{\n \"cells\": [\n ]\n}\n", "x.ipynb"),
+                HasSubstr("JSON, but no lines that are objects"));
     EXPECT_THAT(refusal("%PDF-1.4\n", "x.pdf"), HasSubstr("a PDF file"));
     EXPECT_THAT(refusal("a.txt" + std::string(252, '\0') + "ustar" + std::string(250, '\0'), "x.tar"),
                 HasSubstr("a tar archive"));
@@ -58,6 +60,24 @@ TEST(open_corpus, tells_forms_from_content) {
                                folder.write("two.dat", "tsv\ttext\n"),
                                folder.write("three.dat", "long tsv\t" + std::string(100'000, 'x'))});
     EXPECT_THAT(ids(all), ElementsAre("json", "tsv", "long tsv"));
+}
+
+TEST(open_corpus, says_what_lines_of_json_lack) {
+    const temporary_folder folder;
+    const auto all =
+        read_all({folder.write("x.dat", "{\"id\":1}\n{\"id\":2}\n"), folder.write("y.jsonl", "{\"id\":\n")});
+    EXPECT_THAT(ids(all), ElementsAre());
+    ASSERT_EQ(all.issues.size(), 3u);
+    EXPECT_EQ(all.issues[0].reason, "the text is missing");
+    EXPECT_THAT(all.issues[2].reason, HasSubstr("malformed JSON"));
+}
+
+TEST(open_corpus, a_text_may_open_with_marks) {
+    const temporary_folder folder;
+    const auto all = read_all({folder.write("x.txt", "{ braces }\n"),
+                               folder.write("y.txt", "<doc>\nno DOCNO here\n</doc>\n"),
+                               folder.write("z.txt", "{\n\"a\": 1\n}\n")});
+    EXPECT_THAT(ids(all), ElementsAre("x.txt", "y.txt", "z.txt"));
 }
 
 TEST(open_corpus, reads_collections_in_utf16) {
