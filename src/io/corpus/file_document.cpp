@@ -9,6 +9,7 @@
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/front_matter.hpp"
 #include "io/corpus/html.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "quern/base/error.hpp"
@@ -112,7 +113,11 @@ void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const
         std::string done;
         made.text = decode_text(read.bytes, done);
         if (!done.empty()) mended = std::move(done);
-        if (kind == file_kind::markdown) made.title = markdown_title(made.text);
+        if (kind == file_kind::markdown) {
+            front_matter front = read_front_matter(made.text);
+            made.text.erase(0, front.bytes);
+            made.title = front.title.empty() ? markdown_title(made.text) : std::move(front.title);
+        }
     }
     if (made.title.empty()) made.title = file_name(made.id);
     if (!read.damage.empty()) mended = read.damage + "; the rest is lost";

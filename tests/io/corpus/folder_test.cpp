@@ -127,6 +127,39 @@ TEST(folder, titles_are_the_first_heading_or_the_file_name) {
     EXPECT_EQ(all.documents[3].title, "e.txt");
 }
 
+TEST(folder, front_matter_is_no_text_and_gives_the_title) {
+    const struct {
+        std::string_view bytes, title, text;
+    } cases[] = {
+        {"---\ntitle: Making jam\ntags: [a, b]\n---\n# Jam\n", "Making jam", "# Jam\n"},
+        {"---\r\nTitle: \"A \\\"quoted\\\" one\" # remark\r\n---\r\ntext\r\n", "A \"quoted\" one",
+         "text\r\n"},
+        {"---\ntitle: 'it''s here'\nlist:\n- a\n- b\nmore:\n  title: inner\n...\ntext\n", "it's here",
+         "text\n"},
+        {"---\ntitle: C # of the page\n---\n", "C", ""},
+        {"---\ntitle: >-\n  folded\n  lines\nlayout: page\n---\nx\n", "folded lines", "x\n"},
+        {"---\nlayout: page\ntags: [a,\nb]\n---\n\n# The heading\n", "The heading", "\n# The heading\n"},
+        {"+++\ntitle = \"Of TOML\"\n[extra]\ntitle = \"inner\"\n+++\ntext\n", "Of TOML", "text\n"},
+        // Rules across the page, and marks without an end.
+        {"---\n\nA paragraph of prose.\n\n---\n# After\n", "After",
+         "---\n\nA paragraph of prose.\n\n---\n# After\n"},
+        {"---\ntitle: X\nNo line of YAML.\n---\n", "No line of YAML.",
+         "---\ntitle: X\nNo line of YAML.\n---\n"},
+        {"---\ntitle: X\n", "x.md", "---\ntitle: X\n"},
+        {"---\n---\n# H\n", "H", "# H\n"},
+        {"text\n---\ntitle: X\n---\n", "text", "text\n---\ntitle: X\n---\n"},
+        {"---", "x.md", "---"},
+    };
+    for (const auto& each : cases) {
+        const temporary_folder folder;
+        folder.write("x.md", each.bytes);
+        const auto all = read_all({folder.path()});
+        ASSERT_EQ(all.documents.size(), 1u) << each.bytes;
+        EXPECT_EQ(all.documents[0].title, each.title) << each.bytes;
+        EXPECT_EQ(all.documents[0].text, each.text) << each.bytes;
+    }
+}
+
 TEST(folder, decodes_what_is_not_utf8) {
     using namespace std::string_literals;
     const temporary_folder folder;
