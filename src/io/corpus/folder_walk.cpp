@@ -60,10 +60,13 @@ bool folder_walk::takes(const entry& found, const fs::path& path, parsed_unit& n
         return false;
     }
     if (found.failed != 0) {
-        const bool broken = found.link && found.failed == ENOENT;
-        reject(notes, path.native(), 0,
-               broken ? "a link that leads nowhere"
-                      : "cannot be read: " + std::generic_category().message(found.failed));
+        // No document lies behind a broken link, or one that leads to itself.
+        const int why = found.failed;
+        if (found.link && (why == ENOENT || why == ENOTDIR || why == ELOOP)) {
+            ++notes.counts.skipped["link that leads nowhere"];
+        } else {
+            reject(notes, path.native(), 0, "cannot be read: " + std::generic_category().message(why));
+        }
         return false;
     }
     if (!folder && !found.file) {

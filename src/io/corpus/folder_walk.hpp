@@ -27,9 +27,9 @@ class folder_walk {
 
     /// The next file, or nothing at the end. Hidden files and folders are left out and counted in `notes`, as
     /// is everything that is neither file nor folder. Every file comes once: a symbolic link is followed when
-    /// it leads out of the folder and nobody led there before; one that leads to a place inside is counted
-    /// and left out, so that links can neither loop nor double a document. A folder that cannot be listed and
-    /// a link that leads nowhere are issues.
+    /// it leads out of the folder and nobody led there before; one that leads to a place inside, or nowhere, is
+    /// counted and left out, so that links can neither loop nor double a document. A folder that cannot be listed
+    /// and a file that cannot be looked at are issues.
     std::optional<folder_file> next(parsed_unit& notes);
 
   private:
