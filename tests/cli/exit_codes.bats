@@ -282,6 +282,13 @@ kept() {
     [ ! -e new ]
 }
 
+@test "2: text options are judged before the corpus is read" {
+    echo broken >broken.jsonl
+    ends_with 2 quern build broken.jsonl -o new --input-format jsonl --language xx
+    ends_with 2 quern build broken.jsonl -o new --input-format jsonl --stop-words ./no-such-list
+    [ ! -e new ]
+}
+
 @test "3: no documents at all" {
     : >empty.jsonl
     ends_with 3 quern build empty.jsonl -o new --input-format jsonl

@@ -74,6 +74,7 @@ build_options checked(const build_options& request) {
         for (const build_stage stage : info.stages) options.skip.erase(stage);
         options.force = true;
     }
+    text::analyzer{options.text};  // an unknown language, an unreadable list
     refuse_to_replace(
         options.store,
         {"store", is_store, {store_layout::manifest, store_layout::statistics, store_layout::thesaurus}},
