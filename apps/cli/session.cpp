@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "quern/base/error.hpp"
+#include "quern/base/left_out.hpp"
 #include "signals.hpp"
 #include "values.hpp"
 
@@ -287,11 +288,8 @@ void tell_reading(console& messages, const reading_counts& counts, const std::ve
     if (all > shown) messages.warning(fmt::format("… and {} more", grouped(all - shown)));
 
     messages.info(outcome);
-    std::string text;
-    for (const auto& [reason, count] : counts.skipped) {
-        text += fmt::format("{}{} {}", text.empty() ? "skipped by rule: " : ", ", grouped(count), reason);
-    }
-    if (!text.empty()) messages.info(text);
+    const std::string left_out = left_out_in_words(counts.skipped);
+    if (!left_out.empty()) messages.info("skipped by rule: " + left_out);
     if (all != 0) {
         messages.warning(
             fmt::format("{} rejected, {} kept in part", grouped(counts.rejected), grouped(counts.damaged)));

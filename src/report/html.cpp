@@ -57,12 +57,6 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-std::string grouped(std::uint64_t number) {
-    std::string text = std::to_string(number);
-    for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
-    return text;
-}
-
 void write_facts(std::span<const std::pair<std::string, std::string>> rows,
                  const std::function<void(std::string_view)>& out) {
     out("<table>\n");

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/grouped.hpp"
+
 namespace quern::report {
 
 /// Appends text as HTML shows it: nothing in it is markup, and ill-formed UTF-8 or a control character is a sign of its
@@ -16,8 +18,7 @@ namespace quern::report {
 void append_escaped(std::string& out, std::string_view text);
 std::string escaped(std::string_view text);
 
-/// 12,345
-std::string grouped(std::uint64_t number);
+using quern::grouped;
 
 /// A table of names and values, any bytes.
 void write_facts(std::span<const std::pair<std::string, std::string>> rows,

@@ -50,6 +50,21 @@ silent_about() { # silent_about WORD...: none of them is in the collection
     [ "$(json stats.json "d['counts']['documents']")" -eq 5 ]
 }
 
+@test "a folder of what is no document: why, by extension; the form folder reads it" {
+    mkdir man
+    for page in a b; do echo ".TH $page" >"man/$page.1"; done
+    echo "a,b" >man/table.csv
+    printf '{\n  "name": "x"\n}\n' >man/package.json
+    ends_with 3 quern build man -o store
+    [[ $stderr == *"man: holds no documents; skipped by rule: 4 files of another kind (2 .1, 1 .csv, 1 .json); --input-format folder reads"* ]]
+    ln -s /nope man/link
+    echo "honey" >man/README
+    ends_with 0 quern build man -o store --skip all
+    [[ $stderr == *"skipped by rule: 4 files of another kind (2 .1, 1 .csv, 1 .json), 1 link that leads nowhere"* ]]
+    ends_with 0 quern build man -o store --skip all --input-format folder --force
+    [ "$(json store/stats.json "d['counts']['documents']")" -eq 5 ]
+}
+
 @test "TREC SGML: DOCNO without the spaces around it" {
     read_as "$data/corpus.trec" stats.json
     [ "$(documents "apple bees" | cut -f 1 | tr '\n' ' ')" = "TR-1 TR-2 " ]

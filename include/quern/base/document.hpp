@@ -37,7 +37,7 @@ struct input_issue {
 };
 
 /// What a reader has seen. `skipped` counts, by reason, what is left out by rule and is no error
-/// ("namespace", "redirect", "hidden file", "binary file", …).
+/// ("hidden file", "page of another namespace", "file of another kind: .csv", …).
 struct reading_counts {
     std::uint64_t documents = 0;
     std::uint64_t redirects = 0;

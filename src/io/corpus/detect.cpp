@@ -14,31 +14,30 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array text_extensions = {"txt"sv,      "text"sv, "rst"sv, "adoc"sv,
-                                        "asciidoc"sv, "org"sv,  "tex"sv, "log"sv};
-constexpr std::array markdown_extensions = {"md"sv, "markdown"sv, "mkd"sv};
+constexpr std::array text_extensions = {"txt"sv,     "text"sv,    "rst"sv,   "adoc"sv, "asciidoc"sv,
+                                        "org"sv,     "tex"sv,     "log"sv,   "pod"sv,  "texi"sv,
+                                        "texinfo"sv, "textile"sv, "debian"sv};
+constexpr std::array markdown_extensions = {"md"sv, "markdown"sv, "mkd"sv, "mdx"sv, "qmd"sv, "rmd"sv};
 constexpr std::array html_extensions = {"html"sv, "htm"sv, "xhtml"sv};
 // Sorted, to be searched.
 constexpr std::array source_extensions = {
-    "ada"sv,  "adb"sv,  "ads"sv,  "asm"sv,   "awk"sv,  "bash"sv,   "bat"sv,    "bats"sv,   "c"sv,     "c++"sv,
-    "cc"sv,   "clj"sv,  "cljs"sv, "cmake"sv, "cob"sv,  "cpp"sv,    "cs"sv,     "css"sv,    "cu"sv,    "cuh"sv,
-    "cxx"sv,  "d"sv,    "dart"sv, "el"sv,    "elm"sv,  "erl"sv,    "ex"sv,     "exs"sv,    "f"sv,     "f03"sv,
-    "f90"sv,  "f95"sv,  "for"sv,  "fs"sv,    "fsx"sv,  "go"sv,     "gradle"sv, "groovy"sv, "h"sv,     "h++"sv,
-    "hh"sv,   "hpp"sv,  "hs"sv,   "hxx"sv,   "inl"sv,  "ino"sv,    "ipp"sv,    "java"sv,   "jl"sv,    "js"sv,
-    "jsx"sv,  "kt"sv,   "kts"sv,  "less"sv,  "lisp"sv, "lua"sv,    "m"sv,      "mjs"sv,    "ml"sv,    "mli"sv,
-    "mm"sv,   "nim"sv,  "pas"sv,  "php"sv,   "pl"sv,   "pm"sv,     "pro"sv,    "proto"sv,  "ps1"sv,   "py"sv,
-    "pyi"sv,  "pyx"sv,  "r"sv,    "rb"sv,    "rkt"sv,  "rs"sv,     "s"sv,      "sass"sv,   "scala"sv, "scm"sv,
-    "scss"sv, "sh"sv,   "sql"sv,  "swift"sv, "tcl"sv,  "thrift"sv, "ts"sv,     "tsx"sv,    "v"sv,     "vb"sv,
-    "vhd"sv,  "vhdl"sv, "vim"sv,  "vue"sv,   "zig"sv,  "zsh"sv};
+    "ac"sv,  "ada"sv,  "adb"sv,        "ads"sv,    "am"sv,      "asm"sv,    "astro"sv,  "awk"sv,  "bash"sv,
+    "bat"sv, "bats"sv, "bib"sv,        "bzl"sv,    "c"sv,       "c++"sv,    "cc"sv,     "cfg"sv,  "cjs"sv,
+    "clj"sv, "cljs"sv, "cls"sv,        "cmake"sv,  "cob"sv,     "conf"sv,   "cpp"sv,    "cs"sv,   "css"sv,
+    "cts"sv, "cu"sv,   "cuh"sv,        "cxx"sv,    "d"sv,       "dart"sv,   "diff"sv,   "dpr"sv,  "el"sv,
+    "elm"sv, "erl"sv,  "ex"sv,         "exs"sv,    "f"sv,       "f03"sv,    "f90"sv,    "f95"sv,  "for"sv,
+    "fs"sv,  "fsx"sv,  "go"sv,         "gradle"sv, "graphql"sv, "groovy"sv, "h"sv,      "h++"sv,  "hcl"sv,
+    "hh"sv,  "hpp"sv,  "hs"sv,         "hxx"sv,    "in"sv,      "inc"sv,    "ini"sv,    "inl"sv,  "ino"sv,
+    "ipp"sv, "java"sv, "jl"sv,         "js"sv,     "jsx"sv,     "kt"sv,     "kts"sv,    "less"sv, "lisp"sv,
+    "lpr"sv, "lua"sv,  "m"sv,          "m4"sv,     "mak"sv,     "mjs"sv,    "mk"sv,     "ml"sv,   "mli"sv,
+    "mm"sv,  "mts"sv,  "nim"sv,        "nix"sv,    "pas"sv,     "patch"sv,  "php"sv,    "pl"sv,   "pm"sv,
+    "pp"sv,  "pro"sv,  "properties"sv, "proto"sv,  "ps1"sv,     "py"sv,     "pyi"sv,    "pyx"sv,  "r"sv,
+    "rb"sv,  "rkt"sv,  "rs"sv,         "s"sv,      "sass"sv,    "scala"sv,  "scm"sv,    "scss"sv, "sh"sv,
+    "sql"sv, "sty"sv,  "svelte"sv,     "swift"sv,  "tcl"sv,     "tf"sv,     "thrift"sv, "toml"sv, "ts"sv,
+    "tsx"sv, "v"sv,    "vb"sv,         "vhd"sv,    "vhdl"sv,    "vim"sv,    "vue"sv,    "yaml"sv, "yml"sv,
+    "zig"sv, "zsh"sv};
 static_assert(std::is_sorted(source_extensions.begin(), source_extensions.end()));
 constexpr std::array compressions = {"gz"sv, "bz2"sv, "zst"sv, "xz"sv};
-
-/// Without the dot, in lower case; empty where there is none ("README", ".profile").
-std::string extension(std::string_view path) {
-    const std::string_view name = file_name(path);
-    const std::size_t dot = name.rfind('.');
-    return dot == std::string_view::npos || dot == 0 ? std::string() : lower(name.substr(dot + 1));
-}
 
 template <typename List>
 bool holds(const List& list, std::string_view wanted) {
@@ -118,7 +117,7 @@ bool opens_as_json(std::string_view body) {
 /// as JSON lines, whose reader says what each lacks.
 bool is_json_alone(std::string_view body, bool whole, std::string_view path) {
     if (!opens_as_json(body)) return false;
-    const std::string name = extension(without_compression(path));
+    const std::string name = extension_of(path);
     return name == "jsonl" || name == "ndjson" || judge_json_lines(body, whole) == json_lines::objects;
 }
 
@@ -137,8 +136,14 @@ std::string_view without_compression(std::string_view path) {
     return path.substr(0, dot);
 }
 
+std::string extension_of(std::string_view path) {
+    const std::string_view name = file_name(without_compression(path));
+    const std::size_t dot = name.rfind('.');
+    return dot == std::string_view::npos || dot == 0 ? std::string() : lower(name.substr(dot + 1));
+}
+
 file_kind kind_of(std::string_view path) {
-    const std::string name = extension(without_compression(path));
+    const std::string name = extension_of(path);
     if (name.empty() || holds(text_extensions, name)) return file_kind::text;
     if (holds(markdown_extensions, name)) return file_kind::markdown;
     if (holds(html_extensions, name)) return file_kind::html;
@@ -236,7 +241,7 @@ std::optional<corpus_form> detect_collection(std::string_view head, bool whole, 
     const file_kind kind = kind_of(path);
     if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
     if (const auto form = marked_form(head, whole)) return form;
-    if (extension(without_compression(path)) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
+    if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
     return std::nullopt;
 }
 

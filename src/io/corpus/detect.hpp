@@ -19,6 +19,9 @@ enum class file_kind { unknown, text, markdown, html, source };
 /// By extension, upper or lower case, a compression's extension taken off first. No extension: text.
 file_kind kind_of(std::string_view path);
 
+/// Of the name without a compression's extension: without the dot, in lower case; empty where there is none ("README").
+std::string extension_of(std::string_view path);
+
 /// "report.txt" for "report.txt.gz".
 std::string_view without_compression(std::string_view path);
 

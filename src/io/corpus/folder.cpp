@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/corpus/folder.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,20 @@ context for_one_file(const context& run) {
     alone.on_progress = nullptr;
     alone.on_log = nullptr;
     return alone;
+}
+
+/// Why a file is left out that is text of no known kind. An extension that is long, or only a number, says nothing of
+/// other files, and there may be millions of such.
+std::string other_kind(std::string_view path) {
+    constexpr std::size_t longest = 8;
+    const std::string name = extension_of(path);
+    const auto in = [](std::string_view signs) {
+        return [signs](char c) { return signs.find(c) != signs.npos; };
+    };
+    const bool plain = std::ranges::all_of(name, in("abcdefghijklmnopqrstuvwxyz0123456789+-_"));
+    const bool number = name.size() > 1 && std::ranges::all_of(name, in("0123456789"));
+    const bool tells = plain && !number && !name.empty() && name.size() <= longest;
+    return tells ? "file of another kind: ." + name : "file of another kind";
 }
 
 class folder_reader final : public corpus_reader {
@@ -136,7 +152,7 @@ class folder_reader final : public corpus_reader {
             if (kind == file_kind::unknown) {
                 is_document_ = opens_as_html(head);
                 if (!is_document_) {
-                    ++notes_.counts.skipped[is_binary(head) ? "binary file" : "file of another kind"];
+                    ++notes_.counts.skipped[is_binary(head) ? "binary file" : other_kind(file.relative)];
                     done_ += file.bytes;
                 }
             }

@@ -100,11 +100,11 @@ class wikipedia_unit final : public corpus_unit {
         }
         if (lost) return;
         if (page.space.value_or(0) != 0 || (!page.space && site_->namespace_of(page.title) != 0)) {
-            ++out.counts.skipped["namespace"];
+            ++out.counts.skipped["page of another namespace"];
             return;
         }
         if (!page.model.empty() && page.model != "wikitext") {
-            ++out.counts.skipped["content model"];
+            ++out.counts.skipped["page of another content model"];
             return;
         }
         if (auto target = redirect_of(page)) {

@@ -11,8 +11,8 @@
 namespace quern::io {
 
 /// Reads a dump in any encoding. A document per article: the last revision's prose (an empty one too), links
-/// to articles as ids; a redirect per redirect page. Counted as skipped: "namespace" (pages that are no
-/// articles), "content model" (pages that are no wikitext).
+/// to articles as ids; a redirect per redirect page. Counted as skipped: "page of another namespace" (pages that are no
+/// articles), "page of another content model" (pages that are no wikitext).
 ///
 /// A page with characters that XML forbids is mended; a page cut off in its text is kept as far as it goes;
 /// both are issues and count as damaged. A page without a title or text because of damage is rejected. What

@@ -215,9 +215,7 @@ class build_run {
     }
 
     void leave_out(document_spool& spool) {
-        if (spool.documents().size() == 0) {
-            throw invalid_input(options_.inputs.front().string(), 0, "holds no documents");
-        }
+        if (spool.documents().size() == 0) spool.record().refuse_empty(options_.inputs);
         clock_.end_stage("read", spool.input_bytes());
         duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, run_);
         journal_->record = std::move(spool.record());

@@ -34,9 +34,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
         read_collection(options, with_stop_words_of(text, store), std::move(source), store, scratch, pieces,
                         run);
     });
-    if (pieces.documents == 0) {
-        throw invalid_input(options.inputs.front().string(), 0, "holds no documents");
-    }
+    if (pieces.documents == 0) pieces.record.refuse_empty(options.inputs);
     clock.end_stage("collection", pieces.input_bytes);
     add_steps(clock, pieces.seconds);
 

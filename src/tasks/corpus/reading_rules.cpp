@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "quern/base/error.hpp"
+#include "quern/base/left_out.hpp"
 
 namespace quern {
 namespace {
@@ -111,6 +112,16 @@ void reading_record::reject(const document& d, std::string reason) {
 
 void reading_record::reject_repeated(const document& d) {
     reject(d, fmt::format("the id \"{}\" is repeated", d.id));
+}
+
+void reading_record::refuse_empty(const std::vector<fs::path>& inputs) const {
+    std::string reason = "holds no documents";
+    const std::string left_out = left_out_in_words(counts.skipped);
+    if (!left_out.empty()) reason += "; skipped by rule: " + left_out;
+    const bool others = std::ranges::any_of(
+        counts.skipped, [](const auto& each) { return each.first.starts_with("file of another kind"); });
+    if (others) reason += "; --input-format folder reads every file that is not binary";
+    throw invalid_input(inputs.front().string(), 0, std::move(reason));
 }
 
 void reading_record::refuse_too_many(const error_limit& limit, const std::vector<fs::path>& inputs) const {

@@ -43,6 +43,8 @@ struct reading_record {
     /// "the id "x" is repeated"
     void reject_repeated(const document& d);
 
+    /// Throws invalid_input: there are no documents, and why, as far as a rule left something out.
+    [[noreturn]] void refuse_empty(const std::vector<std::filesystem::path>& inputs) const;
     /// Throws invalid_input, naming the first, where more were rejected or cut than `limit` allows.
     void refuse_too_many(const error_limit& limit, const std::vector<std::filesystem::path>& inputs) const;
 };

@@ -68,7 +68,7 @@ TEST(folder, counts_what_it_leaves_out) {
     const auto all = read_all({folder.path()});
     EXPECT_THAT(ids(all), ElementsAre("kept.txt"));
     EXPECT_THAT(all.issues, IsEmpty());
-    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("binary file", 2), Pair("file of another kind", 1),
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("binary file", 2), Pair("file of another kind: .csv", 1),
                                                 Pair("hidden file", 1), Pair("hidden folder", 1)));
 }
 
@@ -216,7 +216,9 @@ TEST(folder, what_opens_like_a_collection_and_holds_none_is_what_its_name_says) 
     EXPECT_THAT(ids(all), ElementsAre("a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "notes"));
     EXPECT_EQ(all.documents[0].text, "{ in braces }\n{\"x\": 1}\n");
     EXPECT_THAT(all.issues, IsEmpty());
-    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file of another kind", 4)));
+    EXPECT_THAT(all.counts.skipped,
+                ElementsAre(Pair("file of another kind: .json", 2), Pair("file of another kind: .jsonl", 1),
+                            Pair("file of another kind: .xyz", 1)));
 }
 
 TEST(folder, json_lines_are_told_by_most_of_their_first_lines) {
@@ -232,7 +234,7 @@ TEST(folder, json_lines_are_told_by_most_of_their_first_lines) {
     ASSERT_EQ(all.issues.size(), 1u);
     EXPECT_EQ(all.issues[0].path, (folder.path() / "a.json").native());
     EXPECT_EQ(all.issues[0].line, 1u);
-    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file of another kind", 2)));
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file of another kind: .dat", 2)));
 }
 
 TEST(folder, the_form_folder_takes_every_file_as_a_text) {

@@ -55,7 +55,7 @@ TEST_P(WikipediaDumps, AreReadWhole) {
         EXPECT_THAT(counts.skipped, testing::IsEmpty());
     } else {
         EXPECT_THAT(counts.skipped,
-                    testing::ElementsAre(testing::Pair("namespace", expected.other_namespaces)));
+                    testing::ElementsAre(testing::Pair("page of another namespace", expected.other_namespaces)));
     }
     EXPECT_TRUE(found) << expected.some_id;
 }

@@ -84,14 +84,14 @@ TEST(Wikipedia, OtherNamespacesAndModelsAreSkippedAndCounted) {
         "<page><title>D</title><ns>0</ns><revision><text>x</text><model>wikitext</model></revision></page>" +
         tail);
     EXPECT_THAT(ids(got), ElementsAre("D"));
-    EXPECT_THAT(got.counts.skipped, UnorderedElementsAre(Pair("namespace", 2), Pair("content model", 1)));
+    EXPECT_THAT(got.counts.skipped, UnorderedElementsAre(Pair("page of another namespace", 2), Pair("page of another content model", 1)));
 }
 
 TEST(Wikipedia, WithoutNsTheTitleTells) {
     const auto got = read(head + page("Categoria:A", "x", "") + page("Category:B", "x", "") +
                           page("C: D", "x", "") + tail);
     EXPECT_THAT(ids(got), ElementsAre("C:_D"));
-    EXPECT_EQ(got.counts.skipped.at("namespace"), 2);
+    EXPECT_EQ(got.counts.skipped.at("page of another namespace"), 2);
 }
 
 TEST(Wikipedia, RedirectsByElementAndByWord) {
