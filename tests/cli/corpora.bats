@@ -115,6 +115,11 @@ compressed() { # compressed PROGRAM SUFFIX
     same_store plain piped
 }
 
+@test "a text from a pipe is read once and whole" {
+    quern build <(echo "honey from one pipe") -o piped --skip all --quiet
+    quern search piped "honey pipe" --quiet | grep -q "honey from one pipe"
+}
+
 @test "several inputs are one collection, in the order given" {
     quern build "$data/corpus.jsonl" "$data/garden" -o store --skip all --quiet
     [ "$(quern info store | awk '$1 == "documents" { print $2 }')" -eq 11 ]

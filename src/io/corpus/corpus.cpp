@@ -150,7 +150,8 @@ class many_reader final : public corpus_reader {
             };
             return read_folder(input.path, input.form, options_, open_file, run_);
         }
-        if (input.form == corpus_form::folder) return read_single_document(input.path, options_, run_);
+        if (input.form == corpus_form::folder)
+            return read_single_document(input.path, std::move(input.opened), options_, run_);
         return open_stream(input.path, *input.form, std::move(input.opened));
     }
 

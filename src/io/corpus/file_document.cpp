@@ -2,6 +2,7 @@
 #include "io/corpus/file_document.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,16 +24,15 @@ struct file_bytes {
     bool too_large = false;
 };
 
-file_bytes read_file(const folder_file& file, std::uint64_t limit, const context& run) {
+file_bytes read_source(byte_source& source, std::uint64_t expected, std::uint64_t limit) {
     file_bytes out;
-    const auto source = open_bytes(file.path, run);
-    std::size_t target = std::min<std::uint64_t>(file.bytes, limit) + 1;
+    std::size_t target = std::min(expected, limit) + 1;
     while (true) {
         const std::size_t held = out.bytes.size();
         out.bytes.resize(target);
         std::size_t got = 0;
         try {
-            got = source->read(std::span(out.bytes).subspan(held));
+            got = source.read(std::span(out.bytes).subspan(held));
         } catch (const invalid_input& damage) {
             out.damage = damage.reason();
         }
@@ -75,11 +75,13 @@ std::string markdown_title(std::string_view text) {
 }  // namespace
 
 void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const context& run,
-                parsed_unit& out) {
+                parsed_unit& out, byte_source* opened) {
     const std::string& shown = file.path.native();
     file_bytes read;
     try {
-        read = read_file(file, max_document_bytes, run);
+        std::unique_ptr<byte_source> source;
+        if (opened == nullptr) source = open_bytes(file.path, run);
+        read = read_source(opened == nullptr ? *source : *opened, file.bytes, max_document_bytes);
     } catch (const io_error& failed) {
         // The message names the path already; an issue has it apart.
         return reject(out, shown, 0, "cannot be read: " + std::generic_category().message(failed.code()));

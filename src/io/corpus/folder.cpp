@@ -21,12 +21,17 @@ namespace {
 class file_unit final : public corpus_unit {
   public:
     file_unit(std::vector<folder_file> files, parsed_unit notes, std::uint64_t bytes, std::uint64_t limit,
-              const context& run)
-        : files_(std::move(files)), notes_(std::move(notes)), bytes_(bytes), limit_(limit), run_(run) {}
+              const context& run, std::unique_ptr<byte_source> opened = nullptr)
+        : files_(std::move(files)),
+          notes_(std::move(notes)),
+          bytes_(bytes),
+          limit_(limit),
+          run_(run),
+          opened_(std::move(opened)) {}
 
     parsed_unit parse() override {
         parsed_unit out = std::move(notes_);
-        for (const auto& file : files_) parse_file(file, limit_, run_, out);
+        for (const auto& file : files_) parse_file(file, limit_, run_, out, opened_.get());
         out.counts.documents += out.documents.size();
         return out;
     }
@@ -38,6 +43,7 @@ class file_unit final : public corpus_unit {
     std::uint64_t bytes_;
     std::uint64_t limit_;
     context run_;
+    std::unique_ptr<byte_source> opened_;  ///< of the only file, where it can be read only once
 };
 
 /// For files read one by one on the threads that parse units: the run's stop flag and memory budget, but no
@@ -176,17 +182,20 @@ class folder_reader final : public corpus_reader {
 
 class single_reader final : public corpus_reader {
   public:
-    single_reader(folder_file file, std::uint64_t limit, const context& run)
-        : file_(std::move(file)), limit_(limit), run_(for_one_file(run)) {}
+    single_reader(folder_file file, std::unique_ptr<byte_source> opened, std::uint64_t limit,
+                  const context& run)
+        : file_(std::move(file)), opened_(std::move(opened)), limit_(limit), run_(for_one_file(run)) {}
     std::unique_ptr<corpus_unit> next() override {
         if (std::exchange(done_, true)) return nullptr;
-        return std::make_unique<file_unit>(std::vector{file_}, parsed_unit{}, file_.bytes, limit_, run_);
+        return std::make_unique<file_unit>(std::vector{file_}, parsed_unit{}, file_.bytes, limit_, run_,
+                                           std::move(opened_));
     }
     std::uint64_t consumed_bytes() const override { return done_ ? file_.bytes : 0; }
     std::uint64_t total_bytes() const override { return file_.bytes; }
 
   private:
     folder_file file_;
+    std::unique_ptr<byte_source> opened_;
     std::uint64_t limit_;
     context run_;
     bool done_ = false;
@@ -201,11 +210,13 @@ std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, st
 }
 
 std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,
+                                                    std::unique_ptr<byte_source> opened,
                                                     const corpus_options& options, const context& run) {
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(path, unknown);
     folder_file file{path.filename().native(), path, unknown ? 0 : bytes};
-    return std::make_unique<single_reader>(std::move(file), options.max_document_bytes, run);
+    return std::make_unique<single_reader>(std::move(file), std::move(opened), options.max_document_bytes,
+                                           run);
 }
 
 }  // namespace quern::io

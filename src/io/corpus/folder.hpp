@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "io/byte_source.hpp"
 #include "io/corpus/corpus.hpp"
 
 namespace quern::io {
@@ -22,8 +23,10 @@ std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, st
                                            const corpus_options& options, open_collection open,
                                            const context& run);
 
-/// One file as a document: the folder of one. Its id is the file's name.
+/// One file as a document: the folder of one. Its id is the file's name. `opened`: its bytes, of what can be read only
+/// once; else null.
 std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,
+                                                    std::unique_ptr<byte_source> opened,
                                                     const corpus_options& options, const context& run);
 
 }  // namespace quern::io
