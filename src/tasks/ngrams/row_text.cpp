@@ -7,27 +7,25 @@
 
 #include "report/json.hpp"
 #include "report/tsv.hpp"
-#include "tasks/ngrams/short_texts.hpp"
 
 namespace quern {
 namespace {
 
 template <class Number>
-void append_number(short_texts& out, Number value) {
-    constexpr std::size_t most = 32;
-    out.append_with(most, [&](char* to) { return std::to_chars(to, to + most, value).ptr; });
+void append_number(std::string& out, Number value) {
+    char digits[32];
+    const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, value);
+    out.append(digits, static_cast<std::size_t>(end - digits));
 }
 
 /// As row_writer has it: the shortest decimal that reads back to the same value; what is not finite by its name, null in JSON.
-void append_weight(short_texts& out, double weight, bool json) {
+void append_weight(std::string& out, double weight, bool json) {
     if (std::isfinite(weight)) {
         append_number(out, weight);
     } else if (json) {
-        std::string text;
-        append_json(text, weight);
-        out.append(text);
+        append_json(out, weight);
     } else {
-        out.append(shortest(weight));
+        out += shortest(weight);
     }
 }
 
@@ -60,8 +58,7 @@ void row_text::append_field(std::string& out, std::string_view text) const {
 
 template <class Row>
 void row_text::append(std::string& out, std::span<const Row> rows) const {
-    short_texts text(out);
-    std::string name, words, field;
+    std::string name, words;
     std::uint32_t document = 0;
     for (const Row& row : rows) {
         if (name.empty() || row.document != document) {  // no id is empty
@@ -71,25 +68,26 @@ void row_text::append(std::string& out, std::span<const Row> rows) const {
         }
         words.clear();
         append_words(words, corpus_, corpus_.documents[document] + row.first, row.n);
-        field.clear();
-        append_field(field, words);
-        text.append(before_[0]).append(name).append(before_[1]);
-        append_number(text, row.n);
-        text.append(before_[2]).append(field).append(before_[3]);
-        append_number(text, row.in_document);
-        text.append(before_[4]);
-        append_number(text, row.in_collection);
-        text.append(before_[5]);
-        append_weight(text, row.weight, json_);
+        out += before_[0];
+        out += name;
+        out += before_[1];
+        append_number(out, row.n);
+        out += before_[2];
+        append_field(out, words);
+        out += before_[3];
+        append_number(out, row.in_document);
+        out += before_[4];
+        append_number(out, row.in_collection);
+        out += before_[5];
+        append_weight(out, row.weight, json_);
         if constexpr (std::is_same_v<Row, document_row_with_history>) {
-            text.append(before_[6]);
-            append_number(text, row.history_in_document);
-            text.append(before_[7]);
-            append_number(text, row.history_in_collection);
+            out += before_[6];
+            append_number(out, row.history_in_document);
+            out += before_[7];
+            append_number(out, row.history_in_collection);
         }
-        text.append(end_);
+        out += end_;
     }
-    text.flush();
 }
 
 template void row_text::append(std::string&, std::span<const document_row>) const;
