@@ -393,7 +393,7 @@ TEST_F(Search, SnippetsOfLongDocumentsComeFromWhereverTheWordsStand) {
     EXPECT_TRUE(answer.hits[0].snippet.starts_with("… "));
     const auto many = engine.search("wheel", {});
     ASSERT_EQ(many.hits.size(), 1U);
-    EXPECT_TRUE(many.hits[0].snippet.starts_with("Nothing but the miller's")) << many.hits[0].snippet;
+    EXPECT_TRUE(many.hits[0].snippet.starts_with("… miller's wheel turns. Nothing")) << many.hits[0].snippet;
 }
 
 TEST_F(Search, OptionsThatDoNotFitAreRefused) {
