@@ -60,6 +60,17 @@ own_setup() {
     [ "$status" -eq 0 ] && [[ $stderr == *"not rounded right"* ]]
 }
 
+@test "the check of floats rounds the exact sum once" {
+    # 1 + 2^-24 + what is too little for a double to keep: above the middle of two floats, and not on it.
+    printf '%%%%MatrixMarket matrix coordinate real general\n3 3 9\n1 1 1\n1 2 5.9604644775390625e-08\n1 3 5.421010862427522e-20\n2 1 1\n2 2 5.9604644775390625e-08\n2 3 1e-30\n3 1 1\n3 2 5.9604644775390625e-08\n3 3 -1e-30\n' >tie.mtx
+    [ "$(quern spmv tie.mtx --precision f32 --quiet | tr '\n' ' ')" = "1.0000001 1.0000001 1 " ]
+    quern spmv tie.mtx --precision f32 --quiet --error --stats stats >y
+    [ "$(json stats 'd["counts"]["wrong_rows"]')" = 0 ]
+    # The paper's own order of adding loses them.
+    quern spmv tie.mtx --precision f32 --quiet --error --storage brc --stats stats >y
+    [ "$(json stats 'd["counts"]["wrong_rows"]')" = 2 ]
+}
+
 @test "what is not a number stays in its row" {
     printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 1\n3 1 2\n' >m.mtx
     printf '1\ninf\n' >x
