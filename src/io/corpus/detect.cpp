@@ -187,11 +187,18 @@ bool opens_as_html(std::string_view head) {
     return false;
 }
 
-bool looks_like_tsv(std::string_view head, bool whole) {
-    const std::string text = utf8_head(head);
-    std::string_view rest = text;
+namespace {
+
+/// The lines of TSV: `id TAB text`. Empty ones are none.
+struct tsv_lines {
     bool any = false;
-    while (!rest.empty()) {
+    std::uint64_t other = 0;  ///< the first line that is none, from 1
+};
+
+tsv_lines lines_as_tsv(std::string_view text, bool whole) {
+    std::string_view rest = text;
+    tsv_lines found;
+    for (std::uint64_t number = 1; !rest.empty(); ++number) {
         const std::size_t end = rest.find('\n');
         if (end == std::string_view::npos && !whole) break;
         std::string_view line = rest.substr(0, end);
@@ -199,11 +206,23 @@ bool looks_like_tsv(std::string_view head, bool whole) {
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty()) continue;
         const std::size_t tab = line.find('\t');
-        if (tab == std::string_view::npos || tab == 0) return false;
-        any = true;
+        if (tab != std::string_view::npos && tab != 0) {
+            found.any = true;
+        } else if (found.other == 0) {
+            found.other = number;
+        }
     }
     // One line longer than the head: its tab is all there is to see.
-    return any || (!whole && text.find('\n') == std::string::npos && text.find('\t') != std::string::npos);
+    found.any =
+        found.any || (!whole && text.find('\n') == std::string::npos && text.find('\t') != std::string::npos);
+    return found;
+}
+
+}  // namespace
+
+bool looks_like_tsv(std::string_view head, bool whole) {
+    const tsv_lines lines = lines_as_tsv(utf8_head(head), whole);
+    return lines.any && lines.other == 0;
 }
 
 std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path,
@@ -233,6 +252,9 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     if (kind == file_kind::text) return corpus_form::folder;
     if (opens_as_json(body)) {
         why = "JSON, but no lines that are objects of their own; --input-format folder takes it as a text";
+    } else if (const tsv_lines lines = lines_as_tsv(text, whole); lines.any) {
+        why = "line " + std::to_string(lines.other) +
+              " has no tab behind an id, as others have; with --input-format tsv it is a rejected document";
     }
     return std::nullopt;
 }

@@ -284,7 +284,7 @@ class jsonl final : public line_form {
         std::string mended;
         std::string reason = read(line, found, mended);
         if (reason.empty()) reason = found.wrong;
-        if (reason.empty() && !found.id) reason = "the id is missing";
+        if (reason.empty() && !found.id) reason = "the id is missing: a document needs \"id\" and \"text\"";
         if (reason.empty() && found.id->empty()) reason = "the id is empty";
         if (reason.empty() && !found.text) reason = "the text is missing";
         if (!reason.empty()) {

@@ -58,7 +58,7 @@ TEST(jsonl, says_why_a_line_is_rejected_and_goes_on) {
     EXPECT_THAT(ids(all), ElementsAre("last"));
     const auto said = issues(all);
     ASSERT_EQ(said.size(), 13u);
-    EXPECT_EQ(said[0], "1: the id is missing");
+    EXPECT_EQ(said[0], "1: the id is missing: a document needs \"id\" and \"text\"");
     EXPECT_EQ(said[1], "2: the id is empty");
     EXPECT_EQ(said[2], "3: the id is neither a string nor an integer");
     EXPECT_EQ(said[3], "4: the id is neither a string nor an integer");
