@@ -28,13 +28,16 @@ std::string outcome_of(const build_result& result) {
     return text;
 }
 
-/// Names with commas between, or `all`.
+/// Names with commas between; `all` is one.
 std::set<build_stage> parse_stages(std::string_view text) {
-    if (text == "all") return all_build_stages;
     std::set<build_stage> stages;
     for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
-        stages.insert(parse_name<build_stage>(text.substr(begin, end - begin), build_stage_names));
+        const std::string_view name = text.substr(begin, end - begin);
+        if (name == "all")
+            stages.insert(all_build_stages.begin(), all_build_stages.end());
+        else
+            stages.insert(parse_name<build_stage>(name, build_stage_names));
         begin = end + 1;
     }
     return stages;
@@ -112,9 +115,9 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(text.stop_word_file());
     if (report_file == "-") throw usage_error("--report needs the name of a file");
-    run.check_destinations({options.store, report_file}, std::move(files));
+    run.check_destinations({{.path = options.store, .is_folder = true}, {report_file}}, std::move(files));
     std::optional<output> report;
-    if (!report_file.empty()) report.emplace(report_file, options.force);
+    if (!report_file.empty()) report = run.open({report_file});
 
     build_result result = build(options, run.run);
     run.messages.finish();

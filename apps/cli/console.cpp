@@ -45,6 +45,9 @@ console::~console() {
 void console::info(std::string_view message) {
     if (!quiet_) say("", message);
 }
+void console::answer(std::string_view message) {
+    say("", message);
+}
 void console::warning(std::string_view message) {
     say("warning: ", message);
 }

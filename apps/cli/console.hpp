@@ -26,6 +26,8 @@ class console {
     console& operator=(const console&) = delete;
 
     void info(std::string_view message);
+    /// What an option asked for and standard output does not hold: said to a quiet user, too.
+    void answer(std::string_view message);
     void warning(std::string_view message);
     void error(std::string_view message);
     /// Shown at most ten times a second on a terminal, every ten seconds elsewhere, twice a second as JSON,

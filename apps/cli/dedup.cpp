@@ -156,9 +156,9 @@ void refuse_repeated_input(const dedup_request& request) {
 }
 
 /// A result that was asked for, or nothing.
-std::optional<output> open_if(const std::string& path, bool force) {
+std::optional<output> open_if(const std::string& path, const session& run) {
     if (path.empty()) return {};
-    return output(path, force);
+    return run.open({path});
 }
 
 void write_pair(row_writer& rows, std::string_view a, std::string_view b, const duplicate_pair& p) {
@@ -197,9 +197,8 @@ int dedup_corpus(dedup_request& request, session& run) {
     if (request.inputs.empty()) throw usage_error("CORPUS is required");
     if (request.pairs.empty() && request.groups.empty() && request.kept.empty()) request.pairs = "-";
     if (request.report == "-") throw usage_error("--report needs the name of a file");
-    const bool force = request.common.force;
-    auto pairs = open_if(request.pairs, force), groups = open_if(request.groups, force),
-         kept = open_if(request.kept, force), report = open_if(request.report, force);
+    auto pairs = open_if(request.pairs, run), groups = open_if(request.groups, run),
+         kept = open_if(request.kept, run), report = open_if(request.report, run);
     request.dedup.keep_records = kept.has_value();
     request.dedup.list_pairs = pairs || report;
 
@@ -265,8 +264,8 @@ int dedup_stream(dedup_request& request, session& run) {
     constexpr std::uint64_t shard_bytes = 64 << 20;
     constexpr std::size_t longest_line = (std::size_t{256} << 20) + 1;  // one more than a document may have
     request.dedup.shard_bytes = shard_bytes;
-    auto pairs_file = open_if(request.pairs, request.common.force);
-    output to("-", false);
+    auto pairs_file = open_if(request.pairs, run);
+    output to;
     auto rows = run.rows(to, {"id", "duplicates", "nearest", "distance", "rate"});
     std::vector<duplicate_pair> pairs;
     std::uint64_t with_duplicates = 0, found = 0, lines = 0;
@@ -358,7 +357,9 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     request.dedup.text = request.text.over({});
     std::vector<std::filesystem::path> files = request.dedup.inputs;
     files.insert(files.end(), {request.dedup.store, request.dedup.against, request.text.stop_word_file()});
-    run.check_destinations({request.pairs, request.groups, request.kept, request.report}, std::move(files));
+    run.check_destinations({{request.pairs}, {request.groups}, {request.kept}, {request.report}},
+                           std::move(files));
+    check_destination({.path = request.dedup.store, .is_folder = true}, false);
     return request.stream ? dedup_stream(request, run) : dedup_corpus(request, run);
 }
 

@@ -79,7 +79,11 @@ int run_dictionary(const command& self, const std::vector<std::string>& argument
     asked.force = request.common.force;
     std::vector<std::filesystem::path> files = asked.inputs;
     files.push_back(request.text.stop_word_file());
-    run.check_destinations({asked.file}, std::move(files));
+    if (is_compressed_name(asked.file)) {
+        throw usage_error(
+            fmt::format("{}: a dictionary is used where it lies, and never compressed", asked.file.string()));
+    }
+    run.check_destinations({{asked.file}}, std::move(files));
 
     dictionary_result made = make_dictionary(asked, run.run);
     run.messages.finish();

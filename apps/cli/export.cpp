@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "ngram_options.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/export.hpp"
 #include "quern/tasks/similar.hpp"
 #include "quern/tasks/store.hpp"
@@ -28,10 +29,10 @@ struct export_request {
     ngram_options model;
 };
 
-/// The form that a file's name asks for; - has none.
-std::string form_of(const std::string& path, const char* option, const char* first, const char* second) {
-    std::string form = std::filesystem::path(path).extension().string();
-    if (form == first || (*second != 0 && form == second)) return form;
+/// Refuses names that ask for another form; - has none.
+void require_form(const std::string& path, const char* option, const char* first, const char* second) {
+    const std::string form = form_of_name(path);
+    if (form == first || (*second != 0 && form == second)) return;
     throw usage_error(
         fmt::format("{}: the name ends in {}{}{}", option, first, *second == 0 ? "" : " or ", second));
 }
@@ -41,7 +42,7 @@ void declare(command_line& line, export_request& request) {
         line.option(name, form, help, "", [&target](const std::string& text) { target = text; });
     };
     line.argument("STORE|SPACE", "A folder written by quern build or by quern words.", request.path);
-    line.section("Of a store (- is standard output, a name in .gz is compressed; neither with --vectors)");
+    line.section("Of a store (- is standard output, but not of --vectors)");
     file("--ciff", "FILE",
          "The index in the Common Index File Format, for Anserini, PISA, Terrier and others: every word with "
          "its documents, every document with its id and length.",
@@ -85,11 +86,11 @@ using sink = std::function<void(std::string_view)>;
 
 /// One file: whole or not at all.
 template <typename Work>
-void write_file(session& run, const export_request& request, const std::string& file, const char* stage,
+void write_file(session& run, const std::string& file, const char* stage, const std::string& form,
                 const Work& work) {
     if (file.empty()) return;
     run.stage(stage, [&] {
-        output to(file, request.common.force);
+        output to = run.open({file, form});
         work([&to](std::string_view bytes) { to.write(bytes); });
         to.commit();
     });
@@ -97,49 +98,45 @@ void write_file(session& run, const export_request& request, const std::string& 
 }
 
 void export_store(session& run, const export_request& request) {
-    const auto form_by_name = [](const std::string& file) {
-        return export_options{.gzip = file.ends_with(".gz")};
-    };
     auto& told = run.statistics.counts;
-    write_file(run, request, request.ciff, "ciff", [&](const sink& out) {
-        const ciff_counts counts = export_ciff(request.path, out, form_by_name(request.ciff), run.run);
+    write_file(run, request.ciff, "ciff", "", [&](const sink& out) {
+        const ciff_counts counts = export_ciff(request.path, out, {}, run.run);
         told["words"] = counts.lists;
         told["postings"] = counts.postings;
         told["documents"] = counts.documents;
         told["ciff_bytes"] = counts.bytes;
     });
-    write_file(run, request, request.arpa, "arpa", [&](const sink& out) {
-        const arpa_counts counts =
-            export_arpa(request.path, out, request.model, form_by_name(request.arpa), run.run);
+    write_file(run, request.arpa, "arpa", "", [&](const sink& out) {
+        const arpa_counts counts = export_arpa(request.path, out, request.model, {}, run.run);
         told["ngrams"] = counts.ngrams;
         told["arpa_bytes"] = counts.bytes;
         told["spilled_bytes"] = counts.spilled_bytes;
     });
-    write_file(run, request, request.graph, "graph", [&](const sink& out) {
-        const graph_counts counts = export_graph(request.path, out, form_by_name(request.graph), run.run);
+    write_file(run, request.graph, "graph", "", [&](const sink& out) {
+        const graph_counts counts = export_graph(request.path, out, {}, run.run);
         told["links"] = counts.links;
         told["graph_bytes"] = counts.bytes;
     });
-    write_file(run, request, request.vectors, "vectors", [&](const sink& out) {
+    write_file(run, request.vectors, "vectors", ".npy", [&](const sink& out) {
         const vector_counts counts = export_vectors(request.path, out, {}, run.run);
         told["vectors"] = counts.rows;
         told["dimensions"] = counts.dimensions;
     });
-    write_file(run, request, request.documents, "documents", [&](const sink& out) {
-        told["documents"] =
-            export_documents(request.path, out, form_by_name(request.documents), run.run).documents;
+    write_file(run, request.documents, "documents", "", [&](const sink& out) {
+        told["documents"] = export_documents(request.path, out, {}, run.run).documents;
     });
 }
 
-void export_space(session& run, const export_request& request, bool as_array, bool as_graphml) {
+void export_space(session& run, const export_request& request) {
     const word_space space = open_space(request.path, run);
-    write_file(run, request, request.vectors, "vectors", [&](const sink& out) {
-        as_array ? space.write_vectors_npy(out) : space.write_vectors_text(out);
+    const std::string vectors = form_of_name(request.vectors), graph = form_of_name(request.graph);
+    write_file(run, request.vectors, "vectors", vectors, [&](const sink& out) {
+        vectors == ".npy" ? space.write_vectors_npy(out) : space.write_vectors_text(out);
     });
-    write_file(run, request, request.graph, "graph", [&](const sink& out) {
-        as_graphml ? space.write_graphml(out, run.run) : space.write_graph_tsv(out, run.run);
+    write_file(run, request.graph, "graph", graph, [&](const sink& out) {
+        graph == ".graphml" ? space.write_graphml(out, run.run) : space.write_graph_tsv(out, run.run);
     });
-    write_file(run, request, request.words, "words", [&](const sink& out) { space.write_words(out); });
+    write_file(run, request.words, "words", "", [&](const sink& out) { space.write_words(out); });
 }
 
 bool model_given(const ngram_options& model) {
@@ -168,6 +165,10 @@ void refuse_what_is_not_there(const export_request& request, bool of_space) {
     if (!of_space && !words.empty() && is_store(path)) {
         throw usage_error(path + " is a store of documents: --words needs a space of words (quern words)");
     }
+    if (!of_space && is_dictionary(path))
+        throw usage_error(path + " is a dictionary, and what is exported is a store or a space of words");
+    if (!of_space && !words.empty() && !is_store(path))
+        throw usage_error(path + " is no space of words (quern words)");
     if (arpa.empty() && model_given(model))
         throw usage_error("a model's options are of use with --arpa only");
 }
@@ -187,15 +188,19 @@ int run_export(const command& self, const std::vector<std::string>& arguments) {
     const auto& [common, path, ciff, arpa, documents, words, vectors, graph, model] = request;
     const bool of_space = is_word_space(path);
     refuse_what_is_not_there(request, of_space);
-    const bool as_array =
-        !vectors.empty() && form_of(vectors, "--vectors", ".npy", of_space ? ".txt" : "") == ".npy";
-    const bool as_graphml =
-        of_space && !graph.empty() && form_of(graph, "--graph", ".tsv", ".graphml") == ".graphml";
+    if (!vectors.empty()) require_form(vectors, "--vectors", ".npy", of_space ? ".txt" : "");
+    if (of_space && !graph.empty()) require_form(graph, "--graph", ".tsv", ".graphml");
 
     session run(self, common);
     run.choose_device("export", offered_places::cpu_only);
-    run.check_destinations({ciff, arpa, documents, vectors, graph, words}, {path});
-    of_space ? export_space(run, request, as_array, as_graphml) : export_store(run, request);
+    run.check_destinations({{ciff},
+                            {arpa},
+                            {documents},
+                            {vectors, form_of_name(vectors)},
+                            {graph, of_space ? form_of_name(graph) : ""},
+                            {words}},
+                           {path});
+    of_space ? export_space(run, request) : export_store(run, request);
     run.write_statistics();
     return 0;
 }

@@ -69,7 +69,7 @@ std::string program_help() {
 }
 
 void print(const std::string& text) {
-    output to("-", false);
+    output to;
     to.write(text);
     to.commit();
 }

@@ -133,10 +133,10 @@ void tell(console& messages, const nearest_result& found) {
         vector_metric_names[static_cast<std::size_t>(files.metric)], grouped(found.listed)));
     if (!found.recall) return;
     const nearest_recall& recall = *found.recall;
-    messages.info(fmt::format("recall@{}: {:.6g} ({} of {})", recall.depth, recall.recall(),
-                              grouped(recall.found), grouped(recall.queries * recall.depth)));
+    messages.answer(fmt::format("recall@{}: {:.6g} ({} of {})", recall.depth, recall.recall(),
+                                grouped(recall.found), grouped(recall.queries * recall.depth)));
     if (recall.ties != 0)
-        messages.info(fmt::format("{} of the truth tie with the last of a ranking", grouped(recall.ties)));
+        messages.answer(fmt::format("{} of the truth tie with the last of a ranking", grouped(recall.ties)));
     if (recall.worse != 0)
         messages.warning(fmt::format("{} of the truth are farther away than all that were found instead",
                                      grouped(recall.worse)));
@@ -162,12 +162,15 @@ int run_nearest(const command& self, const std::vector<std::string>& arguments) 
     const std::vector<std::filesystem::path> inputs = {asked.vectors, asked.queries, asked.allowed,
                                                        asked.truth};
     nearest_result found;
+    if (is_compressed_name(request.common.output) && form_of_name(request.common.output) == ".ibin")
+        throw usage_error(fmt::format("{}: an .ibin is not compressed", request.common.output));
     if (is_matrix(request.common.output)) {
         if (request.names) throw usage_error("--names writes words: -o FILE.ibin holds numbers");
         if (request.common.format) throw usage_error("--format is of rows: -o FILE.ibin is a matrix");
         asked.ibin = request.common.output;
-        run.check_destinations({asked.ibin, std::filesystem::path(asked.ibin).replace_extension(".fbin")},
-                               inputs);
+        run.check_destinations(
+            {{asked.ibin, ".ibin"}, {std::filesystem::path(asked.ibin).replace_extension(".fbin"), ".fbin"}},
+            inputs);
         found = nearest(asked, run.run, {});
         run.messages.finish();
     } else {

@@ -59,7 +59,7 @@ void declare(command_line& line, request& request) {
                 "other word is <unk>.",
                 "every word of the corpus",
                 [&](const std::string& value) { request.asked.dictionary = value; });
-    line.section("Of the whole collection (rows go out beside only with --output)");
+    line.section("Of the whole collection (rows go out beside only with --output; - is standard output)");
     line.option("--totals", "FILE", "Counts: words, tab, count; by n, then by words.", "",
                 [&](const std::string& value) { request.asked.totals = value; });
     line.option("--arpa", "FILE",
@@ -116,10 +116,6 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     declare(line, request);
     line.parse(arguments);
 
-    for (const auto& [name, file] :
-         {std::pair{"--totals", request.asked.totals}, std::pair{"--arpa", request.asked.arpa}}) {
-        if (file == "-") throw usage_error(fmt::format("{} needs the name of a file", name));
-    }
     session run(self, request.common);
     ngrams_options& asked = request.asked;
     asked.inputs.assign(request.inputs.begin(), request.inputs.end());
@@ -129,7 +125,15 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     asked.replace = request.common.force;
     std::vector<std::filesystem::path> files = asked.inputs;
     files.insert(files.end(), {asked.dictionary, request.text.stop_word_file()});
-    run.check_destinations({request.common.output, asked.totals, asked.arpa}, files);
+    run.check_destinations({{request.common.output}, {asked.totals}, {asked.arpa}}, files);
+
+    output collection;  // standard output
+    const auto take_if = [&](const std::filesystem::path& file) -> std::function<void(std::string_view)> {
+        if (file != "-") return {};
+        return [&](std::string_view text) { collection.write(text); };
+    };
+    asked.take_totals = take_if(asked.totals);
+    asked.take_arpa = take_if(asked.arpa);
 
     ngrams_result made;
     const bool files_only = request.common.output.empty() && (!asked.totals.empty() || !asked.arpa.empty());
@@ -158,6 +162,7 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
         }
         to.commit();
     }
+    collection.commit();
     run.messages.finish();
     tell_reading(run.messages, made.counts, made.issues, outcome_of(made, !files_only));
     run.statistics = std::move(made.statistics);

@@ -70,13 +70,26 @@ void refuse_harm(const fs::path& path, std::span<const fs::path> inputs) {
     }
 }
 
-output::output(const std::string& path, bool replace) {
+void check_destination(const destination& to, bool replace) {
+    const fs::path& path = to.path;
     if (path.empty() || path == "-") return;
-    std::error_code failure;
-    if (!replace && fs::is_regular_file(path, failure)) {
-        throw usage_error(fmt::format("{} exists; --force replaces it", path));
+    if (to.is_folder) {
+        std::error_code failure;
+        const fs::path folder = (path.has_filename() ? path : path.parent_path()).parent_path();
+        if (!folder.empty() && !fs::exists(folder, failure) && !failure)
+            throw usage_error(fmt::format("there is no folder {}", folder.string()));
+        return;
     }
-    file_.emplace(path, replace);
+    std::error_code failure;
+    if (!replace && fs::is_regular_file(path, failure))
+        throw usage_error(fmt::format("{} exists; --force replaces it", path.string()));
+    check_output(path, {.replace = replace, .form = to.form});
+}
+
+output::output(const destination& to, bool replace, const context& run) {
+    if (to.path.empty() || to.path == "-") return;
+    check_destination(to, replace);
+    file_.emplace(to.path, output_options{.replace = replace, .form = to.form}, run);
 }
 
 void output::write(std::string_view bytes) {

@@ -23,10 +23,21 @@ void refuse_harm(const std::filesystem::path& path, std::span<const std::filesys
 /// Whether two names, of files that need not exist, lead to the same regular file.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
+/// A file or folder that a run is to make; an empty path is none, and "-" standard output.
+struct destination {
+    std::filesystem::path path;
+    std::string form = {};  ///< of a file that is no text: output_options
+    bool is_folder = false;
+};
+
+/// Throws usage_error where it cannot be made, or, a file, exists and `replace` is false.
+void check_destination(const destination& to, bool replace);
+
 class output {
   public:
-    /// `path` empty or "-": standard output. Throws usage_error where the file exists and `replace` is false.
-    output(const std::string& path, bool replace);
+    output() = default;  ///< standard output
+    /// Throws what check_destination throws. `run` outlives the output.
+    output(const destination& to, bool replace, const context& run);
 
     void write(std::string_view bytes);
     void flush();

@@ -261,6 +261,7 @@ bool writes_run(const search_request& request) {
 
 std::uint64_t answer_topics(const search_engine& engine, search_request& request, session& run, output& to) {
     const auto topics = run.stage("topics", [&] { return read_topics(request.topics, run.run); });
+    if (topics.empty()) run.messages.warning(fmt::format("{} holds no topics", request.topics));
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
     request.search.copies = !as_run;

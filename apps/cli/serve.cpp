@@ -118,7 +118,7 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     request.limits.unread_bytes =
         std::max<std::size_t>(run.run.memory_limit() / 4, request.of_site.answer_bytes);
     server::http_server http(request.address, request.limits, site, site.connections());
-    output to("-", false);
+    output to;
     to.write(http.url() + '\n');
     to.commit();
     run.messages.info(fmt::format("serving {} documents; Ctrl-C ends", grouped(site.store().documents)));

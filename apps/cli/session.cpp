@@ -95,8 +95,10 @@ void declare_common(command_line& line, common_options& common, const offers& of
         "--seed", "N",
         "Start of the random numbers, where an operation draws any: those that vectors of words begin with.",
         "0", [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
-    line.flag("--quiet", "No progress and no remarks on standard error; warnings and errors stay.",
-              common.quiet);
+    line.flag(
+        "--quiet",
+        "No progress and no remarks on standard error; warnings, errors and what an option asks for stay.",
+        common.quiet);
     line.option("--progress", "MODE",
                 "auto (one line on a terminal; elsewhere a line every ten seconds), never, or "
                 "json (one JSON object a line), always on standard error.",
@@ -171,12 +173,12 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
                     const auto offered = std::span(names).first(std::size(names) - (triples ? 0 : 1));
                     build.input_format = names[parse_name<std::size_t>(text, offered)];
                 });
-    line.option("--max-errors", "N|P%",
-                triples
-                    ? "How many documents or triples, or which share of them, may be rejected before the run "
-                    : "How many documents, or which share of them, may be rejected before the run "
-                      "fails with exit code 3.",
-                "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
+    line.option(
+        "--max-errors", "N|P%",
+        fmt::format("How many {}, or which share of them, may be rejected before the run fails with exit "
+                    "code 3.",
+                    triples ? "documents or triples" : "documents"),
+        "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
 }
 
 void declare_titles(command_line& line, bool& titles) {
@@ -218,41 +220,44 @@ void session::pin_device(const chosen_device& chosen) {
                              : device_choice{device_choice::kind::cpu};
 }
 
-void session::check_destinations(const std::vector<std::filesystem::path>& destinations,
+void session::check_destinations(const std::vector<destination>& destinations,
                                  std::vector<std::filesystem::path> inputs) {
     if (std::ranges::count(inputs, "-") > 1)
         throw usage_error("- is given twice; standard input can be read once");
     inputs.emplace_back(common_.config);
-    const auto to_file = [](const std::filesystem::path& path) { return !path.empty() && path != "-"; };
-    for (auto at = destinations.begin(); at != destinations.end(); ++at) {
-        if (to_file(*at)) refuse_harm(*at, inputs);
-        for (auto other = destinations.begin(); other != at; ++other) {
-            if (*at == "-" ? *other == "-" : to_file(*at) && to_file(*other) && same_file(*at, *other)) {
+    std::vector<std::filesystem::path> files;
+    for (const destination& to : destinations) {
+        if (to.path.empty()) continue;
+        const bool is_file = to.path != "-";
+        if (is_file) refuse_harm(to.path, inputs);
+        for (const auto& other : files) {
+            if (is_file ? other != "-" && same_file(to.path, other) : other == "-") {
                 throw usage_error(fmt::format("two kinds of results both go to {}",
-                                              *at == "-" ? "standard output" : at->string()));
+                                              is_file ? to.path.string() : "standard output"));
             }
         }
+        check_destination(to, common_.force);
+        files.push_back(to.path);
     }
     if (common_.stats.empty()) return;
-    for (const auto& destination : destinations) {
-        if (to_file(destination) && same_file(common_.stats, destination)) {
+    for (const auto& file : files) {
+        if (file != "-" && same_file(common_.stats, file))
             throw usage_error(fmt::format("--stats and the results both go to {}", common_.stats));
-        }
     }
     if (common_.stats != "-") {
-        inputs.insert(inputs.end(), destinations.begin(), destinations.end());  // one may be a store
+        inputs.insert(inputs.end(), files.begin(), files.end());  // one may be a store
         refuse_harm(common_.stats, inputs);
         if (!common_.force && holds_something_else(common_.stats)) {
             throw usage_error(
                 fmt::format("{} exists and is no record of a run; --force replaces it", common_.stats));
         }
     }
-    record_.emplace(common_.stats, true);
+    record_.emplace(destination{common_.stats}, true, run);
 }
 
 output session::open_output(const std::string& path, std::vector<std::filesystem::path> inputs) {
-    check_destinations({path}, std::move(inputs));
-    return {path, common_.force};
+    check_destinations({{path}}, std::move(inputs));
+    return open({path});
 }
 
 row_format session::format_for(const output& to) const {

@@ -99,11 +99,13 @@ class session {
     run_statistics statistics;
 
     /// Refuses, before the work, a destination or a record (--stats) that would harm what the run reads or
-    /// one another, and standard input as two inputs; makes sure that the record can be written. Throws usage_error,
-    /// io_error.
-    void check_destinations(const std::vector<std::filesystem::path>& destinations,
+    /// one another, or that cannot be made, and standard input as two inputs; makes sure that the record can be written.
+    /// Throws usage_error, io_error.
+    void check_destinations(const std::vector<destination>& destinations,
                             std::vector<std::filesystem::path> inputs);
-    /// The same, and opens the destination of the results.
+    /// One of these.
+    output open(const destination& to) const { return {to, common_.force, run}; }
+    /// Both, for the one destination of the results.
     output open_output(const std::string& path, std::vector<std::filesystem::path> inputs);
     /// A writer of rows in the form asked for: a table on a terminal, TSV elsewhere.
     row_writer rows(output& to, std::vector<std::string> columns) const;

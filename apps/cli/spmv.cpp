@@ -72,12 +72,12 @@ int run_spmv(const command& self, const std::vector<std::string>& arguments) {
         in_bytes(static_cast<double>(found.bytes)), found.statistics.measures.at("median_seconds") * 1e3));
     if (options.compare) {
         const spmv_error& e = found.error;
-        run.messages.info(fmt::format(
+        run.messages.answer(fmt::format(
             "relative error: sum {:.3g}, sum of sizes {:.3g}, greatest {:.3g}; {} not rounded right",
             e.relative, e.absolute_relative, e.greatest, counted(e.wrong, "row")));
         if (e.zero_rows != 0) {
-            run.messages.info(fmt::format("{} with the sum 0: y up to {:.3g}", counted(e.zero_rows, "row"),
-                                          e.greatest_of_zero));
+            run.messages.answer(fmt::format("{} with the sum 0: y up to {:.3g}", counted(e.zero_rows, "row"),
+                                            e.greatest_of_zero));
         }
     }
     run.write_statistics();

@@ -212,10 +212,10 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     if (!request.exported.empty() && options.question.top == 0) {
         throw usage_error("--export writes the neighbours that are stored, and --top 0 stores none");
     }
-    run.check_destinations({options.space, request.exported, request.report}, std::move(files));
+    run.check_destinations({{.path = options.space, .is_folder = true}, {request.exported}, {request.report}},
+                           std::move(files));
     const auto open = [&](const std::string& path) {
-        return path.empty() ? std::optional<output>()
-                            : std::optional<output>(std::in_place, path, options.force);
+        return path.empty() ? std::optional<output>() : run.open({path});
     };
     auto exported = open(request.exported), report = open(request.report);
 

@@ -63,6 +63,13 @@ and the	1" ]
     says "exists"
     quern ngrams corpus.jsonl --order 2 --totals totals --force --quiet
     cmp again totals
+    # To standard output, and compressed: the same.
+    quern ngrams corpus.jsonl --order 2 --totals - --quiet | cmp - totals
+    quern ngrams corpus.jsonl --order 2 --arpa model.gz --totals totals.zst --quiet
+    quern ngrams corpus.jsonl --order 2 --arpa - --quiet >plain
+    gzip -dc model.gz | cmp - plain
+    zstd -dcq totals.zst | cmp - totals
+    quern ngrams corpus.jsonl --order 2 --totals - -o rows --force --quiet | cmp - totals
 }
 
 @test "what cannot be" {
@@ -78,7 +85,9 @@ and the	1" ]
     ends_with 2 quern ngrams corpus.jsonl -o corpus.jsonl --force
     ends_with 2 quern ngrams corpus.jsonl --totals corpus.jsonl --force
     ends_with 2 quern ngrams corpus.jsonl --only --arpa model
-    ends_with 2 quern ngrams corpus.jsonl --totals -
+    ends_with 2 quern ngrams corpus.jsonl --totals - --arpa -
+    says "two kinds of results both go to standard output"
+    ends_with 2 quern ngrams corpus.jsonl --totals - -o -
     printf '{"id":1,"text":"a"}\n{"id":1,"text":"b"}\n' >repeated.jsonl
     ends_with 3 quern ngrams repeated.jsonl --totals made -o rows
     printf 'two words\n' >verbatim

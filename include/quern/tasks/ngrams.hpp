@@ -40,6 +40,8 @@ struct ngrams_options {
     /// A back-off model of the collection in the ARPA format, for every n up to the order (docs/ngrams.md). Empty: none.
     std::filesystem::path arpa;
     bool replace = false;  ///< existing files, atomically
+    /// Take the text of these files in their place.
+    std::function<void(std::string_view)> take_totals, take_arpa;
 };
 
 /// An n-gram of a document. What is pointed to lasts until the next row.

@@ -65,4 +65,13 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
     return parent.empty() ? std::filesystem::path(".") : parent;
 }
 
+void require_folder(const std::filesystem::path& folder) {
+    std::error_code failure;
+    const auto type = std::filesystem::status(folder, failure).type();
+    if (type == std::filesystem::file_type::not_found)
+        throw usage_error("there is no folder " + folder.string());
+    if (!failure && type != std::filesystem::file_type::directory)
+        throw usage_error(folder.string() + " is no folder");
+}
+
 }  // namespace quern

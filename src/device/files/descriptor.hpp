@@ -44,5 +44,7 @@ void sync_file(const descriptor& file, const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& folder);
 /// The folder a path lies in: "." for a bare name. A path that ends in '/' counts without it.
 std::filesystem::path parent_of(const std::filesystem::path& path);
+/// Throws usage_error where no folder has this name: what is written is written into folders that are there.
+void require_folder(const std::filesystem::path& folder);
 
 }  // namespace quern

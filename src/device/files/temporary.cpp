@@ -101,6 +101,7 @@ temporary make_temporary_file(const fs::path& folder, std::string_view prefix) {
             fresh.handle = open_file(fresh.path, O_RDWR | O_CREAT | O_EXCL);
         } catch (const io_error& failure) {
             if (failure.code() == EEXIST) continue;
+            require_folder(folder);
             throw;
         }
         if (claim(fresh)) return fresh;
@@ -112,8 +113,10 @@ temporary make_temporary_folder(const fs::path& folder, std::string_view prefix)
     for (int i = 0; i < attempts; ++i) {
         temporary fresh{folder / (std::string(prefix) + random_letters()), {}};
         if (::mkdir(fresh.path.c_str(), 0700) != 0) {
-            if (errno == EEXIST) continue;
-            throw io_error(fresh.path.string(), "cannot create", errno);
+            const int reason = errno;
+            if (reason == EEXIST) continue;
+            require_folder(folder);
+            throw io_error(fresh.path.string(), "cannot create", reason);
         }
         try {
             fresh.handle = open_file(fresh.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

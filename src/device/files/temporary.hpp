@@ -23,6 +23,7 @@ struct temporary {
 /// `.NAME.quern-`: what precedes the letters of temporaries that will become `final_name`.
 std::string temporary_prefix(const std::filesystem::path& final_name);
 
+/// Both throw usage_error where there is no such folder, io_error where it takes nothing.
 temporary make_temporary_file(const std::filesystem::path& folder, std::string_view prefix);
 /// The folder is private (0700) until its maker publishes it.
 temporary make_temporary_folder(const std::filesystem::path& folder, std::string_view prefix);

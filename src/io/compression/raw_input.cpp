@@ -29,7 +29,7 @@ raw_input::raw_input(const std::filesystem::path& path, const context& run)
         number_ = file_.number();
     }
     if (::fstat(number_, &status) != 0) throw io_error(name_, "cannot open", errno);
-    if (S_ISDIR(status.st_mode)) throw io_error(name_, "cannot read", EISDIR);
+    if (S_ISDIR(status.st_mode)) throw usage_error(name_ + " is a folder");
     may_block_ = !S_ISREG(status.st_mode);
     if (S_ISREG(status.st_mode)) {
         size_ = static_cast<std::uint64_t>(status.st_size);

@@ -30,13 +30,22 @@ usage_error refused(const fs::path& path) {
     return usage_error(path.string() + " exists; say so to overwrite it");
 }
 
+/// Whether something is there; refuses what cannot become a file, as `policy` says.
+bool checked(const fs::path& path, existing policy, struct stat& old) {
+    if (::stat(path.c_str(), &old) != 0) {
+        require_folder(parent_of(path));
+        return false;
+    }
+    if (S_ISDIR(old.st_mode)) throw usage_error(path.string() + " is a folder");
+    if (S_ISREG(old.st_mode) && policy == existing::refuse) throw refused(path);
+    return true;
+}
+
 /// Opens what the bytes go to; sets `temporary_path` where that is not the final name.
 descriptor open_target(const fs::path& path, existing policy, fs::path& temporary_path) {
     struct stat old {};
-    const bool exists = ::stat(path.c_str(), &old) == 0;
-    if (exists && S_ISDIR(old.st_mode)) throw usage_error(path.string() + " is a folder");
+    const bool exists = checked(path, policy, old);
     if (exists && !S_ISREG(old.st_mode)) return open_file(path, O_WRONLY);
-    if (exists && policy == existing::refuse) throw refused(path);
     const fs::path folder = parent_of(path);
     const std::string prefix = temporary_prefix(path);
     remove_stale_temporaries(folder, prefix);
@@ -48,6 +57,11 @@ descriptor open_target(const fs::path& path, existing policy, fs::path& temporar
 }
 
 }  // namespace
+
+void check_target(const fs::path& path, existing policy) {
+    struct stat old {};
+    checked(followed(path), policy, old);
+}
 
 atomic_file::atomic_file(const fs::path& path, existing policy)
     : path_(followed(path)), policy_(policy), writer_(open_target(path_, policy, temporary_), path_) {}

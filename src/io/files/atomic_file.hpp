@@ -11,14 +11,17 @@ namespace quern::io {
 
 enum class existing { refuse, replace };
 
+/// Throws usage_error where no file of this name can be made: a file is there and `policy` is refuse, or a folder is, or it
+/// would lie in none. Makes nothing.
+void check_target(const std::filesystem::path& path, existing policy);
+
 /// Writes beside the final name (`.NAME.quern-xxxxxx`), and renames on commit(). Without commit() nothing
 /// remains, and leftovers of a killed process are removed by the next atomic_file of the same name.
 /// A symbolic link is followed, so that the link stays; what is no regular file (/dev/null, a FIFO) is
 /// written to directly, because it cannot be replaced.
 class atomic_file {
   public:
-    /// Throws usage_error where `path` exists and `policy` is refuse, or is a folder; io_error where nothing
-    /// can be created beside it.
+    /// Throws what check_target throws, and io_error where nothing can be created beside the name.
     explicit atomic_file(const std::filesystem::path& path, existing policy = existing::refuse);
     atomic_file(const atomic_file&) = delete;  // one owner publishes or removes the temporary
     atomic_file& operator=(const atomic_file&) = delete;

@@ -6,16 +6,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "device/cpu/parallel.hpp"
 #include "device/files/scratch_folder.hpp"
-#include "io/files/atomic_file.hpp"
 #include "ops/ngram_likelihood/joined_rows.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/output_file.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
 #include "report/tsv.hpp"
@@ -43,10 +44,29 @@ struct row_destination {
     bool wanted() const { return take || write; }
 };
 
-std::unique_ptr<io::atomic_file> open_if(const std::filesystem::path& path, bool replace) {
-    if (path.empty()) return nullptr;
-    return std::make_unique<io::atomic_file>(path, replace ? io::existing::replace : io::existing::refuse);
-}
+/// Text that goes to a file, to the caller, or is not asked for.
+class text_target {
+  public:
+    text_target(const std::filesystem::path& path, const std::function<void(std::string_view)>& take,
+                bool replace, const context& run)
+        : take_(take) {
+        if (!take && !path.empty()) file_.emplace(path, output_options{.replace = replace}, run);
+    }
+    bool wanted() const { return file_ || take_; }
+    std::uint64_t bytes() const { return bytes_; }
+    void write(std::string_view text) {
+        bytes_ += text.size();
+        file_ ? file_->write(text) : take_(text);
+    }
+    void commit() {
+        if (file_) file_->commit();
+    }
+
+  private:
+    std::optional<output_file> file_;
+    const std::function<void(std::string_view)>& take_;
+    std::uint64_t bytes_ = 0;
+};
 
 class ngrams_run {
   public:
@@ -55,8 +75,8 @@ class ngrams_run {
           run_(pinned_to_device(run, place_asked(options.ngrams.method), result_.statistics,
                                 offered_by(options.ngrams.method))),
           to_(to),
-          totals_file_(open_if(options.totals, options.replace)),
-          arpa_file_(open_if(options.arpa, options.replace)),
+          totals_text_(options.totals, options.take_totals, options.replace, run_),
+          arpa_text_(options.arpa, options.take_arpa, options.replace, run_),
           scratch_(run_),
           tables_(run_.memory_limit() / 2) {}
 
@@ -111,8 +131,8 @@ class ngrams_run {
             held += memory / 4;
             rows = std::make_unique<document_rows<Row>>(scratch_, corpus_.documents, asked, memory / 4);
         }
-        if (totals_file_ || arpa_file_) {
-            const bool histories = arpa_file_ && model_needs_histories(asked);
+        if (totals_text_.wanted() || arpa_text_.wanted()) {
+            const bool histories = arpa_text_.wanted() && model_needs_histories(asked);
             asked.history_counts |= histories;
             held += memory / 8;
             counts = std::make_unique<collection_counts>(scratch_, asked.only ? asked.order : 1, asked.order,
@@ -131,7 +151,7 @@ class ngrams_run {
         if (counts) {
             counts->finish();
             spilled_ += counts->spilled_bytes();
-            if (arpa_file_) check_arpa_words(corpus_, *counts, options_.inputs.front().string());
+            if (arpa_text_.wanted()) check_arpa_words(corpus_, *counts, options_.inputs.front().string());
         }
         if (rows) {
             write_rows(*rows);
@@ -212,17 +232,17 @@ class ngrams_run {
     }
 
     void write_files(collection_counts& counts) {
-        if (totals_file_) {
+        if (totals_text_.wanted()) {
             write_totals(counts);
-            clock_.end_stage("totals", totals_file_->writer().size());
+            clock_.end_stage("totals", totals_text_.bytes());
         }
-        if (arpa_file_) {
+        if (arpa_text_.wanted()) {
             result_.model_ngrams = write_arpa_model(corpus_, options_.ngrams, counts, scratch_, tables_, run_,
-                                                    [&](std::string_view text) { arpa_file_->append(text); });
-            clock_.end_stage("model", arpa_file_->writer().size());
+                                                    [&](std::string_view text) { arpa_text_.write(text); });
+            clock_.end_stage("model", arpa_text_.bytes());
         }
-        if (totals_file_) totals_file_->commit();
-        if (arpa_file_) arpa_file_->commit();
+        totals_text_.commit();
+        arpa_text_.commit();
     }
 
     void write_totals(collection_counts& counts) {
@@ -241,7 +261,7 @@ class ngrams_run {
                             out += '\n';
                         }
                     },
-                    [&](std::string_view text) { totals_file_->append(text); });
+                    [&](std::string_view text) { totals_text_.write(text); });
             });
         }
     }
@@ -283,7 +303,7 @@ class ngrams_run {
     const context run_;
     const row_destination& to_;
     stage_clock clock_{result_.statistics};
-    std::unique_ptr<io::atomic_file> totals_file_, arpa_file_;
+    text_target totals_text_, arpa_text_;
     scratch_folder scratch_;
     table_share tables_;
     text_options text_;
@@ -300,7 +320,8 @@ ngrams_result checked_run(const ngrams_options& options, const context& run, con
     }
     const ngram_options& asked = options.ngrams;
     ngram_likelihood({}, asked, context::cpu(1));  // options that are refused are so before the work
-    if (!options.arpa.empty() && asked.only) throw usage_error(std::string(model_needs_all_lengths));
+    if ((!options.arpa.empty() || options.take_arpa) && asked.only)
+        throw usage_error(std::string(model_needs_all_lengths));
     if (!options.dictionary.empty() && asked.method == ngram_method::strings)
         throw usage_error("the method strings compares words as they stand, and takes no dictionary");
     return ngrams_run(options, run, to).run();
