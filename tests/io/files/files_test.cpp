@@ -193,7 +193,7 @@ TEST_F(files, atomic_folder_refuses_files_and_what_appeared_meanwhile) {
     put(at("file"), "");
     EXPECT_THROW(atomic_folder(at("file"), existing::replace), usage_error);
     EXPECT_THROW(atomic_folder(""), usage_error);
-    EXPECT_THROW(atomic_folder(at("no/such/parent")), io_error);
+    EXPECT_THROW(atomic_folder(at("no/such/parent")), usage_error);
     atomic_folder late(at("store"));
     fs::create_directory(at("store"));
     EXPECT_THROW(late.commit(), usage_error);
