@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -29,7 +30,6 @@
 #include <vector>
 
 #include "base/canonical_math.hpp"
-#include "base/shortest_float.hpp"
 #include "device/cpu/parallel.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/ngrams/child_words.hpp"
@@ -66,16 +66,22 @@ float log10_of(double probability) {
                                   : least);
 }
 
+constexpr std::size_t number_letters = 16;  // at most
+
+char* put_number(char* to, float value) {
+    return std::to_chars(to, to + number_letters, value).ptr;
+}
+
 /// Back-off weights are made of few counts: the same ones come again and again.
 class back_off_texts {
   public:
-    /// A view of an array of shortest_float_letters.
+    /// A view of an array of number_letters.
     std::string_view of(double back_off) {
         const std::uint64_t bits = std::bit_cast<std::uint64_t>(back_off);
         entry& e = entries_[(bits * 0x9e3779b97f4a7c15u) >> 56];
         if (e.size == 0 || e.bits != bits) {
             e.bits = bits;
-            e.size = static_cast<std::uint64_t>(put_shortest(e.text, log10_of(back_off)) - e.text);
+            e.size = static_cast<std::uint64_t>(put_number(e.text, log10_of(back_off)) - e.text);
         }
         return {e.text, e.size};
     }
@@ -83,7 +89,7 @@ class back_off_texts {
   private:
     struct entry {
         std::uint64_t bits, size;
-        char text[shortest_float_letters];
+        char text[number_letters];
     };
     std::array<entry, 256> entries_{};
 };
@@ -342,8 +348,8 @@ class arpa_model {
             short_texts lines(head);
             back_off_texts back_offs;
             const auto line = [&](double probability, std::string_view word) {
-                lines.append_with(shortest_float_letters,
-                                  [&](char* to) { return put_shortest(to, log10_of(probability)); });
+                lines.append_with(number_letters,
+                                  [&](char* to) { return put_number(to, log10_of(probability)); });
                 lines.append("\t").append(word);
                 if (n < options_.order) lines.append("\t").append(back_offs.of(1));
                 lines.append("\n");
@@ -384,9 +390,9 @@ class arpa_model {
             });
             for (; i < std::min(end, children[q + 1]); ++i) {
                 const std::string_view word = corpus_.word(of.last_words[i]);
-                const std::size_t most = 2 * shortest_float_letters + words_before.room() + word.size() + 3;
+                const std::size_t most = 2 * number_letters + words_before.room() + word.size() + 3;
                 lines.append_with(most, [&](char* to) {
-                    to = put_shortest(to, logarithms[i - begin]);
+                    to = put_number(to, logarithms[i - begin]);
                     *to++ = '\t';
                     to = words_before.put(to);
                     std::memcpy(to, word.data(), word.size());
@@ -394,7 +400,7 @@ class arpa_model {
                     if (backs_off) {
                         const std::string_view back_off = back_offs.of(of.back_offs[i]);
                         *to++ = '\t';
-                        std::memcpy(to, back_off.data(), shortest_float_letters);
+                        std::memcpy(to, back_off.data(), number_letters);
                         to += back_off.size();
                     }
                     *to++ = '\n';
