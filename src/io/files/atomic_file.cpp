@@ -27,7 +27,7 @@ fs::path followed(const fs::path& path) {
 }
 
 usage_error refused(const fs::path& path) {
-    return usage_error(path.string() + " exists; say so to overwrite it");
+    return usage_error(path.string() + " exists; --force replaces it");
 }
 
 /// Whether something is there; refuses what cannot become a file, as `policy` says.

@@ -28,7 +28,7 @@ bool is_there(const fs::path& path) {
 }
 
 usage_error refused(const fs::path& path) {
-    return usage_error(path.string() + " exists; say so to overwrite it");
+    return usage_error(path.string() + " exists; --force replaces it");
 }
 
 void sync_tree(const fs::path& folder) {

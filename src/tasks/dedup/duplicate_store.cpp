@@ -334,7 +334,11 @@ void duplicate_store::write_manifest() {
     manifest.append(manifest_text());
     manifest.commit();
     if (fresh_) {
-        fresh_->commit();
+        try {
+            fresh_->commit();
+        } catch (const usage_error&) {  // nothing was there when this run began
+            throw usage_error("another run is adding to " + path_.string());
+        }
         fresh_.reset();
         folder_ = path_;
         lock();
