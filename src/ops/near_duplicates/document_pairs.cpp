@@ -186,8 +186,7 @@ std::vector<duplicate_pair> document_pairs(cpu_place& place, const document_clas
     }
     const std::uint64_t bytes = array_bytes<duplicate_pair>(offsets.back());
     if (bytes > place.memory().left()) {
-        throw out_of_memory("a list of " + std::to_string(offsets.back()) +
-                                " pairs (groups do not need it, and a lower threshold has fewer)",
+        throw out_of_memory("a list of " + std::to_string(offsets.back()) + " pairs (groups do not need it)",
                             bytes, place.memory().left());
     }
 
