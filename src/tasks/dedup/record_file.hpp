@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The documents of a corpus as they are to come out again: each the line it was read from, or a JSON line where it was
-// none. On disk, in order; 8 bytes of memory a document.
+// none. Lines of TSV among others become JSON lines too, so that the whole can be read. On disk, in order; 8 bytes of
+// memory a document.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,13 @@ class record_file {
                const std::function<void(std::string_view)>& out);
 
   private:
+    void write_converted(const std::function<bool(std::size_t)>& wanted,
+                         const std::function<void(std::string_view)>& out);
+
     spill_file file_;
     std::vector<std::uint64_t> ends_;
+    std::vector<bool> is_tsv_;
+    std::size_t tsv_lines_ = 0;
 };
 
 }  // namespace quern
