@@ -171,6 +171,7 @@ void write_counts(const sink& out, const duplicate_report& page) {
         facts.documents == 0 ? 0 : static_cast<double>(facts.dropped) / static_cast<double>(facts.documents);
     row("documents not kept", fmt::format("{} ({})", grouped(facts.dropped), percent(share)));
     row("kept of a group", facts.keep);
+    for (const auto& [name, value] : facts.origin) row(name, value);
     out("</table>\n");
 }
 

@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "quern/ops/near_duplicates.hpp"
 
@@ -17,6 +19,8 @@ struct duplicate_facts {
     std::string method, question, keep, device;
     double largest_rate = 0;  ///< that a pair can have: the histogram's end
     std::uint64_t documents = 0, earlier = 0, dropped = 0;
+    /// Where it comes from, as rows of name and value: inputs, what could not be read, the program.
+    std::vector<std::pair<std::string, std::string>> origin;
 };
 
 struct duplicate_report {
