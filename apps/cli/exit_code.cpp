@@ -4,9 +4,12 @@
 #include <cerrno>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "output.hpp"
+#include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
+#include "session.hpp"
 
 namespace quern::cli {
 
@@ -17,6 +20,11 @@ ending ending_for(const std::exception_ptr& failure) {
         return {0, {}};
     } catch (const usage_error& e) {
         return {2, e.what()};
+    } catch (const too_much_lost& e) {
+        std::vector<std::string> others;
+        for (const input_issue& issue : e.issues()) others.push_back(in_words(issue));
+        if (others.size() == 1) others.clear();  // the message has it
+        return {3, e.what(), std::move(others)};
     } catch (const invalid_input& e) {
         return {3, e.what()};
     } catch (const invalid_value& e) {

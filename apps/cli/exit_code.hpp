@@ -4,12 +4,14 @@
 
 #include <exception>
 #include <string>
+#include <vector>
 
 namespace quern::cli {
 
 struct ending {
     int code;
-    std::string message;  ///< one sentence for standard error; empty: end quietly
+    std::string message;                     ///< one sentence for standard error; empty: end quietly
+    std::vector<std::string> warnings = {};  ///< to be said before
 };
 
 /// What the program does about an exception.

@@ -142,7 +142,9 @@ int main(int count, char** values) {
         return run({values + (count > 0 ? 1 : 0), values + count}, speaker);
     } catch (...) {
         const ending end = ending_for(std::current_exception());
-        if (!end.message.empty()) console(speaker, false, progress_mode::never).error(end.message);
+        console messages(speaker, false, progress_mode::never);
+        for (const std::string& warning : end.warnings) messages.warning(warning);
+        if (!end.message.empty()) messages.error(end.message);
         return end.code;
     }
 }

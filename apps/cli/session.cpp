@@ -280,14 +280,19 @@ void session::write_statistics() {
     record_->commit();
 }
 
+std::string in_words(const input_issue& issue) {
+    const std::string place = issue.line == 0 ? issue.path : fmt::format("{}:{}", issue.path, issue.line);
+    const char* const fate = issue.rejected || issue.incomplete ? ""
+                             : issue.cut                        ? " (kept in part)"
+                                                                : " (mended)";
+    return fmt::format("{}: {}{}", place, issue.reason, fate);
+}
+
 void tell_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
                   const std::string& outcome) {
     constexpr std::size_t shown = 10;
     for (std::size_t i = 0; i < std::min(shown, issues.size()); ++i) {
-        const input_issue& issue = issues[i];
-        const std::string place = issue.line == 0 ? issue.path : fmt::format("{}:{}", issue.path, issue.line);
-        messages.warning(
-            fmt::format("{}: {}{}", place, issue.reason, issue.rejected ? "" : " (kept in part)"));
+        messages.warning(in_words(issues[i]));
     }
     const std::uint64_t all = counts.rejected + counts.damaged;
     if (all > shown) messages.warning(fmt::format("… and {} more", grouped(all - shown)));
@@ -296,8 +301,8 @@ void tell_reading(console& messages, const reading_counts& counts, const std::ve
     const std::string left_out = left_out_in_words(counts.skipped);
     if (!left_out.empty()) messages.info("skipped by rule: " + left_out);
     if (all != 0) {
-        messages.warning(
-            fmt::format("{} rejected, {} kept in part", grouped(counts.rejected), grouped(counts.damaged)));
+        messages.warning(fmt::format("{} rejected, {} kept in part, {} mended", grouped(counts.rejected),
+                                     grouped(counts.cut), grouped(counts.damaged - counts.cut)));
     }
 }
 

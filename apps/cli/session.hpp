@@ -120,6 +120,9 @@ class session {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// "file:line: reason", and what became of the document.
+std::string in_words(const input_issue& issue);
+
 /// The end of a command that read a corpus: warnings for the first issues, what came of it, what was left out.
 void tell_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
                   const std::string& outcome);

@@ -83,6 +83,7 @@ std::uint64_t parse_size(std::string_view text) {
 
 error_limit parse_error_limit(std::string_view text) {
     error_limit limit;
+    limit.forgives_incomplete = true;  // whoever says how much may be lost has thought of it
     limit.is_share = text.ends_with('%');
     try {
         if (limit.is_share) {

@@ -173,3 +173,102 @@ compressed() { # compressed PROGRAM SUFFIX
     documents=$(json store/stats.json "d['counts']['documents']")
     [ "$documents" -gt 500 ] && [ "$documents" -lt 1500 ]
 }
+
+# A corpus in FILE.gz, FILE.bz2, … that ends within its data; 10,000 documents, so that one is far below 1 %.
+cut_corpora() {
+    awk 'BEGIN { for (i = 0; i < 10000; ++i) printf "{\"id\":\"d%d\",\"text\":\"apple %d of the tree %d\"}\n", i, i * 7919 % 10007, i * i % 9973 }' >many.jsonl
+    for pack in "gzip gz" "bzip2 bz2 -1" "zstd zst" "xz xz"; do
+        read -r program suffix level <<<"$pack"
+        command -v "$program" >/dev/null || continue
+        "$program" -c $level many.jsonl >whole.$suffix
+        head -c $(($(wc -c <whole.$suffix) * 3 / 4)) whole.$suffix >cut.$suffix
+    done
+}
+
+@test "an input that ends within its data fails the run, whatever the share" {
+    cut_corpora
+    for cut in cut.*; do
+        ends_with 3 quern build "$cut" -o store --skip all --quiet
+        says "$cut:"
+        says "data are cut off at byte"
+        says "the rest is lost (--max-errors 100% goes on with what could be read)"
+        [ ! -e store ]
+        ends_with 0 quern build "$cut" -o store --skip all --max-errors 100% --quiet
+        documents=$(json store/stats.json "d['counts']['documents']")
+        [ "$documents" -gt 1000 ] && [ "$documents" -lt 10000 ]
+        [[ $stderr == *"the rest is lost"*"0 rejected, 1 kept in part, 0 mended"* ]]
+        rm -r store
+        # Whoever names a limit has it kept: one is what it counts as.
+        ends_with 0 quern dedup "$cut" -o kept.jsonl --max-errors 1 --quiet
+        ends_with 3 quern dedup "$cut" -o none.jsonl --max-errors 0 --quiet
+        [ ! -e none.jsonl ]
+    done
+}
+
+@test "every command that reads a corpus refuses one that is not whole" {
+    cut_corpora
+    mkdir folder && cp cut.gz folder/part.jsonl.gz && head -n 5000 many.jsonl >first.jsonl
+    head -n 5 many.jsonl | sed 's/"d/"x/' >new.jsonl
+    for command in "dedup cut.gz" "dedup folder" "dedup first.jsonl --against cut.gz" "dedup --stream --against cut.gz" \
+        "dedup cut.gz --store seen" "signature cut.gz" "ngrams cut.gz" "words cut.gz -o space" "dictionary cut.gz -o dictionary" \
+        "search cut.gz apple"; do
+        # shellcheck disable=SC2086 # a command line
+        ends_with 3 bash -c "\"$QUERN\" $command --quiet <new.jsonl"
+        says "gzip data are cut off at byte"
+        says "--max-errors 100%"
+    done
+    [ ! -e space ] && [ ! -e dictionary ]
+    ends_with 0 bash -c "\"$QUERN\" dedup --stream --against cut.gz --max-errors 100% --quiet <new.jsonl"
+}
+
+@test "wrong bytes where all came: told so, and not that anything is lost" {
+    cut_corpora
+    python3 - <<'END'
+import bz2, gzip, shutil, subprocess
+def wrong(source, target, at):
+    data = bytearray(open(source, 'rb').read())
+    data[at] ^= 1
+    open(target, 'wb').write(data)
+wrong('whole.gz', 'wrong.gz', -8)  # of the checksum
+data = open('wrong.gz', 'rb').read()
+open('followed.gz', 'wb').write(data + gzip.compress(b'{"id":"z","text":"behind"}\n'))
+if shutil.which('zstd'):
+    subprocess.run(['zstd', '-q', '--check', 'many.jsonl', '-o', 'checked.zst'], check=True)
+    wrong('checked.zst', 'wrong.zst', -1)
+END
+    for wrong in wrong.*; do
+        ends_with 3 quern dedup "$wrong" -o kept.jsonl --quiet
+        says "everything was read, but some of it is wrong"
+        [[ $stderr != *lost* ]]
+        ends_with 0 quern dedup "$wrong" -o kept.jsonl --quiet --threshold 0.001 --max-errors 100%
+        cmp kept.jsonl many.jsonl
+        rm kept.jsonl
+    done
+    ends_with 3 quern dedup followed.gz --quiet
+    says "what follows is not read"
+}
+
+@test "a dump without its end is not whole; a file of a folder that is cut off is one document" {
+    head -n 20 "$data/wiki.xml" >part.xml
+    ends_with 3 quern build part.xml -o store --skip all --quiet
+    says "the dump ends"
+    mkdir texts
+    for i in $(seq 200); do echo "apple $i" >"texts/$i.txt"; done
+    head -c 3000000 /dev/urandom | base64 >long.txt
+    gzip -c long.txt | head -c 1000000 >texts/long.txt.gz
+    ends_with 0 quern build texts -o store --skip all --quiet
+    [[ $stderr == *"long.txt.gz: gzip data are cut off"*"(kept in part)"* ]]
+}
+
+@test "errors that fail the run: the first ten, then the summary and what would let it pass" {
+    { seq 40 | sed 's/.*/{"id":"same","text":"word &"}/'; } >same.jsonl
+    ends_with 3 quern build same.jsonl -o store --quiet
+    [ "$(grep -c 'warning: same.jsonl:[0-9]*: the id "same" is repeated' <<<"$stderr")" -eq 10 ]
+    says 'same.jsonl:2: the id "same" is repeated (the first of 39 rejected or cut among 40 documents, more than 1%; --max-errors 39 lets that pass)'
+    ends_with 3 quern build same.jsonl -o store --quiet --max-errors 3
+    says "--max-errors 3 allows no more"
+    ends_with 0 quern build same.jsonl -o store --quiet --skip all --max-errors 39
+    head -n 2 same.jsonl >two.jsonl
+    ends_with 3 quern dedup two.jsonl # a single one is said once
+    [ "$(grep -c repeated <<<"$stderr")" -eq 1 ]
+}

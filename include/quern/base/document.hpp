@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "quern/base/error.hpp"
 
 namespace quern {
 
@@ -27,13 +30,16 @@ struct redirect {
     std::string to;
 };
 
-/// Something wrong in an input. A rejected document is lost to the run; a cut or mended one is kept in part.
+/// Something wrong in an input. A rejected document is lost to the run; a cut one is kept in part, a mended one whole.
 struct input_issue {
     std::string path;
     std::uint64_t line = 0;  ///< from 1; 0 where the input has no lines
     std::string reason;
     bool rejected = true;
     bool cut = false;  ///< kept in part because the rest is lost, not merely mended
+    /// Of an input, not of a document: it ends early or holds wrong bytes, and nobody can say how many documents
+    /// that costs. Cut or rejected as well.
+    bool incomplete = false;
 };
 
 /// What a reader has seen. `skipped` counts, by reason, what is left out by rule and is no error
@@ -42,11 +48,23 @@ struct reading_counts {
     std::uint64_t documents = 0;
     std::uint64_t redirects = 0;
     std::uint64_t rejected = 0;
-    std::uint64_t damaged = 0;  ///< kept in part: mended or cut
-    std::uint64_t cut = 0;      ///< of these, those of which the rest is lost
+    std::uint64_t damaged = 0;     ///< kept: mended or cut
+    std::uint64_t cut = 0;         ///< of these, those of which the rest is lost
+    std::uint64_t incomplete = 0;  ///< of these, inputs: how much is lost of them is not known
     std::map<std::string, std::uint64_t> skipped;
 
     reading_counts& operator+=(const reading_counts& other);
+};
+
+/// More of a corpus is rejected, cut or missing than the run was to forgive. As an invalid_input, it names the first.
+class too_much_lost : public invalid_input {
+  public:
+    /// `why`: what is said behind the first one's reason.
+    too_much_lost(const input_issue& first, std::string_view why, std::vector<input_issue> issues);
+    const std::vector<input_issue>& issues() const noexcept { return issues_; }  ///< the first ten, in order
+
+  private:
+    std::vector<input_issue> issues_;
 };
 
 }  // namespace quern

@@ -19,11 +19,13 @@
 namespace quern {
 
 /// How many rejected or cut documents a run forgives: a share of all documents, or a number. Mended ones do not
-/// count.
+/// count. An input that is not whole costs nobody knows how many: it is forgiven only where that was asked for, and
+/// then counts as one.
 struct error_limit {
     double share = 0.01;
     std::uint64_t count = 0;
     bool is_share = true;
+    bool forgives_incomplete = false;
     bool exceeded(std::uint64_t lost, std::uint64_t documents) const;
 };
 

@@ -291,8 +291,13 @@ bool bzip2_decoder::begin_stream() {
 void bzip2_decoder::end_stream() {
     const auto stored = bits(position_ + magic_bits, 32);
     if (!stored) throw_cut_off(input_, "bzip2", input_.consumed());
-    if (*stored != checksum_) fail("checksum mismatch of the whole stream");
+    const bool sound = *stored == checksum_;
+    const std::uint64_t at = position_ / 8;
     position_ = (position_ + magic_bits + 32 + 7) / 8 * 8;
+    if (!sound) {
+        throw_damaged(input_, "bzip2", at, "checksum mismatch of the whole stream",
+                      bits(position_, 1) ? behind_damage::unread : behind_damage::nothing);
+    }
     block_limit_ = 0;
 }
 

@@ -36,21 +36,25 @@ std::span<const std::uint8_t> input_window::fill() {
 }
 
 void throw_damaged(const raw_input& input, std::string_view format, std::uint64_t offset,
-                   std::string_view problem) {
-    throw invalid_input(input.name(), 0,
-                        std::string(format) + " data are damaged at byte " + std::to_string(offset) + ": " +
-                            std::string(problem));
+                   std::string_view problem, behind_damage behind) {
+    const bool all_came = behind == behind_damage::nothing;
+    throw invalid_input(
+        input.name(), 0,
+        std::string(format) + " data are damaged at byte " + std::to_string(offset) + ": " +
+            std::string(problem) +
+            (all_came ? "; everything was read, but some of it is wrong" : "; what follows is not read"));
 }
 
 void throw_cut_off(const raw_input& input, std::string_view format, std::uint64_t offset) {
-    throw invalid_input(input.name(), 0,
-                        std::string(format) + " data are cut off at byte " + std::to_string(offset));
+    throw invalid_input(
+        input.name(), 0,
+        std::string(format) + " data are cut off at byte " + std::to_string(offset) + "; the rest is lost");
 }
 
 void throw_trailing(const raw_input& input, std::string_view format, std::uint64_t offset) {
-    throw invalid_input(
-        input.name(), 0,
-        "something else follows the " + std::string(format) + " data at byte " + std::to_string(offset));
+    throw invalid_input(input.name(), 0,
+                        "something else follows the " + std::string(format) + " data at byte " +
+                            std::to_string(offset) + "; it is not read");
 }
 
 }  // namespace quern::io

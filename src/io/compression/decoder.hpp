@@ -54,12 +54,16 @@ class input_window {
     std::uint64_t base_ = 0;  ///< offset in the input of buffer_[look_back]
 };
 
-/// invalid_input: "NAME: FORMAT data are damaged at byte OFFSET: PROBLEM".
+/// What is behind the place of damage: bytes that are not read, or nothing, because only a checksum at the very end
+/// tells that bytes before it are wrong.
+enum class behind_damage { unread, nothing };
+
+/// invalid_input: "NAME: FORMAT data are damaged at byte OFFSET: PROBLEM; …", and what that means for the rest.
 [[noreturn]] void throw_damaged(const raw_input& input, std::string_view format, std::uint64_t offset,
-                                std::string_view problem);
-/// invalid_input: "NAME: FORMAT data are cut off at byte OFFSET".
+                                std::string_view problem, behind_damage behind = behind_damage::unread);
+/// invalid_input: "NAME: FORMAT data are cut off at byte OFFSET; the rest is lost".
 [[noreturn]] void throw_cut_off(const raw_input& input, std::string_view format, std::uint64_t offset);
-/// invalid_input: "NAME: something else follows the FORMAT data at byte OFFSET".
+/// invalid_input: "NAME: something else follows the FORMAT data at byte OFFSET; it is not read".
 [[noreturn]] void throw_trailing(const raw_input& input, std::string_view format, std::uint64_t offset);
 
 }  // namespace quern::io

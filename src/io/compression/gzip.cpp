@@ -40,20 +40,28 @@ class gzip_decoder final : public decoder {
         state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
         state_->avail_out = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), 1U << 30));
         const std::uint32_t room = state_->avail_out;
-        if (failure_ != 0) throw_damaged(window_.input(), "gzip", window_.offset(), problem_of(failure_));
+        if (failure_ != 0) fail();
         while (state_->avail_out == room) {
             if (state_->block_state == ISAL_BLOCK_FINISH && !next_member()) return 0;
             const auto bytes = window_.fill();
             if (bytes.empty() && !inflate(bytes)) throw_cut_off(window_.input(), "gzip", window_.offset());
             if (!bytes.empty()) inflate(bytes);
-            if (failure_ != 0 && state_->avail_out == room) {
-                throw_damaged(window_.input(), "gzip", window_.offset(), problem_of(failure_));
-            }
+            if (failure_ != 0 && state_->avail_out == room) fail();
         }
         return room - state_->avail_out;
     }
 
   private:
+    [[noreturn]] void fail() {
+        const std::uint64_t offset = window_.offset();
+        auto behind = behind_damage::unread;
+        if (failure_ == ISAL_INCORRECT_CHECKSUM) {  // found behind the member's last byte
+            window_.give_back(static_cast<std::size_t>(state_->read_in_length / 8));
+            if (window_.fill().empty()) behind = behind_damage::nothing;
+        }
+        throw_damaged(window_.input(), "gzip", offset, problem_of(failure_), behind);
+    }
+
     /// One step; false where it made no progress.
     bool inflate(std::span<const std::uint8_t> bytes) {
         const std::uint32_t room = state_->avail_out;

@@ -43,7 +43,7 @@ class zstd_decoder final : public decoder {
             header_.append(reinterpret_cast<const char*>(packed.src),
                            std::min(packed.size, header_bytes - header_.size()));
             const std::size_t result = ZSTD_decompressStream(context_.get(), &plain, &packed);
-            if (ZSTD_isError(result)) fail(result, between || in_magic_, offset);
+            if (ZSTD_isError(result)) fail(result, between || in_magic_, offset, packed.size);
             window_.take(packed.pos);
             in_magic_ = (between || in_magic_) && packed.pos + magic_taken_ < 4 && result != 0;
             magic_taken_ = in_magic_ ? magic_taken_ + packed.pos : 0;
@@ -74,13 +74,20 @@ class zstd_decoder final : public decoder {
         return length;
     }
 
-    [[noreturn]] void fail(std::size_t result, bool at_frame_start, std::uint64_t offset) {
+    [[noreturn]] void fail(std::size_t result, bool at_frame_start, std::uint64_t offset,
+                           std::size_t packed_bytes) {
         if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) {
             throw out_of_memory("the zstd window of " + window_.input().name(), window_bytes(),
                                 std::uint64_t{1} << window_log_);
         }
         if (at_frame_start && frames_ != 0) throw_trailing(window_.input(), "zstd", offset - magic_taken_);
-        throw_damaged(window_.input(), "zstd", offset, ZSTD_getErrorName(result));
+        // The library asks for the checksum alone, so what is in hand or comes beyond it follows the frame.
+        auto behind = behind_damage::unread;
+        if (ZSTD_getErrorCode(result) == ZSTD_error_checksum_wrong) {
+            window_.take(packed_bytes);
+            if (window_.fill().empty()) behind = behind_damage::nothing;
+        }
+        throw_damaged(window_.input(), "zstd", offset, ZSTD_getErrorName(result), behind);
     }
 
     input_window window_;

@@ -83,6 +83,7 @@ corpus_form form_of(const peeked_source& source, const fs::path& path) {
     if (form) return *form;
     std::string reason = "the form of the collection cannot be told";
     if (!why.empty()) reason += ": " + why;
+    if (!source.damage().empty()) reason += "; " + source.damage();
     throw invalid_input(path.native(), 0, reason + " (tried " + std::string(forms_tried) + ")");
 }
 

@@ -72,6 +72,13 @@ std::string markdown_title(std::string_view text) {
     return {};
 }
 
+/// A file of which not one byte could be decompressed. Where its name leaves it open, it may have held many documents.
+void reject_unread(parsed_unit& out, const folder_file& file, std::string reason) {
+    const file_kind kind = kind_of(file.relative);
+    const bool collection = kind == file_kind::unknown || kind == file_kind::text;
+    note(out, {file.path.native(), 0, std::move(reason), true, false, collection});
+}
+
 }  // namespace
 
 void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const context& run,
@@ -88,14 +95,15 @@ void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const
     } catch (const usage_error&) {
         return reject(out, shown, 0, "vanished while the folder was read");
     } catch (const invalid_input& damage) {
-        return reject(out, shown, 0, damage.reason());
+        return reject_unread(out, file, damage.reason());
     }
     if (is_binary(read.bytes)) {
         ++out.counts.skipped["binary file"];
         return;
     }
     if (read.too_large) return reject(out, shown, 0, oversize_reason(max_document_bytes));
-    if (!read.damage.empty() && read.bytes.empty()) return reject(out, shown, 0, read.damage);
+    if (!read.damage.empty() && read.bytes.empty()) return reject_unread(out, file, std::move(read.damage));
+    const bool damaged = !read.damage.empty();
     document made;
     made.path = shown;
     made.id = file.relative;
@@ -122,8 +130,8 @@ void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const
         }
     }
     if (made.title.empty()) made.title = file_name(made.id);
-    if (!read.damage.empty()) mended = read.damage + "; the rest is lost";
-    if (!mended.empty()) (read.damage.empty() ? mend : cut)(out, shown, 0, std::move(mended));
+    if (damaged) mended = std::move(read.damage);
+    if (!mended.empty()) (damaged ? cut : mend)(out, shown, 0, std::move(mended));
     keep(out, std::move(made), shown, 0);
 }
 

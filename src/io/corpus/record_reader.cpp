@@ -180,9 +180,7 @@ class record_reader final : public corpus_reader {
         std::vector<input_issue> after;
         if (at_end_ && rest_.size() == 0) {
             done_ = true;
-            if (damage_)
-                after.push_back(
-                    {place_.path, place_.first_line, *damage_ + "; the rest is lost", false, true});
+            if (damage_) after.push_back({place_.path, place_.first_line, *damage_, false, true, true});
             if (bytes.size() == 0 && before.empty() && after.empty()) return nullptr;
         }
         bytes.reserve(1);
@@ -215,6 +213,7 @@ void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t 
 void note(parsed_unit& out, input_issue issue) {
     ++(issue.rejected ? out.counts.rejected : out.counts.damaged);
     if (issue.cut) ++out.counts.cut;
+    if (issue.incomplete) ++out.counts.incomplete;
     out.issues.push_back(std::move(issue));
 }
 

@@ -17,6 +17,7 @@ namespace {
 struct unit_piece {
     bool is_page = true;
     bool complete = true;
+    bool dump_ends = false;          // within the page
     std::size_t begin = 0, end = 0;  // of the page in the unit's XML
     std::uint64_t line = 0;
     std::size_t head_bytes = 0;
@@ -32,6 +33,7 @@ class wikipedia_unit final : public corpus_unit {
     void add_page(const dump_piece& page) {
         unit_piece piece;
         piece.complete = page.complete;
+        piece.dump_ends = page.dump_ends;
         piece.begin = xml_.size();
         xml_.append(page.xml);
         piece.end = xml_.size();
@@ -41,10 +43,10 @@ class wikipedia_unit final : public corpus_unit {
         pieces_.push_back(std::move(piece));
     }
 
-    void add_issue(std::uint64_t line, std::string reason, bool rejected, bool cut) {
+    void add_issue(std::uint64_t line, std::string reason, bool rejected, bool dump_ends) {
         unit_piece piece;
         piece.is_page = false;
-        piece.issue = {path_, line, std::move(reason), rejected, cut};
+        piece.issue = {path_, line, std::move(reason), rejected, dump_ends, dump_ends};
         pieces_.push_back(std::move(piece));
     }
 
@@ -96,7 +98,9 @@ class wikipedia_unit final : public corpus_unit {
             if (!result.reason.empty()) reason += ": " + result.reason;
             if (!lost) reason += result.state == page_state::mended ? ", mended" : ", kept up to there";
             const bool cut = !lost && result.state != page_state::mended;
-            note(out, {path_, line_at(piece, xml, result.damage_at), std::move(reason), lost, cut});
+            if (piece.dump_ends) reason += "; the dump ends there";
+            note(out, {path_, line_at(piece, xml, result.damage_at), std::move(reason), lost, cut,
+                       piece.dump_ends});
         }
         if (lost) return;
         if (page.space.value_or(0) != 0 || (!page.space && site_->namespace_of(page.title) != 0)) {
@@ -166,7 +170,7 @@ class wikipedia_reader final : public corpus_reader {
             if (piece.kind == dump_piece::what::page) {
                 unit->add_page(piece);
             } else {
-                unit->add_issue(piece.line, piece.reason, piece.rejected, piece.cut);
+                unit->add_issue(piece.line, piece.reason, piece.rejected, piece.dump_ends);
             }
             if (unit->raw_bytes() >= options_.unit_bytes) break;
         }
@@ -189,7 +193,7 @@ class wikipedia_reader final : public corpus_reader {
         if (!piece.complete && reason.empty()) reason = "no </siteinfo>";
         if (reason.empty()) return;
         begun_ = new_unit();
-        begun_->add_issue(piece.line, "the dump's settings: " + reason, false, false);
+        begun_->add_issue(piece.line, "the dump's settings: " + reason, false, piece.dump_ends);
     }
 
     corpus_options options_;

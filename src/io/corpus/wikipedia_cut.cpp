@@ -85,13 +85,13 @@ bool dump_cutter::skip_past(terminator which, std::size_t opening) {
     return true;
 }
 
-dump_piece dump_cutter::issue(std::uint64_t line, std::string reason, bool rejected, bool cut) {
+dump_piece dump_cutter::issue(std::uint64_t line, std::string reason, bool rejected, bool dump_ends) {
     dump_piece found;
     found.kind = dump_piece::what::issue;
     found.line = line;
     found.reason = std::move(reason);
     found.rejected = rejected;
-    found.cut = cut;
+    found.dump_ends = dump_ends;
     return found;
 }
 
@@ -179,6 +179,7 @@ dump_piece dump_cutter::cut_site() {
         pass(std::min(window_.find('<', at_), window_.size()) - at_);
         if (at_ == window_.size()) {
             if (more()) continue;
+            site.dump_ends = ends_early();
             root_open_ = false;  // said once
             break;
         }
@@ -214,6 +215,7 @@ dump_piece dump_cutter::cut_page() {
         if (at_ == window_.size()) {
             if (more()) continue;
             page.complete = false;
+            page.dump_ends = ends_early();
             root_open_ = false;  // said once
             break;
         }
@@ -292,6 +294,7 @@ dump_piece dump_cutter::skip_page(std::uint64_t line) {
 dump_piece dump_cutter::finish() {
     dump_piece found;
     if (take_gap_issue(found)) {
+        found.dump_ends = ends_early();
         root_open_ = false;  // the same damage: said once
         return found;
     }

@@ -18,9 +18,9 @@ namespace quern::io {
 struct dump_piece {
     enum class what { page, site, issue, end };
     what kind = what::end;
-    bool complete = true;   ///< page: ends with </page>; site: with </siteinfo>
-    bool rejected = false;  ///< issue: a page is lost
-    bool cut = false;       ///< issue: what follows is lost
+    bool complete = true;    ///< page: ends with </page>; site: with </siteinfo>
+    bool rejected = false;   ///< issue: a page is lost
+    bool dump_ends = false;  ///< nobody knows how many pages are lost behind it
     std::string_view xml;  ///< page: the XML; site: the root's tag, and <siteinfo>; holds until the next call
     std::uint64_t line = 0;      ///< where it begins
     std::size_t head_bytes = 0;  ///< page: bytes before revisions were left out (all of them, where none was)
@@ -57,8 +57,10 @@ class dump_cutter {
     bool inside_tag(dump_piece& page);
     void begin_revision(dump_piece& page);
     dump_piece skip_page(std::uint64_t line);
-    dump_piece issue(std::uint64_t line, std::string reason, bool rejected, bool cut = false);
+    dump_piece issue(std::uint64_t line, std::string reason, bool rejected, bool dump_ends = false);
     bool take_gap_issue(dump_piece& found);
+    /// At the end of the input: whether the dump itself is cut off. Damage of the bytes below is told last.
+    bool ends_early() const { return root_open_ && !input_.damage(); }
     dump_piece finish();
 
     utf8_input input_;

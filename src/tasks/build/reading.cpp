@@ -134,7 +134,7 @@ class collection_reader {
             text_ends_.append_value(text_bytes_);
         }
         for (const redirect& r : parsed.redirects) pieces_.links.add_redirect(r);
-        if (!options_.max_errors.is_share) refuse_too_many_errors();
+        pieces_.record.refuse_early(options_.max_errors, options_.inputs);
         unit.seconds.admit = watch.seconds();
     }
 

@@ -32,7 +32,7 @@ void admitted_corpus::admit(document_unit& unit) {
     if (ids_.memory_bytes() > share)
         throw out_of_memory("the table of document ids", 2 * ids_.memory_bytes(), share);
     for (const document& d : unit.parsed.documents) verbatim_ |= d.verbatim;
-    if (!max_errors_.is_share) record_.refuse_too_many(max_errors_, inputs_);
+    record_.refuse_early(max_errors_, inputs_);
 }
 
 }  // namespace quern

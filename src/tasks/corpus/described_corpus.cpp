@@ -33,10 +33,11 @@ bool lies_still(const fs::path& input) {
 
 std::string describe_request(const build_options& corpus) {
     const text_options text = as_recorded(corpus.text);
-    std::string out = fmt::format("input {} text {} {} {} {} {} errors {} {} {}\n", corpus.input_format,
-                                  text.language, static_cast<int>(text.tokens), text.min_length,
-                                  text.stop_words, static_cast<int>(text.stem), corpus.max_errors.is_share,
-                                  corpus.max_errors.share, corpus.max_errors.count);
+    std::string out =
+        fmt::format("input {} text {} {} {} {} {} errors {} {} {} {}\n", corpus.input_format, text.language,
+                    static_cast<int>(text.tokens), text.min_length, text.stop_words,
+                    static_cast<int>(text.stem), corpus.max_errors.is_share, corpus.max_errors.share,
+                    corpus.max_errors.count, corpus.max_errors.forgives_incomplete);
     for (const fs::path& input : corpus.inputs) {
         std::error_code failed;
         const fs::path place = fs::canonical(input, failed);

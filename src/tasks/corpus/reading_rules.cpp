@@ -96,18 +96,23 @@ void refuse_overlap(const fs::path& store, const fs::path& input) {
     }
 }
 
+void reading_record::note(input_issue issue) {
+    constexpr std::size_t lost_kept = 10;
+    if ((issue.rejected || issue.cut) && lost.size() < lost_kept) lost.push_back(issue);
+    if (issue.incomplete && !incomplete) incomplete = issue;
+    if (issues.size() < issues_kept) issues.push_back(std::move(issue));
+}
+
 void reading_record::take(io::parsed_unit& unit) {
     counts += unit.counts;
-    for (input_issue& issue : unit.issues) {
-        if (issues.size() < issues_kept) issues.push_back(std::move(issue));
-    }
+    for (input_issue& issue : unit.issues) note(std::move(issue));
     unit.issues.clear();
 }
 
 void reading_record::reject(const document& d, std::string reason) {
     --counts.documents;
     ++counts.rejected;
-    if (issues.size() < issues_kept) issues.push_back({d.path, d.line, std::move(reason), true});
+    note({d.path, d.line, std::move(reason), true});
 }
 
 void reading_record::reject_repeated(const document& d) {
@@ -124,18 +129,32 @@ void reading_record::refuse_empty(const std::vector<fs::path>& inputs) const {
     throw invalid_input(inputs.front().string(), 0, std::move(reason));
 }
 
+void reading_record::refuse_early(const error_limit& limit, const std::vector<fs::path>& inputs) const {
+    if (incomplete && !limit.forgives_incomplete)
+        throw too_much_lost(*incomplete, "--max-errors 100% goes on with what could be read", lost);
+    const std::uint64_t gone = counts.rejected + counts.cut, all = counts.documents + counts.rejected;
+    if (limit.is_share || !limit.exceeded(gone, all)) return;
+    refuse(inputs,
+           fmt::format("the first of {} rejected or cut among {} documents so far; --max-errors {} allows no "
+                       "more",
+                       gone, all, limit.count));
+}
+
 void reading_record::refuse_too_many(const error_limit& limit, const std::vector<fs::path>& inputs) const {
-    const std::uint64_t lost = counts.rejected + counts.cut;
-    if (!limit.exceeded(lost, counts.documents + counts.rejected)) return;
-    const auto first =
-        std::ranges::find_if(issues, [](const input_issue& issue) { return issue.rejected || issue.cut; });
-    input_issue shown;
-    shown.path = inputs.front().string();
-    if (first != issues.end()) shown = *first;
-    throw invalid_input(
-        shown.path, shown.line,
-        fmt::format("{} (the first of {} rejected or cut among {} documents; --max-errors allows fewer)",
-                    shown.reason, lost, counts.documents + counts.rejected));
+    refuse_early(limit, inputs);
+    const std::uint64_t gone = counts.rejected + counts.cut, all = counts.documents + counts.rejected;
+    if (!limit.exceeded(gone, all)) return;
+    refuse(inputs,
+           fmt::format("the first of {} rejected or cut among {} documents, more than {:g}%; --max-errors {} "
+                       "lets that pass",
+                       gone, all, 100 * limit.share, gone));
+}
+
+void reading_record::refuse(const std::vector<fs::path>& inputs, const std::string& why) const {
+    input_issue first;
+    first.path = inputs.front().string();
+    if (!lost.empty()) first = lost.front();
+    throw too_much_lost(first, why, lost);
 }
 
 }  // namespace quern

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,7 +37,9 @@ void refuse_overlap(const std::filesystem::path& store, const std::filesystem::p
 /// What a task has read of its inputs so far, in order.
 struct reading_record {
     reading_counts counts;
-    std::vector<input_issue> issues;  ///< the first 100
+    std::vector<input_issue> issues;        ///< the first 100
+    std::vector<input_issue> lost;          ///< the first ten of those rejected or cut
+    std::optional<input_issue> incomplete;  ///< the first input that is not whole
 
     void take(io::parsed_unit& unit);  ///< its counts and issues
     /// A document that was parsed, counted, and is refused now.
@@ -45,8 +49,15 @@ struct reading_record {
 
     /// Throws invalid_input: there are no documents, and why, as far as a rule left something out.
     [[noreturn]] void refuse_empty(const std::vector<std::filesystem::path>& inputs) const;
-    /// Throws invalid_input, naming the first, where more were rejected or cut than `limit` allows.
+    /// Throws too_much_lost, naming the first, where more were rejected or cut than `limit` allows, or an input is not
+    /// whole and that is not forgiven.
     void refuse_too_many(const error_limit& limit, const std::vector<std::filesystem::path>& inputs) const;
+    /// The same while there is more to read: of a share, that is known only at the end.
+    void refuse_early(const error_limit& limit, const std::vector<std::filesystem::path>& inputs) const;
+
+  private:
+    void note(input_issue issue);
+    [[noreturn]] void refuse(const std::vector<std::filesystem::path>& inputs, const std::string& why) const;
 };
 
 }  // namespace quern

@@ -69,7 +69,7 @@ void document_reader::admit_unit(unit_in_work& unit, const admission& admit, con
         return v != verdict::taken;
     });
     if (redirected) std::ranges::for_each(unit.parsed.redirects, redirected);
-    if (!request_.max_errors.is_share) record_.refuse_too_many(request_.max_errors, request_.inputs);
+    record_.refuse_early(request_.max_errors, request_.inputs);
 }
 
 }  // namespace quern

@@ -57,7 +57,7 @@ signature_result signatures(const signature_options& options, const context& run
                 record.reject_repeated(d);
             }
         }
-        if (!options.max_errors.is_share) record.refuse_too_many(options.max_errors, options.inputs);
+        record.refuse_early(options.max_errors, options.inputs);
     });
     run_parallel(run, [&] { line.run(); });
     record.refuse_too_many(options.max_errors, options.inputs);

@@ -237,7 +237,7 @@ duplicate_stream::answer duplicate_stream::next(std::string_view line) {
         result.why.clear();
         s.take(parsed.documents.front(), result);
     }
-    if (!s.options.max_errors.is_share) s.record.refuse_too_many(s.options.max_errors, {"-"});
+    s.record.refuse_early(s.options.max_errors, {"-"});
     return result;
 }
 

@@ -88,9 +88,7 @@ class line_reader {
         d.line = number;
         ++into_.record.counts.documents;  // reject() takes it back
         into_.record.reject(d, "the line " + std::string(fault));
-        if (!options_.max_errors.is_share) {
-            into_.record.refuse_too_many(options_.max_errors, options_.inputs);
-        }
+        into_.record.refuse_early(options_.max_errors, options_.inputs);
     }
 
     const words_options& options_;

@@ -200,6 +200,25 @@ TEST(byte_source, cut_off_anywhere_gives_a_prefix_and_says_so) {
     }
 }
 
+// A checksum at the very end says that bytes are wrong, and nothing is lost. Behind it lies more, unread.
+TEST(byte_source, a_wrong_checksum_at_the_end_loses_nothing) {
+    const std::string plain = test::words(2000, 9);
+    std::string gzip = test::pack_gzip(plain), bzip2 = test::pack_bzip2(plain);
+    gzip[gzip.size() - 6] ^= 1;
+    bzip2[bzip2.size() - 3] ^= 1;
+    for (const std::string& packed : {gzip, bzip2}) {
+        for (const unsigned threads : {1U, 2U}) {
+            const auto got = unpack(packed, threads);
+            EXPECT_TRUE(got.bytes == plain);
+            EXPECT_THAT(got.problem, HasSubstr("everything was read, but some of it is wrong"));
+            EXPECT_THAT(got.problem, testing::Not(HasSubstr("lost")));
+            const auto followed = unpack(packed + packed, threads);
+            EXPECT_TRUE(followed.bytes == plain);
+            EXPECT_THAT(followed.problem, HasSubstr("what follows is not read"));
+        }
+    }
+}
+
 TEST(byte_source, bytes_before_the_cut_arrive) {
     const std::string plain = test::random_bytes(1'000'000, 16, 8);
     for (const auto& format : formats()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include "io/compression/packers.hpp"
 #include "io/corpus/reading.hpp"
 #include "quern/base/error.hpp"
 
@@ -52,6 +53,32 @@ TEST(open_corpus, says_what_it_cannot_tell) {
     EXPECT_THAT(refusal("%PDF-1.4\n", "x.pdf"), HasSubstr("a PDF file"));
     EXPECT_THAT(refusal("a.txt" + std::string(252, '\0') + "ustar" + std::string(250, '\0'), "x.tar"),
                 HasSubstr("a tar archive"));
+}
+
+// Documents of an input that ends early are kept; how many are lost is not known. A file that is one document is cut.
+TEST(open_corpus, an_input_that_ends_early_is_incomplete) {
+    const temporary_folder folder;
+    std::string lines;
+    for (int i = 0; i < 5000; ++i) lines += "{\"id\":" + std::to_string(i) + ",\"text\":\"some text\"}\n";
+    std::string packed = test::pack_gzip(lines);
+    packed.resize(packed.size() / 2);
+    const auto cut = read_all({folder.write("in/cut.jsonl.gz", packed)});
+    EXPECT_GT(cut.documents.size(), 1000U);
+    EXPECT_EQ(cut.counts.incomplete, 1U);
+    EXPECT_EQ(cut.counts.cut, 1U);
+    EXPECT_TRUE(cut.issues.back().incomplete);
+    EXPECT_EQ(read_all({folder.path() / "in"}).counts.incomplete, 1U);
+    EXPECT_EQ(read_all({folder.write("text/nothing.jsonl.gz", packed.substr(0, 12)).parent_path()})
+                  .counts.incomplete,
+              1U);
+    EXPECT_EQ(read_all({folder.write("page/nothing.html.gz", packed.substr(0, 12)).parent_path()})
+                  .counts.incomplete,
+              0U);
+    std::string text = test::pack_gzip(test::random_bytes(100'000, 16, 1));
+    text.resize(text.size() / 2);
+    const auto one = read_all({folder.write("one.txt.gz", text)});
+    EXPECT_EQ(one.counts.cut, 1U);
+    EXPECT_EQ(one.counts.incomplete, 0U);
 }
 
 TEST(open_corpus, tells_forms_from_content) {
