@@ -29,10 +29,12 @@ std::string unguarded(std::string text) {
 }
 
 /// Runs the parser of an option, so that its message begins with the option's name.
-CLI::callback_t named(std::string name, command_line::parser parse) {
-    return [name = std::move(name), parse = std::move(parse)](const CLI::results_t& values) {
+CLI::callback_t named(std::string name, command_line::parser parse, bool many) {
+    return [name = std::move(name), parse = std::move(parse), many](const CLI::results_t& values) {
+        // To take one of two values would be to ignore what was asked for.
+        if (!many && values.size() > 1) throw usage_error(fmt::format("{} is given twice", name));
         try {
-            parse(unguarded(values.back()));
+            for (const std::string& value : values) parse(unguarded(value));
         } catch (const usage_error& failure) {
             throw usage_error(fmt::format("{}: {}", name, failure.what()));
         }
@@ -148,7 +150,21 @@ struct command_line::state {
     CLI::App app;
     std::string name, summary, usage, description, heading = "Arguments";
     std::vector<line> lines;
+    std::vector<const CLI::Option*> repeatable, typed;
     std::vector<std::pair<std::string, std::string>> examples;
+
+    /// The options that an argument may name.
+    std::vector<const CLI::Option*> named_in(const std::vector<std::string>& arguments) const {
+        std::vector<const CLI::Option*> named;
+        for (const std::string& argument : arguments) {
+            if (argument == "--") break;
+            if (!argument.starts_with('-')) continue;
+            const bool is_long = argument.starts_with("--");
+            const std::string name = is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+            if (const CLI::Option* option = app.get_option_no_throw(name)) named.push_back(option);
+        }
+        return named;
+    }
 
     std::vector<std::string> option_names() const {
         std::vector<std::string> names;
@@ -160,7 +176,8 @@ struct command_line::state {
     }
 
     /// What the file says for this command, as arguments. Keys stand at the top, for every command, or in a
-    /// section with the command's name. A key that no command knows there is a slip and is refused.
+    /// section with the command's name, which wins. A key that no command knows there is a slip and is refused. Options
+    /// that were typed are left out.
     std::vector<std::string> config_arguments(const std::string& path) {
         std::ifstream file(path);
         if (!file) throw usage_error(fmt::format("--config: {}: no such file, or not readable", path));
@@ -171,7 +188,12 @@ struct command_line::state {
             throw usage_error(fmt::format("{}: {}", path, failure.what()));
         }
         const std::vector<known_option> known = known_options();
-        std::vector<std::string> arguments;
+        struct setting {
+            const CLI::Option* option;
+            std::string argument;
+            bool of_section;
+        };
+        std::vector<setting> settings;
         for (const CLI::ConfigItem& item : items) {
             if (item.parents.size() > 1) {
                 throw usage_error(fmt::format("{}: '{}' is no command", path, fmt::join(item.parents, ".")));
@@ -190,10 +212,26 @@ struct command_line::state {
                 throw usage_error(fmt::format("{}: '{}' is no option of {}", path, item.name,
                                               section.empty() ? "any command" : section));
             }
-            if ((!section.empty() && section != name) || app.get_option_no_throw(dashed) == nullptr) continue;
+            const CLI::Option* const option = app.get_option_no_throw(dashed);
+            if ((!section.empty() && section != name) || option == nullptr) continue;
+            if (std::ranges::find(typed, option) != typed.end()) continue;
+            const bool of_section = !section.empty();
+            if (of_section) {
+                std::erase_if(settings,
+                              [&](const setting& s) { return s.option == option && !s.of_section; });
+            }
             const char* const between = item.name.size() == 1 ? "" : "=";
-            arguments.push_back(fmt::format("{}{}{}", dashed, between, fmt::join(item.inputs, " ")));
+            const auto set = [&](const std::string& value) {
+                settings.push_back({option, fmt::format("{}{}{}", dashed, between, value), of_section});
+            };
+            if (std::ranges::find(repeatable, option) != repeatable.end()) {
+                std::ranges::for_each(item.inputs, set);
+            } else {
+                set(fmt::format("{}", fmt::join(item.inputs, " ")));
+            }
         }
+        std::vector<std::string> arguments;
+        for (setting& s : settings) arguments.push_back(std::move(s.argument));
         return arguments;
     }
 };
@@ -234,14 +272,25 @@ void command_line::arguments(const std::string& name, std::string help, std::vec
 
 void command_line::option(const std::string& names, const std::string& value, std::string help,
                           const std::string& fallback, parser parse, bool required) {
+    declare(names, value, std::move(help), fallback, std::move(parse), required, false);
+}
+
+void command_line::options(const std::string& names, const std::string& value, std::string help,
+                           parser parse) {
+    declare(names, value, std::move(help), "", std::move(parse), false, true);
+}
+
+void command_line::declare(const std::string& names, const std::string& value, std::string help,
+                           const std::string& fallback, parser parse, bool required, bool many) {
     const auto comma = names.find(',');
     std::string shown = names;
     if (comma != std::string::npos) shown.insert(comma + 1, " ");
-    state_->app.add_option(names, named(shown, std::move(parse)))
-        ->take_last()
-        ->required(required)
-        ->type_size(1)
-        ->expected(1);
+    CLI::Option* const made = state_->app.add_option(names, named(shown, std::move(parse), many))
+                                  ->take_all()
+                                  ->required(required)
+                                  ->type_size(1)
+                                  ->expected(1);
+    if (many) state_->repeatable.push_back(made);
     std::string left = shown.starts_with("--") ? "    " + shown : shown;
     if (!fallback.empty()) help += fmt::format(" [default: {}]", fallback);
     state_->lines.push_back({state_->heading, left + ' ' + value, std::move(help)});
@@ -277,6 +326,7 @@ void command_line::parse(const std::vector<std::string>& arguments) {
         if (arguments[i].starts_with("--config=")) config = arguments[i].substr(9);
     }
     std::vector<std::string> all;
+    state_->typed = state_->named_in(arguments);
     if (!config.empty()) all = state_->config_arguments(config);
     for (const std::string& argument : arguments) all.push_back(guarded(argument));
     std::reverse(all.begin(), all.end());  // CLI11 takes them from the back
@@ -286,6 +336,10 @@ void command_line::parse(const std::vector<std::string>& arguments) {
         throw usage_error(fmt::format("{} (quern {} --help lists all options)",
                                       in_our_words(failure, state_->option_names()), state_->name));
     }
+}
+
+bool command_line::typed(const std::string& name) const {
+    return std::ranges::find(state_->typed, state_->app.get_option_no_throw(name)) != state_->typed.end();
 }
 
 std::string command_line::help() const {

@@ -44,6 +44,8 @@ class command_line {
     /// `names` as in "-o,--output"; `fallback` is the default as text, empty for none.
     void option(const std::string& names, const std::string& value, std::string help,
                 const std::string& fallback, parser parse, bool required = false);
+    /// The same, given as often as one likes: `parse` is called for each value, in order.
+    void options(const std::string& names, const std::string& value, std::string help, parser parse);
     void flag(const std::string& name, std::string help, bool& target);
     /// Takes an option out of the help: it is still understood.
     void unlist(std::string_view name);
@@ -52,12 +54,16 @@ class command_line {
     /// One line of the section "Examples": a command, and what it does.
     void example(std::string line, std::string meaning);
 
-    /// Throws help_asked, or usage_error for anything that is not as declared. Values on the command line win
-    /// over those of --config.
+    /// Throws help_asked, or usage_error for anything that is not as declared, an option given twice included. Values
+    /// on the command line win over those of --config.
     void parse(const std::vector<std::string>& arguments);
+    /// After parse(): whether an option stands among the arguments themselves, and not in --config alone.
+    bool typed(const std::string& name) const;
     std::string help() const;
 
   private:
+    void declare(const std::string& names, const std::string& value, std::string help,
+                 const std::string& fallback, parser parse, bool required, bool many);
     struct state;
     std::unique_ptr<state> state_;
 };
