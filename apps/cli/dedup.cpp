@@ -105,10 +105,11 @@ void declare(command_line& line, dedup_request& request) {
         "Compare with the documents that are in DIR as well, and add the new ones; made where it is missing. "
         "What is there with the same id and text is known, so an interrupted run goes on when called again.",
         "", [&](const std::string& value) { request.dedup.store = named(value); });
-    line.option("--against", "CORPUS|STORE",
-                "Only pairs of a document of this set (a corpus, a store of quern build or of --store) and a "
-                "new one.",
-                "", [&](const std::string& value) { request.dedup.against = named(value); });
+    line.options(
+        "--against", "CORPUS|STORE",
+        "Only pairs of a document of this set (a corpus, folders included, a store of quern build or "
+        "of --store) and a new one. Given again, of any of these sets.",
+        [&](const std::string& value) { request.dedup.against.emplace_back(named(value)); });
     line.flag(
         "--stream",
         "Read JSON lines from standard input and answer each document as it arrives with a row: id, how many "
@@ -148,9 +149,43 @@ void describe(command_line& line, dedup_request& request) {
                  "Training data without near-copies of the test set.");
 }
 
+/// Options that the method does not look at. In a file of options they may stand for other calls.
+void refuse_idle_options(const command_line& line, duplicate_method chosen) {
+    using method = duplicate_method;
+    struct scope {
+        const char* option;
+        std::vector<method> methods;
+    };
+    const std::vector<method> edits{method::automatic, method::exhaustive, method::signature,
+                                    method::shared_memory, method::global_memory},
+        signatures{method::signature, method::shared_memory, method::global_memory},
+        words{method::shingle, method::simhash, method::i_match};
+    const scope scopes[] = {{"--threshold", edits},
+                            {"--unit", edits},
+                            {"--signature-length", signatures},
+                            {"--slack", signatures},
+                            {"--shingle", {method::shingle}},
+                            {"--similarity", {method::shingle}},
+                            {"--hamming", {method::simhash}},
+                            {"--cut", {method::simhash}},
+                            {"--language", words},
+                            {"--tokens", words},
+                            {"--min-length", words},
+                            {"--stop-words", words},
+                            {"--stem", words}};
+    const auto name = [](method m) { return duplicate_method_names[static_cast<std::size_t>(m)]; };
+    for (const auto& [option, methods] : scopes) {
+        if (!line.typed(option) || std::ranges::find(methods, chosen) != methods.end()) continue;
+        std::string others;
+        for (const method m : methods) others.append(others.empty() ? "" : ", ").append(name(m));
+        throw usage_error(
+            fmt::format("{} is for --method {}; {} does not look at it", option, others, name(chosen)));
+    }
+}
+
 /// Standard input can be read once.
 void refuse_repeated_input(const dedup_request& request) {
-    auto readers = std::ranges::count(request.inputs, "-") + (request.dedup.against == "-" ? 1 : 0);
+    auto readers = std::ranges::count(request.inputs, "-") + std::ranges::count(request.dedup.against, "-");
     if (request.stream && request.inputs.empty()) ++readers;
     if (readers > 1) throw usage_error("- is given twice; standard input can be read once");
 }
@@ -348,6 +383,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
                       "A corpus without near-duplicates is a result like any other: exit code 0.");
     describe(line, request);
     line.parse(arguments);
+    refuse_idle_options(line, request.dedup.duplicates.method);
     refuse_repeated_input(request);
 
     session run(self, request.common);
@@ -356,7 +392,8 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     request.dedup.max_errors = request.corpus.max_errors;
     request.dedup.text = request.text.over({});
     std::vector<std::filesystem::path> files = request.dedup.inputs;
-    files.insert(files.end(), {request.dedup.store, request.dedup.against, request.text.stop_word_file()});
+    files.insert(files.end(), request.dedup.against.begin(), request.dedup.against.end());
+    files.insert(files.end(), {request.dedup.store, request.text.stop_word_file()});
     run.check_destinations({{request.pairs}, {request.groups}, {request.kept}, {request.report}},
                            std::move(files));
     check_destination({.path = request.dedup.store, .is_folder = true}, false);

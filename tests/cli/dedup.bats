@@ -253,3 +253,97 @@ dedup() { quern dedup --quiet "$@"; }
     [ "$(json stats.json "d['counts']['pairs'], d['counts']['groups'], d['counts']['dropped'], d['counts']['documents']")" = "(2, 2, 2, 5)" ]
     [ "$(json stats.json "d['device'] in ('cpu', 'cuda:0')")" = True ]
 }
+
+@test "several sets to compare with, of every kind, each with ids of its own" {
+    head -n 1 corpus.jsonl >one.jsonl
+    sed -n 2p corpus.jsonl | sed 's/"id":"b"/"id":"a"/' >two.jsonl
+    mkdir three && echo "Something else entirely!" >three/e.txt
+    tail -n 3 corpus.jsonl >new.jsonl
+    printf 'a\tc\na\td\ne.txt\te\n' >expected
+    dedup new.jsonl --against one.jsonl --against two.jsonl --against three | cut -f 1,2 | diff expected -
+    [ -z "$(dedup new.jsonl --against one.jsonl --against two.jsonl --against three -o -)" ]
+    # Stores count as sets, wherever they stand; the second is copied.
+    dedup one.jsonl --store seen_one >/dev/null
+    dedup two.jsonl --store seen_two >/dev/null
+    build two.jsonl built
+    for second in seen_two built; do
+        dedup new.jsonl --against seen_one --against $second --against three | cut -f 1,2 | diff expected -
+        dedup new.jsonl --against three --against seen_one --against $second | cut -f 1,2 | sort | diff expected -
+        dedup new.jsonl --method shingle --shingle 2 --similarity 0.5 --against seen_one --against $second | cut -f 1,2 |
+            diff <(head -n 2 expected) -
+    done
+    dedup --stream --against one.jsonl --against seen_two --against three <new.jsonl | cut -f 1-3 |
+        diff <(printf 'c\t1\ta\nd\t1\ta\ne\t1\te.txt\n') -
+    refused "no such file" dedup new.jsonl --against one.jsonl --against absent
+    refused "given twice" dedup - --against one.jsonl --against -
+    printf '[dedup]\nagainst = ["one.jsonl", "two.jsonl"]\n' >options.toml
+    dedup new.jsonl --config options.toml | cut -f 1,2 | diff <(head -n 2 expected) -
+}
+
+@test "a corpus or a set without documents is refused" {
+    mkdir nothing pictures && : >empty.jsonl && printf '\x89PNG\r\n\x1a\n\0\0' >pictures/a.png
+    for empty in nothing pictures empty.jsonl /dev/null; do
+        ends_with 3 quern dedup "$empty" --quiet -o kept.jsonl
+        says "$empty: holds no documents"
+        [ ! -e kept.jsonl ]
+        ends_with 3 quern dedup corpus.jsonl --against corpus.jsonl --against "$empty" --quiet
+        says "$empty: holds no documents"
+        ends_with 3 quern dedup --stream --against "$empty" --quiet <corpus.jsonl
+        says "$empty: holds no documents"
+    done
+    ends_with 3 quern dedup empty.jsonl --store seen --quiet
+    [ ! -e seen ]
+    ends_with 0 quern dedup --stream --quiet </dev/null
+}
+
+@test "TSV among other forms comes out as JSON lines, so that the whole can be read" {
+    printf 'x\tA line of TSV with "quotes" in it\r\n{"y"\tone that looks like JSON\n' >c.tsv
+    mkdir folder && echo "A text in a folder" >folder/z.txt
+    dedup corpus.jsonl c.tsv folder -o kept
+    python3 - kept <<'END'
+import json, sys
+kept = [json.loads(line) for line in open(sys.argv[1], newline='\n')]
+assert [d['id'] for d in kept] == ['a', 'b', 'e', 'x', '{"y"', 'z.txt'], kept
+assert kept[3]['text'] == 'A line of TSV with "quotes" in it', kept[3]
+assert kept[1]['more'] == 1
+END
+    sed -n '1,2p;5p' corpus.jsonl | cmp - <(head -n 3 kept) # lines of JSON lines stay what they are
+    dedup kept -o again
+    cmp kept again
+    dedup c.tsv c.tsv --input-format tsv --max-errors 2 -o - | cmp - c.tsv # TSV alone stays TSV
+}
+
+@test "options that the method does not look at are refused, those of a file for all commands are not" {
+    refused "--similarity is for --method shingle; auto does not look at it" dedup corpus.jsonl --similarity 0.3
+    refused "--hamming is for --method simhash" dedup corpus.jsonl --method shingle --hamming 2
+    refused "--threshold is for --method auto" dedup corpus.jsonl --method simhash --threshold 0.1
+    refused "--signature-length is for --method signature" dedup corpus.jsonl --signature-length=64
+    refused "--stem is for --method shingle, simhash, i-match" dedup corpus.jsonl --stem porter
+    printf 'stem = "porter"\nthreshold = 0.1\n' >options.toml
+    dedup corpus.jsonl --config options.toml >rows
+    dedup corpus.jsonl --threshold 0.1 | cmp - rows
+    dedup corpus.jsonl --method shingle --config options.toml
+}
+
+@test "an option given twice is refused; the command line wins over a file, a section over its top" {
+    refused "--pairs is given twice" dedup corpus.jsonl --pairs one --pairs two
+    refused "--threshold is given twice" dedup corpus.jsonl --threshold 0.1 --threshold=0.1
+    refused "-o, --output is given twice" dedup corpus.jsonl -o one --output two
+    refused "--topics is given twice" search store --topics one --topics two
+    printf 'threshold = 0.4\nkeep = "last"\n[dedup]\nthreshold = 0.01\n' >options.toml
+    [ -z "$(dedup corpus.jsonl --config options.toml)" ]
+    [ "$(dedup corpus.jsonl --config options.toml --threshold 0.05 | wc -l)" -eq 2 ]
+    dedup corpus.jsonl --config options.toml --threshold 0.05 -o - | diff <(sed -n '3,5p' corpus.jsonl) -
+    printf 'a\tb\n' >x.tsv
+    quern dedup x.tsv --quiet --quiet
+}
+
+@test "the page says where it comes from: inputs, sets, what was rejected, the program" {
+    head -n 1 corpus.jsonl >'test<set>.jsonl'
+    { tail -n 4 corpus.jsonl; echo "no JSON"; } >new.jsonl
+    dedup new.jsonl --against 'test<set>.jsonl' --max-errors 1 --report page.html
+    for row in "corpus</th><td>new.jsonl<" "compared with</th><td>test&lt;set&gt;.jsonl<" "rejected documents</th><td>1<" \
+        "made by</th><td>Quern $(quern --version | cut -d ' ' -f 2)<"; do
+        grep -qF "$row" page.html
+    done
+}

@@ -280,7 +280,7 @@ TEST_F(Dedup, AnEmptyCorpusMakesAStore) {
     EXPECT_EQ(dedup(options, run_with()).documents(), 0U);
     EXPECT_EQ(read_duplicate_store_info(folder_ / "store").documents, 0U);
     dedup_options later = options_for("{\"id\":\"a\",\"text\":\"a\"}\n{\"id\":\"b\",\"text\":\"a\"}\n");
-    later.against = folder_ / "store";
+    later.against = {folder_ / "store"};
     EXPECT_THAT(named(dedup(later, run_with())), IsEmpty());
     later.against.clear();
     later.store = folder_ / "store";
@@ -310,7 +310,7 @@ TEST_F(Dedup, CharactersInPiecesAreComparedAsInOneRun) {
     dedup_options across =
         options_for("{\"id\":\"x\",\"text\":\"" + documents[40].text + "\"}\n", "new.jsonl");
     const auto of_one_run = [&](const char* against) {
-        across.against = folder_ / against;
+        across.against = {folder_ / against};
         return as_set(named(dedup(across, run_with())));
     };
     EXPECT_EQ(of_one_run("store"), of_one_run("corpus.jsonl"));
@@ -341,7 +341,7 @@ TEST_F(Dedup, TheTextsOfAStoreAreNotReadButForCandidates) {
     const named_pair expected("hb", "new", 1, 600);
 
     dedup_options one = options_for(line, "one.jsonl");
-    one.against = options.store;
+    one.against = {options.store};
     broken_but("hb");
     EXPECT_THAT(named(dedup(one, run_with())), ElementsAre(expected));
     duplicate_stream stream(one, run_with());
@@ -469,7 +469,7 @@ TEST_F(Dedup, AStoreRefusesWhatItsPairsDoNotAnswer) {
     other.duplicates.method = duplicate_method::simhash;
     refused(other, "cannot be asked piece by piece");
     other = options;
-    other.against = folder_ / "corpus.jsonl";
+    other.against = {folder_ / "corpus.jsonl"};
     refused(other, "exclude each other");
     other = options;
     other.inputs = {folder_ / "store"};
@@ -491,7 +491,7 @@ TEST_F(Dedup, OneRunAtATimeAddsToAStore) {
     EXPECT_THROW(dedup(options, run_with()), usage_error);
     // Reading is free.
     dedup_options reading = options_for("{\"id\":\"b\",\"text\":\"x\"}\n", "other.jsonl");
-    reading.against = folder_ / "store";
+    reading.against = {folder_ / "store"};
     EXPECT_THAT(named(dedup(reading, run_with())), ElementsAre(named_pair("a", "b", 0, 2)));
 }
 
@@ -561,7 +561,7 @@ TEST_F(Dedup, AgainstASetOnlyPairsAcross) {
 
     for (const char* against : {"old.jsonl", "seen", "built"}) {
         dedup_options options = options_for(lines_of(documents, 100), "new.jsonl");
-        options.against = folder_ / against;
+        options.against = {folder_ / against};
         options.keep_records = true;
         options.keep = keep_policy::longest;
         const dedup_result result = dedup(options, run_with());
@@ -658,7 +658,7 @@ TEST_F(Dedup, AStreamAddsToTheStoreAndSaysWhatIsNoDocument) {
     EXPECT_EQ(as_set(named(all)), as_set(named(once)));
 
     dedup_options across = options_for("");
-    across.against = folder_ / "store";
+    across.against = {folder_ / "store"};
     duplicate_stream stream(across, run_with());
     EXPECT_TRUE(stream.next("{\"id\":\"x\",\"text\":\"nothing like it, nothing at all like it\"}")
                     .duplicates.empty());
@@ -677,7 +677,7 @@ TEST_F(Dedup, BadRequestsAreRefusedBeforeTheWork) {
     };
     refused([](dedup_options& o) { o.inputs.clear(); });
     refused([](dedup_options& o) { o.inputs = {"no such file"}; });
-    refused([](dedup_options& o) { o.against = "no such file"; });
+    refused([](dedup_options& o) { o.against = {"no such file"}; });
     refused([](dedup_options& o) { o.duplicates.threshold = parse_decimal("0.6"); });
     refused([](dedup_options& o) { o.duplicates.threshold = parse_decimal("0"); });
     refused([](dedup_options& o) { o.duplicates.hamming = 65; });

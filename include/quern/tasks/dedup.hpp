@@ -34,8 +34,9 @@ struct dedup_options {
     /// Documents of earlier runs: the new ones are compared with them and with each other, and added. Made where it is
     /// missing. Not with simhash and i-match, whose pairs depend on the whole collection.
     std::filesystem::path store;
-    /// A corpus, or a store of `build` or of an earlier `store`: only pairs of one of its documents and a new one.
-    std::filesystem::path against;
+    /// Corpora, and stores of `build` or of an earlier `store`: only pairs of one of their documents and a new one. Each
+    /// is a set of its own, which holds documents, and whose ids may be those of another.
+    std::vector<std::filesystem::path> against;
 
     bool keep_records = false;  ///< needed for write_kept
     /// false: pairs() are only so many that they connect the same documents, which is enough for groups() and
@@ -87,7 +88,7 @@ class dedup_result {
 /// same. A document that is in the `store` already, with the same text, is known and not added again. Interrupted, a run with
 /// `store` keeps what it has committed, and goes on from there when called again.
 /// Throws usage_error (missing inputs, options out of range, a store of other options), invalid_input (too much
-/// rejected), damaged_store, io_error, out_of_memory, device_error, interrupted.
+/// rejected, no documents), damaged_store, io_error, out_of_memory, device_error, interrupted.
 /// Texts of a store are read, and checked, only where their sketches leave a candidate.
 /// Cost: one pass over the input, the texts (and, with keep_records, the records) in `run.scratch`; memory 60 bytes a
 /// document beside its id and what near_duplicates() takes.

@@ -71,22 +71,21 @@ class dedup_run {
   private:
     void compare_once() {
         document_table& table = found_->table;
-        reading_record old_record;
         if (!options_.against.empty()) {
-            read_old_documents(options_.against, options_, found_->scratch, table, words(), old_record, run_);
-            table.begin_another_set();
-            record_.issues = std::move(old_record.issues);
+            read_old_documents(options_, found_->scratch, table, words(), record_.issues, run_);
             clock_.end_stage("against", table.texts().bytes.size());
         }
         const std::uint32_t first_new = table.size();
         document_reader reader(request_, words(), "read", run_);
-        shard_writer texts(found_->scratch.path(), 1, table.overlap(), found_->scratch.file("ids"));
+        const auto number = static_cast<std::uint32_t>(options_.against.size());
+        shard_writer texts(found_->scratch.path(), number, table.overlap(), found_->scratch.file("ids"));
         reader.read(everything, [&](document& d) {
             if (!table.add(d.id, d.text.size())) return document_reader::verdict::repeated;
             texts.add(d.id, d.text);
             take(d, table.size() - 1);
             return document_reader::verdict::taken;
         });
+        refuse_nothing();
         table.map_texts(texts.finish_texts());
         take_record(reader);
         clock_.end_stage("read", reader.consumed_bytes());
@@ -111,6 +110,7 @@ class dedup_run {
             more = reader.read(options_.shard_bytes, [&](document& d) { return admit(d, known, *shard); });
             clock_.end_stage("read", reader.consumed_bytes() - consumed);
             consumed = reader.consumed_bytes();
+            if (!more) refuse_nothing();
             if (shard->documents() == 0) continue;
             table.map_texts(shard->finish_texts());
             std::span<text_sketch> sketches;
@@ -173,6 +173,12 @@ class dedup_run {
         }
     }
 
+    /// At the end of the corpus.
+    void refuse_nothing() const {
+        if (found_->positions.empty())
+            throw invalid_input(options_.inputs.front().string(), 0, "holds no documents");
+    }
+
     void take_record(const document_reader& reader) {
         record_.counts = reader.record().counts;
         const auto& issues = reader.record().issues;
@@ -219,7 +225,7 @@ class dedup_run {
     }
 
     dedup_result result() {
-        found_->facts = facts_of(options_, statistics_);
+        found_->facts = facts_of(options_, record_.counts, statistics_);
         auto& counts = statistics_.counts;
         counts["documents"] = found_->positions.size();
         counts["earlier"] = found_->table.size() - found_->positions.size();

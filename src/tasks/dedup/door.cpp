@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
+#include "report/html.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/pinned_to_device.hpp"
@@ -69,8 +73,9 @@ void check_request(const dedup_options& options) {
         }
     }
     std::error_code failed;
-    if (!options.against.empty() && options.against != "-" && !fs::exists(options.against, failed)) {
-        throw usage_error(options.against.string() + ": no such file or folder");
+    for (const fs::path& set : options.against) {
+        if (set != "-" && !fs::exists(set, failed))
+            throw usage_error(set.string() + ": no such file or folder");
     }
 }
 
@@ -80,7 +85,18 @@ context pinned_to_device(const context& run, duplicate_method method, run_statis
     return pinned_to_device(run, fmt::format("method {}", name), statistics, offered_places::cpu_only);
 }
 
-report::duplicate_facts facts_of(const dedup_options& options, const run_statistics& statistics) {
+namespace {
+
+std::string names_of(const std::vector<fs::path>& paths) {
+    std::string names;
+    for (const fs::path& path : paths) names.append(names.empty() ? "" : ", ").append(path.string());
+    return names;
+}
+
+}  // namespace
+
+report::duplicate_facts facts_of(const dedup_options& options, const reading_counts& counts,
+                                 const run_statistics& statistics) {
     using method = duplicate_method;
     const duplicate_options& asked = options.duplicates;
     report::duplicate_facts facts;
@@ -106,6 +122,18 @@ report::duplicate_facts facts_of(const dedup_options& options, const run_statist
                                          asked.unit == edit_unit::byte ? "bytes" : "characters");
             facts.largest_rate = asked.threshold.value();
     }
+    const auto add = [&](std::string_view name, std::string value) {
+        if (!value.empty()) facts.origin.emplace_back(name, std::move(value));
+    };
+    const auto number = [](std::uint64_t n) { return n == 0 ? std::string() : report::grouped(n); };
+    add("corpus", names_of(options.inputs));
+    add("compared with", names_of(options.against));
+    add("store", options.store.string());
+    add("rejected documents", report::grouped(counts.rejected));
+    add("kept in part: the rest is lost", number(counts.cut));
+    add("mended", number(counts.damaged - counts.cut));
+    for (const auto& [reason, count] : counts.skipped) add("left out: " + reason, number(count));
+    add("made by", "Quern " QUERN_VERSION);
     return facts;
 }
 

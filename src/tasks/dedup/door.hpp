@@ -23,8 +23,9 @@ void check_request(const dedup_options& options);
 /// As tasks/pinned_to_device.hpp says, on the places that `method` runs on.
 context pinned_to_device(const context& run, duplicate_method method, run_statistics& statistics);
 
-/// What a report says of the question.
-report::duplicate_facts facts_of(const dedup_options& options, const run_statistics& statistics);
+/// What a report says of the question, and of the corpus that was read.
+report::duplicate_facts facts_of(const dedup_options& options, const reading_counts& counts,
+                                 const run_statistics& statistics);
 
 /// A group that holds documents from before keeps one of them: they are out in the world already.
 void keep_earlier(std::span<const std::uint64_t> lengths, const std::vector<bool>& is_new, keep_policy keep,

@@ -50,17 +50,33 @@ void read_built_store(const fs::path& path, shard_writer& texts, document_table&
     run_parallel(run, [&] { line.run(); });
 }
 
-}  // namespace
+/// Only the first shards of a table are mapped where they lie, so the texts of a later store are copied.
+void copy_duplicate_store(const fs::path& path, shard_writer& texts, document_table& table,
+                          const context& run) {
+    document_table other;
+    const duplicate_store store(path, duplicate_store::access::read, nullptr, run);
+    store.load(other, run);
+    for (std::uint32_t d = 0; d < other.size(); ++d) {
+        run.check_stop();
+        const std::string_view text = other.text(d);
+        table.add(other.id(d), text.size());
+        texts.add(other.id(d), text);
+    }
+}
 
-void read_old_documents(const fs::path& against, const dedup_options& options, const scratch_folder& scratch,
-                        document_table& table, word_table* words, reading_record& record,
-                        const context& run) {
+/// One set, behind what is in the table.
+void read_set(const fs::path& against, std::uint32_t number, const dedup_options& options,
+              const scratch_folder& scratch, document_table& table, word_table* words,
+              std::vector<input_issue>& issues, const context& run) {
+    const std::uint32_t first = table.size();
     bool verbatim = false;
-    if (duplicate_store::is_one(against)) {
+    if (duplicate_store::is_one(against) && first == 0) {
         duplicate_store(against, duplicate_store::access::read, nullptr, run).load(table, run);
     } else {
-        shard_writer texts(scratch.path(), 0, table.overlap(), scratch.file("old_ids"));
-        if (is_store(against)) {
+        shard_writer texts(scratch.path(), number, table.overlap(), scratch.file("old_ids"));
+        if (duplicate_store::is_one(against)) {
+            copy_duplicate_store(against, texts, table, run);
+        } else if (is_store(against)) {
             verbatim = read_store_info(against).verbatim;
             read_built_store(against, texts, table, run);
         } else {
@@ -71,12 +87,24 @@ void read_old_documents(const fs::path& against, const dedup_options& options, c
                 texts.add(d.id, d.text);
                 return document_reader::verdict::taken;
             });
-            record = reader.record();
+            const auto& found = reader.record().issues;
+            issues.insert(issues.end(), found.begin(), found.end());
             words = nullptr;  // they are there already
         }
         table.map_texts(texts.finish_texts());
     }
-    if (words != nullptr) words->append_texts(table, 0, table.size(), verbatim, run);
+    if (table.size() == first) throw invalid_input(against.string(), 0, "holds no documents");
+    if (words != nullptr) words->append_texts(table, first, table.size(), verbatim, run);
+    table.begin_another_set();
+}
+
+}  // namespace
+
+void read_old_documents(const dedup_options& options, const scratch_folder& scratch, document_table& table,
+                        word_table* words, std::vector<input_issue>& issues, const context& run) {
+    std::uint32_t number = 0;
+    for (const fs::path& against : options.against)
+        read_set(against, number++, options, scratch, table, words, issues, run);
 }
 
 }  // namespace quern

@@ -48,9 +48,8 @@ struct duplicate_stream::state {
             store.emplace(options.store, duplicate_store::access::add, &question, run);
             store->load(table, run);
         } else if (!options.against.empty()) {
-            reading_record ignored;
-            read_old_documents(options.against, options, scratch, table, nullptr, ignored, run);
-            table.begin_another_set();
+            std::vector<input_issue> ignored;
+            read_old_documents(options, scratch, table, nullptr, ignored, run);
         }
     }
 
