@@ -160,8 +160,9 @@ struct command_line::state {
             if (argument == "--") break;
             if (!argument.starts_with('-')) continue;
             const bool is_long = argument.starts_with("--");
-            const std::string name = is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
-            if (const CLI::Option* option = app.get_option_no_throw(name)) named.push_back(option);
+            const std::string typed_name =
+                is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+            if (const CLI::Option* option = app.get_option_no_throw(typed_name)) named.push_back(option);
         }
         return named;
     }

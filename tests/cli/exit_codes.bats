@@ -164,7 +164,7 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
 
 @test "an output may be called as a list of stop words is" {
     printf 'der\nfor\n' >own
-    for command in "build $data/corpus.jsonl" "words $data/corpus.jsonl --min-count 1" "dedup $data/corpus.jsonl" \
+    for command in "build $data/corpus.jsonl" "words $data/corpus.jsonl --min-count 1" "dedup $data/corpus.jsonl --method shingle" \
         "search store apple"; do
         # shellcheck disable=SC2086 # a command and its arguments
         set -- $command --quiet

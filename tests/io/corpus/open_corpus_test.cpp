@@ -74,7 +74,7 @@ TEST(open_corpus, an_input_that_ends_early_is_incomplete) {
     EXPECT_EQ(read_all({folder.write("page/nothing.html.gz", packed.substr(0, 12)).parent_path()})
                   .counts.incomplete,
               0U);
-    std::string text = test::pack_gzip(test::random_bytes(100'000, 16, 1));
+    std::string text = test::pack_gzip(test::words(100'000, 1));
     text.resize(text.size() / 2);
     const auto one = read_all({folder.write("one.txt.gz", text)});
     EXPECT_EQ(one.counts.cut, 1U);
