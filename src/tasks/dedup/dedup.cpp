@@ -85,7 +85,7 @@ class dedup_run {
             take(d, table.size() - 1);
             return document_reader::verdict::taken;
         });
-        refuse_nothing();
+        refuse_nothing(reader);
         table.map_texts(texts.finish_texts());
         take_record(reader);
         clock_.end_stage("read", reader.consumed_bytes());
@@ -110,7 +110,7 @@ class dedup_run {
             more = reader.read(options_.shard_bytes, [&](document& d) { return admit(d, known, *shard); });
             clock_.end_stage("read", reader.consumed_bytes() - consumed);
             consumed = reader.consumed_bytes();
-            if (!more) refuse_nothing();
+            if (!more) refuse_nothing(reader);
             if (shard->documents() == 0) continue;
             table.map_texts(shard->finish_texts());
             std::span<text_sketch> sketches;
@@ -174,9 +174,8 @@ class dedup_run {
     }
 
     /// At the end of the corpus.
-    void refuse_nothing() const {
-        if (found_->positions.empty())
-            throw invalid_input(options_.inputs.front().string(), 0, "holds no documents");
+    void refuse_nothing(const document_reader& reader) const {
+        if (found_->positions.empty()) reader.record().refuse_empty(options_.inputs);
     }
 
     void take_record(const document_reader& reader) {

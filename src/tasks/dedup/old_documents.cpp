@@ -87,6 +87,7 @@ void read_set(const fs::path& against, std::uint32_t number, const dedup_options
                 texts.add(d.id, d.text);
                 return document_reader::verdict::taken;
             });
+            if (table.size() == first) reader.record().refuse_empty({against});
             const auto& found = reader.record().issues;
             issues.insert(issues.end(), found.begin(), found.end());
             words = nullptr;  // they are there already
