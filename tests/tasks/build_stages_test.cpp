@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -540,12 +541,14 @@ class FailedBuild : public BuildStages {
         return "no error";
     }
     /// Kills a build when it says so, in another process.
-    void die(const std::string& said) {
+    void die(const std::string& said, const std::set<build_stage>& skip = {}) {
         context run = run_with(2);
         run.on_log = [&](log_level, std::string_view message) {
             if (message.starts_with(said)) ::kill(::getpid(), SIGKILL);
         };
-        build(options(), run);
+        build_options asked = options();
+        asked.skip = skip;
+        build(asked, run);
     }
 
     const std::string corpus_ = generated_corpus(1200);
@@ -604,6 +607,22 @@ TEST_F(FailedBuild, GoesOnWithoutTheStage) {
     fs::remove_all(asked.store);
 
     asked.skip = {build_stage::vectors};
+    build(asked, run_with(2));
+    EXPECT_EQ(found, files_of(asked.store));
+}
+
+TEST_F(FailedBuild, AStageThatLackedASkippedOneIsMadeAnew) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    EXPECT_EXIT(die("vectors: done", {build_stage::thesaurus}), ::testing::KilledBySignal(SIGKILL), "");
+    ::unsetenv(place_of_the_dying);
+
+    const auto asked = options();
+    build(asked, run_with(2));
+    EXPECT_THAT(said_, HasSubstr("done are: duplicates index ranks\n"));
+    const auto found = files_of(asked.store);
+    EXPECT_TRUE(opened_store(asked.store).document_vectors());
+    fs::remove_all(asked.store);
     build(asked, run_with(2));
     EXPECT_EQ(found, files_of(asked.store));
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -45,10 +46,12 @@ constexpr int version_of_stages = 2;
 struct added_stage {
     build_stage stage;
     stage_outcome (*make)(const opened_store& store, const context& run);
+    std::optional<build_stage> reads = {};  ///< what it makes nothing without
 };
-constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks},
-                                        {build_stage::thesaurus, make_thesaurus},
-                                        {build_stage::vectors, make_document_vectors}};
+constexpr added_stage added_stages[] = {
+    {build_stage::ranks, make_link_ranks},
+    {build_stage::thesaurus, make_thesaurus},
+    {build_stage::vectors, make_document_vectors, build_stage::thesaurus}};
 
 std::string_view name_of(build_stage stage) {
     return build_stage_names[static_cast<std::size_t>(stage)];
@@ -150,7 +153,19 @@ class build_run {
             return options_.skip.contains(stage.stage) && journal_->info()->stages.contains(stage.stage);
         };
         if (journal_ && journal_->info() && std::ranges::any_of(added_stages, is_unwanted)) journal_.reset();
+        if (journal_ && journal_->info()) forget_what_lacked_something();
         return journal_.has_value();
+    }
+
+    /// A stage that was made while the one it reads was skipped made nothing; where that one is to be made now, it is not
+    /// done.
+    void forget_what_lacked_something() {
+        const std::set<build_stage> done = journal_->info()->stages;
+        for (const added_stage& stage : added_stages) {
+            if (stage.reads && !done.contains(*stage.reads) && !options_.skip.contains(*stage.reads)) {
+                journal_->forget(stage.stage);
+            }
+        }
     }
 
     void tell_what_is_there() const {

@@ -38,6 +38,8 @@ class build_journal {
     /// The index is done, or a stage that follows it: the store's manifest is replaced by one that says so.
     void add(const std::filesystem::path& store, const store_info& info);
     const std::optional<store_info>& info() const { return info_; }
+    /// A stage that made nothing counts as not done, from the next add() on also for who reads the journal.
+    void forget(build_stage stage) { info_->stages.erase(stage); }
 
     reading_record record;                        ///< of the corpus, with the first stage that read it
     std::map<std::string, std::uint64_t> counts;  ///< of the stages, for statistics
