@@ -153,6 +153,11 @@ killed_after() {
     same_bytes both store
     [ -z "$(find . -name '.store*')" ]
     quern verify store
+    cp -r store before
+    ends_with 2 flock .store.quern-lock "$QUERN" build new.jsonl -o store --update # as if another one were at work
+    says "another build of $PWD/store is under way"
+    ends_with 2 flock .store.quern-lock "$QUERN" build new.jsonl -o store --force
+    diff -r before store
     ends_with 2 quern build new.jsonl -o store --update --skip ranks
     ends_with 2 quern build new.jsonl -o store --update --stem porter
     ends_with 2 quern build new.jsonl -o none --update

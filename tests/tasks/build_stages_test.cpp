@@ -486,6 +486,37 @@ TEST_F(UpdatedStore, RefusesAKnownIdWithAnotherTextAndKeepsTheOldStore) {
     EXPECT_THROW(build(options, run_with(1)), usage_error);
 }
 
+TEST_F(UpdatedStore, OneAtATime) {
+    auto options = options_for(line_of("a", first_text));
+    build(options, run_with(1));
+    const auto update_with = [&](const std::string& id) {
+        build_options update = options;
+        update.update = true;
+        update.inputs = {folder_ / (id + ".jsonl")};
+        write_file(update.inputs[0], line_of(id, "Some words about " + id));
+        return update;
+    };
+    context run = run_with(2);
+    int refused = 0;
+    run.on_log = [&](log_level, std::string_view message) {
+        if (!message.starts_with("index: done")) return;
+        auto anew = options;
+        anew.force = true;
+        for (const build_options& other : {update_with("c"), anew}) {
+            try {
+                build(other, run_with(1));
+            } catch (const usage_error& e) {
+                EXPECT_EQ(e.what(), "another build of " + options.store.string() + " is under way");
+                ++refused;
+            }
+        }
+    };
+    build(update_with("b"), run);
+    EXPECT_EQ(refused, 2);
+    EXPECT_EQ(build(update_with("c"), run_with(1)).documents, 3U);
+    EXPECT_THAT(names_in(folder_), ::testing::Not(::testing::Contains(::testing::StartsWith("."))));
+}
+
 /// Builds that fail where an added stage begins or is at work, and keep what is made.
 class FailedBuild : public BuildStages {
   protected:
@@ -500,7 +531,9 @@ class FailedBuild : public BuildStages {
     std::vector<fs::path> leftovers() {
         std::vector<fs::path> left;
         for (const auto& entry : fs::directory_iterator(folder_)) {
-            if (entry.path().filename().string().starts_with(".store.quern-")) left.push_back(entry.path());
+            if (entry.is_directory() && entry.path().filename().string().starts_with(".store.quern-")) {
+                left.push_back(entry.path());
+            }
         }
         return left;
     }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <set>
 #include <thread>
@@ -497,6 +498,28 @@ TEST_F(Build, CachedStoreIsFoundAgainUntilTheCorpusChanges) {
     const fs::path other = cached_store(options, folder_ / "cache", run_with(1));
     EXPECT_TRUE(is_store(second));
     EXPECT_TRUE(is_store(other));
+}
+
+TEST_F(Build, CachedStoreIsBuiltByOneOfTwoSearches) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"word\"}\n");
+    std::future<fs::path> second;
+    std::promise<void> waits;
+    std::vector<std::string> said;
+    context waiting = run_with(1), first = run_with(1);
+    waiting.on_log = [&](log_level, std::string_view message) {
+        said.emplace_back(message);
+        if (message.starts_with("waiting")) waits.set_value();
+    };
+    first.on_progress = [&](const progress&) {
+        if (second.valid()) return;
+        second =
+            std::async(std::launch::async, [&] { return cached_store(options, folder_ / "cache", waiting); });
+        waits.get_future().wait();
+    };
+    const fs::path store = cached_store(options, folder_ / "cache", first);
+    EXPECT_EQ(second.get(), store);
+    EXPECT_THAT(said, ElementsAre(HasSubstr("building a store"), HasSubstr("waiting for another search"),
+                                  HasSubstr("using the store kept in")));
 }
 
 TEST_F(Build, CachedStoreDependsOnWhatIsRead) {

@@ -72,8 +72,8 @@ struct build_result {
 /// The same inputs, text options, stages (`skip`) and `run.seed` give the same bytes, whatever the threads, the memory and
 /// the device (stats.json excepted), also where what a build left that was killed, or failed after the index, is gone on
 /// with. With `update`, a document that the store holds already, with the same text, is passed over.
-/// Throws usage_error (missing input, existing store without `force`, store inside an input), invalid_input (errors beyond
-/// the limit, an id missing or repeated), io_error, out_of_memory, device_error, damaged_store (to update), interrupted.
+/// Throws usage_error (missing input, existing store without `force`, store in an input, one being built), invalid_input (errors
+/// beyond the limit, an id missing or repeated), io_error, out_of_memory, device_error, damaged_store (to update), interrupted.
 /// Cost: one pass over the input; sorted runs in `run.scratch` beyond the memory budget, one merge; then each stage's own.
 build_result build(const build_options& options, const context& run);
 

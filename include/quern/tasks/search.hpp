@@ -246,7 +246,7 @@ std::vector<search_topic> read_topics(const std::filesystem::path& path, const c
 
 /// The store of a corpus: built under `cache` at the first call, found there again as long as the inputs'
 /// names, sizes and times stay the same; where they change, the new store replaces the old one. A request of
-/// other inputs or options has a store of its own. Throws usage_error for a pipe, which cannot be read twice.
+/// other inputs or options has a store of its own. Waits where another search builds it. Throws usage_error for a pipe.
 std::filesystem::path cached_store(const build_options& corpus, const std::filesystem::path& cache,
                                    const context& run);
 

@@ -130,6 +130,24 @@ temporary make_temporary_folder(const fs::path& folder, std::string_view prefix)
     throw io_error(folder.string(), "cannot create a temporary folder", EEXIST);
 }
 
+descriptor lock_file(const fs::path& path) {
+    for (int i = 0; i < attempts; ++i) {
+        // Reading is enough for a lock, and is what other users may do. O_CREAT alone would not open their files everywhere.
+        descriptor handle(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        if (!handle.is_open() && errno == ENOENT) {
+            handle =
+                descriptor(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+        }
+        if (!handle.is_open()) {
+            if (errno == EEXIST) continue;
+            throw io_error(path.string(), "cannot lock", errno);
+        }
+        if (::flock(handle.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
+        if (same_file(handle, path)) return handle;
+    }
+    throw io_error(path.string(), "cannot lock", EAGAIN);
+}
+
 void remove_stale_temporaries(const fs::path& folder, std::string_view prefix) noexcept try {
     take_over_temporary(folder, prefix, [](const fs::path&) { return false; });
 } catch (...) {  // out of memory while listing: the leftovers wait for the next run

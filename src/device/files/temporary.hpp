@@ -28,6 +28,10 @@ temporary make_temporary_file(const std::filesystem::path& folder, std::string_v
 /// The folder is private (0700) until its maker publishes it.
 temporary make_temporary_folder(const std::filesystem::path& folder, std::string_view prefix);
 
+/// Opens a file of exactly this name, made where it is missing, and locks it; no descriptor where another one holds the
+/// lock. Its owner removes the file before the descriptor is closed. Throws io_error.
+descriptor lock_file(const std::filesystem::path& path);
+
 /// Removes the entries of `folder` named PREFIX + six letters whose owner is gone. Never throws: a leftover
 /// that cannot be removed (another user's) is not this run's failure.
 void remove_stale_temporaries(const std::filesystem::path& folder, std::string_view prefix) noexcept;

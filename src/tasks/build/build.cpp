@@ -13,6 +13,7 @@
 
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
+#include "io/files/name_lock.hpp"
 #include "io/files/resumable_folder.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
@@ -356,6 +357,8 @@ bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
 build_result build(const build_options& request, const context& asked) {
     run_statistics statistics;
     const context run = settled(request, asked, statistics);
+    // What is refused leaves no trace; what lies there is looked at once more when nobody else builds it any longer.
+    const io::name_lock only_one(checked(request).store);
     const build_options options = checked(request);
     return build_run(options, run, std::move(statistics)).run();
 }

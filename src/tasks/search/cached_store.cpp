@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "base/hash.hpp"
+#include "io/files/name_lock.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
@@ -63,21 +66,29 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     }
     const fs::path folder = cache / name_of(describe_request(corpus));
     fs::path store = folder / name_of(describe_content(corpus));
-    if (is_whole(store)) {
-        run.log(log_level::info, "using the store kept in " + store.string());
-        return store;
-    }
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    if (failed) throw io_error(folder.string(), "cannot create", failed.value());
-    run.log(log_level::info, "building a store in " + store.string());
     build_options options = corpus;
     options.store = store;
     options.skip = all_build_stages;  // a first search is not to wait for them
-    options.force = true;  // over a damaged one; of two searches that build it at once the last wins
-    build(options, run);
-    remove_others(folder, store);
-    return store;
+    options.force = true;             // over a damaged one
+    for (bool waits = false;; std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
+        if (is_whole(store)) {
+            run.log(log_level::info, "using the store kept in " + store.string());
+            return store;
+        }
+        std::error_code failed;
+        fs::create_directories(folder, failed);
+        if (failed) throw io_error(folder.string(), "cannot create", failed.value());
+        try {
+            if (!waits) run.log(log_level::info, "building a store in " + store.string());
+            build(options, run);
+            remove_others(folder, store);
+            return store;
+        } catch (const io::name_in_use&) {
+            if (!waits) run.log(log_level::info, "waiting for another search that builds it");
+            waits = true;
+        }
+        run.check_stop();
+    }
 }
 
 }  // namespace quern

@@ -6,15 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "device/files/files_fixture.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/files/joined_files.hpp"
 #include "io/files/mapped_file.hpp"
+#include "io/files/name_lock.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -213,6 +217,49 @@ TEST_F(files, two_step_replacement_ends_in_the_new_folder_or_the_old_one) {
     fs::rename(at("store"), at(".store.quern-old"));
     EXPECT_THROW(atomic_folder{at("store")}, usage_error);
     EXPECT_TRUE(fs::exists(at("store") / "new"));
+}
+
+TEST_F(files, a_name_has_one_holder_and_a_killed_one_holds_nothing) {
+    {
+        const name_lock one(at("store"));
+        const name_lock other(at("other"));
+        try {
+            name_lock{at("store")};
+            ADD_FAILURE() << "two holders";
+        } catch (const name_in_use& refused) {
+            EXPECT_THAT(refused.what(), HasSubstr("another build of " + at("store").string()));
+        }
+        EXPECT_THAT(names(), ElementsAre(".other.quern-lock", ".store.quern-lock"));
+    }
+    EXPECT_THAT(names(), IsEmpty());
+    in_killed_process([&] { new name_lock(at("store")); });
+    EXPECT_THAT(names(), ElementsAre(".store.quern-lock"));
+    { const name_lock next(at("store")); }
+    EXPECT_THAT(names(), IsEmpty());
+    EXPECT_THROW(name_lock(at("no/such/parent")), io_error);
+}
+
+TEST_F(files, a_name_that_many_want_has_one_holder) {
+    std::atomic<int> holders{0}, held{0};
+    std::vector<std::thread> wanting;
+    for (int i = 0; i < 8; ++i) {
+        wanting.emplace_back([&] {
+            for (int mine = 0; mine < 100;) {
+                try {
+                    const name_lock lock(at("store"));
+                    EXPECT_EQ(++holders, 1);
+                    ++held;
+                    ++mine;
+                    --holders;
+                } catch (const name_in_use&) {
+                    std::this_thread::yield();
+                }
+            }
+        });
+    }
+    for (std::thread& t : wanting) t.join();
+    EXPECT_EQ(held, 800);
+    EXPECT_THAT(names(), IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The right to write what is to lie under a name: one holder at a time, on this machine, whatever the process.
+#pragma once
+
+#include <filesystem>
+
+#include "device/files/descriptor.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+
+/// Somebody else is writing there.
+class name_in_use : public usage_error {
+  public:
+    using usage_error::usage_error;
+};
+
+/// Held from constructor to destructor, by a locked file `.NAME.quern-lock` beside the name. The kernel drops the lock however
+/// its owner ends; the file that a killed one leaves is taken by the next. File systems without locks are accepted: there
+/// nobody is refused.
+class name_lock {
+  public:
+    /// Throws name_in_use where another one is held for `path`, io_error where none can be made. Does not wait.
+    explicit name_lock(const std::filesystem::path& path);
+    name_lock(const name_lock&) = delete;  // one owner removes the file
+    name_lock& operator=(const name_lock&) = delete;
+    ~name_lock();
+
+  private:
+    std::filesystem::path file_;
+    descriptor handle_;
+};
+
+}  // namespace quern::io
