@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -517,7 +518,7 @@ TEST_F(UpdatedStore, OneAtATime) {
     EXPECT_THAT(names_in(folder_), ::testing::Not(::testing::Contains(::testing::StartsWith("."))));
 }
 
-/// Builds that fail where an added stage begins or is at work, and keep what is made.
+/// Builds that fail where a stage begins or is at work, and keep what is made.
 class FailedBuild : public BuildStages {
   protected:
     build_options options() {
@@ -537,7 +538,6 @@ class FailedBuild : public BuildStages {
         }
         return left;
     }
-    /// The ranks have no place to go to: a folder lies there.
     /// What is told where a section cannot be written, after a stage that says it is done.
     std::string io_error_at(std::string_view section, std::string_view said, const build_options& asked) {
         context run = run_with(2);
@@ -553,6 +553,7 @@ class FailedBuild : public BuildStages {
         }
         return "no error";
     }
+    /// The ranks have no place to go to: a folder lies there.
     std::string io_error_at_the_ranks(const build_options& asked) {
         return io_error_at(store_layout::link_ranks, "index: done", asked);
     }
@@ -587,14 +588,81 @@ class FailedBuild : public BuildStages {
     const std::string corpus_ = generated_corpus(1200);
 };
 
-TEST_F(FailedBuild, InTheIndexLeavesNothing) {
+TEST_F(FailedBuild, InTheIndexKeepsWhatIsKnownOfCopies) {
     const auto asked = options();
-    const std::string told = io_error_at(store_layout::texts, "duplicates: done", asked);
-    EXPECT_THAT(told,
-                ::testing::StartsWith(store_layout::file_of(asked.store, store_layout::texts).string()));
-    EXPECT_FALSE(fs::exists(asked.store));
-    EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
+    const auto expect_kept = [&](const std::string& told) {
+        EXPECT_THAT(told,
+                    ::testing::StartsWith(store_layout::file_of(asked.store, store_layout::texts).string()));
+        EXPECT_THAT(told,
+                    ::testing::EndsWith("; what is made is kept, and the same command goes on from there"));
+        EXPECT_FALSE(fs::exists(asked.store));
+        EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
+        EXPECT_EQ(leftovers().size(), 1U);
+    };
+    expect_kept(io_error_at(store_layout::texts, "duplicates: done", asked));
+    expect_kept(io_error_at(store_layout::texts, "going on", asked));
+
+    context nowhere = run_with(1);
+    nowhere.scratch = asked.inputs[0] / "no folder";
+    EXPECT_THROW(build(asked, nowhere), io_error);
+    EXPECT_EQ(leftovers().size(), 1U);
+
+    said_.clear();
+    build(asked, run_with(2));
+    EXPECT_THAT(said_, HasSubstr("done are: duplicates\n"));
     EXPECT_THAT(leftovers(), IsEmpty());
+    const auto found = files_of(asked.store);
+    fs::remove_all(asked.store);
+    build(asked, run_with(1));
+    EXPECT_EQ(found, files_of(asked.store));
+
+    fs::remove_all(asked.store);
+    auto with_all = asked;  // nothing is made before the index
+    with_all.skip = {build_stage::duplicates};
+    context run = run_with(2);
+    run.on_progress = [&](const progress&) {
+        fs::create_directory(store_layout::file_of(leftovers().at(0) / "folder", store_layout::tokens));
+    };
+    try {
+        build(with_all, run);
+        ADD_FAILURE();
+    } catch (const io_error& e) {
+        EXPECT_THAT(e.what(), ::testing::Not(HasSubstr("kept")));
+    }
+    EXPECT_THAT(leftovers(), IsEmpty());
+}
+
+TEST_F(FailedBuild, InTheLastStepKeepsWhatIsMade) {
+    const auto asked = options();
+    const auto tell = [&](const std::function<void()>& spoil) -> std::string {
+        context run = run_with(2);
+        run.on_log = [&](log_level, std::string_view message) {
+            if (message.starts_with("vectors: done") || message.ends_with("thesaurus vectors")) spoil();
+        };
+        try {
+            build(asked, run);
+        } catch (const error& e) {
+            return e.what();
+        }
+        return "no error";
+    };
+    EXPECT_THAT(tell([&] { fs::create_directory(leftovers().at(0) / "folder" / store_layout::statistics); }),
+                HasSubstr("what is made is kept, and the same command goes on from there"));
+    EXPECT_EQ(leftovers().size(), 1U);
+    EXPECT_THAT(tell([&] { write_file(asked.store / "a file", "of somebody else"); }),
+                ::testing::AllOf(HasSubstr("exists"), HasSubstr("what is made is kept")));
+    EXPECT_EQ(leftovers().size(), 1U);
+    EXPECT_THAT(names_in(asked.store), ElementsAre("a file"));
+
+    fs::remove_all(asked.store);
+    said_.clear();
+    build(asked, run_with(1));
+    EXPECT_THAT(said_, HasSubstr("done are: duplicates index ranks thesaurus vectors\n"));
+    EXPECT_THAT(leftovers(), IsEmpty());
+    const auto found = files_of(asked.store);
+    fs::remove_all(asked.store);
+    build(asked, run_with(1));
+    EXPECT_EQ(found, files_of(asked.store));
 }
 
 TEST_F(FailedBuild, InAnAddedStageKeepsWhatIsMade) {

@@ -70,7 +70,7 @@ struct build_result {
 
 /// Reads the inputs and writes the store folder, stage by stage; under its name lies a whole store or what was there before.
 /// The same inputs, text options, stages (`skip`) and `run.seed` give the same bytes, whatever the threads, the memory and
-/// the device (stats.json excepted), also where what a build left that was killed, or failed after the index, is gone on
+/// the device (stats.json excepted), also where what a build left that was killed, or failed after a stage, is gone on
 /// with. With `update`, a document that the store holds already, with the same text, is passed over.
 /// Throws usage_error (missing input, existing store without `force`, store in an input, one being built), invalid_input (errors
 /// beyond the limit, an id missing or repeated), io_error, out_of_memory, device_error, damaged_store (to update), interrupted.

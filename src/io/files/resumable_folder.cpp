@@ -44,9 +44,10 @@ resumable_folder::~resumable_folder() {
 void resumable_folder::commit() {
     if (notes_.empty()) return;
     detail::publish(folder(), path_, policy_);
+    const fs::path notes = std::exchange(notes_, {});  // it has its name, whatever fails now
     sync_folder(parent_of(path_));
     std::error_code ignored;
-    fs::remove_all(std::exchange(notes_, {}), ignored);
+    fs::remove_all(notes, ignored);
     lock_.close_quietly();
 }
 

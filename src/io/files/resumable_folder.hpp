@@ -29,7 +29,7 @@ class resumable_folder {
 
     /// What gets the final name.
     std::filesystem::path folder() const { return notes_ / inner_name; }
-    /// Where notes lie.
+    /// Where notes lie; empty once it is committed.
     const std::filesystem::path& notes() const noexcept { return notes_; }
 
     /// What was not committed stays, for the next one to go on from.

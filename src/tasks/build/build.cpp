@@ -109,20 +109,33 @@ class build_run {
           run_(run),
           old_(options.update ? std::make_optional<store_to_update>(options.store) : std::nullopt),
           statistics_(std::move(statistics)),
-          folder_(options.store, options.force ? io::existing::replace : io::existing::refuse,
-                  [this](const fs::path& folder, const fs::path& notes) { return take_over(folder, notes); }),
-          scratch_(run) {
+          scratch_(run),
+          folder_(
+              options.store, options.force ? io::existing::replace : io::existing::refuse,
+              [this](const fs::path& folder, const fs::path& notes) { return take_over(folder, notes); }) {
         if (!journal_) journal_.emplace(is_repeatable() ? folder_.notes() : fs::path(), request());
     }
 
-    /// What the user is told of is the store, not the hidden folder that is to become it.
+    /// An error keeps what is made, which took longer than what failed, for the same command to go on from. Ctrl-C does not,
+    /// nor what says that something there is damaged.
     build_result run() {
         try {
             return make_all();
-        } catch (const io_error& failed) {
-            throw_told(failed, of_the_store(failed));
+        } catch (const interrupted&) {
+            throw;
         } catch (const damaged_store& failed) {
             throw_told(failed, of_the_store(failed));
+        } catch (const out_of_memory& failed) {
+            throw_told(failed, kept_after(failed));
+        } catch (const io_error& failed) {
+            throw_told(failed, kept_after(failed));
+        } catch (const device_error& failed) {
+            throw_told(failed, kept_after(failed));
+        } catch (const usage_error& failed) {
+            throw_told(failed, kept_after(failed));
+        } catch (...) {
+            keep_what_is_made();
+            throw;
         }
     }
 
@@ -242,16 +255,9 @@ class build_run {
     void add(const added_stage& stage) {
         if (options_.skip.contains(stage.stage) || journal_->info()->stages.contains(stage.stage)) return;
         run_.check_stop();
-        // What is there took longer than what failed, and need not be made again.
-        try {
-            make(stage);
-        } catch (const out_of_memory& failed) {
-            throw_told(failed, kept_after(failed, stage));
-        } catch (const io_error& failed) {
-            throw_told(failed, kept_after(failed, stage));
-        } catch (const device_error& failed) {
-            throw_told(failed, kept_after(failed, stage));
-        }
+        at_work_ = &stage;
+        make(stage);
+        at_work_ = nullptr;
     }
 
     /// The text of an error, the store in the place of the hidden folder.
@@ -264,13 +270,20 @@ class build_run {
         return text;
     }
 
-    /// Lets the folder stay for the next build; what to tell the user then.
-    std::string kept_after(const error& failed, const added_stage& stage) {
-        std::string text = failed.what();
-        const std::string without =
-            options_.update ? std::string() : fmt::format("--skip {}", name_of(stage.stage));
-        if (is_repeatable()) {
-            folder_.keep();
+    /// Whether there is something for the next build to go on from; then the folder stays.
+    bool keep_what_is_made() {
+        const bool is_committed = folder_.notes().empty();
+        if (is_committed || !is_repeatable() || !(journal_->duplicates() || journal_->info())) return false;
+        folder_.keep();
+        return true;
+    }
+
+    /// As keep_what_is_made(); what to tell the user then.
+    std::string kept_after(const error& failed) {
+        std::string text = of_the_store(failed), without;
+        if (at_work_ != nullptr && !options_.update)
+            without = fmt::format("--skip {}", name_of(at_work_->stage));
+        if (keep_what_is_made()) {
             text += "; what is made is kept, and the same command goes on from there";
             if (!without.empty()) text += ", with " + without + " without this stage";
         } else if (!without.empty()) {
@@ -343,8 +356,9 @@ class build_run {
     run_statistics statistics_;
     stage_clock clock_{statistics_};
     std::optional<build_journal> journal_;  // before the folder, which looks for one
+    const scratch_folder scratch_;          // before the folder: without it nothing is gone on with
     io::resumable_folder folder_;
-    const scratch_folder scratch_;
+    const added_stage* at_work_ = nullptr;
 };
 
 }  // namespace
