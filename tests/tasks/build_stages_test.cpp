@@ -608,8 +608,18 @@ TEST_F(FailedBuild, InTheIndexKeepsWhatIsKnownOfCopies) {
     EXPECT_EQ(leftovers().size(), 1U);
 
     said_.clear();
-    build(asked, run_with(2));
+    const run_statistics cost = build(asked, run_with(2)).statistics;
     EXPECT_THAT(said_, HasSubstr("done are: duplicates\n"));
+    ASSERT_GT(cost.stages.size(), 3U);
+    EXPECT_EQ(cost.stages[0].name, "read");
+    EXPECT_EQ(cost.stages[1].name, "duplicates");
+    EXPECT_EQ(cost.stages[2].name, "collection");
+    double seconds = 0;
+    for (const stage_statistics& stage : cost.stages) {
+        EXPECT_TRUE(stage.seconds > 0 || stage.name.find('/') != std::string::npos) << stage.name;
+        seconds += stage.seconds;
+    }
+    EXPECT_DOUBLE_EQ(cost.seconds, seconds);
     EXPECT_THAT(leftovers(), IsEmpty());
     const auto found = files_of(asked.store);
     fs::remove_all(asked.store);

@@ -167,8 +167,11 @@ class build_run {
             return options_.skip.contains(stage.stage) && journal_->info()->stages.contains(stage.stage);
         };
         if (journal_ && journal_->info() && std::ranges::any_of(added_stages, is_unwanted)) journal_.reset();
-        if (journal_ && journal_->info()) forget_what_lacked_something();
-        return journal_.has_value();
+        if (!journal_) return false;
+        if (journal_->info()) forget_what_lacked_something();
+        statistics_.stages = journal_->stages;
+        for (const stage_statistics& stage : journal_->stages) statistics_.seconds += stage.seconds;
+        return true;
     }
 
     /// A stage that was made while the one it reads was skipped made nothing; where that one is to be made now, it is not
@@ -239,6 +242,7 @@ class build_run {
         }
         journal_->counts["dangling_links"] = outcome.dangling_links;
         journal_->counts["spilled_bytes"] = outcome.spilled_bytes;
+        journal_->stages = statistics_.stages;
         journal_->add(folder_.folder(), info);
         log_stage("index", "cpu");
     }
@@ -248,8 +252,9 @@ class build_run {
         clock_.end_stage("read", spool.input_bytes());
         duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, run_);
         journal_->record = std::move(spool.record());
+        end_stage(build_stage::duplicates, found.sections);
         journal_->add_duplicates(std::move(found));
-        end_stage(build_stage::duplicates, journal_->duplicates()->sections);
+        log_stage(name_of(build_stage::duplicates), statistics_.device);
     }
 
     void add(const added_stage& stage) {
@@ -298,13 +303,14 @@ class build_run {
         info.stages.insert(stage.stage);
         add_outcome(info, outcome);
         for (const auto& [name, count] : outcome.counts) journal_->counts[name] = count;
-        journal_->add(folder_.folder(), info);
         end_stage(stage.stage, outcome.sections);
+        journal_->add(folder_.folder(), info);
+        log_stage(name_of(stage.stage), statistics_.device);
     }
 
     void end_stage(build_stage stage, const std::vector<store_section>& sections) {
         clock_.end_stage(std::string(name_of(stage)), bytes_of(sections));
-        log_stage(name_of(stage), statistics_.device);
+        journal_->stages = statistics_.stages;
     }
 
     void log_stage(std::string_view name, std::string_view device) const {

@@ -56,6 +56,19 @@ reading_record record_of(const json& member) {
     return record;
 }
 
+json to_json(const std::vector<stage_statistics>& stages) {
+    json members = json::array();
+    for (const stage_statistics& s : stages)
+        members.push_back({s.name, s.seconds, s.thread_seconds, s.bytes});
+    return members;
+}
+
+std::vector<stage_statistics> stages_of(const json& members) {
+    std::vector<stage_statistics> stages;
+    for (const json& s : members) stages.push_back({s.at(0), s.at(1), s.at(2), s.at(3)});
+    return stages;
+}
+
 /// Names and reasons may hold any bytes, JSON only UTF-8.
 json in_utf8(const json& any) {
     return json::parse(any.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -110,7 +123,8 @@ void build_journal::write() const {
     json members = {{"request", checksum_of(request_)},
                     {"manifests", {manifest_before_, manifest_}},
                     {"record", to_json(record)},
-                    {"counts", counts}};
+                    {"counts", counts},
+                    {"stages", to_json(stages)}};
     if (left_out_) {
         members["left_out"] = manifests::to_json({*left_out_}).front();
         members["sections"] = manifests::to_json(duplicates_->sections);
@@ -127,6 +141,7 @@ bool build_journal::read(const fs::path& store) {
         manifest_ = members.at("manifests").at(1);
         record = record_of(members.at("record"));
         counts = members.at("counts").get<std::map<std::string, std::uint64_t>>();
+        stages = stages_of(members.at("stages"));
         if (!members.contains("left_out")) return;
         left_out_ = manifests::sections_of({{std::string(left_out_name), members.at("left_out")}}).front();
         duplicates_.emplace().sections = manifests::sections_of(members.at("sections"));

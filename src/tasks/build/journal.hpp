@@ -13,6 +13,7 @@
 
 #include "quern/base/context.hpp"
 #include "quern/tasks/build.hpp"
+#include "quern/tasks/statistics.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/build/duplicates.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -43,6 +44,7 @@ class build_journal {
 
     reading_record record;                        ///< of the corpus, with the first stage that read it
     std::map<std::string, std::uint64_t> counts;  ///< of the stages, for statistics
+    std::vector<stage_statistics> stages;         ///< those that are done, with their seconds
 
   private:
     void write() const;
