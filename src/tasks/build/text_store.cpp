@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "quern/base/error.hpp"
@@ -34,6 +35,7 @@ compressed_text_block compress(const raw_text_block& block) {
     };
     thread_local const std::unique_ptr<ZSTD_CCtx, free_context> encoder = [] {
         std::unique_ptr<ZSTD_CCtx, free_context> made(ZSTD_createCCtx());
+        if (!made) throw std::bad_alloc();
         ZSTD_CCtx_setParameter(made.get(), ZSTD_c_compressionLevel, compression_level);
         ZSTD_CCtx_setParameter(made.get(), ZSTD_c_checksumFlag, 1);
         return made;
