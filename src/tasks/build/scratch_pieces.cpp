@@ -16,7 +16,7 @@ void scratch_pieces::append(std::string bytes) {
     last.bytes = std::move(bytes);
     held_ += last.bytes.capacity();
     if (held_ <= budget_) return;
-    for (piece& p : pieces_) spill(p);
+    for (; in_memory_ < pieces_.size(); ++in_memory_) spill(pieces_[in_memory_]);
     held_ = 0;
     budget_ = 0;  // what comes next goes there at once
 }

@@ -37,6 +37,7 @@ class scratch_pieces {
     std::uint64_t budget_, held_ = 0, spilled_ = 0;
     std::unique_ptr<spill_file> file_;
     std::vector<piece> pieces_;
+    std::size_t in_memory_ = 0;  // the first piece that is not on disk
 };
 
 }  // namespace quern
