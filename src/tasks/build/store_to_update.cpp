@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/build/store_to_update.hpp"
 
-#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -11,21 +10,24 @@
 namespace quern {
 namespace {
 
+/// The documents of consecutive blocks of texts, each of which is decompressed once.
 class stored_unit : public io::corpus_unit {
   public:
-    stored_unit(const opened_store& store, std::uint32_t first, std::uint32_t last)
+    stored_unit(const opened_store& store, std::uint64_t first, std::uint64_t last)
         : store_(store), first_(first), last_(last) {}
 
     io::parsed_unit parse() override {
         io::parsed_unit parsed;
-        parsed.documents.reserve(last_ - first_);
-        for (std::uint32_t number = first_; number < last_; ++number) {
-            document& d = parsed.documents.emplace_back();
-            d.id = store_.id(number);
-            d.title = store_.title(number);
-            d.text = store_.text(number);
-            d.verbatim = store_.info().verbatim;
-            d.path = store_.path().string();
+        for (std::uint64_t block = first_; block < last_; ++block) {
+            std::uint32_t number = store_.block(block).first;
+            store_.each_text(block, [&](std::string_view text) {
+                document& d = parsed.documents.emplace_back();
+                d.id = store_.id(number);
+                d.title = store_.title(number++);
+                d.text = text;
+                d.verbatim = store_.info().verbatim;
+                d.path = store_.path().string();
+            });
         }
         return parsed;
     }
@@ -33,20 +35,21 @@ class stored_unit : public io::corpus_unit {
 
   private:
     const opened_store& store_;
-    std::uint32_t first_, last_;
+    std::uint64_t first_, last_;
 };
 
 class stored_then_read : public io::corpus_reader {
   public:
     stored_then_read(const opened_store& store, std::unique_ptr<io::corpus_reader> corpus,
-                     std::uint32_t unit_documents)
-        : store_(store), corpus_(std::move(corpus)), unit_documents_(unit_documents) {}
+                     std::uint64_t unit_bytes)
+        : store_(store), corpus_(std::move(corpus)), unit_bytes_(unit_bytes) {}
 
     std::unique_ptr<io::corpus_unit> next() override {
-        const auto count = static_cast<std::uint32_t>(store_.info().documents);
-        if (next_ == count) return corpus_->next();
-        const std::uint32_t first = next_;
-        next_ += std::min(unit_documents_, count - next_);
+        if (next_ == store_.text_blocks()) return corpus_->next();
+        const std::uint64_t first = next_;
+        for (std::uint64_t bytes = 0; next_ < store_.text_blocks() && bytes < unit_bytes_; ++next_) {
+            bytes += store_.block(next_).bytes + 1;  // there may be documents without text
+        }
         return std::make_unique<stored_unit>(store_, first, next_);
     }
     std::uint64_t consumed_bytes() const override { return corpus_->consumed_bytes(); }
@@ -55,7 +58,7 @@ class stored_then_read : public io::corpus_reader {
   private:
     const opened_store& store_;
     std::unique_ptr<io::corpus_reader> corpus_;
-    std::uint32_t unit_documents_, next_ = 0;
+    std::uint64_t unit_bytes_, next_ = 0;
 };
 
 }  // namespace
@@ -110,18 +113,23 @@ store_to_update::store_to_update(const std::filesystem::path& path)
 bool store_to_update::holds(const document& d) const {
     if (copies_.find(hash128(d.id))) return true;
     const auto number = finder_.find(d.id);
-    return number && store_.text(*number) == d.text;
+    return number && text_of(*number) == d.text;
+}
+
+std::string_view store_to_update::text_of(std::uint32_t document) const {
+    const std::uint32_t end = at_hand_.first + static_cast<std::uint32_t>(at_hand_.texts.size());
+    if (document < at_hand_.first || document >= end) {
+        const std::uint64_t block = store_.block_of(document);
+        at_hand_.first = store_.block(block).first;
+        at_hand_.texts.clear();
+        store_.each_text(block, [this](std::string_view text) { at_hand_.texts.emplace_back(text); });
+    }
+    return at_hand_.texts.at(document - at_hand_.first);
 }
 
 std::unique_ptr<io::corpus_reader> store_to_update::followed_by(std::unique_ptr<io::corpus_reader> corpus,
                                                                 std::uint64_t unit_bytes) const {
-    // Texts are of many lengths; what matters is that a unit is neither one document nor all of them.
-    const std::uint64_t documents = store_.info().documents;
-    const auto text_ends = store_layout::open_section(store_.path(), store_.info(), store_layout::text_ends);
-    const std::uint64_t average = text_ends.value<std::uint64_t>((documents - 1) * 8) / documents + 1;
-    const auto unit_documents =
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(unit_bytes / average, 1, documents));
-    return std::make_unique<stored_then_read>(store_, std::move(corpus), unit_documents);
+    return std::make_unique<stored_then_read>(store_, std::move(corpus), unit_bytes);
 }
 
 std::string store_to_update::description() const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -46,6 +47,7 @@ class store_to_update {
 
     const opened_store& store() const { return store_; }
     /// Whether it holds the document: the same id with the same text, or the id of a copy, whose text is not kept.
+    /// By one thread at a time. Cost: where documents come in the order of the store, each block of texts once.
     bool holds(const document& d) const;
     /// Its documents, in order, then those of `corpus`. Of its own nothing is counted. It must outlive the reader.
     std::unique_ptr<io::corpus_reader> followed_by(std::unique_ptr<io::corpus_reader> corpus,
@@ -54,9 +56,17 @@ class store_to_update {
     std::string description() const;
 
   private:
+    std::string_view text_of(std::uint32_t document) const;
+
     opened_store store_;
     document_finder finder_;
     id_table copies_;
+    /// The block of texts that was asked for last.
+    struct block_at_hand {
+        std::uint32_t first = 0;  ///< document
+        std::vector<std::string> texts;
+    };
+    mutable block_at_hand at_hand_;
 };
 
 }  // namespace quern

@@ -179,7 +179,14 @@ std::string_view opened_store::text_within(const block_place& place, std::string
     return raw.substr(begin - base, end - begin);
 }
 
-std::string opened_store::text(std::uint32_t document) const {
+opened_store::text_block opened_store::block(std::uint64_t number) const {
+    const block_place place = place_of(number);
+    const std::uint64_t begin = text_begin(place.first), end = text_begin(place.last);
+    if (begin > end) text_ends_.fail("is out of order");
+    return {static_cast<std::uint32_t>(place.first), static_cast<std::uint32_t>(place.last), end - begin};
+}
+
+std::uint64_t opened_store::block_of(std::uint32_t document) const {
     if (text_blocks() == 0) text_blocks_.fail("is empty");
     // The last block that begins at the document or before.
     std::uint64_t low = 0, high = text_blocks();
@@ -190,6 +197,11 @@ std::string opened_store::text(std::uint32_t document) const {
     }
     const block_place place = place_of(low);
     if (document < place.first || document >= place.last) text_blocks_.fail("is out of order");
+    return low;
+}
+
+std::string opened_store::text(std::uint32_t document) const {
+    const block_place place = place_of(block_of(document));
     std::string text(text_within(place, decompressed(place), document));
     text_reader::of_this_thread().rest();
     return text;

@@ -58,6 +58,13 @@ class opened_store {
     /// Texts lie in blocks, each the texts of consecutive documents; block by block they are those of all documents in
     /// order. Each block is decompressed once.
     std::uint64_t text_blocks() const;
+    /// What a block holds: documents from `first` to before `last`, and how many bytes of text.
+    struct text_block {
+        std::uint32_t first, last;
+        std::uint64_t bytes;
+    };
+    text_block block(std::uint64_t number) const;
+    std::uint64_t block_of(std::uint32_t document) const;
     void each_text(std::uint64_t block, const std::function<void(std::string_view)>& take) const;
 
     /// The sections `link_ends` and `links`, opened anew.
