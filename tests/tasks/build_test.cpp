@@ -11,9 +11,12 @@
 #include <future>
 #include <map>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "io/files/name_lock.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/count.hpp"
 #include "quern/tasks/search.hpp"
@@ -520,6 +523,27 @@ TEST_F(Build, CachedStoreIsBuiltByOneOfTwoSearches) {
     EXPECT_EQ(second.get(), store);
     EXPECT_THAT(said, ElementsAre(HasSubstr("building a store"), HasSubstr("waiting for another search"),
                                   HasSubstr("using the store kept in")));
+}
+
+TEST_F(Build, CachedStoreRemovesWhatKilledBuildsOfOlderContentLeft) {
+    auto options = options_for("{\"id\":\"a\",\"text\":\"old\"}\n");
+    const fs::path old = cached_store(options, folder_ / "cache", run_with(1));
+    const fs::path folder = old.parent_path();
+    const auto hidden = [&](const std::string& name, const std::string& end) {
+        return folder / ("." + name + ".quern-" + end);
+    };
+    fs::create_directory(hidden(old.filename(), "abcdef"));
+    fs::rename(old, hidden(old.filename(), "abcdef") / "folder");
+    write_file(hidden(old.filename(), "lock"), "");
+    fs::create_directory(hidden("at work", "abcdef"));
+    const io::name_lock at_work(folder / "at work");
+
+    write_file(options.inputs[0], "{\"id\":\"a\",\"text\":\"longer\"}\n");
+    const fs::path store = cached_store(options, folder_ / "cache", run_with(1));
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+    EXPECT_THAT(names, ::testing::UnorderedElementsAre(store.filename().string(), ".at work.quern-abcdef",
+                                                       ".at work.quern-lock"));
 }
 
 TEST_F(Build, CachedStoreDependsOnWhatIsRead) {

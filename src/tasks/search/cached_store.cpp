@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <thread>
-#include <vector>
 
 #include "base/hash.hpp"
+#include "device/files/temporary.hpp"
 #include "io/files/name_lock.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
@@ -28,17 +30,32 @@ std::string name_of(const std::string& description) {
     return fmt::format("{:016x}{:016x}", hash.high, hash.low);
 }
 
-/// Removes what earlier content of the same inputs left. A search that has such a store open keeps its mapped
-/// files; temporaries of a build at work are hidden and are left to it.
+/// `.NAME.quern-…` is of NAME: what a build of it collects, or its lock.
+std::string name_of_hidden(const std::string& hidden) {
+    const std::size_t end = hidden.rfind(".quern-");
+    return hidden.starts_with('.') && end != std::string::npos && end > 0 ? hidden.substr(1, end - 1)
+                                                                          : std::string();
+}
+
+/// Removes what earlier content of the same inputs left: its store, and what killed builds of it left. A search that has
+/// such a store open keeps its mapped files; a build at work keeps its folder.
 void remove_others(const fs::path& folder, const fs::path& kept) {
     std::error_code ignored;
-    std::vector<fs::path> old;
+    std::set<std::string> names;
     for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
          entry.increment(ignored)) {
-        const fs::path& path = entry->path();
-        if (path != kept && !path.filename().native().starts_with('.') && is_store(path)) old.push_back(path);
+        const std::string name = entry->path().filename(), of_hidden = name_of_hidden(name);
+        if (!of_hidden.empty() || is_store(entry->path())) names.insert(of_hidden.empty() ? name : of_hidden);
     }
-    for (const fs::path& path : old) fs::remove_all(path, ignored);
+    names.erase(kept.filename());
+    for (const std::string& name : names) {
+        try {
+            const io::name_lock nobody_builds(folder / name);
+            remove_stale_temporaries(folder, temporary_prefix(name));
+            if (is_store(folder / name)) fs::remove_all(folder / name, ignored);
+        } catch (const error&) {  // at work, or not ours
+        }
+    }
 }
 
 bool is_whole(const fs::path& store) {
