@@ -22,6 +22,7 @@
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/build/store_to_update.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "temporary_folder.hpp"
@@ -487,14 +488,31 @@ TEST_F(UpdatedStore, RefusesAKnownIdWithAnotherTextAndKeepsTheOldStore) {
     EXPECT_THROW(build(options, run_with(1)), usage_error);
 }
 
+TEST_F(UpdatedStore, CountsTheMemoryOfTheOldOne) {
+    auto options = options_for(generated_corpus(900));
+    options.skip = {build_stage::duplicates};  // else the memory is too small for the first stage already
+    build(options, run_with(2));
+    options.update = true;
+    options.inputs = {folder_ / "new.jsonl"};
+    write_file(options.inputs[0], line_of("new", first_text));
+    const std::uint64_t held = store_to_update(options.store).memory_bytes();
+    EXPECT_GE(held, 900 * 6U);
+    try {
+        build(options, run_with(1, held));
+        ADD_FAILURE();
+    } catch (const out_of_memory& e) {
+        EXPECT_THAT(e.what(), HasSubstr("the store to add to"));
+    }
+}
+
 TEST_F(UpdatedStore, OneAtATime) {
     auto options = options_for(line_of("a", first_text));
     build(options, run_with(1));
-    const auto update_with = [&](const std::string& id) {
+    const auto update_with = [&](const std::string& id, const std::string& text) {
         build_options update = options;
         update.update = true;
         update.inputs = {folder_ / (id + ".jsonl")};
-        write_file(update.inputs[0], line_of(id, "Some words about " + id));
+        write_file(update.inputs[0], line_of(id, text));
         return update;
     };
     context run = run_with(2);
@@ -503,7 +521,7 @@ TEST_F(UpdatedStore, OneAtATime) {
         if (!message.starts_with("index: done")) return;
         auto anew = options;
         anew.force = true;
-        for (const build_options& other : {update_with("c"), anew}) {
+        for (const build_options& other : {update_with("c", "The water of a mill."), anew}) {
             try {
                 build(other, run_with(1));
             } catch (const usage_error& e) {
@@ -512,9 +530,9 @@ TEST_F(UpdatedStore, OneAtATime) {
             }
         }
     };
-    build(update_with("b"), run);
+    build(update_with("b", second_text), run);
     EXPECT_EQ(refused, 2);
-    EXPECT_EQ(build(update_with("c"), run_with(1)).documents, 3U);
+    EXPECT_EQ(build(update_with("c", "The water of a mill."), run_with(1)).documents, 3U);
     EXPECT_THAT(names_in(folder_), ::testing::Not(::testing::Contains(::testing::StartsWith("."))));
 }
 

@@ -230,8 +230,9 @@ class build_run {
         }
         const std::uint64_t held =
             (spool ? spool->memory_bytes() : 0) + std::span(source.left_out).size_bytes();
+        const context left = with_memory_left(run_, old_ ? old_->memory_bytes() : 0, "the store to add to");
         index_outcome outcome = make_index(options_, text, std::move(source), folder_.folder(), scratch_,
-                                           clock_, with_memory_left(run_, held, "the table of documents"));
+                                           clock_, with_memory_left(left, held, "the table of documents"));
         if (!spool) journal_->record = std::move(outcome.record);
         store_info& info = outcome.info;
         if (journal_->duplicates()) {

@@ -70,7 +70,9 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
     const document_table& documents = spool.documents();
     const auto first_new = old == nullptr ? 0 : static_cast<std::uint32_t>(old->store().info().documents);
     const document_copies known = old == nullptr ? document_copies() : old->store().copies();
-    const context left = with_memory_left(run, spool.memory_bytes(), "the table of documents");
+    const context beside =
+        with_memory_left(run, old == nullptr ? 0 : old->memory_bytes(), "the store to add to");
+    const context left = with_memory_left(beside, spool.memory_bytes(), "the table of documents");
     duplicates_outcome outcome;
     const std::vector<copy_pair> copies = find_copies(documents, first_new, left, outcome.counts);
     outcome.counts["copies"] = known.size() + copies.size();

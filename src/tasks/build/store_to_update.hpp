@@ -2,6 +2,7 @@
 // A store that a build adds documents to: its documents come first, as if they were read from their corpus again.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -46,6 +47,7 @@ class store_to_update {
     explicit store_to_update(const std::filesystem::path& path);
 
     const opened_store& store() const { return store_; }
+    std::uint64_t memory_bytes() const { return finder_.memory_bytes() + copies_.memory_bytes(); }
     /// Whether it holds the document: the same id with the same text, or the id of a copy, whose text is not kept.
     /// By one thread at a time. Cost: where documents come in the order of the store, each block of texts once.
     bool holds(const document& d) const;

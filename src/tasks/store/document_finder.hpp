@@ -18,6 +18,7 @@ class document_finder {
     /// Time O(documents): half a second for ten million. The store must outlive it.
     explicit document_finder(const opened_store& store);
     std::optional<std::uint32_t> find(std::string_view id) const;
+    std::uint64_t memory_bytes() const { return table_.capacity() * sizeof(std::uint32_t); }
 
   private:
     static constexpr std::uint32_t nobody = 0xFFFF'FFFF;
