@@ -127,6 +127,32 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     refused "is no store" verify empty
 }
 
+@test "2: what quern wrote is no corpus" {
+    quern build "$data/corpus.jsonl" -o made --quiet
+    quern dedup "$data/corpus.jsonl" --store seen --quiet
+    quern words "$data/corpus.jsonl" -o space --min-count 1 --quiet
+    quern dictionary "$data/corpus.jsonl" -o words --quiet
+    for what in made seen space words; do
+        for command in "build $what -o new" "ngrams $what" "signature $what" "dictionary $what -o new"; do
+            # shellcheck disable=SC2086 # a command and its arguments
+            refused "$what was made by quern and is no corpus" $command
+        done
+    done
+    for what in seen space words; do
+        refused "$what was made by quern and is no corpus" words $what -o new
+        refused "$what was made by quern and is no corpus" search $what apple
+    done
+    for what in space words; do
+        refused "$what was made by quern and is no corpus" dedup $what
+        refused "$what was made by quern and is no corpus" dedup "$data/corpus.jsonl" --against $what
+    done
+    [ ! -e new ]
+    mkdir mine # a folder of one's own
+    echo '{"id": "1", "text": "an apple"}' >mine/store.json
+    echo 'an apple' >mine/notes.txt
+    ends_with 0 quern build mine -o new
+}
+
 @test "2: an existing store is not overwritten without --force" {
     cp -r store before
     refused "store exists; --force replaces it" build "$data/corpus.tsv" -o store

@@ -25,6 +25,7 @@
 #include "tasks/build/store_to_update.hpp"
 #include "tasks/build/told_otherwise.hpp"
 #include "tasks/corpus/described_corpus.hpp"
+#include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/memory_left.hpp"
 #include "tasks/output_folder.hpp"
@@ -64,7 +65,9 @@ build_options checked(const build_options& request) {
     build_options options = request;
     options.store = resolved_folder(options.store);
     for (const fs::path& input : options.inputs) {
-        if (input != "-") refuse_overlap(options.store, input);
+        if (input == "-") continue;
+        refuse_own_output(input);
+        refuse_overlap(options.store, input);
     }
     if (options.update) {
         const store_info info = read_store_info(options.store);

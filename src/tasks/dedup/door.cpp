@@ -11,6 +11,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "report/html.hpp"
+#include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/pinned_to_device.hpp"
@@ -71,11 +72,13 @@ void check_request(const dedup_options& options) {
         if (is_store(input)) {
             throw usage_error(input.string() + " is a store, not a corpus; it can be given as --against");
         }
+        refuse_own_output(input);
     }
     std::error_code failed;
     for (const fs::path& set : options.against) {
-        if (set != "-" && !fs::exists(set, failed))
-            throw usage_error(set.string() + ": no such file or folder");
+        if (set == "-") continue;
+        if (!fs::exists(set, failed)) throw usage_error(set.string() + ": no such file or folder");
+        if (!is_store(set) && !is_duplicate_store(set)) refuse_own_output(set);
     }
 }
 

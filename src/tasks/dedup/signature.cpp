@@ -5,9 +5,8 @@
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
-#include "quern/tasks/dedup.hpp"
-#include "quern/tasks/store.hpp"
 #include "tasks/corpus/id_table.hpp"
+#include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 
 namespace quern {
@@ -15,10 +14,7 @@ namespace quern {
 signature_result signatures(const signature_options& options, const context& run,
                             const std::function<void(std::string_view, const fuzzy_signature&)>& take) {
     require_inputs(options.inputs);
-    for (const auto& input : options.inputs) {
-        if (is_store(input) || is_duplicate_store(input))
-            throw usage_error(input.string() + " is a store, not a corpus");
-    }
+    for (const auto& input : options.inputs) refuse_own_output(input);
     require_cpu(run, "signature");
     signature_of({}, options.length);  // refuses a length out of range, before the work
     struct unit_in_work {

@@ -16,12 +16,10 @@
 #include "io/files/atomic_file.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
-#include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dictionary.hpp"
-#include "quern/tasks/store.hpp"
-#include "quern/tasks/words.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/document_words.hpp"
+#include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dictionary/dictionary_file.hpp"
 #include "tasks/dictionary/word_collector.hpp"
@@ -184,11 +182,7 @@ dictionary_result make_dictionary(const dictionary_options& options, const conte
     require_inputs(options.inputs);
     if (options.file.empty()) throw usage_error("no dictionary is given");
     if (options.min_count == 0) throw usage_error("a word of a dictionary occurs at least once");
-    for (const std::filesystem::path& input : options.inputs) {
-        if (is_store(input) || is_duplicate_store(input) || is_word_space(input) || is_dictionary(input)) {
-            throw usage_error(input.string() + " was made by quern and is no corpus");
-        }
-    }
+    for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
     return dictionary_run(options, run).run();
 }
 

@@ -14,12 +14,10 @@
 #include "ops/ngram_likelihood/joined_rows.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
-#include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/output_file.hpp"
-#include "quern/tasks/store.hpp"
-#include "quern/tasks/words.hpp"
 #include "report/tsv.hpp"
+#include "tasks/corpus/own_output.hpp"
 #include "tasks/memory_left.hpp"
 #include "tasks/ngrams/arpa_model.hpp"
 #include "tasks/ngrams/collection_counts.hpp"
@@ -314,10 +312,7 @@ class ngrams_run {
 
 ngrams_result checked_run(const ngrams_options& options, const context& run, const row_destination& to) {
     require_inputs(options.inputs);
-    for (const std::filesystem::path& input : options.inputs) {
-        if (is_store(input) || is_duplicate_store(input) || is_word_space(input) || is_dictionary(input))
-            throw usage_error(input.string() + " was made by quern and is no corpus");
-    }
+    for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
     const ngram_options& asked = options.ngrams;
     ngram_likelihood({}, asked, context::cpu(1));  // options that are refused are so before the work
     if ((!options.arpa.empty() || options.take_arpa) && asked.only)

@@ -17,6 +17,7 @@
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/corpus/described_corpus.hpp"
+#include "tasks/corpus/own_output.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/stop_words_file.hpp"
 
@@ -78,6 +79,7 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     for (const fs::path& input : corpus.inputs) {
         std::error_code failed;
         if (!fs::exists(input, failed)) throw usage_error(input.string() + ": no such file or folder");
+        refuse_own_output(input);
         if (lies_still(input)) continue;
         throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");
     }

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "quern/base/error.hpp"
-#include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/output_folder.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -42,9 +42,7 @@ void check_place(const words_options& options) {
         if (is_store(input) && !options.input_format.empty()) {
             throw usage_error("an input format is for files, and " + input.string() + " is a store");
         }
-        if (is_word_space(input) || is_duplicate_store(input)) {
-            throw usage_error(input.string() + " was made by quern and is no corpus");
-        }
+        if (!is_store(input)) refuse_own_output(input);
     }
     refuse_to_replace(options.space,
                       {"space of words",
