@@ -26,8 +26,11 @@ fs::path resolved(const fs::path& path) {
     return failure ? path : whole.has_filename() ? whole : whole.parent_path();
 }
 
+/// Whether it would be read with the folder: what is hidden there, or lies in a hidden folder there, is not.
 bool lies_within(const fs::path& inner, const fs::path& outer) {
-    return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+    const auto [end, rest] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+    const auto is_hidden = [](const fs::path& name) { return name.native().starts_with('.'); };
+    return end == outer.end() && std::none_of(rest, inner.end(), is_hidden);
 }
 
 /// Whether writing to the path makes or replaces a regular file: it is one, or nothing is there.

@@ -260,7 +260,13 @@ kept() {
     kept store/stats.json evaluate "$data/qrels.txt" "$data/topics.tsv" -o store/stats.json
     refused "lies within garden" search garden bees -o garden/notes/new
     refused "lies within store" verify store -o store/new
+    refused "lies within" build garden -o garden/notes/new
     [ ! -e garden/notes/new ] && [ ! -e store/new ]
+    mkdir garden/.hidden # is not read with the folder
+    ends_with 0 quern build garden -o garden/.hidden/store
+    quern build garden -o beside
+    diff -r -x stats.json beside garden/.hidden/store
+    refused "lies within" search garden/.hidden/store apple -o garden/.hidden/store/new
     quern verify store
 }
 
