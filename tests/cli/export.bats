@@ -143,6 +143,17 @@ red 2 3 0:2 1:1
     says "is a space of words"
     ends_with 2 quern export store --vectors a.txt
     says "--vectors: the name ends in .npy"
+    printf '{"id":"a","text":"two words"}\n' >few.jsonl
+    for skip in "" "--skip vectors" "--skip thesaurus"; do
+        # shellcheck disable=SC2086 # an option and its value, or nothing
+        quern build few.jsonl -o few --force --quiet $skip
+        ends_with 2 quern export few --vectors a.npy
+        case $skip in
+            *vectors) says "it was built without them" ;;
+            *thesaurus) says "it was built without a thesaurus" ;;
+            *) says "its words are too few, or too rare, for a thesaurus" ;;
+        esac
+    done
     ends_with 2 quern export space --documents a
     says "is a space of words"
     ends_with 2 quern export space --arpa a

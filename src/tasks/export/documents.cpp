@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/files/npy.hpp"
@@ -46,6 +49,13 @@ document_counts write_documents(const opened_store& store, const context& run,
     return {lengths.size(), 0};
 }
 
+/// Both stages may have run, and found too little to make something of.
+std::string_view why_without_vectors(const store_info& info) {
+    if (!info.stages.contains(build_stage::vectors)) return "it was built without them";
+    if (!info.stages.contains(build_stage::thesaurus)) return "it was built without a thesaurus";
+    return "its words are too few, or too rare, for a thesaurus";
+}
+
 }  // namespace
 
 vector_counts export_vectors(const std::filesystem::path& path,
@@ -54,7 +64,8 @@ vector_counts export_vectors(const std::filesystem::path& path,
     require_cpu(run, "export");
     const opened_store store = open_store(path);
     if (!store.document_vectors())
-        throw usage_error(path.string() + " has no document vectors: it was built without them");
+        throw usage_error(
+            fmt::format("{} has no document vectors: {}", path.string(), why_without_vectors(store.info())));
     return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
         return write_vectors(store, run, sink);
     });
