@@ -27,6 +27,14 @@ function say(message, isError = false) {
   status.classList.toggle('error', isError);
 }
 
+// What the server says of an error, as one says it to a reader.
+function sentence(detail) {
+  if (!detail) return '';
+  const missing = /^(?:like: )?there is no document '(.*)'$/s.exec(detail);
+  if (missing) return `This collection has no document “${missing[1]}”.`;
+  return `That cannot be answered: ${detail}.`;
+}
+
 async function ask(path, parameters, signal) {
   const query = new URLSearchParams(parameters).toString();
   let response;
@@ -38,7 +46,7 @@ async function ask(path, parameters, signal) {
   }
   const body = await response.json();
   signal?.throwIfAborted(); // something else is shown by now
-  if (!response.ok) throw new Error(body.detail || `The server answered ${response.status}.`);
+  if (!response.ok) throw new Error(sentence(body.detail) || `The server answered ${response.status}.`);
   return body;
 }
 
@@ -172,7 +180,7 @@ function hitItem(hit, search) {
     element('p', { className: 'snippet' }, ...marked(hit.snippet_parts)),
     element('p', { className: 'facts-line' },
       element('span', {}, `${hit.rank}. `, element('b', { textContent: hit.score.toFixed(4) })),
-      element('span', { textContent: hit.title && hit.title !== hit.id ? hit.id : '' }), why, ...beside));
+      ...(hit.title && hit.title !== hit.id ? [element('span', { className: 'id', textContent: hit.id })] : []), why, ...beside));
   followed(link, () => { opened = link; });
   why.addEventListener('click', () => toggleWhy(item, why, hit, search));
   return item;
@@ -198,13 +206,23 @@ function tellMeant(answer, search) {
   line.replaceChildren('Did you mean ', followed(link, () => { opened = null; }, () => hits.querySelector('a')?.focus({ preventScroll: true })), '?');
 }
 
-function tellSearch(answer, count) {
-  shown.told = toldOf(answer, count);
+function tellSearch(answer, count, search) {
+  shown.told = toldOf(answer, count, search);
   say(shown.told);
 }
 
-function toldOf(answer, count) {
-  const unknown = answer.unknown_words.map((word) => (word.startsWith('"') ? word : `“${word}”`)).join(', ');
+// Words as the query has them: each where it stands first.
+function inQueryOrder(words, q) {
+  const query = q.toLowerCase();
+  const place = (word) => {
+    const at = query.indexOf(word.startsWith('"') ? word.slice(1, -1) : word);
+    return at < 0 ? query.length : at;
+  };
+  return [...words].sort((a, b) => place(a) - place(b));
+}
+
+function toldOf(answer, count, search) {
+  const unknown = inQueryOrder(answer.unknown_words, search.q).map((word) => (word.startsWith('"') ? word : `“${word}”`)).join(', ');
   if (answer.empty_query && !answer.like) return 'There is no word in the query.';
   const missing = unknown ? `No document holds ${unknown}.` : '';
   if (count === 0) return missing || 'Nothing found.';
@@ -224,7 +242,7 @@ async function showHits(search, signal) {
     hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, search)));
     shown = { key, next: answer.hits.length, told: '', like: false, similar: false };
     more.hidden = !answer.more;
-    tellSearch(answer, shown.next);
+    tellSearch(answer, shown.next, search);
     tellMeant(answer, search);
   }
   // The results stand without these.
@@ -258,7 +276,7 @@ async function showMore() {
     hits.append(...items);
     shown.next += items.length;
     more.hidden = !answer.more;
-    tellSearch(answer, shown.next);
+    tellSearch(answer, shown.next, search);
     if (items.length) items[0].querySelector('a').focus();
   } catch (failure) {
     if (failure.name !== 'AbortError') say(failure.message, true);

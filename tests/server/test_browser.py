@@ -307,7 +307,11 @@ class Page(unittest.TestCase):
         self.search("zyzzyva")
         self.browser.until("document.getElementById('status').textContent.includes('No document holds “zyzzyva”')")
         self.browser.go(self.server.url + "?doc=none&q=x")
-        self.browser.until("document.getElementById('status').textContent.includes(\"there is no document 'none'\")")
+        self.browser.until("document.getElementById('status').textContent.includes('This collection has no document “none”.')")
+        self.browser.go(self.server.url + "?like=none")
+        self.browser.until("/^(This collection has no document “none”|That cannot be answered: .*)\\.$/.test(document.getElementById('status').textContent)")
+        self.search("zyzzyva grain aardvarks")
+        self.browser.until("document.getElementById('status').textContent.includes('No document holds “zyzzyva”, “aardvarks”.')")
         self.browser.go(self.server.url + "?q=grain&model=none")
         self.browser.until("document.getElementById('status').classList.contains('error')")
 
