@@ -222,7 +222,7 @@ void write_similar(json_writer& json, const std::vector<similar_word>& words) {
 /// Which words of titles and snippets are marked: those of the query, and those similar to them.
 std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
                                       const std::vector<similar_word>& similar) {
-    std::vector<std::string> words = engine.words_of(query);
+    std::vector<std::string> words = engine.telling_words_of(query);
     for (const similar_word& of : similar) words.push_back(of.word);
     std::ranges::sort(words);
     return words;
@@ -314,7 +314,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
                 end < text.size() ? cell(static_cast<std::uint64_t>(end)) : cell(std::monostate()));
     json.member("text", piece);
     if (given.text("q")) {
-        const std::vector<std::string> marked = engine.words_of(words);
+        const std::vector<std::string> marked = engine.telling_words_of(words);
         write_parts(json, "title_parts", engine, title, marked);
         write_parts(json, "text_parts", engine, piece, marked);
     }

@@ -28,6 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::temporary_folder;
 using testing::write_file;
@@ -335,6 +336,27 @@ TEST_F(Search, WordsInTheStoresFormAreNotReadAgain) {
     EXPECT_EQ(engine.matches(passage, words), engine.matches(passage, "databases tree"));
     EXPECT_THAT(engine.matches(passage, std::span(words).first(1)), ElementsAre(text_match{2, 10}));
     EXPECT_THAT(engine.matches(passage, std::vector<std::string>{}), IsEmpty());
+}
+
+TEST_F(Search, SnippetsAreChosenByTheRarerWords) {
+    std::string filler;
+    for (int i = 0; i < 100; ++i) filler += " and so on";
+    std::string corpus = R"({"id": "a", "text": "the use of the word of the day)" + filler +
+                         R"( relativity)" + filler + "\"}\n";
+    for (const char* id : {"b", "c", "d", "e"})
+        corpus += std::string(R"({"id": ")") + id + R"(", "text": "the use of it"})" + "\n";
+    const auto engine = engine_of(corpus);
+    search_options options;
+    options.k = 1;
+    const auto passage = [&](std::string_view words) {
+        return engine.search(words, options).hits.at(0).snippet;
+    };
+    EXPECT_THAT(passage("the relativity of use"), HasSubstr("relativity"));
+    EXPECT_THAT(passage("\"the day\" of the"), HasSubstr("the day"));
+    EXPECT_THAT(engine.telling_words_of("the use of relativity"), ElementsAre("relativity"));
+    EXPECT_THAT(engine.telling_words_of("the \"day of\""), ElementsAre("day"));
+    EXPECT_THAT(engine.telling_words_of("the use"), ElementsAre("the", "use"));
+    EXPECT_THAT(engine.telling_words_of("the unheard"), ElementsAre("the", "unheard"));
 }
 
 TEST_F(Search, APhraseInATitleCountsAsAWordInATitle) {

@@ -4,19 +4,36 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace quern {
 namespace {
 
-std::string snippet_of(std::string_view text, std::vector<std::string> wanted, std::size_t max_bytes,
-                       const std::vector<std::vector<std::string>>& phrases = {}) {
+using weights = std::map<std::string, std::uint32_t>;
+
+std::string weighed_snippet_of(std::string_view text, const weights& wanted, std::size_t max_bytes,
+                               const std::vector<std::vector<std::string>>& phrases = {}) {
     text::analyzer analyzer{text_options{}};
     text::token_list words;
     analyzer.analyze(text, words);
-    std::sort(wanted.begin(), wanted.end());
-    return snippet(text, words, wanted, phrases, max_bytes);
+    std::vector<std::string> sought;
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [word, weight] : wanted) {
+        sought.push_back(word);
+        numbers.push_back(weight);
+    }
+    numbers.resize(numbers.size() + phrases.size(), 1);
+    return snippet(text, words, {sought, phrases, numbers}, max_bytes);
+}
+
+std::string snippet_of(std::string_view text, const std::vector<std::string>& wanted, std::size_t max_bytes,
+                       const std::vector<std::vector<std::string>>& phrases = {}) {
+    weights words;
+    for (const std::string& word : wanted) words.emplace(word, 1);
+    return weighed_snippet_of(text, words, max_bytes, phrases);
 }
 
 TEST(Snippet, ShortTextIsWhole) {
@@ -38,6 +55,43 @@ TEST(Snippet, PrefersDifferentWordsToMany) {
     EXPECT_NE(found.find("a cat and a dog"), std::string::npos) << found;
     EXPECT_TRUE(found.starts_with("… ")) << found;
     EXPECT_TRUE(found.ends_with(" …")) << found;
+}
+
+TEST(Snippet, PrefersARareWordToSeveralCommonOnes) {
+    const std::string filler(400, '.');
+    const std::string text = "what is the use of it " + filler + " relativity here";
+    EXPECT_NE(weighed_snippet_of(text, weights{{"is", 1}, {"of", 1}, {"relativity", 9}, {"the", 1}}, 60)
+                  .find("relativity"),
+              std::string::npos);
+    EXPECT_TRUE(weighed_snippet_of(text, weights{{"is", 3}, {"of", 3}, {"relativity", 5}, {"the", 3}}, 60)
+                    .starts_with("what is"));
+}
+
+TEST(Snippet, PrefersWordsThatStandTogether) {
+    const std::string filler(400, '.');
+    const std::string text = "a theory theory, and theory for many others, not on relativity " + filler +
+                             " theory of relativity " + filler + " relativity theory";
+    EXPECT_NE(snippet_of(text, {"theory", "relativity"}, 80).find("theory of relativity"), std::string::npos);
+    // The first of several, where nothing else tells them apart.
+    const std::string again = filler + " red relativity theory " + filler + " blue relativity theory";
+    EXPECT_NE(snippet_of(again, {"theory", "relativity"}, 80).find("red"), std::string::npos);
+}
+
+TEST(Snippet, ComparesStretchesByTheWeightOfAllTheirMatches) {
+    const std::string filler(400, '.');
+    const std::string text = "one cat " + filler + " cat and cat " + filler + " cat or cat";
+    EXPECT_NE(snippet_of(text, {"cat"}, 40).find("cat and cat"), std::string::npos);
+}
+
+TEST(Snippet, RareWordsWeighMore) {
+    EXPECT_EQ(weight_in_passages(1000, 1000), 1U);
+    EXPECT_EQ(weight_in_passages(1000, 0), 1U);
+    EXPECT_EQ(weight_in_passages(1000, 500), 4U);  // 1 + 4 ln 2, rounded
+    EXPECT_EQ(weight_in_passages(1000, 1), 29U);   // 1 + 4 ln 1000
+    EXPECT_FALSE(is_everywhere(4, 3));
+    EXPECT_TRUE(is_everywhere(4, 4));
+    EXPECT_FALSE(is_everywhere(1000, 750));
+    EXPECT_TRUE(is_everywhere(1000, 751));
 }
 
 TEST(Snippet, ShowsThePhrase) {
@@ -74,8 +128,8 @@ RC_GTEST_PROP(Snippet, IsTheSameFromPieces, ()) {
     for (const std::string& word : line) text += word + " ";
     const std::size_t most = *rc::gen::inRange<std::size_t>(8, 60);
     const std::vector<std::string> wanted{"bird", "cat"};
-    const std::vector<std::vector<std::string>> phrases;
-    snippet_finder finder(wanted, phrases);
+    const std::vector<std::uint32_t> alike{1, 1};
+    snippet_finder finder({wanted, {}, alike});
     text::analyzer analyzer{text_options{}};
     text::token_list words;
     for (std::size_t begin = 0; begin < text.size();) {

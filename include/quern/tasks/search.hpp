@@ -199,6 +199,9 @@ class search_engine {
     /// The words of a query, inside of quotes and outside, in the store's form (stems, where it stems), each once, sorted by
     /// bytes.
     std::vector<std::string> words_of(std::string_view query) const;
+    /// Of these, the words that snippets are chosen by: without those that more than three quarters of the documents hold,
+    /// where the query holds a rarer one.
+    std::vector<std::string> telling_words_of(std::string_view query) const;
 
     /// What is to be written of an answer; called by any thread.
     using answer_text = std::function<std::string(const search_topic&, const search_answer&)>;

@@ -55,6 +55,19 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
 
 }  // namespace
 
+std::vector<std::string> telling_words(const opened_store& store, std::vector<std::string> words) {
+    bool rarer = false;
+    std::vector<std::string> telling;
+    for (const std::string& word : words) {
+        const auto id = store.words().dictionary().find(word);
+        if (id && is_everywhere(store.info().documents, store.words().postings(*id).document_frequency))
+            continue;
+        rarer = rarer || id;
+        telling.push_back(word);
+    }
+    return rarer ? telling : words;
+}
+
 asked_query::asked_query(const opened_store& store, const word_space* thesaurus,
                          std::span<const query_part> parts, const search_options& options,
                          std::uint64_t memory, const context& run, const words_of_text& words_of)
@@ -63,9 +76,9 @@ asked_query::asked_query(const opened_store& store, const word_space* thesaurus,
     if (has_phrases || options.order > 1) tokens_ = ended_by(run, store.tokens());
     add_words(parts);
     if (has_phrases) add_phrases(parts, options, words_of);
-    shown_words_ = words_;
     if (options.expand != 0) add_similar(*thesaurus, parts, options);
     if (options.order > 1) add_histories(parts, options.order, memory);
+    if (options.snippets) add_shown(parts);
     sort_once(unknown_words_);
     unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());
     sort_once(unknown_);
@@ -209,9 +222,34 @@ void asked_query::add_similar(const word_space& thesaurus, std::span<const query
         terms_.push_back({store_.words().postings(*id), 1, store_.title_words().find(word), 0, weight});
         names_.push_back(word);
         similar_.push_back({word, of.by, static_cast<double>(weight) / whole_weight});
-        shown_words_.push_back(word);
     }
-    std::ranges::sort(shown_words_);
+}
+
+void asked_query::add_shown(std::span<const query_part> parts) {
+    std::vector<std::string> telling;
+    for (const query_part& part : parts) telling.insert(telling.end(), part.words.begin(), part.words.end());
+    sort_once(telling);
+    telling = telling_words(store_, std::move(telling));
+
+    const auto weight_of = [&](std::uint64_t holders) {
+        return weight_in_passages(collection_.document_lengths.size(), holders);
+    };
+    std::map<std::string_view, std::uint32_t> words;
+    for (std::size_t i = 0; i < words_.size(); ++i) {  // words stand first, in their order
+        if (std::ranges::binary_search(telling, words_[i]))
+            words.emplace(words_[i], weight_of(terms_[i].list.document_frequency));
+    }
+    for (std::size_t i = 0; i < similar_.size(); ++i) {
+        const query_term& term = terms_[terms_.size() - similar_.size() + i];
+        const std::uint64_t weight = std::uint64_t{weight_of(term.list.document_frequency)} * term.weight;
+        words.emplace(similar_[i].word, static_cast<std::uint32_t>(1 + weight / whole_weight));
+    }
+    for (const auto& [word, weight] : words) {
+        shown_words_.emplace_back(word);
+        shown_weights_.push_back(weight);
+    }
+    for (std::size_t i = 0; i < phrases_.size(); ++i)
+        shown_weights_.push_back(weight_of(terms_[words_.size() + i].list.document_frequency));
 }
 
 void asked_query::add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory) {

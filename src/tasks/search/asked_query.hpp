@@ -17,6 +17,7 @@
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/similar.hpp"
 #include "tasks/store/opened_store.hpp"
+#include "tasks/store/snippet.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
@@ -26,6 +27,9 @@ struct query_part {
     std::vector<std::string> words;
     bool quoted = false;
 };
+
+/// Of a query's words those worth showing in texts: without those that nearly all documents hold, where it has rarer ones.
+std::vector<std::string> telling_words(const opened_store& store, std::vector<std::string> words);
 
 class asked_query {
   public:
@@ -49,9 +53,11 @@ class asked_query {
     const std::vector<std::string>& unknown_words() const { return unknown_words_; }  ///< of these, the words
     const std::vector<similar_word>& similar() const { return similar_; }             ///< sorted
 
-    /// For snippets: the words outside of phrases and those similar to them, sorted; the phrases, of two words or more each.
-    const std::vector<std::string>& words() const { return shown_words_; }
-    const std::vector<std::vector<std::string>>& phrases() const { return phrases_; }
+    /// Words outside of phrases that the store holds, sorted.
+    const std::vector<std::string>& words() const { return words_; }
+    /// For snippets, with search_options::snippets: the telling words outside of phrases, those similar to them, and the
+    /// phrases.
+    sought_terms sought() const { return {shown_words_, phrases_, shown_weights_}; }
 
     /// Terms of an explanation at most.
     std::size_t most_explained() const { return terms_.size() + continuations_.size(); }
@@ -67,6 +73,7 @@ class asked_query {
     void add_similar(const word_space& thesaurus, std::span<const query_part> parts,
                      const search_options& options);
     void add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory);
+    void add_shown(std::span<const query_part> parts);
     void require(std::span<const std::uint32_t> documents);
 
     const opened_store& store_;
@@ -81,6 +88,7 @@ class asked_query {
     std::optional<std::vector<std::uint32_t>> allowed_;
     std::vector<similar_word> similar_;  // the last terms
     std::vector<std::string> words_, shown_words_, unknown_, unknown_words_;
+    std::vector<std::uint32_t> shown_weights_;  // of shown_words_, then of phrases_
     std::vector<std::vector<std::string>> phrases_;
     bool empty_ = true;
 };

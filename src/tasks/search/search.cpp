@@ -94,7 +94,7 @@ std::string search_engine::state::snippet_of(std::uint32_t document, const asked
                                              const context& run) const {
     const std::string text = store.text(document);
     text::token_list& words = token_lists.local();
-    snippet_finder finder(asked.words(), asked.phrases());
+    snippet_finder finder(asked.sought());
     for (std::size_t begin = 0; begin < text.size();) {
         run.check_stop();
         const std::string_view rest = std::string_view(text).substr(begin);
@@ -337,6 +337,10 @@ std::vector<std::string> search_engine::words_of(std::string_view query) const {
     std::ranges::sort(words);
     words.erase(std::ranges::unique(words).begin(), words.end());
     return words;
+}
+
+std::vector<std::string> search_engine::telling_words_of(std::string_view query) const {
+    return telling_words(state_->store, words_of(query));
 }
 
 std::uint64_t search_engine::documents() const {

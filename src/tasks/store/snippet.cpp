@@ -2,9 +2,13 @@
 #include "tasks/store/snippet.hpp"
 
 #include "base/ascii.hpp"
+#include "base/canonical_math.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -57,13 +61,12 @@ void find_phrase(const text::token_list& words, std::span<const std::string> phr
 }
 
 /// All matches as they begin; none ends before an earlier one does.
-std::vector<match> find_matches(const text::token_list& words, std::span<const std::string> wanted,
-                                std::span<const std::vector<std::string>> phrases) {
+std::vector<match> find_matches(const text::token_list& words, const sought_terms& sought) {
     std::vector<match> matches;
-    find_words(words, wanted, matches);
-    if (phrases.empty()) return matches;
-    auto what = static_cast<std::uint32_t>(wanted.size());
-    for (const auto& phrase : phrases) find_phrase(words, phrase, what++, matches);
+    find_words(words, sought.words, matches);
+    if (sought.phrases.empty()) return matches;
+    auto what = static_cast<std::uint32_t>(sought.words.size());
+    for (const auto& phrase : sought.phrases) find_phrase(words, phrase, what++, matches);
     std::ranges::stable_sort(matches, {}, &match::begin);
     std::uint32_t end = 0;  // of a phrase that holds what follows
     for (match& m : matches) m.end = end = std::max(end, m.end);
@@ -74,21 +77,57 @@ struct stretch {
     std::uint32_t begin = 0, end = 0;
 };
 
-/// The stretch from one match to another, no longer than `max_bytes`, with the most different words and phrases, then the
-/// most matches, then the first. A sliding window: O(matches).
-stretch best_stretch(const std::vector<match>& matches, std::size_t distinct, std::size_t max_bytes) {
-    std::vector<std::uint32_t> held(distinct);
-    std::size_t different = 0, best_different = 0, best_count = 0, first = 0;
+/// The different terms among neighbouring matches.
+class held_terms {
+  public:
+    explicit held_terms(std::span<const std::uint32_t> weights)
+        : weights_(weights), counts_(weights.size()) {}
+    void add(std::uint32_t term) {
+        all_ += weights_[term];
+        if (counts_[term]++ == 0) different_ += weights_[term];
+    }
+    void remove(std::uint32_t term) {
+        all_ -= weights_[term];
+        if (--counts_[term] == 0) different_ -= weights_[term];
+    }
+    bool repeats(std::uint32_t term) const { return counts_[term] > 1; }
+    std::uint64_t different() const { return different_; }  ///< their weight
+    std::uint64_t all() const { return all_; }              ///< that of all matches
+
+  private:
+    std::span<const std::uint32_t> weights_;
+    std::vector<std::uint32_t> counts_;
+    std::uint64_t different_ = 0, all_ = 0;
+};
+
+/// What makes a stretch better than another, in this order.
+struct merit {
+    std::uint64_t different = 0;
+    int near = 0;  ///< the larger, the nearer
+    std::uint64_t all = 0;
+    auto operator<=>(const merit&) const = default;
+};
+
+/// The best stretch from one match to another that is no longer than `max_bytes`. Two windows slide with the same
+/// end: the longest one, and the shortest one that holds all of its different terms. O(matches).
+stretch best_stretch(const std::vector<match>& matches, std::span<const std::uint32_t> weights,
+                     std::size_t max_bytes) {
+    held_terms longest(weights), shortest(weights);
+    merit best_merit;
     stretch best;
-    for (std::size_t last = 0; last < matches.size(); ++last) {
-        different += held[matches[last].what]++ == 0;
-        while (first < last && matches[last].end - matches[first].begin > max_bytes) {
-            different -= --held[matches[first++].what] == 0;
-        }
-        const std::size_t count = last - first + 1;
-        if (different > best_different || (different == best_different && count > best_count)) {
-            best_different = different;
-            best_count = count;
+    for (std::size_t last = 0, first = 0, near = 0; last < matches.size(); ++last) {
+        longest.add(matches[last].what);
+        shortest.add(matches[last].what);
+        while (first < last && matches[last].end - matches[first].begin > max_bytes)
+            longest.remove(matches[first++].what);
+        while (near < first || shortest.repeats(matches[near].what)) shortest.remove(matches[near++].what);
+        // A phrase before it may reach over the last match.
+        const std::uint32_t begin = std::min(matches[near].end, matches[last].begin);
+        const merit of = {longest.different(),
+                          -static_cast<int>(std::bit_width((matches[last].begin - begin) / 16)),
+                          longest.all()};
+        if (of > best_merit) {
+            best_merit = of;
             best = {matches[first].begin, matches[last].end};
         }
     }
@@ -136,14 +175,20 @@ void append_one_line(std::string& out, std::string_view passage) {
 
 }  // namespace
 
+std::uint32_t weight_in_passages(std::uint64_t documents, std::uint64_t holders) {
+    if (holders == 0 || holders >= documents) return 1;
+    const double rarity = canonical_log(static_cast<double>(documents) / static_cast<double>(holders));
+    return 1 + static_cast<std::uint32_t>(std::nearbyint(4 * rarity));
+}
+
 void snippet_finder::look_through(const text::token_list& words, std::size_t begin) {
     const auto before = static_cast<std::uint32_t>(begin);
-    for (const match& m : find_matches(words, wanted_, phrases_))
+    for (const match& m : find_matches(words, sought_))
         matches_.push_back({m.what, before + m.begin, before + m.end});
 }
 
 std::string snippet_finder::passage(std::string_view text, std::size_t max_bytes) const {
-    stretch core = best_stretch(matches_, wanted_.size() + phrases_.size(), max_bytes);
+    const stretch core = best_stretch(matches_, sought_.weights, max_bytes);
     // What is left of the length goes before and after the matches, a third and two thirds.
     const std::size_t spare = max_bytes > core.end - core.begin ? max_bytes - (core.end - core.begin) : 0;
     std::size_t begin = core.begin > spare / 3 ? back_to_word(text, core.begin - spare / 3) : 0;
@@ -173,9 +218,9 @@ std::size_t first_piece(std::string_view text, std::size_t most) {
     return at;
 }
 
-std::string snippet(std::string_view text, const text::token_list& words, std::span<const std::string> wanted,
-                    std::span<const std::vector<std::string>> phrases, std::size_t max_bytes) {
-    snippet_finder finder(wanted, phrases);
+std::string snippet(std::string_view text, const text::token_list& words, const sought_terms& sought,
+                    std::size_t max_bytes) {
+    snippet_finder finder(sought);
     finder.look_through(words, 0);
     return finder.passage(text, max_bytes);
 }

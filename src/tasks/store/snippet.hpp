@@ -13,8 +13,24 @@
 
 namespace quern {
 
+/// What a passage is to show.
+struct sought_terms {
+    std::span<const std::string> words;                 ///< sorted
+    std::span<const std::vector<std::string>> phrases;  ///< of words that must stand together
+    std::span<const std::uint32_t> weights;             ///< of the words, then of the phrases; from 1
+};
+
+/// How much the passages of a document are worth where they hold a word of this many of the collection's documents: 1 for one
+/// that all hold, 4 · ln 2 more each time there are half as many.
+std::uint32_t weight_in_passages(std::uint64_t documents, std::uint64_t holders);
+
+/// Whether more than three quarters of the documents hold a word. Beside rarer words it says nothing of a passage.
+constexpr bool is_everywhere(std::uint64_t documents, std::uint64_t holders) {
+    return holders > documents - documents / 4;
+}
+
 struct snippet_match {
-    std::uint32_t what;  ///< a word's place in `wanted`, or that many and a phrase's place
+    std::uint32_t what;  ///< a word's place in `sought`, or that many and a phrase's place
     std::uint32_t begin, end;
 };
 
@@ -22,16 +38,14 @@ struct snippet_match {
 /// must outlive it.
 class snippet_finder {
   public:
-    snippet_finder(std::span<const std::string> wanted, std::span<const std::vector<std::string>> phrases)
-        : wanted_(wanted), phrases_(phrases) {}
+    explicit snippet_finder(const sought_terms& sought) : sought_(sought) {}
     /// The words of the next piece, which begins at this byte of the text. A phrase is found within a piece.
     void look_through(const text::token_list& words, std::size_t begin);
     /// As snippet() says.
     std::string passage(std::string_view text, std::size_t max_bytes) const;
 
   private:
-    std::span<const std::string> wanted_;
-    std::span<const std::vector<std::string>> phrases_;
+    sought_terms sought_;
     std::vector<snippet_match> matches_;  // as they begin; none ends before an earlier one does
 };
 
@@ -40,10 +54,10 @@ class snippet_finder {
 std::size_t first_piece(std::string_view text, std::size_t most);
 
 /// A passage of at most about `max_bytes` of `text`, in one line, cut at words, "…" where something is left
-/// out. Of all stretches between words it is the one that holds the most different query words and phrases, then the
-/// most of them, then the first; without any, the beginning of the text. `words` are the text's own (from the
-/// analyzer of the store), `wanted` the query's, sorted; a phrase counts where all its words stand together.
-std::string snippet(std::string_view text, const text::token_list& words, std::span<const std::string> wanted,
-                    std::span<const std::vector<std::string>> phrases, std::size_t max_bytes);
+/// out. Of all stretches between words it is the one whose different terms weigh most together; then that in which they stand
+/// nearest each other (by powers of two), then that with the most of them by weight, then the first; without any,
+/// the beginning of the text. `words` are the text's own (from the analyzer of the store). O(words + matches).
+std::string snippet(std::string_view text, const text::token_list& words, const sought_terms& sought,
+                    std::size_t max_bytes);
 
 }  // namespace quern
