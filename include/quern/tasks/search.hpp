@@ -47,8 +47,9 @@ struct search_options {
     /// W: a score gets W · ln(N · rank of the document by its links); 0 to 100, 0: nothing.
     double prior = 0;
     /// Each word outside of quotes brings so many of the words most similar to it in the store's thesaurus, that the query
-    /// does not hold itself. One weighs as much as it is similar, times expand_weight, a word of the query 1. At most as many
-    /// as the thesaurus holds of each word, 20 where quern build made it.
+    /// does not hold itself; a word that more than half of the documents hold brings none and is not brought. One weighs as
+    /// much as it is similar, times expand_weight, a word of the query 1. At most as many as the thesaurus holds of each word,
+    /// 20 where quern build made it.
     std::uint32_t expand = 0;
     double expand_weight = 0.1;  ///< above 0, to 1
     /// A score gets like_weight · the cosine with this document's vector. Every document with a vector may be a hit then,

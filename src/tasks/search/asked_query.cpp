@@ -198,14 +198,19 @@ void asked_query::add_similar(const word_space& thesaurus, std::span<const query
         std::string by;
     };
     std::map<std::string, brought, std::less<>> found;
+    const auto in_most = [&](std::string_view word) {
+        const auto id = store_.words().dictionary().find(word);
+        const std::uint64_t holders = id ? store_.words().postings(*id).document_frequency : 0;
+        return 2 * holders > store_.info().documents;
+    };
     for (const auto& [word, count] : asked) {
         const auto id = thesaurus.find(word);
-        if (!id) continue;
+        if (!id || in_most(word)) continue;
         std::uint32_t taken = 0;
         for (const neighbour& near : thesaurus.similar({{*id}, {}}, thesaurus.question().top, run_)) {
             if (taken == options.expand) break;
             const std::string_view other = thesaurus.word(near.word);
-            if (std::ranges::binary_search(own, other)) continue;
+            if (std::ranges::binary_search(own, other) || in_most(other)) continue;
             ++taken;
             const double share = std::min(near.score, 1.0) * options.expand_weight * whole_weight;
             const auto weight = share >= 0.5 ? static_cast<std::uint64_t>(std::nearbyint(share)) : 0;
