@@ -123,7 +123,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     run.messages.finish();
     if (report) {
         write_build_report(
-            options.store, result, [&](std::string_view bytes) { report->write(bytes); }, run.run);
+            options, result, [&](std::string_view bytes) { report->write(bytes); }, run.run);
         report->commit();
     }
     tell_reading(run.messages, result.counts, result.issues, outcome_of(result));

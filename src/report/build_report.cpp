@@ -12,7 +12,8 @@ namespace {
 
 using sink = std::function<void(std::string_view)>;
 
-constexpr std::string_view style = R"(th.n { text-align: right } .scrolls td { overflow-wrap: anywhere }
+constexpr std::string_view style =
+    R"(th.n { text-align: right } .scrolls td:not(.n) { overflow-wrap: anywhere }
 .scrolls { overflow-x: auto } .words .note { font-size: 13px }
 )";
 
@@ -42,6 +43,13 @@ void begin_table(const sink& out, std::string_view columns) {
 
 void end_table(const sink& out) {
     out("</table></div>\n");
+}
+
+void write_text_facts(const sink& out, const build_report::facts& rows) {
+    out("<table>\n");
+    for (const auto& [name, value] : rows)
+        out("<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + "</td></tr>\n");
+    out("</table>\n");
 }
 
 void write_reading(const sink& out, const build_report& page) {
@@ -97,8 +105,11 @@ void write_groups(const sink& out, const build_report& page) {
 
 void write_words(const sink& out, const build_report& page) {
     if (page.words.empty()) return;
-    write_heading(out, "Words of most documents",
-                  page.has_thesaurus ? "With the words that are used most like them, by the thesaurus." : "");
+    write_heading(
+        out, "Words that tell documents apart",
+        std::string("Held by many documents and lacked by many: first by documents · ln²(all documents / "
+                    "documents).") +
+            (page.has_thesaurus ? " With the words that are used most like them, by the thesaurus." : ""));
     begin_table(out, page.has_thesaurus ? "word|#documents|#occurs|used alike" : "word|#documents|#occurs");
     for (const auto& entry : page.words) {
         out(fmt::format("<tr><td><b>{}</b></td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
@@ -141,8 +152,11 @@ void write_plots(const sink& out, const build_report& page) {
 }  // namespace
 
 void write_build_report(const build_report& page, const sink& out) {
-    out(page_head("Store built", std::string(plot_style).append(style)));
-    out("<h1>Store built</h1>\n");
+    out(page_head(escaped(page.store) + " – a Quern store", std::string(plot_style).append(style)));
+    out("<h1>" + escaped(page.store) + "</h1>\n");
+    out("<div class=\"run\">\n");
+    write_text_facts(out, page.run);
+    out("</div>\n");
     write_facts(page.sizes, out);
     write_reading(out, page);
     write_time(out, page);
@@ -155,7 +169,7 @@ void write_build_report(const build_report& page, const sink& out) {
     write_pages(out, page);
     write_plots(out, page);
     write_heading(out, "How it was made");
-    write_facts(page.question, out);
+    write_text_facts(out, page.question);
     out("</body>\n</html>\n");
 }
 

@@ -40,13 +40,16 @@ struct build_report {
         std::uint64_t links;  ///< to it
     };
 
+    std::string store;  ///< its name
+    /// What else tells this page from that of another run: date, program, inputs.
+    facts run;
     facts sizes, reading, question;
     std::vector<issue> issues;        ///< the first ones
     std::uint64_t issues_count = 0;   ///< of all
     std::vector<shown_stage> stages;  ///< of the clock
     std::vector<shown_stage> steps;   ///< within stages, added up over threads
     facts resources;                  ///< threads, memory: what may differ from run to run
-    std::vector<bar> sections;        ///< bytes on disk
+    std::vector<bar> sections;        ///< bytes on disk, sections of a kind together
     std::vector<group> groups;        ///< the largest first
     std::uint64_t groups_count = 0, copies_count = 0;
     std::vector<word> words;

@@ -21,7 +21,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto
 h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5rem }
 table { border-collapse: collapse } th { text-align: left; font-weight: 600 }
 td, th { padding: .15rem .8rem .15rem 0; vertical-align: top }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
+td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
 .bar { width: 24rem } .bar div { background: var(--bar); height: .8rem; min-width: 1px; margin-top: .3rem }
 .note { opacity: .7 }
 )";
@@ -55,6 +55,15 @@ std::string escaped(std::string_view text) {
     std::string out;
     append_escaped(out, text);
     return out;
+}
+
+std::string shown_bytes(std::uint64_t bytes) {
+    if (bytes < 1000) return fmt::format("{} bytes", bytes);
+    static constexpr std::string_view units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    double value = static_cast<double>(bytes) / 1e3;
+    std::size_t unit = 0;
+    for (; value >= 999.95; value /= 1e3) ++unit;
+    return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 void write_facts(std::span<const std::pair<std::string, std::string>> rows,

@@ -20,6 +20,9 @@ std::string escaped(std::string_view text);
 
 using quern::grouped;
 
+/// 203.9 MB; bytes below a thousand as they are.
+std::string shown_bytes(std::uint64_t bytes);
+
 /// A table of names and values, any bytes.
 void write_facts(std::span<const std::pair<std::string, std::string>> rows,
                  const std::function<void(std::string_view)>& out);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "report/html.hpp"
-#include "report/utf8.hpp"
 
 namespace quern::report {
 namespace {
@@ -17,8 +16,9 @@ namespace {
 constexpr double width = 800;
 
 std::string opened(double height, std::string_view title) {
-    return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", width, height,
-                       escaped(title));
+    return fmt::format(
+        "<div class=\"plot\"><svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", width,
+        height, escaped(title));
 }
 
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {
@@ -61,18 +61,16 @@ std::string power_of_ten(int exponent) {
 }  // namespace
 
 std::string bar_plot(std::string_view title, std::span<const bar> bars) {
-    constexpr double row = 22, names = 190, labels = 90;
     const double most = largest(bars);
-    std::string out = opened(row * static_cast<double>(bars.size()) + 4, title);
-    double y = 2;
+    std::string out = fmt::format("<table class=\"bars\" aria-label=\"{}\">\n", escaped(title));
     for (const bar& b : bars) {
-        const double length = (width - names - labels) * b.value / most;
-        out += text_at(names - 8, y + 15, "end", cut_to_width(b.name, 28));
-        out += mark(names, y + 4, std::max(length, .5), row - 8, b);
-        out += text_at(names + length + 6, y + 15, "start", b.label);
-        y += row;
+        const std::string hint = b.hint.empty() ? "" : fmt::format(" title=\"{}\"", escaped(b.hint));
+        out += fmt::format(
+            "<tr{}><th>{}</th><td class=\"n\">{}</td><td class=\"bar\"><div "
+            "style=\"width:{:.1f}%\"></div></td></tr>\n",
+            hint, escaped(b.name), escaped(b.label), 100 * b.value / most);
     }
-    return out + "</svg>\n";
+    return out + "</table>\n";
 }
 
 std::string column_plot(std::string_view title, std::span<const bar> bars, std::string_view x_axis) {
@@ -91,7 +89,7 @@ std::string column_plot(std::string_view title, std::span<const bar> bars, std::
         x += each;
     }
     out += fmt::format("<path class=\"grid\" d=\"M0 {0:.1f}H{1:.1f}\"/>\n", top + body, x);
-    return out + text_at(x / 2, top + body + 36, "middle", x_axis) + "</svg>\n";
+    return out + text_at(x / 2, top + body + 36, "middle", x_axis) + "</svg></div>\n";
 }
 
 std::string log_plot(std::string_view title, std::span<const plot_point> points, std::string_view x_axis,
@@ -126,7 +124,7 @@ std::string log_plot(std::string_view title, std::span<const plot_point> points,
     }
     if (!curve.empty()) out += fmt::format("<path class=\"curve\" d=\"{}\"/>\n", curve) + dots;
     return out + text_at((left + width - right) / 2, top + body + 36, "middle", x_axis) +
-           text_at(left, top - 10, "middle", y_axis) + "</svg>\n";
+           text_at(left, top - 10, "middle", y_axis) + "</svg></div>\n";
 }
 
 void write_stages(std::span<const shown_stage> stages, const std::function<void(std::string_view)>& out) {

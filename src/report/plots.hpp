@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plots of a page as inline SVG: they take their colours from the page, and show each number when pointed at.
+// Plots of a page, as inline SVG and bars as rows of a table: they take their colours from the page, show each number when
+// pointed at, and their words are as large on a phone as anywhere.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,7 @@ struct bar {
     std::string label;  ///< the number as it is shown
     std::string hint;   ///< shown when pointed at; empty: name and label
 };
-/// Lying bars, one below the other, with their names on the left and their labels behind them. `title` is for readers
-/// who do not see the plot.
+/// Lying bars, one below the other, with their names and labels on the left. `title` is for readers who do not see the plot.
 std::string bar_plot(std::string_view title, std::span<const bar> bars);
 /// Standing bars side by side, with their labels above and their names below: a histogram.
 std::string column_plot(std::string_view title, std::span<const bar> bars, std::string_view x_axis);
@@ -41,7 +41,9 @@ void write_stages(std::span<const shown_stage> stages, const std::function<void(
 
 /// What a page that has plots adds to its style.
 inline constexpr std::string_view plot_style =
-    R"(svg { display: block; width: 100%; max-width: 52rem; height: auto; margin: .5rem 0 1rem }
+    R"(.plot { overflow-x: auto } svg { display: block; width: 100%; min-width: 38rem; max-width: 52rem; height: auto; margin: .5rem 0 1rem }
+.bars { width: 100%; max-width: 52rem } .bars th { font-weight: 400; overflow-wrap: anywhere }
+.bars .bar { width: 70% } .bars tr > * { padding-top: 0; padding-bottom: 0 }
 svg text { fill: currentColor; font: 12px system-ui, sans-serif } svg .mark { fill: var(--bar) }
 svg .grid { stroke: var(--line); fill: none } svg .curve { stroke: var(--bar); stroke-width: 2; fill: none }
 )";

@@ -75,11 +75,16 @@ END
     [ "$(page page.html 'facts["links"]')" = "$(json stats.json 'd["counts"]["links"]')" ]
     [ "$(page page.html 'facts["links to documents not here"]')" = 1 ]
     [ "$(page page.html 'facts["rejected"]')" = "$(json stats.json 'd["counts"]["rejected"]')" ]
-    [ "$(page page.html 'facts["bytes on disk"]')" = "$(json stats.json 'd["counts"]["store_bytes"]')" ]
+    [ "$(page page.html 'facts["on disk"]')" = "$(json stats.json '"%.1f kB" % (d["counts"]["store_bytes"] / 1000)')" ]
     # Each stage of the record has its bar, and each file of the store.
     [ "$(json stats.json 'all(s["name"] in open("page.html").read() for s in d["stages"])')" = True ]
     [ "$(json store/store.json 'all(s in open("page.html").read() for s in d["sections"])')" = True ]
-    # The words of most documents are counted as the store counts them.
+    # What the run was: once, at the beginning.
+    [ "$(page page.html 'facts["made of"]')" = corpus.jsonl ]
+    [ "$(page page.html 'facts["on"]' | cut -c -10)" = "$(date -u +%F)" ] || [ "$(date -u +%H%M)" -lt 5 ]
+    [ "$(page page.html 'facts["by"]')" = "$(quern --version | sed 's/quern/Quern/')" ]
+    grep -F '<h1>store</h1>' page.html
+    # Words are counted as the store counts them.
     counted=$(quern count store the --total --quiet | awk -F '\t' '{ print $3, $2 }')
     [ "$(page page.html '[" ".join(row[1:3]) for table in tables for row in table if row[0] == "the"][0]')" = "$counted" ]
 }
@@ -139,7 +144,7 @@ END
     corpus
     build corpus.jsonl store --max-errors 50% --report page.html --threads 1
     build corpus.jsonl again --max-errors 50% --report other.html --threads 2
-    without_cost() { sed -e '/<h2>Time/,/<h2>Sizes/d' "$1"; }
+    without_cost() { sed -e '/<h2>Time/,/<h2>Sizes/d' -e '/<div class="run">/,/<\/div>/d' -e '/<title>/d' -e '/<h1>/d' "$1"; }
     diff <(without_cost page.html) <(without_cost other.html)
 }
 

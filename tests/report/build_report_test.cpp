@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/html.hpp"
 #include "well_formed.hpp"
 
 namespace quern::report {
@@ -24,6 +25,8 @@ std::string page_of(const build_report& page) {
 build_report full_page(std::string_view text) {
     const std::string any(text);
     build_report page;
+    page.store = any;
+    page.run = {{any, any}};
     page.sizes = {{any, any}};
     page.reading = {{any, "3"}};
     page.question = {{any, any}};
@@ -66,8 +69,8 @@ TEST(BuildReport, NeedsNothingFromElsewhere) {
 TEST(BuildReport, LeavesOutWhatThereIsNot) {
     const std::string all = page_of(full_page("plain")), none = page_of({});
     for (const char* heading :
-         {"What was not read", "Near-duplicates", "Words of most documents", "Documents that links lead to",
-          "Lengths of documents", "Sizes on disk", "Frequencies of words"}) {
+         {"What was not read", "Near-duplicates", "Words that tell documents apart",
+          "Documents that links lead to", "Lengths of documents", "Sizes on disk", "Frequencies of words"}) {
         EXPECT_THAT(all, HasSubstr(heading));
         EXPECT_THAT(none, Not(HasSubstr(heading)));
     }
@@ -80,11 +83,28 @@ TEST(BuildReport, SaysHowManyAreNotShown) {
                             HasSubstr("3 documents were left out as copies of 1 that were kept")));
 }
 
+TEST(BuildReport, NamesTheStoreAndItsRun) {
+    build_report page;
+    page.store = "wiki";
+    page.run = {{"made of", "enwiki.xml"}};
+    EXPECT_THAT(page_of(page),
+                AllOf(HasSubstr("<h1>wiki</h1>"), HasSubstr("<title>wiki – "), HasSubstr("enwiki.xml")));
+}
+
+TEST(BuildReport, BytesAreRounded) {
+    EXPECT_EQ(shown_bytes(0), "0 bytes");
+    EXPECT_EQ(shown_bytes(999), "999 bytes");
+    EXPECT_EQ(shown_bytes(1000), "1.0 kB");
+    EXPECT_EQ(shown_bytes(203935016), "203.9 MB");
+    EXPECT_EQ(shown_bytes(999999999), "1.0 GB");
+    EXPECT_EQ(shown_bytes(~std::uint64_t{0}), "18.4 EB");
+}
+
 TEST(Plots, TheLargestFillsTheWidthAndTheOthersTheirShare) {
     const std::vector<bar> bars = {{"a", 100, "100", {}}, {"b", 25, "25", {}}, {"c", 0, "0", {}}};
     const std::string plot = bar_plot("plot", bars);
-    EXPECT_THAT(plot, AllOf(HasSubstr("width=\"520.0\""), HasSubstr("width=\"130.0\""),
-                            HasSubstr("<title>b: 25</title>")));
+    EXPECT_THAT(plot, AllOf(HasSubstr("width:100.0%"), HasSubstr("width:25.0%"),
+                            HasSubstr("<th>b</th><td class=\"n\">25</td>")));
     const std::string columns = column_plot("plot", bars, "x");
     EXPECT_THAT(columns, AllOf(HasSubstr("height=\"180.0\""), HasSubstr("height=\"45.0\""),
                                Not(HasSubstr("<title>c: 0</title>"))));

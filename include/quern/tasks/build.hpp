@@ -77,10 +77,11 @@ struct build_result {
 /// Cost: one pass over the input; sorted runs in `run.scratch` beyond the memory budget, one merge; then each stage's own.
 build_result build(const build_options& options, const context& run);
 
-/// The store that `build` made as one HTML page, which needs nothing from elsewhere: what was read, rejected and left
+/// The store that `build` made with these options as one HTML page, which needs nothing from elsewhere: its name, its inputs and
+/// the date, what was read, rejected and left
 /// out, seconds and bytes, copies, words, link ranks. Parts that the store lacks are left out. Throws damaged_store.
 /// Cost: a pass over lengths, frequencies, copies, ranks and all links; 4 bytes a document and 8 a group of copies held.
-void write_build_report(const std::filesystem::path& store, const build_result& made,
+void write_build_report(const build_options& options, const build_result& made,
                         const std::function<void(std::string_view)>& out, const context& run);
 
 }  // namespace quern

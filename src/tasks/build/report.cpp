@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page about a build: what the store says of itself, beside what the run counted.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <ctime>
 #include <optional>
 #include <queue>
 #include <span>
 #include <tuple>
 
+#include "base/canonical_math.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/similar.hpp"
 #include "report/build_report.hpp"
@@ -20,6 +23,7 @@ namespace {
 
 namespace layout = store_layout;
 using report::grouped;
+using report::shown_bytes;
 
 constexpr std::size_t words_shown = 100, pages_shown = 50, groups_shown = 20, copies_shown = 10;
 constexpr std::uint32_t neighbours_shown = 8;
@@ -53,8 +57,20 @@ void add_cost(report::build_report& page, const run_statistics& cost) {
         }
     }
     add(page.resources, "threads", cost.threads);
-    add(page.resources, "bytes in memory at most", cost.peak_memory_bytes);
+    if (cost.peak_memory_bytes != 0)
+        page.resources.emplace_back("memory at most", shown_bytes(cost.peak_memory_bytes));
     page.resources.emplace_back("device", cost.device);
+}
+
+void add_run(report::build_report& page, const build_options& options) {
+    std::string inputs;
+    for (const auto& input : options.inputs) {
+        const std::string name = input == "-" ? "standard input" : input.string();
+        inputs.append(inputs.empty() ? "" : ", ").append(name);
+    }
+    page.run.emplace_back(options.update ? "added" : "made of", inputs);
+    page.run.emplace_back("on", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr))));
+    page.run.emplace_back("by", "Quern " QUERN_VERSION);
 }
 
 void add_question(report::build_report& page, const store_info& info) {
@@ -72,15 +88,52 @@ void add_question(report::build_report& page, const store_info& info) {
     facts.emplace_back("stems", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
 }
 
+/// What a section is for; by the beginning of its name, longer ones first.
+constexpr std::pair<std::string_view, std::string_view> kinds_of_sections[] = {
+    {"collection_frequencies", "words"},
+    {"copies_of", "near-duplicates"},
+    {"copy_", "near-duplicates"},
+    {"dictionary", "words"},
+    {"document_frequencies", "words"},
+    {"document_lengths", "documents"},
+    {"document_vectors", "vectors"},
+    {"ids", "documents"},
+    {"link_ranks", "link ranks"},
+    {"link", "links"},
+    {"posting", "postings"},
+    {"text_", "texts"},
+    {"texts", "texts"},
+    {"thesaurus", "thesaurus"},
+    {"title_", "words of titles"},
+    {"titles", "documents"},
+    {"token", "words in order"}};
+
 void add_sections(report::build_report& page, const store_info& info) {
+    struct kind {
+        std::string_view name;
+        std::uint64_t bytes = 0;
+        std::string sections;
+    };
     std::vector<store_section> sections = info.sections;
     if (info.thesaurus) sections.push_back(*info.thesaurus);
-    std::ranges::sort(sections, [](const store_section& a, const store_section& b) {
+    std::vector<kind> kinds;
+    for (const store_section& s : sections) {
+        const auto of = std::ranges::find_if(
+            kinds_of_sections, [&](const auto& known) { return s.name.starts_with(known.first); });
+        const std::string_view name =
+            of == std::end(kinds_of_sections) ? std::string_view(s.name) : of->second;
+        auto at = std::ranges::find(kinds, name, &kind::name);
+        if (at == kinds.end()) at = kinds.insert(at, {name, 0, {}});
+        at->bytes += s.bytes;
+        at->sections +=
+            fmt::format("{}{} {}", at->sections.empty() ? "" : " · ", s.name, shown_bytes(s.bytes));
+    }
+    std::ranges::sort(kinds, [](const kind& a, const kind& b) {
         return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
     });
-    for (const store_section& s : sections) {
-        page.sections.push_back({s.name, static_cast<double>(s.bytes), grouped(s.bytes), {}});
-    }
+    for (kind& k : kinds)
+        page.sections.push_back(
+            {std::string(k.name), static_cast<double>(k.bytes), shown_bytes(k.bytes), std::move(k.sections)});
 }
 
 /// The `shown` of `count` things with the highest values; equal ones in their order.
@@ -192,8 +245,13 @@ void add_words(report::build_report& page, const opened_store& store,
     std::optional<word_space> thesaurus;
     if (const auto folder = store.thesaurus()) thesaurus = word_space::open(*folder, run);
     page.has_thesaurus = thesaurus.has_value();
-    for (const std::uint32_t w :
-         first_of(documents.size(), words_shown, [&](std::uint32_t i) { return documents[i]; })) {
+    // A word's share of the documents' squared lengths, as vectors that have ln(N / df) for each word they hold.
+    const auto tells = [&](std::uint32_t i) {
+        const double rarity =
+            canonical_log(static_cast<double>(info.documents) / std::max(documents[i], std::uint32_t{1}));
+        return static_cast<double>(documents[i]) * rarity * rarity;
+    };
+    for (const std::uint32_t w : first_of(documents.size(), words_shown, tells)) {
         auto& entry =
             page.words.emplace_back(store.words().dictionary().word(w), documents[w], frequencies[w]);
         const auto known = thesaurus ? thesaurus->find(entry.word) : std::nullopt;
@@ -207,11 +265,14 @@ void add_words(report::build_report& page, const opened_store& store,
 
 }  // namespace
 
-void write_build_report(const std::filesystem::path& store, const build_result& made,
+void write_build_report(const build_options& options, const build_result& made,
                         const std::function<void(std::string_view)>& out, const context& run) {
-    const opened_store opened = open_store(store);
+    const opened_store opened = open_store(options.store);
     const store_info& info = opened.info();
     report::build_report page;
+    const auto path = std::filesystem::absolute(options.store).lexically_normal();
+    page.store = (path.has_filename() ? path : path.parent_path()).filename().string();
+    add_run(page, options);
     add(page.sizes, "documents", info.documents);
     add(page.sizes, "near-duplicates left out", made.copies);
     add(page.sizes, "words", info.words);
@@ -220,14 +281,14 @@ void write_build_report(const std::filesystem::path& store, const build_result& 
     add(page.sizes, "links", info.links);
     add(page.sizes, "links to documents not here", made.dangling_links);
     add(page.sizes, "redirects", made.counts.redirects);
-    add(page.sizes, "bytes on disk", made.store_bytes);
+    page.sizes.emplace_back("on disk", shown_bytes(made.store_bytes));
     add_reading(page, made);
     add_cost(page, made.statistics);
     add_question(page, info);
     add_sections(page, info);
     run.check_stop();
 
-    const auto in_all = layout::open_section(store, info, layout::all_words.collection_frequencies);
+    const auto in_all = layout::open_section(options.store, info, layout::all_words.collection_frequencies);
     const auto frequencies = in_all.values<std::uint64_t>(0, info.vocabulary);
     add_groups(page, opened);
     add_words(page, opened, frequencies, run);
