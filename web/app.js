@@ -5,6 +5,7 @@
 const byId = (id) => document.getElementById(id);
 const [form, box, model, status, facts, results, similar, hits, more, article, text, moreText] =
   ['form', 'q', 'model', 'status', 'facts', 'results', 'similar', 'hits', 'more', 'document', 'text', 'more-text'].map(byId);
+const nextMatch = byId('next-match');
 const PAGE = 10;
 const number = new Intl.NumberFormat('en');
 // The search whose hits stand in the list, how many, what is said of them, and whether what stands beside them is there.
@@ -324,6 +325,16 @@ async function showAlike(id, signal) {
   alike.hidden = answer.hits.length === 0;
 }
 
+// Goes from match to match of the text that is there, and begins again behind the last one.
+let lastMatch = -1;
+function showNextMatch() {
+  const matches = text.querySelectorAll('mark');
+  matches[lastMatch]?.classList.remove('current');
+  lastMatch = (lastMatch + 1) % matches.length;
+  matches[lastMatch].classList.add('current');
+  matches[lastMatch].scrollIntoView({ block: 'center' });
+}
+
 async function showDocument(id, search, signal) {
   text.replaceChildren();
   moreText.hidden = true;
@@ -334,12 +345,14 @@ async function showDocument(id, search, signal) {
     element('span', { textContent: answer.id }), element('span', { textContent: `${number.format(answer.words)} words` }));
   byId('back').href = addressOf(search);
   byId('back').textContent = search.q || search.like ? '← Results' : '← Search';
-  document.title = `${answer.title || answer.id} – Quern`;
+  document.title = `${answer.title || answer.id} – ${offered.name}`;
   say('');
   showAlike(id, signal).catch(() => {}); // the text stands without it
   article.hidden = false;
   scrollTo(0, 0);
   title.focus();
+  lastMatch = -1;
+  nextMatch.hidden = ![...text.querySelectorAll('mark')].some((mark) => mark.getBoundingClientRect().bottom > innerHeight);
 }
 
 // ---- what the address says
@@ -347,8 +360,8 @@ async function showDocument(id, search, signal) {
 // What the store offers is asked once.
 async function learnOffers() {
   if (offered) return;
-  const { offers: has, limits } = await ask('/api/store', {});
-  offered = { words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors'), limits };
+  const { name, offers: has, limits } = await ask('/api/store', {});
+  offered = { name, words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors'), limits };
   byId('expand-choice').hidden = !offered.words;
   byId('prior-choice').hidden = !offered.prior;
 }
@@ -356,6 +369,7 @@ async function learnOffers() {
 async function showFacts(signal) {
   const store = await ask('/api/store', {}, signal);
   facts.replaceChildren(
+    element('b', { className: 'name', textContent: store.name }),
     element('strong', { textContent: number.format(store.documents) }), ' documents, ',
     element('strong', { textContent: number.format(store.words) }), ' words, ',
     element('strong', { textContent: number.format(store.vocabulary) }), ' different ones');
@@ -378,10 +392,12 @@ async function show() {
   facts.hidden = searched || id !== null;
   results.hidden = !searched || id !== null;
   article.hidden = true;
-  document.title = search.q ? `${search.q} – Quern` : search.like ? `Like ${search.like} – Quern` : 'Quern';
+  const of = search.q || (search.like && `Like ${search.like}`) || 'Quern';
+  document.title = of;
   try {
     await learnOffers();
     if (signal.aborted) return;
+    document.title = `${of} – ${offered.name}`;
     if (id !== null) {
       await showDocument(id, search, signal);
     } else if (searched) {
@@ -425,6 +441,7 @@ for (const choice of [model, byId('expand'), byId('prior')]) {
   });
 }
 more.addEventListener('click', showMore);
+nextMatch.addEventListener('click', showNextMatch);
 followed(byId('home'), () => { opened = null; }, () => box.focus());
 followed(byId('back'));
 addEventListener('popstate', show);
@@ -465,6 +482,7 @@ addEventListener('keydown', (event) => {
       similar.open = !similar.open;
       similar.querySelector(similar.open ? 'a' : 'summary').focus();
     });
+    case 'n': return article.hidden || nextMatch.hidden ? undefined : does(showNextMatch);
     case 'l': return does(() => document.activeElement?.closest?.('.hit')?.querySelector('.like-link')?.click());
     case 'w': return does(() => document.activeElement?.closest?.('.hit')?.querySelector('.why-button').click());
     default: return undefined;

@@ -119,8 +119,20 @@ failed_answer answer_to(const std::exception_ptr& failure) {
     }
 }
 
+namespace {
+
+std::string name_of_folder(const std::filesystem::path& folder) {
+    const auto path = std::filesystem::canonical(folder);
+    return path.filename().string();
+}
+
+}  // namespace
+
 site::site(const std::filesystem::path& store, const site_limits& limits, const context& run)
-    : limits_(limits), engine_(search_engine::open(store, run)), log_(run) {
+    : limits_(limits),
+      engine_(search_engine::open(store, run)),
+      name_(name_of_folder(store)),
+      log_(run) {
     engine_.warm_up();  // now, and not while the first client waits
 }
 
@@ -229,6 +241,7 @@ http_response site::answer_store(const asked& request) const {
     const store_info& info = store();
     json_writer json;
     json.begin_object();
+    json.member("name", std::string_view(name_));
     json.member("format_version", std::uint64_t{info.format_version});
     json.member("unicode_version", std::string_view(info.unicode_version));
     json.member("language", std::string_view(info.text.language));

@@ -317,6 +317,7 @@ class Rest(Api):
             self.assertEqual(said.pop(f"section.{section['name']}.bytes"), section["bytes"])
             self.assertEqual(said.pop(f"section.{section['name']}.checksum"), section["checksum"])
         self.assertEqual(said.pop("kind"), "store")
+        self.assertEqual(got.pop("name"), store().name)
         got.pop("offers")  # for pages; the sections say it too
         self.assertEqual(got.pop("limits"), {"results": 50, "query_bytes": 2048})
         self.assertEqual(got, said)

@@ -144,7 +144,7 @@ class Page(unittest.TestCase):
         self.browser.keys("Enter")
         self.browser.until(f"{HITS} === 10")
         self.assertIn("?q=grain+stones", self.browser.script("return location.href"))
-        self.assertEqual(self.browser.script("return document.title"), "grain stones – Quern")
+        self.assertEqual(self.browser.script("return document.title"), "grain stones – store")
         expected = self.server.json("/api/search", q="grain stones")["hits"]
         titles = self.browser.script("return [...document.querySelectorAll('.hit h2')].map(h => h.textContent)")
         self.assertEqual(titles, [hit["title"] or hit["id"] for hit in expected])
@@ -302,6 +302,20 @@ class Page(unittest.TestCase):
         before = self.browser.script("return document.getElementById('text').textContent.length")
         self.browser.click("#more-text")
         self.browser.until(f"document.getElementById('text').textContent.length > {before}")
+
+    def test_from_match_to_match(self):
+        self.browser.size(800, 600)
+        self.browser.go(self.server.url + "?q=folgt+weiter&doc=long")
+        self.browser.until("document.querySelector('#text p')")
+        self.assertEqual(self.browser.script("return document.title"), "Long – store")
+        self.browser.until("!document.getElementById('next-match').hidden")
+        self.browser.click("#next-match")
+        self.browser.keys("n")
+        self.browser.until("[...document.querySelectorAll('#text mark')].findIndex(e => e.classList.contains('current')) === 1")
+        self.assertTrue(self.browser.script("const at = document.querySelector('.current').getBoundingClientRect(); return at.top >= 0 && at.bottom <= innerHeight"))
+        self.browser.go(self.server.url + "?q=quern&doc=plain")
+        self.browser.until("document.querySelector('#text p')")
+        self.assertTrue(self.browser.script("return document.getElementById('next-match').hidden"))
 
     def test_what_is_not_there(self):
         self.search("zyzzyva")
