@@ -22,6 +22,14 @@ property() { quern info "$1" --format tsv | awk -F '\t' -v name="$2" '$1 == name
 # same_bytes A B: two stores hold the same, but for what a run costs.
 same_bytes() { diff -r -x stats.json "$1" "$2"; }
 
+@test "a stage that has nothing to work on says so" {
+    printf '{"id": "1", "text": "one word"}\n{"id": "2", "text": "two other words"}\n' >few.jsonl
+    ends_with 0 quern build few.jsonl -o store
+    [[ $stderr == *"ranks: there are no links"*"thesaurus: there is too little text for one"*"vectors: there is no thesaurus"* ]]
+    [[ $stderr != *".quern-"* && $stderr != *"--min-count"* && $stderr != *"dimensions"* ]]
+    quern verify store
+}
+
 @test "near-duplicates go out, and info counts them" {
     mills >mills.jsonl
     ends_with 0 quern build mills.jsonl -o store --device cpu

@@ -18,7 +18,7 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
     with_driver "$1" "$QUERN" build "$data/corpus.jsonl" -o store --skip all --force 2>said
     [ "$(grep -c device said)" -eq 0 ]
     with_driver "$1" "$QUERN" build "$data/corpus.jsonl" -o store --force 2>said
-    grep -q "ranks: done on cpu" said
+    grep -q "index: done on cpu" said
     with_driver "$1" "$QUERN" search store apple --quiet >hits
     quern search store apple --device cpu --quiet >expected
     [ -s hits ]

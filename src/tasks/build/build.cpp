@@ -309,7 +309,11 @@ class build_run {
         for (const auto& [name, count] : outcome.counts) journal_->counts[name] = count;
         end_stage(stage.stage, outcome.sections);
         journal_->add(folder_.folder(), info);
-        log_stage(name_of(stage.stage), statistics_.device);
+        if (outcome.nothing.empty()) {
+            log_stage(name_of(stage.stage), statistics_.device);
+        } else {
+            run_.log(log_level::info, fmt::format("{}: {}", name_of(stage.stage), outcome.nothing));
+        }
     }
 
     void end_stage(build_stage stage, const std::vector<store_section>& sections) {

@@ -22,6 +22,7 @@ struct stage_outcome {
     std::map<std::string, std::uint64_t> counts;  ///< for statistics
     std::optional<store_section> thesaurus;       ///< store_info::thesaurus
     vector_form vectors;                          ///< store_info::vectors
+    std::string nothing;                          ///< where the stage made nothing: why, for the log
 };
 
 /// Enters the outcome in what a store says of itself; sections of the same names give way.

@@ -95,7 +95,10 @@ stage_outcome make_document_vectors(const opened_store& store, const context& ru
     constexpr std::uint32_t documents_at_once = 64;
     stage_outcome outcome;
     const auto thesaurus = store.thesaurus();
-    if (!thesaurus || read_word_space_info(*thesaurus).dimensions == 0) return outcome;
+    if (!thesaurus || read_word_space_info(*thesaurus).dimensions == 0) {
+        outcome.nothing = "there is no thesaurus to make them from";
+        return outcome;
+    }
     const known_words known = words_of(store, *thesaurus, run);
     const std::uint32_t dimensions = known.vectors.dimensions();
     const auto documents = static_cast<std::uint32_t>(store.info().documents);
@@ -131,6 +134,7 @@ stage_outcome make_document_vectors(const opened_store& store, const context& ru
     const auto done = section.finish();
     if (without == documents) {
         std::filesystem::remove(file);
+        outcome.nothing = "no word tells documents apart";
         return outcome;
     }
     outcome.sections = {{std::string(store_layout::document_vectors), done.file_bytes, done.checksum}};

@@ -14,7 +14,10 @@ namespace quern {
 
 stage_outcome make_link_ranks(const opened_store& store, const context& run) {
     stage_outcome outcome;
-    if (store.info().links == 0) return outcome;
+    if (store.info().links == 0) {
+        outcome.nothing = "there are no links";
+        return outcome;
+    }
     run_statistics unused;
     const linked_nodes nodes = read_linked_nodes(store.path(), "", false, run, unused);
     const link_ranks found =

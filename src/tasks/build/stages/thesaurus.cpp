@@ -34,15 +34,20 @@ stage_outcome make_thesaurus(const opened_store& store, const context& run) {
     options.question = thesaurus_question(store.info().documents);
     options.force = true;  // what an interrupted run left
     stage_outcome outcome;
+    // What the task says to those who chose its options is no news here.
+    context quiet = run;
+    quiet.on_log = [&run](log_level level, std::string_view text) {
+        if (level != log_level::info) run.log(level, text);
+    };
     try {
-        const words_result made = words_of_store(store, options, run);
+        const words_result made = words_of_store(store, options, quiet);
         outcome.thesaurus = {std::string(store_layout::thesaurus), made.space_bytes,
                              checksum_of_file(options.space / space_layout::manifest, run)};
         outcome.counts = {{"thesaurus_words", made.vocabulary},
                           {"thesaurus_entries", made.entries},
                           {"thesaurus_bytes", made.space_bytes}};
-    } catch (const too_little& why) {
-        run.log(log_level::info, why.what());
+    } catch (const too_little&) {
+        outcome.nothing = "there is too little text for one";
     }
     return outcome;
 }
