@@ -10,10 +10,11 @@
 namespace quern::cli {
 namespace {
 
-std::vector<std::string> columns_of(const char* first, bool copies, bool explanation) {
+std::vector<std::string> columns_of(const char* first, bool snippets, bool copies, bool explanation) {
     std::vector<std::string> columns;
-    for (const char* name : {first, "rank", "id", "score", "title", "snippet", copies ? "copies" : nullptr,
-                             copies ? "copy_count" : nullptr, explanation ? "explanation" : nullptr})
+    for (const char* name :
+         {first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr, copies ? "copies" : nullptr,
+          copies ? "copy_count" : nullptr, explanation ? "explanation" : nullptr})
         if (name != nullptr) columns.emplace_back(name);
     return columns;
 }
@@ -55,14 +56,15 @@ hit_rows::hit_rows(session& run, output& to, bool explained, bool copies, const 
       in_rows_(explained && !in_column_),
       copies_in_column_(copies && run.format_for(to) == row_format::jsonl),
       copies_in_rows_(copies && run.format_for(to) == row_format::table),
-      rows_(run.rows(to, columns_of(first, copies_in_column_, in_column_))) {}
+      snippets_below_(!explained && run.format_for(to) == row_format::table),
+      rows_(run.rows(to, columns_of(first, !snippets_below_, copies_in_column_, in_column_))) {}
 
 void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
     for (const search_hit& hit : answer.hits) {
         cells_.clear();
         if (first) cells_.push_back(*first);
-        cells_.insert(cells_.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title,
-                                     std::string_view(hit.snippet)});
+        cells_.insert(cells_.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title});
+        if (!snippets_below_) cells_.emplace_back(std::string_view(hit.snippet));
         std::string copies, explanation;  // as long as the cells
         if (copies_in_column_) {
             cells_.emplace_back(raw_json{copies = copies_json(hit)});
@@ -70,6 +72,7 @@ void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
         }
         if (in_column_) cells_.emplace_back(raw_json{explanation = explanation_json(hit)});
         rows_.row(cells_);
+        if (snippets_below_) rows_.text_below(hit.snippet);
         if (in_rows_) write_terms(hit, first.has_value());
         if (copies_in_rows_) write_copies(hit, first.has_value());
     }
@@ -87,16 +90,21 @@ void hit_rows::write_copies(const search_hit& hit, bool has_first) {
         const std::string id = fmt::format("  {}", of.id);
         const std::string what =
             fmt::format("a copy, {} edit{} away", of.distance, of.distance == 1 ? "" : "s");
+        const std::string title = of.title.empty() ? what : fmt::format("{} ({})", of.title, what);
         begin_lower_row(has_first);
-        cells_.insert(cells_.end(),
-                      {std::string_view(id), std::monostate(), of.title, std::string_view(what)});
+        cells_.insert(cells_.end(), {std::string_view(id), std::monostate()});
+        if (snippets_below_) {
+            cells_.emplace_back(std::string_view(title));
+        } else {
+            cells_.insert(cells_.end(), {of.title, std::string_view(what)});
+        }
         rows_.row(cells_);
     }
     if (hit.copy_count == hit.copies.size()) return;
     const std::string more = fmt::format("  and {} more", grouped(hit.copy_count - hit.copies.size()));
     begin_lower_row(has_first);
-    cells_.insert(cells_.end(),
-                  {std::string_view(more), std::monostate(), std::monostate(), std::monostate()});
+    cells_.insert(cells_.end(), {std::string_view(more), std::monostate(), std::monostate()});
+    if (!snippets_below_) cells_.emplace_back(std::monostate());
     rows_.row(cells_);
 }
 

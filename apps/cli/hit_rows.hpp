@@ -14,7 +14,8 @@
 namespace quern::cli {
 
 /// rank, id, score, title, snippet, behind a first column where one is named. With explanations TSV and JSON lines have
-/// a list in JSON as a last column; a table has a row for each term under its hit. Of a store that remembers copies a table
+/// a list in JSON as a last column; a table has a row for each term under its hit. Without them
+/// a table has snippets on lines of their own under the hits, where there is room. Of a store that remembers copies a table
 /// has them as rows under their hits, the first few of each, and JSON lines
 /// have members `copies` and `copy_count`.
 class hit_rows {
@@ -30,6 +31,7 @@ class hit_rows {
 
     bool in_column_, in_rows_;  // where explanations go
     bool copies_in_column_, copies_in_rows_;
+    bool snippets_below_;
     row_writer rows_;
     std::vector<cell> cells_;
 };

@@ -151,7 +151,7 @@ void row_writer::row(const std::vector<cell>& cells) {
     if (cells.size() != columns_.size())
         throw std::logic_error("a row has another number of cells than columns");
     if (format_ == row_format::table) {
-        auto& held = held_.emplace_back();
+        auto& held = held_.emplace_back().cells;
         for (const cell& c : cells) {
             std::string text;
             if (const auto field = text_of(c)) {
@@ -183,6 +183,10 @@ void row_writer::row(const std::vector<cell>& cells) {
     out_(line_);
 }
 
+void row_writer::text_below(std::string_view text) {
+    if (format_ == row_format::table && !held_.empty()) held_.back().below = visible(text);
+}
+
 void row_writer::finish() {
     if (format_ == row_format::table && !held_.empty()) write_table();
     held_.clear();
@@ -195,8 +199,8 @@ void row_writer::write_table() {
     for (std::size_t i = 0; i < count; ++i) {
         widths[i] = report::display_width(columns_[i]);
         for (const auto& row : held_) {
-            widths[i] = std::max(widths[i], report::display_width(row[i].text));
-            numeric[i] = numeric[i] && row[i].number;
+            widths[i] = std::max(widths[i], report::display_width(row.cells[i].text));
+            numeric[i] = numeric[i] && row.cells[i].number;
         }
     }
     if (width_ != 0) fit(widths, numeric, width_);
@@ -214,9 +218,19 @@ void row_writer::write_table() {
         line_.clear();
     };
     append_line([&](std::size_t i) { return std::pair<std::string_view, bool>(columns_[i], numeric[i]); });
+    constexpr std::size_t indent = 6, least = 16;
+    const std::size_t room =
+        width_ == 0 ? ~std::size_t{0} : std::max<std::size_t>(width_, indent + least) - indent;
     for (const auto& row : held_) {
         append_line(
-            [&](std::size_t i) { return std::pair<std::string_view, bool>(row[i].text, numeric[i]); });
+            [&](std::size_t i) { return std::pair<std::string_view, bool>(row.cells[i].text, numeric[i]); });
+        for (std::string_view rest = row.below; !rest.empty();) {
+            const std::size_t end = report::line_that_fits(rest, room);
+            line_.append(indent, ' ').append(rest.substr(0, end)).append("\n");
+            rest.remove_prefix(std::min(rest.find_first_not_of(' ', end), rest.size()));
+        }
+        out_(line_);
+        line_.clear();
     }
 }
 

@@ -48,4 +48,17 @@ std::string cut_to_width(std::string_view text, std::size_t width) {
     return std::string(text);
 }
 
+std::size_t line_that_fits(std::string_view text, std::size_t width) {
+    std::size_t used = 0, blank = 0, end = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t begin = i;
+        const char32_t c = next_code_point(text, i);
+        if (c == ' ') blank = begin;
+        used += display_width(c);
+        if (used > width) return blank != 0 ? blank : end != 0 ? end : i;
+        end = i;
+    }
+    return text.size();
+}
+
 }  // namespace quern::report

@@ -36,4 +36,8 @@ std::size_t display_width(std::string_view text);
 /// The longest beginning of `text` that fits, with an ellipsis where something was left out.
 std::string cut_to_width(std::string_view text, std::size_t width);
 
+/// Bytes of the longest beginning of `text` that fits into `width` columns and ends before a blank, or, where no blank is in
+/// reach, at a character; one character at least.
+std::size_t line_that_fits(std::string_view text, std::size_t width);
+
 }  // namespace quern::report

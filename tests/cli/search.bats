@@ -182,7 +182,7 @@ assert set(hits) == {"a", "c"} and hits["c"]["copies"] == []
 assert hits["a"]["copies"] == [{"id": "b", "title": "Mill again", "distance": 1}], hits
 assert (hits["a"]["copy_count"], hits["c"]["copy_count"]) == (1, 0)
 PYTHON
-    quern search once mill --quiet --format table | grep -A 1 ' a ' | grep -q '  b .*Mill again .*a copy, 1 edit away'
+    quern search once mill --quiet --format table | grep -A 2 ' a ' | grep -q '  b .*Mill again (a copy, 1 edit away)'
     [ "$(quern search once mill --quiet | awk -F '\t' '{print NF}' | sort -u)" = 5 ]
     quern search store bees --quiet --format jsonl -k 1 | grep -vq copies
 }

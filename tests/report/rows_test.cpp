@@ -34,6 +34,22 @@ std::string one_row(row_format format, const std::vector<cell>& cells, unsigned 
     return out.text;
 }
 
+TEST(Table, TextBelowARowIsIndentedAndBrokenAtBlanks) {
+    const auto written_with = [](row_format format, unsigned width) {
+        written out;
+        row_writer rows(format, {"id"}, out.sink(), width);
+        rows.row({"a"sv});
+        rows.text_below("one two\tthree four five six");
+        rows.row({"b"sv});
+        rows.finish();
+        return out.text;
+    };
+    EXPECT_EQ(written_with(row_format::table, 0), "id\na\n      one two three four five six\nb\n");
+    EXPECT_EQ(written_with(row_format::table, 24), "id\na\n      one two three four\n      five six\nb\n");
+    EXPECT_EQ(written_with(row_format::tsv, 0), "a\nb\n");
+    EXPECT_EQ(written_with(row_format::jsonl, 0), "{\"id\":\"a\"}\n{\"id\":\"b\"}\n");
+}
+
 TEST(Numbers, AreTheShortestThatReadBack) {
     EXPECT_EQ(shortest(0.1), "0.1");
     EXPECT_EQ(shortest(0.1F), "0.1");
@@ -220,6 +236,13 @@ RC_GTEST_PROP(Table, NeverExceedsTheTerminal, (std::vector<std::string> texts)) 
 }
 
 TEST(Width, CountsColumns) {
+    EXPECT_EQ(report::line_that_fits("one two three", 13), 13U);
+    EXPECT_EQ(report::line_that_fits("one two three", 12), 7U);
+    EXPECT_EQ(report::line_that_fits("one two three", 7), 7U);
+    EXPECT_EQ(report::line_that_fits("one two three", 6), 3U);
+    EXPECT_EQ(report::line_that_fits("onetwo", 3), 3U);
+    EXPECT_EQ(report::line_that_fits("漢字漢字", 5), 6U);
+    EXPECT_EQ(report::line_that_fits("漢字", 1), 3U);  // no line is empty
     EXPECT_EQ(report::display_width("abc"), 3U);
     EXPECT_EQ(report::display_width("漢字"), 4U);
     EXPECT_EQ(report::display_width("ｱ"), 1U);                   // halfwidth katakana

@@ -43,6 +43,9 @@ class row_writer {
     /// `width`: columns of the terminal; 0: nothing is cut.
     row_writer(row_format format, std::vector<std::string> columns, sink out, unsigned width = 0);
     void row(const std::vector<cell>& cells);
+    /// Of a table: text on lines of its own under the last row, indented, broken at blanks where the table has a width;
+    /// of the other forms nothing.
+    void text_below(std::string_view text);
     /// Writes what is held back. A table may be begun again afterwards, with its headings.
     void finish();
 
@@ -58,7 +61,11 @@ class row_writer {
     sink out_;
     unsigned width_;
     std::string line_;
-    std::vector<std::vector<text_cell>> held_;
+    struct held_row {
+        std::vector<text_cell> cells;
+        std::string below;
+    };
+    std::vector<held_row> held_;
 };
 
 /// One line of a TREC run, LF included: `topic Q0 document rank score tag`. Fields are separated by spaces,
