@@ -34,6 +34,15 @@ struct search_request {
     std::optional<std::string> like;
 };
 
+/// Of a list that is joined to the words.
+double weight(const std::string& value, bool zero, double most) {
+    const double parsed = parse_number(value);
+    if (!((parsed > 0 || (zero && parsed == 0)) && parsed <= most))
+        throw usage_error(
+            fmt::format("'{}' is not a number {} to {}", value, zero ? "from 0" : "above 0, up", most));
+    return parsed;
+}
+
 void declare(command_line& line, search_request& request) {
     line.argument(
         "STORE|CORPUS",
@@ -60,8 +69,11 @@ void declare(command_line& line, search_request& request) {
                     ranking.model = parse_name<ranking_model>(value, ranking_model_names);
                 });
     const auto number = [&](const char* name, const char* help, double& target) {
-        line.option(name, "X", help, shortest(target),
-                    [&](const std::string& value) { target = parse_number(value); });
+        line.option(name, "X", help, shortest(target), [&](const std::string& value) {
+            target = parse_number(value);
+            // Refuses parameters out of range, by the option's name.
+            search({}, {}, request.search.ranking, 0);
+        });
     };
     number("--k1", "bm25: how soon more occurrences of a word stop to count; 0 or more.", ranking.k1);
     number("--b", "bm25: how much long documents are held back; 0 to 1.", ranking.b);
@@ -91,12 +103,13 @@ void declare(command_line& line, search_request& request) {
     line.option("--title-weight", "X",
                 "What a query word in a document's title adds, in units of the word's idf; 0 to 100.",
                 shortest(title_weight_for_people) + "; 0 with --topics: the published models know no titles",
-                [&](const std::string& value) { request.title_weight = parse_number(value); });
-    number(
-        "--prior",
+                [&](const std::string& value) { request.title_weight = weight(value, true, 100); });
+    line.option(
+        "--prior", "X",
         "What links say of a document: X times the logarithm of its rank over the average rank is added to "
         "its score; 0 to 100; 0.05 is a good choice. Of a store with link ranks.",
-        request.search.prior);
+        shortest(request.search.prior),
+        [&](const std::string& value) { request.search.prior = weight(value, true, 100); });
     line.option(
         "--expand", "N",
         "Each word outside of quotes is asked for with the N words most similar to it, as many as the "
@@ -104,9 +117,11 @@ void declare(command_line& line, search_request& request) {
         "0", [&](const std::string& value) {
             request.search.expand = static_cast<std::uint32_t>(parse_integer(value, 0, 1000));
         });
-    number("--expand-weight",
-           "What a similar word counts, times its similarity; above 0, to 1. A word of the query counts 1.",
-           request.search.expand_weight);
+    line.option(
+        "--expand-weight", "X",
+        "What a similar word counts, times its similarity; above 0, to 1. A word of the query counts 1.",
+        shortest(request.search.expand_weight),
+        [&](const std::string& value) { request.search.expand_weight = weight(value, false, 1); });
     line.option("--like", "DOC",
                 "Documents like the one of this id, by its vector, with a query or without; that one is left "
                 "out. Of a store with document vectors.",
@@ -114,7 +129,7 @@ void declare(command_line& line, search_request& request) {
     line.option("--like-weight", "X",
                 "What the cosine with --like's document counts in a score; above 0, to 100.",
                 shortest(request.search.like_weight) + "; 1 without a query",
-                [&](const std::string& value) { request.like_weight = parse_number(value); });
+                [&](const std::string& value) { request.like_weight = weight(value, false, 100); });
     line.option(
         "--topics", "FILE",
         "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
@@ -341,8 +356,11 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     request.search.like_weight = request.like_weight.value_or(like_alone ? 1 : request.search.like_weight);
     if (request.like) {
         request.search.like = engine.find(*request.like);
-        if (!request.search.like)
-            throw usage_error(fmt::format("{} has no document '{}'", request.path, *request.like));
+        if (!request.search.like) {
+            const auto near = engine.near_id(*request.like);
+            throw usage_error(fmt::format("--like: {} has no document '{}'{}", request.path, *request.like,
+                                          near ? fmt::format("; did you mean '{}'?", *near) : ""));
+        }
     }
 
     const bool one = !request.words.empty() || request.like;

@@ -87,8 +87,8 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     ends_with 2 quern search store apple --model dirichlet --mu 0
     ends_with 2 quern search store apple --k1 nan
     # Whatever the model, and before a corpus is read.
-    refused "lambda must lie" search store apple --lambda 7
-    refused "b must lie" search store apple --model ql --b 2
+    refused "--lambda: lambda must lie" search store apple --lambda 7
+    refused "--b: b must lie" search store apple --model ql --b 2
     refused "mu must lie" search "$data/corpus.jsonl" apple --mu 0
     [ ! -e "$QUERN_CACHE" ]
 }

@@ -164,6 +164,13 @@ PYTHON
     python3 -c 'import json; [print(h["id"], h["score"]) for h in map(json.loads, open("hits"))]' | cmp - run
     ends_with 2 quern search whole --like nowhere
     says "has no document 'nowhere'"
+    [[ $stderr != *"did you mean"* ]]
+    ends_with 2 quern search whole --like D7
+    says "has no document 'D7'; did you mean 'd7'?"
+    for option in --prior --expand-weight --like-weight --title-weight --k1; do
+        ends_with 2 quern search whole bread "$option" -1
+        says "$option: "
+    done
 }
 
 @test "near-duplicates of a hit stand under it" {

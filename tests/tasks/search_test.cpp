@@ -338,6 +338,17 @@ TEST_F(Search, WordsInTheStoresFormAreNotReadAgain) {
     EXPECT_THAT(engine.matches(passage, std::vector<std::string>{}), IsEmpty());
 }
 
+TEST_F(Search, NearIdsAreTitlesFirst) {
+    const auto engine = engine_of(R"({"id": "special_Relativity", "title": "One", "text": "x"}
+{"id": "2", "title": "Special relativity", "text": "x"}
+{"id": "3", "title": "", "text": "x"}
+)");
+    EXPECT_EQ(engine.near_id("Special relativity"), "2");
+    EXPECT_EQ(engine.near_id("SPECIAL relativity"), "special_Relativity");
+    EXPECT_EQ(engine.near_id("one"), "special_Relativity");
+    EXPECT_EQ(engine.near_id("two"), std::nullopt);
+}
+
 TEST_F(Search, SnippetsAreChosenByTheRarerWords) {
     std::string filler;
     for (int i = 0; i < 100; ++i) filler += " and so on";

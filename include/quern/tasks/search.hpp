@@ -184,6 +184,9 @@ class search_engine {
                                       const context& run) const;
     /// The number of the document of this id. The first call makes a table of 6 bytes a document.
     std::optional<std::uint32_t> find(std::string_view id) const;
+    /// For an id that is none: the id of the first document that has this text as title, or else of the first one whose id or
+    /// title is this text but for the case of ASCII letters and _ for blanks. Cost: a pass over ids and titles.
+    std::optional<std::string_view> near_id(std::string_view text) const;
     /// Does now what first calls would do: the table of find, what search_options' lists read, an analyzer of texts. Throws
     /// damaged_store, and usage_error for text options that this program does not know.
     void warm_up() const;

@@ -292,6 +292,22 @@ std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
     return state_->finder().find(id);
 }
 
+std::optional<std::string_view> search_engine::near_id(std::string_view text) const {
+    const auto folded = [](char c) {
+        return c == '_' ? ' ' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    };
+    const auto alike = [&](std::string_view other) {
+        return std::ranges::equal(text, other, {}, folded, folded);
+    };
+    const opened_store& store = state_->store;
+    std::optional<std::string_view> near;
+    for (std::uint32_t d = 0; d < documents(); ++d) {
+        if (store.title(d) == text) return store.id(d);
+        if (!near && (alike(store.id(d)) || alike(store.title(d)))) near = store.id(d);
+    }
+    return near;
+}
+
 void search_engine::warm_up() const {
     state_->analyzers.local();
     state_->finder();
