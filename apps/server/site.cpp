@@ -129,10 +129,7 @@ std::string name_of_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 site::site(const std::filesystem::path& store, const site_limits& limits, const context& run)
-    : limits_(limits),
-      engine_(search_engine::open(store, run)),
-      name_(name_of_folder(store)),
-      log_(run) {
+    : limits_(limits), engine_(search_engine::open(store, run)), name_(name_of_folder(store)), log_(run) {
     engine_.warm_up();  // now, and not while the first client waits
 }
 

@@ -60,7 +60,7 @@ class site : public http_service {
     const site_limits limits_;
     const search_engine engine_;
     const std::string name_;  // of the store's folder; where it lies is nobody's concern
-    const context log_;  // whom to tell
+    const context log_;       // whom to tell
     std::mutex reporting_;
     std::string last_fault_;
     http_counts connections_;

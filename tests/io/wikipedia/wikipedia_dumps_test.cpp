@@ -54,8 +54,8 @@ TEST_P(WikipediaDumps, AreReadWhole) {
     if (expected.other_namespaces == 0) {
         EXPECT_THAT(counts.skipped, testing::IsEmpty());
     } else {
-        EXPECT_THAT(counts.skipped,
-                    testing::ElementsAre(testing::Pair("page of another namespace", expected.other_namespaces)));
+        EXPECT_THAT(counts.skipped, testing::ElementsAre(testing::Pair("page of another namespace",
+                                                                       expected.other_namespaces)));
     }
     EXPECT_TRUE(found) << expected.some_id;
 }

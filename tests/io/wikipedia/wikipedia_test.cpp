@@ -84,7 +84,8 @@ TEST(Wikipedia, OtherNamespacesAndModelsAreSkippedAndCounted) {
         "<page><title>D</title><ns>0</ns><revision><text>x</text><model>wikitext</model></revision></page>" +
         tail);
     EXPECT_THAT(ids(got), ElementsAre("D"));
-    EXPECT_THAT(got.counts.skipped, UnorderedElementsAre(Pair("page of another namespace", 2), Pair("page of another content model", 1)));
+    EXPECT_THAT(got.counts.skipped, UnorderedElementsAre(Pair("page of another namespace", 2),
+                                                         Pair("page of another content model", 1)));
 }
 
 TEST(Wikipedia, WithoutNsTheTitleTells) {
