@@ -62,7 +62,10 @@ std::string shown_bytes(std::uint64_t bytes) {
     static constexpr std::string_view units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
     double value = static_cast<double>(bytes) / 1e3;
     std::size_t unit = 0;
-    for (; value >= 999.95; value /= 1e3) ++unit;
+    while (value >= 999.95) {
+        value /= 1e3;
+        ++unit;
+    }
     return fmt::format("{:.1f} {}", value, units[unit]);
 }
 

@@ -46,8 +46,8 @@ constexpr int version_of_stages = 2;
 
 /// A stage that adds to an index.
 struct added_stage {
-    build_stage stage;
-    stage_outcome (*make)(const opened_store& store, const context& run);
+    build_stage stage = {};
+    stage_outcome (*make)(const opened_store& store, const context& run) = nullptr;
     std::optional<build_stage> reads = {};  ///< what it makes nothing without
 };
 constexpr added_stage added_stages[] = {
@@ -81,7 +81,7 @@ build_options checked(const build_options& request) {
         for (const build_stage stage : info.stages) options.skip.erase(stage);
         options.force = true;
     }
-    text::analyzer{options.text};  // an unknown language, an unreadable list
+    const text::analyzer refused_here(options.text);  // an unknown language, an unreadable list
     refuse_to_replace(
         options.store,
         {"store", is_store, {store_layout::manifest, store_layout::statistics, store_layout::thesaurus}},

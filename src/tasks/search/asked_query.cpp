@@ -55,7 +55,7 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
 
 }  // namespace
 
-std::vector<std::string> telling_words(const opened_store& store, std::vector<std::string> words) {
+std::vector<std::string> telling_words(const opened_store& store, const std::vector<std::string>& words) {
     bool rarer = false;
     std::vector<std::string> telling;
     for (const std::string& word : words) {
@@ -234,7 +234,7 @@ void asked_query::add_shown(std::span<const query_part> parts) {
     std::vector<std::string> telling;
     for (const query_part& part : parts) telling.insert(telling.end(), part.words.begin(), part.words.end());
     sort_once(telling);
-    telling = telling_words(store_, std::move(telling));
+    telling = telling_words(store_, telling);
 
     const auto weight_of = [&](std::uint64_t holders) {
         return weight_in_passages(collection_.document_lengths.size(), holders);

@@ -29,7 +29,7 @@ struct query_part {
 };
 
 /// Of a query's words those worth showing in texts: without those that nearly all documents hold, where it has rarer ones.
-std::vector<std::string> telling_words(const opened_store& store, std::vector<std::string> words);
+std::vector<std::string> telling_words(const opened_store& store, const std::vector<std::string>& words);
 
 class asked_query {
   public:
