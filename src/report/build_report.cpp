@@ -107,8 +107,8 @@ void write_words(const sink& out, const build_report& page) {
     if (page.words.empty()) return;
     write_heading(
         out, "Words that tell documents apart",
-        std::string("Held by many documents and lacked by many: first by documents · ln²(all documents / "
-                    "documents).") +
+        std::string(
+            "The first by how often they occur, times ln(all documents / documents that hold them).") +
             (page.has_thesaurus ? " With the words that are used most like them, by the thesaurus." : ""));
     begin_table(out, page.has_thesaurus ? "word|#documents|#occurs|used alike" : "word|#documents|#occurs");
     for (const auto& entry : page.words) {

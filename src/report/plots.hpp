@@ -42,8 +42,8 @@ void write_stages(std::span<const shown_stage> stages, const std::function<void(
 /// What a page that has plots adds to its style.
 inline constexpr std::string_view plot_style =
     R"(.plot { overflow-x: auto } svg { display: block; width: 100%; min-width: 38rem; max-width: 52rem; height: auto; margin: .5rem 0 1rem }
-.bars { width: 100%; max-width: 52rem } .bars th { font-weight: 400; overflow-wrap: anywhere }
-.bars .bar { width: 70% } .bars tr > * { padding-top: 0; padding-bottom: 0 }
+.bars { width: 100%; max-width: 52rem } .bars th { font-weight: 400; max-width: 45vw; overflow-wrap: break-word }
+.bars .bar { width: 100% } .bars tr > * { padding-top: 0; padding-bottom: 0 }
 svg text { fill: currentColor; font: 12px system-ui, sans-serif } svg .mark { fill: var(--bar) }
 svg .grid { stroke: var(--line); fill: none } svg .curve { stroke: var(--bar); stroke-width: 2; fill: none }
 )";

@@ -100,6 +100,7 @@ constexpr std::pair<std::string_view, std::string_view> kinds_of_sections[] = {
     {"ids", "documents"},
     {"link_ranks", "link ranks"},
     {"link", "links"},
+    {"open_links", "links"},
     {"posting", "postings"},
     {"text_", "texts"},
     {"texts", "texts"},
@@ -245,11 +246,11 @@ void add_words(report::build_report& page, const opened_store& store,
     std::optional<word_space> thesaurus;
     if (const auto folder = store.thesaurus()) thesaurus = word_space::open(*folder, run);
     page.has_thesaurus = thesaurus.has_value();
-    // A word's share of the documents' squared lengths, as vectors that have ln(N / df) for each word they hold.
+    // The sum of what it weighs in the documents, as vectors of tf · ln(N / df).
     const auto tells = [&](std::uint32_t i) {
         const double rarity =
             canonical_log(static_cast<double>(info.documents) / std::max(documents[i], std::uint32_t{1}));
-        return static_cast<double>(documents[i]) * rarity * rarity;
+        return static_cast<double>(frequencies[i]) * rarity;
     };
     for (const std::uint32_t w : first_of(documents.size(), words_shown, tells)) {
         auto& entry =
