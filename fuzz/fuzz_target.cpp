@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets of requests, as strangers send them: taken apart without a fault, refused with usage_error and nothing else,
+// Targets of requests, as strangers send them: taken apart without a fault, refused with bad_request and nothing else,
 // and every text that is escaped comes back whole.
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "quern/base/error.hpp"
 #include "server/authority.hpp"
 #include "server/target.hpp"
 
@@ -51,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (const auto model = given.name("model", known)) require(*model < known.size());
         given.number("b");
         given.choice("q");
-    } catch (const quern::usage_error&) {
+    } catch (const bad_request&) {
     }
     return 0;
 }

@@ -122,7 +122,7 @@ class reserve {
     }
 
   private:
-    alignas(std::max_align_t) std::byte room_[256];
+    alignas(std::max_align_t) std::byte room_[256] = {};
     bool taken_ = false;
 };
 

@@ -274,22 +274,20 @@ TEST_F(Dedup, ManyEqualDocumentsFitASmallMemory) {
     EXPECT_THROW(dedup(options, run_with(2, std::uint64_t{64} << 20)), out_of_memory);
 }
 
-TEST_F(Dedup, AnEmptyCorpusMakesAStore) {
+TEST_F(Dedup, AnEmptyCorpusIsRefusedAndAnEmptyStreamMakesAStore) {
     dedup_options options = options_for("");
     options.store = folder_ / "store";
-    EXPECT_EQ(dedup(options, run_with()).documents(), 0U);
-    EXPECT_EQ(read_duplicate_store_info(folder_ / "store").documents, 0U);
-    dedup_options later = options_for("{\"id\":\"a\",\"text\":\"a\"}\n{\"id\":\"b\",\"text\":\"a\"}\n");
-    later.against = {folder_ / "store"};
-    EXPECT_THAT(named(dedup(later, run_with())), IsEmpty());
-    later.against.clear();
-    later.store = folder_ / "store";
-    EXPECT_EQ(dedup(later, run_with()).pairs().size(), 1U);
+    EXPECT_THROW(dedup(options, run_with()), invalid_input);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "store"));
 
-    dedup_options streamed;
+    dedup_options streamed = options_for("");
+    streamed.inputs.clear();
     streamed.store = folder_ / "of_a_stream";
     duplicate_stream(streamed, run_with()).finish();
-    EXPECT_TRUE(is_duplicate_store(folder_ / "of_a_stream"));
+    EXPECT_EQ(read_duplicate_store_info(folder_ / "of_a_stream").documents, 0U);
+    dedup_options later = options_for("{\"id\":\"a\",\"text\":\"a\"}\n{\"id\":\"b\",\"text\":\"a\"}\n");
+    later.store = folder_ / "of_a_stream";
+    EXPECT_EQ(dedup(later, run_with()).pairs().size(), 1U);
 }
 
 TEST_F(Dedup, CharactersInPiecesAreComparedAsInOneRun) {

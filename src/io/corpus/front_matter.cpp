@@ -47,15 +47,14 @@ std::string scalar(std::string_view value) {
     const char quote = value.front();
     std::string out;
     for (std::size_t at = 1; at < value.size(); ++at) {
-        if (quote == '"' && value[at] == '\\' && at + 1 < value.size()) {
-            out += value[++at];
-        } else if (value[at] != quote) {
-            out += value[at];
-        } else if (quote == '\'' && value.substr(at + 1).starts_with('\'')) {
-            out += value[++at];
-        } else {
+        const bool is_escape = quote == '"' && value[at] == '\\' && at + 1 < value.size();
+        const bool is_doubled = quote == '\'' && value.substr(at).starts_with("''");
+        if (is_escape || is_doubled) {
+            ++at;
+        } else if (value[at] == quote) {
             break;
         }
+        out += value[at];
     }
     return out;
 }

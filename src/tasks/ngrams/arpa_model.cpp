@@ -301,7 +301,7 @@ class arpa_model {
             child_words::range among;
             double own, rest;
         };
-        std::array<waiting_node, 2 * ahead> waiting;
+        std::array<waiting_node, 2 * ahead> waiting = {};
         std::size_t count = 0;
         const auto weigh_waiting = [&] {
             const std::span all(waiting.data(), count);

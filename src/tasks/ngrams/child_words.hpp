@@ -67,7 +67,7 @@ class child_words {
     static constexpr std::uint64_t least_many = 2 * words_an_entry;
     static bool many(range among) { return among.end - among.begin >= least_many; }
     unsigned entry_bits(range among) const {
-        return static_cast<unsigned>(std::bit_width((among.end - among.begin) / words_an_entry)) - 1;
+        return static_cast<unsigned>(std::bit_width((among.end - among.begin) / words_an_entry | 1)) - 1;
     }
     std::uint32_t* entries(range among) const {
         return starts_.span().data() + (among.begin + words_an_entry - 1) / words_an_entry;

@@ -44,7 +44,7 @@ class short_texts {
   private:
     std::string& out_;
     std::size_t used_ = 0;
-    std::array<char, std::size_t{1} << 14> buffer_;
+    std::array<char, std::size_t{1} << 14> buffer_ = {};
 };
 
 /// A text that is put to many places, mostly a short one: with bytes behind it, so that a fixed number of them can be copied.
