@@ -229,8 +229,12 @@ TEST_F(BuildStages, APipeIsReadOnce) {
 TEST_F(BuildStages, CopiesAreFoundByTheWordsOfTheirTitles) {
     const std::string far = changed(first_text, 0, 6);
     auto options = options_for(line_of("a", first_text) + line_of("far", far) + line_of("b", second_text) +
-                               line_of("farther", changed(far, 40, 6)) + line_of("again", second_text));
-    build(options, run_with(2));
+                               line_of("farther", changed(far, 40, 6)) + line_of("again", second_text) +
+                               R"({"id":"?","text":"!?!"})"
+                               "\n"
+                               R"({"id":"!","title":"Nothing at all","text":"!?!"})"
+                               "\n");
+    EXPECT_EQ(build(options, run_with(2)).copies, 4U);
     const auto found = [&](std::string_view query) {
         const auto engine = search_engine::open(options.store, run_with(1));
         search_options options_of_search;
@@ -253,6 +257,9 @@ TEST_F(BuildStages, CopiesAreFoundByTheWordsOfTheirTitles) {
     EXPECT_EQ(found("\"again\""), "b again");
     EXPECT_EQ(opened_store(options.store).title_words().find("title").document_frequency, 2U);
     verify_store(options.store, run_with(1));
+    const auto engine = search_engine::open(options.store, run_with(1));
+    EXPECT_THAT(engine.search("nothing", {}).unknown_words,
+                ElementsAre("nothing"));  // its document has no words
 
     options.inputs = {folder_ / "more.jsonl"};
     write_file(options.inputs[0], line_of("later", second_text) + line_of("c", "Another text."));

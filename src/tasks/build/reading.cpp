@@ -172,11 +172,6 @@ class collection_reader {
                 all.add(words.word(t));
                 titles.add(words.word(t));
             }
-            if (source_.copies.count(number) != 0) {
-                for (const std::string& word : other_titles(number, words, analyzer)) titles.add(word);
-            }
-            titles.end_document();
-            ++number;
             if (d.verbatim) {
                 text::analyzer::take_lines(d.text, words);
             } else {
@@ -186,6 +181,12 @@ class collection_reader {
             for (const text::token& t : words.tokens) spelled.push_back(words.word(t));
             all.add(spelled);
             unit.document_lengths.push_back(all.end_document());
+            // A list is of documents that have words.
+            if (unit.document_lengths.back() != 0 && source_.copies.count(number) != 0) {
+                for (const std::string& word : other_titles(number, d.title, analyzer)) titles.add(word);
+            }
+            titles.end_document();
+            ++number;
             run_.check_stop();
         }
         release(unit.parsed.documents);
@@ -200,7 +201,7 @@ class collection_reader {
 
     /// The words of the titles of a document's copies that its own lacks, each once: who looks for a copy by its name finds the
     /// document in its place.
-    std::set<std::string> other_titles(std::uint32_t document, const text::token_list& title,
+    std::set<std::string> other_titles(std::uint32_t document, std::string_view title,
                                        text::analyzer& analyzer) const {
         std::set<std::string> found;
         text::token_list words;
@@ -208,7 +209,8 @@ class collection_reader {
             analyzer.analyze(copy.title, words);
             for (const text::token& t : words.tokens) found.emplace(words.word(t));
         }
-        for (const text::token& t : title.tokens) found.erase(std::string(title.word(t)));
+        analyzer.analyze(title, words);
+        for (const text::token& t : words.tokens) found.erase(std::string(words.word(t)));
         return found;
     }
 

@@ -66,14 +66,14 @@ inline constexpr search_detail::strategy all_strategies[] = {{4096, false}, {409
 using query = std::vector<std::pair<std::size_t, std::uint32_t>>;  // word, count
 
 struct encoded_query {
-    /// Some of a word's documents and a few without it, others for each word; none for every fourth word.
+    /// Some of a word's documents and a few that have words but not this one, others for each word; none for every fourth word.
     static reference::word_documents in_titles(const sample& collection, std::size_t word) {
         reference::word_documents titles;
         if (word % 4 == 3) return titles;
         for (const auto& [document, _] : collection.words[word])
             if (document % (3 + word) == word) titles[document] = 1;
         for (std::size_t d = word; d < collection.lengths.size(); d += 97 + word)
-            titles[static_cast<std::uint32_t>(d)] = 1;
+            if (collection.lengths[d] != 0) titles[static_cast<std::uint32_t>(d)] = 1;
         return titles;
     }
 
