@@ -25,6 +25,7 @@
 
 #include "quern/base/error.hpp"
 #include "server/authority.hpp"
+#include "server/reserve.hpp"
 
 namespace quern::server {
 namespace {
@@ -103,43 +104,6 @@ std::pair<unsigned, std::string_view> answer_to_fault(const error_code& fault, s
     if (fault == http::error::end_of_stream || fault == http::error::partial_message) return {0, {}};
     return {400, "this is no request of HTTP/1.1"};
 }
-
-/// Room for one small object, given out once: what an answer needs on its way back to the thread of the connections, kept
-/// ready from the time of the request. Out of memory there the answer would be lost, or the process with it.
-class reserve {
-  public:
-    void* take(std::size_t bytes) {
-        if (bytes > sizeof(room_) || taken_) return ::operator new(bytes);
-        taken_ = true;
-        return room_;
-    }
-    void give(void* place) noexcept {
-        if (place == static_cast<void*>(room_)) {
-            taken_ = false;
-        } else {
-            ::operator delete(place);
-        }
-    }
-
-  private:
-    alignas(std::max_align_t) std::byte room_[256] = {};
-    bool taken_ = false;
-};
-
-template <typename T>
-struct reserve_allocator {
-    using value_type = T;
-    explicit reserve_allocator(reserve& r) noexcept : from(&r) {}
-    template <typename U>
-    reserve_allocator(const reserve_allocator<U>& other) noexcept : from(other.from) {}
-    T* allocate(std::size_t n) { return static_cast<T*>(from->take(n * sizeof(T))); }
-    void deallocate(T* place, std::size_t) noexcept { from->give(place); }
-    template <typename U>
-    bool operator==(const reserve_allocator<U>& other) const noexcept {
-        return from == other.from;
-    }
-    reserve* from;
-};
 
 class connection;
 struct asked;
