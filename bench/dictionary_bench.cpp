@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dictionary on one list of words: bits a word and ns a look-up, both ways. Prints NAME TAB VALUE lines; the peers'
-// programs do as well, on the same words asked in the same order.
+// The dictionary on one list of words: bits a word and ns a look-up, both ways. Prints NAME TAB VALUE lines, like the peers'
+// programs, on the same words in the same order.
 //
 //   dictionary_bench make COUNT > WORDS     word-like strings: stems, compounds and endings by Zipf's law
 //   dictionary_bench measure WORDS THREADS ROUNDS
 //   dictionary_bench cut TEXT THREADS ROUNDS
-//   dictionary_bench near WORDS 1 ROUNDS        milliseconds for all words so many edits away from a misspelt one
+//   dictionary_bench near WORDS 1 ROUNDS        milliseconds for all words near a misspelt one, by edits
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,17 +19,17 @@
 #include <unordered_set>
 #include <vector>
 
-#include "device/cpu/place.hpp"
+#include "device/cpu/cpu_place.hpp"
 #include "generator/random_numbers.hpp"
 #include "generator/spelling.hpp"
-#include "primitives/dictionary/dictionary.hpp"
+#include "primitives/dictionary/text_to_ids.hpp"
 #include "text/dictionary.hpp"
 #include "text/near_words.hpp"
 
 namespace quern {
 namespace {
 
-constexpr std::size_t asked_words = 2'000'000;
+constexpr std::size_t requested_words = 2'000'000;
 
 std::string read_file(const char* path) {
     std::ifstream in(path, std::ios::binary);
@@ -79,7 +79,7 @@ void print(const char* name, double value) {
     std::fputs(fmt::format("{}\t{}\n", name, value).c_str(), stdout);
 }
 
-/// Words behind each other, as find_words takes them.
+/// Concatenated words, as find_words takes them.
 struct batch {
     std::vector<std::uint8_t> text;
     std::vector<std::uint32_t> begins, ends;
@@ -103,8 +103,8 @@ void measure(const char* path, unsigned threads, int rounds) {
     std::ranges::sort(words);
     words.erase(std::ranges::unique(words).begin(), words.end());
     std::mt19937_64 random(1);
-    std::vector<std::string> asked;
-    for (std::size_t i = 0; i < asked_words; ++i) asked.push_back(words[random() % words.size()]);
+    std::vector<std::string> requested;
+    for (std::size_t i = 0; i < requested_words; ++i) requested.push_back(words[random() % words.size()]);
 
     const auto start = std::chrono::steady_clock::now();
     text::dictionary_builder builder;
@@ -121,44 +121,45 @@ void measure(const char* path, unsigned threads, int rounds) {
     print("bits", static_cast<double>(bytes.size()) * 8 / count);
     words = {};
 
-    std::vector<std::uint32_t> ids(asked.size());
-    const double nanoseconds = 1e9 / static_cast<double>(asked.size());
+    std::vector<std::uint32_t> ids(requested.size());
+    const double nanoseconds = 1e9 / static_cast<double>(requested.size());
     print("find", nanoseconds * median_seconds(rounds, [&] {
-                      for (std::size_t i = 0; i < asked.size(); ++i) ids[i] = view->find(asked[i]).value();
+                      for (std::size_t i = 0; i < requested.size(); ++i)
+                          ids[i] = view->find(requested[i]).value();
                   }));
     std::size_t same = 0;
     print("word", nanoseconds * median_seconds(rounds, [&] {
                       same = 0;
-                      for (std::size_t i = 0; i < asked.size(); ++i)
-                          same += view->word(ids[i]) == asked[i] ? 1 : 0;
+                      for (std::size_t i = 0; i < requested.size(); ++i)
+                          same += view->word(ids[i]) == requested[i] ? 1 : 0;
                   }));
-    require(same == asked.size(), "words come back changed");
-    const batch together(asked);
+    require(same == requested.size(), "words come back changed");
+    const batch together(requested);
     for (const unsigned t : {1u, threads}) {
         cpu_place place(context::cpu(t));
-        std::vector<std::uint32_t> found(asked.size());
+        std::vector<std::uint32_t> found(requested.size());
         print(t == 1 ? "find many" : "find many, threads", nanoseconds * median_seconds(rounds, [&] {
                                                                primitives::find_words(
                                                                    place, view->list(), together.text,
                                                                    together.begins, together.ends, found);
                                                            }));
-        require(found == ids, "many at a time are found elsewhere");
+        require(found == ids, "batched look-ups differ from single ones");
     }
-    for (std::string& word : asked) word += "~";
+    for (std::string& word : requested) word += "~";
     std::size_t unknown = 0;
     print("find none", nanoseconds * median_seconds(rounds, [&] {
                            unknown = 0;
-                           for (const std::string& word : asked) unknown += view->find(word) ? 0 : 1;
+                           for (const std::string& word : requested) unknown += view->find(word) ? 0 : 1;
                        }));
-    require(unknown == asked.size(), "a word that is not there is found");
+    require(unknown == requested.size(), "a missing word was found");
 }
 
-/// Words of the list with one or two slips, that the list does not hold.
+/// Words of the list with one or two typing errors that are not in the list.
 std::vector<std::string> misspelt(const std::vector<std::string>& words, const text::dictionary_view& known,
                                   std::size_t slips) {
     std::mt19937_64 random(slips);
-    std::vector<std::string> asked;
-    while (asked.size() < 40) {
+    std::vector<std::string> requested;
+    while (requested.size() < 40) {
         std::string word = words[random() % words.size()];
         if (word.size() < 6) continue;
         for (std::size_t slip = 0; slip < slips; ++slip) {
@@ -178,9 +179,9 @@ std::vector<std::string> misspelt(const std::vector<std::string>& words, const t
                     std::swap(word[at], word[at + 1]);
             }
         }
-        if (!known.find(word)) asked.push_back(word);
+        if (!known.find(word)) requested.push_back(word);
     }
-    return asked;
+    return requested;
 }
 
 void near(const char* path, int rounds) {
@@ -197,13 +198,13 @@ void near(const char* path, int rounds) {
         std::vector<double> taken;
         std::size_t found = 0;
         for (const std::string& word : misspelt(words, *view, bound)) {
-            std::size_t there = 0;
+            std::size_t present = 0;
             taken.push_back(1e3 * median_seconds(rounds, [&] {
-                                there = text::near_words(*view, word, bound, context()).size();
+                                present = text::near_words(*view, word, bound, context()).size();
                             }));
-            found += there;
+            found += present;
         }
-        require(found >= taken.size(), "the word that was misspelt is not found");
+        require(found >= taken.size(), "the original of a misspelt word is not found");
         std::ranges::sort(taken);
         print(bound == 1 ? "1 edit, median" : "2 edits, median", taken[taken.size() / 2]);
         print(bound == 1 ? "1 edit, most" : "2 edits, most", taken.back());
@@ -219,11 +220,11 @@ void cut(const char* path, unsigned threads, int rounds) {
     const double megabytes = static_cast<double>(bytes.size()) / 1e6;
     cpu_place place(context::cpu(threads));
     print("runs", megabytes / median_seconds(rounds, [&] {
-                      primitives::cut_runs(place, bytes, whole, primitives::run_of::letters_and_digits);
+                      primitives::tokenize_runs(place, bytes, whole, primitives::run_of::letters_and_digits);
                   }));
     std::vector<std::uint8_t> lines = bytes;
     std::ranges::replace(lines, std::uint8_t{' '}, std::uint8_t{'\n'});
-    print("lines", megabytes / median_seconds(rounds, [&] { primitives::cut_lines(place, lines); }));
+    print("lines", megabytes / median_seconds(rounds, [&] { primitives::tokenize_lines(place, lines); }));
 }
 
 }  // namespace

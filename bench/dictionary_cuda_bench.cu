@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text of lines cut into words and looked up on a GPU, the dictionary resident; the same on all cores; and whether both
-// say the same. dictionary_cuda_bench WORDS BYTES ROUNDS: prints NAME TAB VALUE lines, times in milliseconds.
+// A text of lines tokenized and looked up on a GPU, the dictionary resident; the same on all cores; and a comparison of
+// both. dictionary_cuda_bench WORDS BYTES ROUNDS: prints NAME TAB VALUE lines, times in milliseconds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -47,8 +47,9 @@ outcome measure(const char* where, Place& place, const text::dictionary_view& wo
     print_median(name("copy in").c_str(), place, rounds,
                  [&] { copy_in<std::uint8_t>(place, std::span<const std::uint8_t>(text), on_place.span()); });
     const span_on<Place, const std::uint8_t> view = on_place.span();
-    primitives::cut_text<Place> cut;
-    print_median(name("cut lines").c_str(), place, rounds, [&] { cut = primitives::cut_lines(place, view); });
+    primitives::tokenized_text<Place> cut;
+    print_median(name("cut lines").c_str(), place, rounds,
+                 [&] { cut = primitives::tokenize_lines(place, view); });
     auto ids = make_array<std::uint32_t>(place, cut.begins.size());
     print_median(name("find").c_str(), place, rounds,
                  [&] { resident.find(place, view, cut.begins.span(), cut.ends.span(), ids.span()); });
@@ -61,7 +62,7 @@ outcome measure(const char* where, Place& place, const text::dictionary_view& wo
     const auto offsets = array_from(place, std::span<const std::uint64_t>(whole));
     const span_on<Place, const std::uint64_t> documents = offsets.span();
     print_median(name("cut runs").c_str(), place, rounds, [&] {
-        cut = primitives::cut_runs(place, view, documents, primitives::run_of::letters_and_digits);
+        cut = primitives::tokenize_runs(place, view, documents, primitives::run_of::letters_and_digits);
     });
     out.run_begins = to_host(place, cut.begins.span());
     return out;
@@ -78,16 +79,16 @@ void run(std::size_t count, std::size_t bytes, int rounds) {
     generator::random_numbers random(1);
     std::vector<std::uint8_t> text;
     text.reserve(bytes + 100);
-    std::uint64_t asked = 0;
+    std::uint64_t requested = 0;
     while (text.size() < bytes) {
         const std::string word = generator::spell(random.ranked(3 * count));  // two in three are unknown
         text.insert(text.end(), word.begin(), word.end());
         text.push_back('\n');
-        if (++asked % 500 == 0) text.push_back('\n');
+        if (++requested % 500 == 0) text.push_back('\n');
     }
     std::printf("words\t%zu\nbits\t%.1f\ntext bytes\t%zu\nasked\t%llu\n", words.size(),
                 8.0 * static_cast<double>(stored.size()) / static_cast<double>(words.size()), text.size(),
-                static_cast<unsigned long long>(asked));
+                static_cast<unsigned long long>(requested));
     words = {};
 
     cuda_place gpu(context::cuda());

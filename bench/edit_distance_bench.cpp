@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounded edit distances of the pairs that a folder holds: units.bin (bytes), offsets.bin (u64), pairs.bin (u32 a, b,
-// bound).
+// Bounded edit distances of the pairs in a folder: units.bin (bytes), offsets.bin (u64), pairs.bin (u32 a, b, bound).
 //
-//     edit_distance_bench time FOLDER THREADS     the median of 3 runs, seconds and seconds of the processors (which
-//                                                 other work on the machine stretches less); distances.bin (u32)
+//     edit_distance_bench time FOLDER THREADS     the median of 3 runs, wall and processor seconds (which other
+//                                                 work on the machine affects less); distances.bin (u32)
 //     edit_distance_bench pairs FOLDER PERCENT    makes pairs.bin: those whose lengths and counts of units and of
-//                                                 two units in a row leave room for an edit rate below PERCENT/100
+//                                                 adjacent units allow an edit rate below PERCENT/100
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -66,8 +65,8 @@ void time_pairs(const std::filesystem::path& folder, unsigned threads) {
 constexpr std::size_t buckets = 256;
 using counts = std::array<std::uint16_t, buckets>;
 
-/// How often each value of hash(unit, next unit) occurs, as far as 16 bits count. An edit changes the sum of all
-/// differences by at most 2 for single units, 4 for two in a row.
+/// The number of occurrences of each value of hash(unit, next unit), up to 16 bits. An edit changes the sum of all
+/// differences by at most 2 for single units, 4 for adjacent pairs.
 template <class Hash>
 std::vector<counts> count_all(const std::vector<std::uint8_t>& units,
                               const std::vector<std::uint64_t>& offsets, std::size_t row, const Hash& hash) {

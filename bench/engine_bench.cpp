@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine_bench STORE QUERIES K1 B K PASSES: times each query (a line of QUERIES) through search_engine on one
 // thread, BM25, without snippets. Prints JSON: the median seconds of each query over PASSES passes, and its
-// ten best documents. A pass before them warms the caches. Run by bench/run-search beside the peers, whose
+// ten best documents. A pass before them warms the caches. Run by bench/run-search with the peers, whose
 // programs print the same.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,9 +26,9 @@ std::vector<std::string> read_lines(const char* path) {
 }
 
 void measure(char** arguments) {
-    quern::context run;
-    run.threads = 1;
-    const auto engine = quern::search_engine::open(arguments[1], run);
+    quern::context ctx;
+    ctx.threads = 1;
+    const auto engine = quern::search_engine::open(arguments[1], ctx);
     const std::vector<std::string> queries = read_lines(arguments[2]);
     quern::search_options options;
     options.ranking.k1 = std::atof(arguments[3]);
@@ -42,14 +42,14 @@ void measure(char** arguments) {
     for (int pass = 0; pass <= passes; ++pass) {
         for (std::size_t q = 0; q < queries.size(); ++q) {
             const auto begin = std::chrono::steady_clock::now();
-            const quern::search_answer answer = engine.search(queries[q], options);
+            const quern::search_result result = engine.search(queries[q], options);
             const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
             if (pass > 0) {
                 seconds[q].push_back(taken.count());
                 continue;
             }
-            for (std::size_t i = 0; i < std::min<std::size_t>(10, answer.hits.size()); ++i) {
-                top[q].push_back(answer.hits[i].document);
+            for (std::size_t i = 0; i < std::min<std::size_t>(10, result.hits.size()); ++i) {
+                top[q].push_back(result.hits[i].document);
             }
         }
     }

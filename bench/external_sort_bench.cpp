@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // external_sort_bench PLACE KEY PAIRS MEMORY_MIB THREADS SCRATCH: sorts (KEY, u32) pairs, KEY f32 or u64, by the sort
-// beyond memory on PLACE (cpu, cuda), and prints JSON: seconds of pushing and of finishing, the most memory that the
-// process had, what it read and wrote, and the seconds that the disk itself takes to write and read as many bytes in
-// one plain stream. Pairs are made from their number as they are pushed, and the stream that comes back is
-// checked as it is taken: order, ties by number, count, and the sum of a hash of every pair. Run by
-// run-external-sort.
+// beyond memory on PLACE (cpu, cuda), and prints JSON: seconds of pushing and of finishing, the maximum memory of the
+// process, its reads and writes, and the disk's seconds to write and read as many bytes in one plain stream. Pairs are made
+// from their number while they are pushed, and the returned stream is checked while it is read: order, ties by number,
+// count, and the sum of a hash of every pair. Run by run-external-sort.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -40,7 +39,7 @@ std::uint64_t mixed(std::uint64_t number) {  // splitmix64
     return number ^ number >> 31;
 }
 
-/// The key of pair `number`: any bits that are a number.
+/// The key of pair `number`: any bits except not-a-number.
 template <class Key>
 Key key_of(std::uint64_t number) {
     const std::uint64_t bits = mixed(number * 0x9e3779b97f4a7c15u + 1);
@@ -73,7 +72,7 @@ std::uint64_t peak_resident_bytes() {
     return 0;
 }
 
-/// What a check of the sorted stream sees.
+/// The state of a check of the sorted stream.
 template <class Key>
 struct stream_check {
     Key last_key{};
@@ -104,10 +103,10 @@ std::uint64_t fill(std::uint64_t first, std::vector<Key>& keys, std::vector<std:
     return hash;
 }
 
-/// The disk by itself: as many bytes as the sort wrote, in one stream, as it writes and reads them.
-std::pair<double, double> disk_seconds(const context& run, std::uint64_t bytes) {
+/// The disk alone: as many bytes as the sort wrote, in one stream, written and read like the sort's.
+std::pair<double, double> disk_seconds(const context& ctx, std::uint64_t bytes) {
     constexpr std::size_t block = std::size_t{4} << 20, others = 8;
-    cpu_place place(run);
+    cpu_place place(ctx);
     const cpu_array<std::byte> memory(place, others * block + primitives::disk_alignment);
     const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::span<std::byte> aligned(memory.data() + (primitives::rounded_up(at) - at), others * block);
@@ -115,24 +114,24 @@ std::pair<double, double> disk_seconds(const context& run, std::uint64_t bytes) 
         const std::uint64_t word = mixed(i);
         std::memcpy(aligned.data() + i, &word, sizeof word);
     }
-    const scratch_folder scratch(run);
+    const scratch_folder scratch(ctx);
     primitives::run_file file(scratch.file("plain"));
     const std::size_t blocks = bytes / block;
     auto begin = std::chrono::steady_clock::now();
-    primitives::transfer_all(run, blocks, [&](std::size_t b) {
+    primitives::transfer_all(ctx, blocks, [&](std::size_t b) {
         file.write_at(b * block, aligned.subspan(b % others * block, block), {});
     });
     const double writing = seconds_since(begin);
     begin = std::chrono::steady_clock::now();
-    // Each of the two threads may be in any block: a place of its own for each, by parity of what it took.
-    primitives::transfer_all(run, blocks, [&](std::size_t b) {
+    // Each of the two threads may be in any block: a separate slot for each, by parity of its block.
+    primitives::transfer_all(ctx, blocks, [&](std::size_t b) {
         file.read_at(b * block, aligned.subspan(b % others * block, block));
     });
     return {writing, seconds_since(begin)};
 }
 
 template <class Key, class Place>
-void measure(Place& place, const request& asked) {
+void measure(Place& place, const request& requested) {
     std::uint64_t hash = 0;
     std::vector<Key> keys(std::size_t{1} << 16);
     std::vector<std::uint32_t> values(keys.size());
@@ -140,10 +139,10 @@ void measure(Place& place, const request& asked) {
     double pushing = 0, finishing = 0;
     primitives::external_sort_record record;
     {
-        external_sorter<Place, Key, std::uint32_t> sorter(place, asked.memory_bytes);
+        external_sorter<Place, Key, std::uint32_t> sorter(place, requested.memory_bytes);
         auto begin = std::chrono::steady_clock::now();
-        for (std::uint64_t at = 0; at < asked.pairs; at += keys.size()) {
-            keys.resize(std::min<std::uint64_t>(keys.size(), asked.pairs - at));
+        for (std::uint64_t at = 0; at < requested.pairs; at += keys.size()) {
+            keys.resize(std::min<std::uint64_t>(keys.size(), requested.pairs - at));
             values.resize(keys.size());
             hash += fill(at, keys, values);
             sorter.push(keys, values);
@@ -154,34 +153,35 @@ void measure(Place& place, const request& asked) {
         finishing = seconds_since(begin);
         record = sorter.record();
     }
-    if (!check.in_order || check.count != asked.pairs || check.hash != hash)
+    if (!check.in_order || check.count != requested.pairs || check.hash != hash)
         throw std::runtime_error("the sorted stream is wrong");
     const std::uint64_t resident = peak_resident_bytes();
-    // Making and checking the data, without anything else.
-    const std::uint64_t sample = std::min<std::uint64_t>(asked.pairs, 50'000'000);
+    // Only making and checking the data.
+    const std::uint64_t sample = std::min<std::uint64_t>(requested.pairs, 50'000'000);
     const auto begin = std::chrono::steady_clock::now();
     for (std::uint64_t at = 0; at < sample; at += keys.size()) {
         fill(at, keys, values);
         stream_check<Key>()(keys, values);
     }
-    const double data = seconds_since(begin) * static_cast<double>(asked.pairs) / static_cast<double>(sample);
-    const auto [writing, reading] = disk_seconds(place.run(), record.bytes_written);
+    const double data =
+        seconds_since(begin) * static_cast<double>(requested.pairs) / static_cast<double>(sample);
+    const auto [writing, reading] = disk_seconds(place.ctx(), record.bytes_written);
     fmt::print(
         "{{\"pairs\":{},\"pair_bytes\":{},\"push\":{:.3f},\"finish\":{:.3f},\"data\":{:.3f},\"resident\":{},"
         "\"written\":{},\"read\":{},\"runs\":{},\"passes\":{},\"disk_write\":{:.3f},\"disk_read\":{:.3f}}}\n",
-        asked.pairs, sizeof(Key) + 4, pushing, finishing, data, resident, record.bytes_written,
+        requested.pairs, sizeof(Key) + 4, pushing, finishing, data, resident, record.bytes_written,
         record.bytes_read, record.runs, record.merge_passes, writing, reading);
 }
 
-void measure(const request& asked) {
-    context run = asked.on_cuda ? context::cuda() : context::cpu(asked.threads);
-    run.threads = asked.threads;
-    run.scratch = asked.scratch;
-    at_place(run, "external_sort_bench", [&](auto& place) {
-        if (asked.key == "f32")
-            measure<float>(place, asked);
+void measure(const request& requested) {
+    context ctx = requested.on_cuda ? context::cuda() : context::cpu(requested.threads);
+    ctx.threads = requested.threads;
+    ctx.scratch = requested.scratch;
+    at_place(ctx, "external_sort_bench", [&](auto& place) {
+        if (requested.key == "f32")
+            measure<float>(place, requested);
         else
-            measure<std::uint64_t>(place, asked);
+            measure<std::uint64_t>(place, requested);
     });
 }
 

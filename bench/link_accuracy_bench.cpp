@@ -8,14 +8,14 @@
 //
 // Lines, tab-separated. spmv: matrix, type, format, median seconds of a product, seconds to convert, bytes, Σ(x−μ)/μ and
 // Σ|x−μ|/|μ|, rows with μ = 0, the share of results that are not the exact sum rounded once (means of RUNS runs), and
-// the number of runs whose bits differ from the first's. rank: graph, storage, iterations to 1e-5, how many of the first
-// 100 and of the first 10,000 places hold the right node then; the same three to 1e-13 or STEPS; seconds of an iteration:
-// of STEPS with a damping of 0.99 less the first, over the iterations between. check: graph, how many of the first 10,000
-// places hold the right node, how many of the others are exact ties, the L1 distance, the bound promised for it, and a
-// fingerprint of the ranks' bits, the same on every place.
+// the number of runs whose bits differ from the first's. rank: graph, storage, iterations to 1e-5, then the
+// numbers of correct nodes among the first 100 and the first 10,000; the same three to 1e-13 or STEPS; seconds of an
+// iteration: of STEPS with a damping of 0.99 minus the first, divided by the iterations between. check: graph, the number of
+// correct nodes among the first 10,000, the number of exact ties among the others, the L1 distance, its promised bound, and
+// a fingerprint of the ranks' bits, the same on every place.
 //
-// μ is summed in pairs of doubles (Knuth's TwoSum): an error below n² 2^-106 times the sum of the magnitudes. The right
-// order is that of the exact integers at a tolerance of 1e-13, which `check` holds against a reference in long double.
+// μ is summed in pairs of doubles (Knuth's TwoSum): an error below n² 2^-106 times the sum of the magnitudes. The correct
+// order is that of the exact integers at a tolerance of 1e-13, which `check` compares with a reference in long double.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 
@@ -103,7 +103,7 @@ bool same_bits(const std::vector<Value>& a, const std::vector<Value>& b) {
 
 template <class Value>
 void measure_product(const char* name, const char* type, const generator::matrix& made, std::uint32_t runs,
-                     const context& run) {
+                     const context& ctx) {
     square_matrix<Value> matrix{made.rows, made.offsets, made.column, {made.value.begin(), made.value.end()}};
     const std::vector<exact_value> exact = row_sums(matrix);
     const std::vector<Value> ones(matrix.rows, Value{1});
@@ -112,12 +112,12 @@ void measure_product(const char* name, const char* type, const generator::matrix
         options.storage = static_cast<sparse_storage>(s);
         options.repeat = 20;  // for the time
         try {
-            product<Value> first = multiply(matrix.view(), std::span<const Value>(ones), options, run);
+            product<Value> first = multiply(matrix.view(), std::span<const Value>(ones), options, ctx);
             error_sums sums = compared(first.y, exact);
             std::uint32_t counted = 1, differing = 0;
             for (options.repeat = 1; counted < runs; ++counted) {
                 const product<Value> again =
-                    multiply(matrix.view(), std::span<const Value>(ones), options, run);
+                    multiply(matrix.view(), std::span<const Value>(ones), options, ctx);
                 const error_sums more = compared(again.y, exact);
                 sums.plain += more.plain;
                 sums.absolute += more.absolute;
@@ -145,19 +145,19 @@ std::size_t same_places(const std::vector<std::uint32_t>& a, const std::vector<s
 }
 
 void measure_ranks(const std::string& name, const link_graph& graph, std::uint32_t steps,
-                   const context& run) {
+                   const context& ctx) {
     page_rank_options options;
     options.tolerance = 1e-13;
-    const std::vector<std::uint32_t> right = page_rank(graph.view(), options, run).order;
+    const std::vector<std::uint32_t> right = page_rank(graph.view(), options, ctx).order;
     for (std::size_t s = 0; s < std::size(rank_storage_names); ++s) {
         options.storage = static_cast<rank_storage>(s);
         std::string line = name + '\t' + std::string(rank_storage_names[s]);
-        const auto ranked = [&](double damping, double tolerance, std::uint32_t most) {
+        const auto ranked = [&](double damping, double tolerance, std::uint32_t max) {
             options.damping = damping;
             options.tolerance = tolerance;
-            options.max_iterations = most;
+            options.max_iterations = max;
             const auto begin = std::chrono::steady_clock::now();
-            link_ranks found = page_rank(graph.view(), options, run);
+            link_ranks found = page_rank(graph.view(), options, ctx);
             const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
             return std::pair(std::move(found), taken.count());
         };
@@ -169,7 +169,7 @@ void measure_ranks(const std::string& name, const link_graph& graph, std::uint32
                 for (const std::size_t first : {100, 10'000})
                     line += '\t' + std::to_string(same_places(right, each.order, first));
             }
-            // With more damping the change does not come to zero so soon.
+            // With more damping the change reaches zero later.
             const auto [last, longer] = ranked(0.99, 1e-300, steps);
             std::printf("%s\t%.9f\n", line.c_str(),
                         (longer - seconds) / (last.iterations - 1.0 * found.iterations));
@@ -183,27 +183,27 @@ void measure_ranks(const std::string& name, const link_graph& graph, std::uint32
 /// One step of PageRank from its definition; each node's sum in the order of its links.
 std::vector<long double> step(const link_graph& graph, const std::vector<long double>& ranks) {
     const long double alpha = page_rank_options().damping, n = graph.nodes;
-    long double lost = 0;
-    std::vector<long double> sent(graph.nodes), next(graph.nodes);
+    long double dangling_mass = 0;
+    std::vector<long double> contributions(graph.nodes), next(graph.nodes);
     for (std::uint32_t u = 0; u < graph.nodes; ++u) {
         if (graph.out_degrees[u] == 0) {
-            lost += ranks[u];
+            dangling_mass += ranks[u];
         } else {
-            sent[u] = ranks[u] / static_cast<long double>(graph.out_degrees[u]);
+            contributions[u] = ranks[u] / static_cast<long double>(graph.out_degrees[u]);
         }
     }
     tbb::parallel_for(tbb::blocked_range<std::uint32_t>(0, graph.nodes), [&](const auto& some) {
         for (std::uint32_t v = some.begin(); v < some.end(); ++v) {
             long double sum = 0;
             for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e)
-                sum += sent[graph.sources[e]];
-            next[v] = alpha * (sum + lost / n) + (1 - alpha) / n;
+                sum += contributions[graph.sources[e]];
+            next[v] = alpha * (sum + dangling_mass / n) + (1 - alpha) / n;
         }
     });
     return next;
 }
 
-void check_ranks(const std::string& name, const link_graph& graph, const context& run) {
+void check_ranks(const std::string& name, const link_graph& graph, const context& ctx) {
     std::vector<long double> ranks(graph.nodes, 1.0L / graph.nodes);
     for (long double change = 1; change > 1e-16L;) {
         std::vector<long double> next = step(graph, ranks);
@@ -216,10 +216,10 @@ void check_ranks(const std::string& name, const link_graph& graph, const context
     std::ranges::stable_sort(right, [&](std::uint32_t a, std::uint32_t b) { return ranks[a] > ranks[b]; });
     page_rank_options options;
     options.tolerance = 1e-12;
-    const link_ranks found = page_rank(graph.view(), options, run);
+    const link_ranks found = page_rank(graph.view(), options, ctx);
     long double distance = 0;
     for (std::uint32_t v = 0; v < graph.nodes; ++v) distance += std::fabs(found.ranks[v] - ranks[v]);
-    // Where two ranks are nearer to each other than the error, neither order is wrong: such places are told apart.
+    // If two ranks differ by less than the error, neither order is wrong: such positions are counted separately.
     std::size_t ties = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(10'000, right.size()); ++i)
         ties +=
@@ -231,26 +231,26 @@ void check_ranks(const std::string& name, const link_graph& graph, const context
     std::fflush(stdout);
 }
 
-link_graph graph_called(const std::string& name, const context& run) {
-    const generator::graph made = generator::graph_called(name, run);
-    return make_link_graph(made.nodes, made.links, {}, run);
+link_graph graph_called(const std::string& name, const context& ctx) {
+    const generator::graph made = generator::graph_called(name, ctx);
+    return make_link_graph(made.nodes, made.links, {}, ctx);
 }
 
 void measure(const std::vector<std::string>& words) {
-    const context run = words[0] == "cuda" ? context::cuda() : context::cpu();
+    const context ctx = words[0] == "cuda" ? context::cuda() : context::cpu();
     const auto count = static_cast<std::uint32_t>(words[1] == "check" ? 0 : std::stoul(words[2]));
     for (std::size_t i = words[1] == "check" ? 2 : 3; i < words.size(); ++i) {
         const std::string& name = words[i];
         if (words[1] == "spmv") {
             const generator::matrix made = generator::make_paper_matrix(name);
-            measure_product<float>(name.c_str(), "f32", made, count, run);
-            measure_product<double>(name.c_str(), "f64", made, count, run);
+            measure_product<float>(name.c_str(), "f32", made, count, ctx);
+            measure_product<double>(name.c_str(), "f64", made, count, ctx);
         } else if (words[1] == "rank") {
-            measure_ranks(name, graph_called(name, run), count, run);
+            measure_ranks(name, graph_called(name, ctx), count, ctx);
         } else if (words[1] == "check") {
-            check_ranks(name, graph_called(name, run), run);
+            check_ranks(name, graph_called(name, ctx), ctx);
         } else {
-            throw std::invalid_argument("spmv, rank or check, not " + words[1]);
+            throw std::invalid_argument("unknown command " + words[1] + " (expected spmv, rank or check)");
         }
     }
 }

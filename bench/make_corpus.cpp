@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make-corpus: writes collections of any size for measurements, JSON lines, to standard output. The same arguments
+// make-corpus: writes collections of any size for benchmarks, as JSON lines, to standard output. The same arguments
 // give the same bytes.
 #include <oneapi/tbb/parallel_pipeline.h>
 
@@ -52,7 +52,7 @@ bool write_growing(std::uint64_t bytes, std::uint64_t seed) {
     return true;
 }
 
-/// Blocks of documents are made by all cores and written in their order.
+/// All cores make blocks of documents, which are written in order.
 bool write_with_copies(std::uint64_t documents, const corpus_with_copies::options& options) {
     constexpr std::uint64_t block = 1024;
     const corpus_with_copies corpus(options);
@@ -83,7 +83,7 @@ struct request {
     corpus_with_copies::options copies;
 };
 
-/// False where the arguments are not to be understood.
+/// False if the arguments are invalid.
 bool parse(const std::vector<const char*>& words, request& wanted) {
     std::vector<const char*> plain;
     bool only_copies = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make-graph: writes graphs and matrices for measurements to standard output. The same arguments give the same bytes.
+// make-graph: writes graphs and matrices for benchmarks to standard output. The same arguments give the same bytes.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -35,9 +35,9 @@ constexpr const char* usage =
     "         NAME                                     twin of a matrix: cant, consph, rma10, webbase-1M,\n"
     "                                                  human_gene1, mouse_gene, fl2010, il2010, cage13, "
     "cage14\n"
-    "--simple leaves out repeated links and links of a node to itself. Numbers may end in K, M or G.\n";
+    "--simple drops repeated links and links of a node to itself. Numbers may end in K, M or G.\n";
 
-/// Text collected and written in large pieces.
+/// Text, buffered and written in large pieces.
 class writer {
   public:
     ~writer() { flush(); }
@@ -115,16 +115,16 @@ request parse(int count, char** arguments) {
         } else if ((word == "--seed" || word == "--format") && i + 1 < count) {
             found.options[word] = arguments[++i];
         } else if (word.starts_with("--")) {
-            throw misused("no such option, or its value is missing: " + word);
+            throw misused("unknown option or missing value: " + word);
         } else {
             found.words.push_back(word);
         }
     }
-    if (found.words.empty()) throw misused("what to make is missing");
+    if (found.words.empty()) throw misused("missing name of a graph or matrix");
     return found;
 }
 
-/// Of the words after the kind.
+/// The words after the kind.
 std::vector<std::uint32_t> numbers_of_words(const request& wanted, std::size_t count) {
     if (wanted.words.size() != count + 1)
         throw misused(wanted.words[0] + " wants " + std::to_string(count) + " numbers");
@@ -178,7 +178,7 @@ void make(const request& wanted) {
                                              : make_uniform_matrix(n[0], n[1], seed));
     }
     if (std::ranges::any_of(paper_matrices(), is_named)) return write_market(make_paper_matrix(kind, seed));
-    throw misused("nothing is called " + kind);
+    throw misused("unknown graph or matrix " + kind);
 }
 
 }  // namespace

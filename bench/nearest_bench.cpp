@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact retrieval of dense vectors on the CPU, for bench/run-nearest.
+// Exact nearest neighbours of dense vectors on the CPU, for bench/run-nearest.
 //
 //     nearest_bench write KIND ROWS DIMENSIONS QUERIES PREFIX   PREFIX.base.fbin and PREFIX.queries.fbin
-//     nearest_bench kernels ROWS DIMENSIONS THREADS             keys of all rows alone: type, metric, queries, ms, GB/s
-//     nearest_bench serve BASE.fbin QUERIES.fbin THREADS        answers questions, so that engines take turns
+//     nearest_bench kernels ROWS DIMENSIONS THREADS             only keys of all rows: type, metric, queries, ms, GB/s
+//     nearest_bench serve BASE.fbin QUERIES.fbin THREADS        answers queries, so that engines take turns
 //
-// Questions are lines of: way, first query, queries, k, [file for ids (uint32) and distances (double)]. The answer is how
-// many milliseconds it took, of a search also how many distances were computed. Ways:
+// Input lines: way, first query, queries, k, [file for ids (uint32) and distances (double)]. The output is the time in
+// milliseconds, for a search also the number of computed distances. Ways:
 //     knn         a set that has been searched before, so that it has its 8-bit filter
-//     first       a set that was made for this question; the clock starts behind that
+//     first       a new set; the clock starts after its construction
 //     reduction   the paper's method
-//     prepare     how long a set takes to be made
-//     canonical   the contract's sums one after the other, then a sort
+//     prepare     the time to make a set
+//     canonical   the contract's sums one by one, then a sort
 //     real        the same with differences in double
-//     read, copy  the set's bytes: what memory gives to these threads
+//     read, copy  the set's bytes: the memory bandwidth of these threads
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -33,13 +33,13 @@
 #include <vector>
 
 #include "generator/vectors.hpp"
-#include "ops/ranked_retrieval/tile.hpp"
-#include "quern/ops/ranked_retrieval.hpp"
+#include "ops/nearest/index/tile.hpp"
+#include "quern/ops/nearest.hpp"
 
 namespace {
 
 using namespace quern;
-using namespace quern::ranked_retrieval_detail;
+using namespace quern::nearest_detail;
 
 struct table {
     std::uint32_t rows = 0, dimensions = 0;
@@ -85,9 +85,9 @@ double median_of(int rounds, const auto& work) {
     return taken[static_cast<std::size_t>(rounds / 2)];
 }
 
-// ---- What answers are checked against: one distance after the other, a sort of all ----
+// ---- Reference for the results: one distance after the other, a sort of all ----
 
-/// distance.hpp's words for sql2, read literally.
+/// The definition of sql2 in distance.hpp, literally.
 float canonical_distance(std::span<const float> a, std::span<const float> b) {
     float p[16] = {};
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -128,16 +128,16 @@ void rank_slowly(const table& base, std::span<const float> query, std::size_t k,
     }
 }
 
-// ---- What memory gives ----
+// ---- Memory bandwidth ----
 
-constexpr std::size_t stretch = std::size_t{1} << 20;
+constexpr std::size_t chunk = std::size_t{1} << 20;
 
 double read_time(std::span<const float> values) {
     const auto words = std::span(reinterpret_cast<const std::uint64_t*>(values.data()), values.size() / 2);
-    std::vector<std::uint64_t> sums((words.size() + stretch - 1) / stretch);
+    std::vector<std::uint64_t> sums((words.size() + chunk - 1) / chunk);
     const double taken = milliseconds([&] {
         tbb::parallel_for(std::size_t{0}, sums.size(), [&](std::size_t s) {
-            const auto mine = words.subspan(s * stretch, std::min(stretch, words.size() - s * stretch));
+            const auto mine = words.subspan(s * chunk, std::min(chunk, words.size() - s * chunk));
             sums[s] = std::accumulate(mine.begin(), mine.end(), std::uint64_t{0});
         });
     });
@@ -148,16 +148,16 @@ double read_time(std::span<const float> values) {
 double copy_time(std::span<const float> values, std::vector<float>& to) {
     to.resize(values.size());
     return milliseconds([&] {
-        tbb::parallel_for(std::size_t{0}, (values.size() + stretch - 1) / stretch, [&](std::size_t s) {
-            const std::size_t count = std::min(stretch, values.size() - s * stretch);
-            std::memcpy(to.data() + s * stretch, values.data() + s * stretch, count * sizeof(float));
+        tbb::parallel_for(std::size_t{0}, (values.size() + chunk - 1) / chunk, [&](std::size_t s) {
+            const std::size_t count = std::min(chunk, values.size() - s * chunk);
+            std::memcpy(to.data() + s * chunk, values.data() + s * chunk, count * sizeof(float));
         });
     });
 }
 
 // ---- serve ----
 
-void write_answers(const std::string& path, const rankings& found) {
+void write_results(const std::string& path, const rankings& found) {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(found.ids.data()),
                static_cast<std::streamsize>(found.ids.size() * sizeof found.ids[0]))
@@ -177,11 +177,11 @@ class server {
         (void)set_.search(queries_.view(0, queries_.rows), {.k = 100});
     }
 
-    void answer(const std::string& way, std::size_t first, std::size_t count, std::size_t k,
+    void result(const std::string& way, std::size_t first, std::size_t count, std::size_t k,
                 const std::string& path) {
         rankings found;
         const double taken = time(way, first, count, k, found);
-        if (!path.empty()) write_answers(path, found);
+        if (!path.empty()) write_results(path, found);
         std::printf("%.4f\t%llu\n", taken, static_cast<unsigned long long>(distances_));
         std::fflush(stdout);
     }
@@ -228,7 +228,7 @@ class server {
 };
 
 void serve(const std::string& base_path, const std::string& queries_path, unsigned threads) {
-    server answering(base_path, queries_path, threads);
+    server searching(base_path, queries_path, threads);
     std::puts("ready");
     std::fflush(stdout);
     for (std::string line; std::getline(std::cin, line);) {
@@ -236,13 +236,13 @@ void serve(const std::string& base_path, const std::string& queries_path, unsign
         std::string way, path;
         std::size_t first = 0, count = 0, k = 0;
         words >> way >> first >> count >> k >> path;
-        answering.answer(way, first, count, k, path);
+        searching.result(way, first, count, k, path);
     }
 }
 
 // ---- kernels ----
 
-/// Whole numbers of 0 to 255 as components of any type: bits of the type's own, halves exact.
+/// Integers of 0 to 255 as components of any type: native bits of the type, halves exact.
 std::vector<std::byte> components(vector_type type, std::uint32_t dimensions, std::span<const float> bytes) {
     const std::size_t rows = bytes.size() / dimensions, each = bytes_of_row(type, dimensions);
     std::vector<std::byte> made(rows * each);
@@ -318,8 +318,8 @@ void time_kernels(std::uint32_t rows, std::uint32_t dimensions, unsigned threads
         row_tile<cpu_place> queries = tile_of(type, dimensions, std::span(values).subspan(base_bytes));
         std::vector<double> squares(rows), query_squares(queries.rows);
         if (type != vector_type::bits) {
-            (void)facts_of(place, base, squares);
-            (void)facts_of(place, queries, query_squares);
+            (void)stats_of(place, base, squares);
+            (void)stats_of(place, queries, query_squares);
             base.squares = squares;
         }
         for (int m = 0; m < 7; ++m) {
@@ -330,14 +330,14 @@ void time_kernels(std::uint32_t rows, std::uint32_t dimensions, unsigned threads
                                         : type == vector_type::i8 ? integer_range{-128, 127}
                                                                   : integer_range{0, 255};
             const bool narrow = is_float(type) || fits_32_bits(metric, range, dimensions);
-            for (const std::uint32_t asked : {1u, 8u}) {
-                queries.rows = asked;
-                queries.squares = std::span(query_squares).first(type == vector_type::bits ? 0 : asked);
+            for (const std::uint32_t requested : {1u, 8u}) {
+                queries.rows = requested;
+                queries.squares = std::span(query_squares).first(type == vector_type::bits ? 0 : requested);
                 const double ms = narrow ? time_keys<std::uint32_t>(place, base, queries, metric)
                                          : time_keys<std::uint64_t>(place, base, queries, metric);
                 std::printf("%s\t%s\t%u\t%.3f\t%.2f\n",
                             std::string(vector_type_names[static_cast<int>(type)]).c_str(),
-                            std::string(vector_metric_names[m]).c_str(), asked, ms,
+                            std::string(vector_metric_names[m]).c_str(), requested, ms,
                             static_cast<double>(base_bytes) / ms / 1e6);
                 std::fflush(stdout);
             }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact retrieval on a GPU, step by step and whole, over random vectors made there.
-// nearest_cuda_bench [table] [batches] [shapes] [search]: what to measure; everything without arguments. One line a
+// Exact nearest neighbours on a GPU, step by step and whole, over random vectors made there.
+// nearest_cuda_bench [table] [batches] [shapes] [search]: what to measure (default: everything). One line a
 // measurement, tab-separated: what, type and metric, rows, dimensions, queries, method, bits of a key, seconds.
 //   table    the paper's table 1: one query and its complete ranking, 1 to 5 million vectors of 128 × 2 bytes and of
-//            256 × 1 byte, by `reduction` and by `auto`. Seconds of the distances, of the sort, of the ids' way to the
-//            host, and of all three in one go
+//            256 × 1 byte, by `reduction` and by `auto`. Seconds of the distances, of the sort, of the transfer of the
+//            ids to the host, and of all three together
 //   batches  seconds of the distances of many queries to 5 million vectors
 //   shapes   seconds of the distances of one query to 1 GB of vectors of other types, lengths and metrics
-//   search   whole searches by the public interface, from host memory to host memory; method: how many are wanted, the
-//            GPU's budget where it is made small, tiles. Seconds of the set's making, of the first search, and the
-//            median of three more
-//   beyond   only where it is named: a whole search of a set larger than the memory of the GPU
+//   search   whole searches by the public interface, from host memory to host memory; method: k, the GPU's budget if it
+//            is limited, tiles. Seconds to make the set, of the first search, and the median of three more
+//   beyond   only if named: a whole search of a set larger than the memory of the GPU
 // Seconds of distances and sorts: by the device's clock, the median of 15.
 #include <cuda_fp16.h>
 
@@ -24,14 +23,14 @@
 #include <vector>
 
 #include "device/cuda/check.cuh"
-#include "ops/ranked_retrieval/tile.hpp"
+#include "ops/nearest/index/tile.hpp"
 #include "primitives/sort/sort.hpp"
-#include "quern/ops/ranked_retrieval.hpp"
+#include "quern/ops/nearest.hpp"
 
 namespace quern {
 namespace {
 
-using namespace ranked_retrieval_detail;
+using namespace nearest_detail;
 
 __device__ std::uint32_t scrambled(std::uint64_t n) {
     n = (n ^ n >> 31) * 0x9e3779b97f4a7c15u;
@@ -41,7 +40,7 @@ __device__ std::uint32_t scrambled(std::uint64_t n) {
 
 /// One thread, eight bytes. Floats are in [−1, 1); integers of 16 bits in [0, most].
 __global__ void make_components_kernel(std::uint64_t* words, std::uint64_t count, vector_type type,
-                                       std::uint32_t most, std::uint64_t seed) {
+                                       std::uint32_t max, std::uint64_t seed) {
     const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const std::uint32_t bits[] = {scrambled(2 * i + seed), scrambled(2 * i + 1 + seed)};
@@ -50,7 +49,7 @@ __global__ void make_components_kernel(std::uint64_t* words, std::uint64_t count
         const std::uint32_t sixteen = bits[j / 2] >> (16 * (j % 2)) & 0xffffu;
         const float value = static_cast<float>(sixteen) * 0x1p-15f - 1;
         std::uint64_t stored = sixteen;
-        if (type == vector_type::i16) stored = sixteen * (most + 1) >> 16;
+        if (type == vector_type::i16) stored = sixteen * (max + 1) >> 16;
         if (type == vector_type::f16) stored = __half_as_ushort(__float2half_rn(value));
         if (type == vector_type::bf16) stored = __float_as_uint(value) >> 16;
         word |= stored << (16 * j);
@@ -70,7 +69,7 @@ __global__ void number_rows_kernel(std::uint32_t* ids, std::uint32_t count) {
     if (i < count) ids[i] = i;
 }
 
-/// Median seconds of 15 times by the device's clock, from where it begins the work to where it has done it.
+/// Median seconds of 15 runs by the device's clock, from the start to the end of the work.
 class stopwatch {
   public:
     stopwatch() {
@@ -104,20 +103,20 @@ double median_seconds(cuda_place& place, const std::function<void()>& work) {
     return stopwatch().median_seconds(place, work);
 }
 
-/// What is measured of: vectors on the device.
+/// The input: vectors on the device.
 struct shape {
     vector_type type;
     std::uint32_t rows, dimensions, queries;
-    std::uint32_t most = 4095;  ///< of i16: sums of 128 squares then have 32 bits
+    std::uint32_t max = 4095;  ///< of i16: sums of 128 squares then have 32 bits
 };
 
-class vectors_there {
+class device_vectors {
   public:
-    vectors_there(cuda_place& place, const shape& of, std::uint32_t rows, std::uint64_t seed)
+    device_vectors(cuda_place& place, const shape& of, std::uint32_t rows, std::uint64_t seed)
         : of_(of), rows_(rows), words_(place, bytes() / 8 + 1, "vectors"), squares_(place, rows, "squares") {
         QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(words_.size(), 256), 256}),
-                     make_components_kernel, words_.data(), words_.size(), of.type, of.most, seed);
-        facts_of(place, tile(), squares_.span());
+                     make_components_kernel, words_.data(), words_.size(), of.type, of.max, seed);
+        stats_of(place, tile(), squares_.span());
     }
     std::uint64_t row_bytes() const { return bytes_of_row(of_.type, of_.dimensions); }
     std::uint64_t bytes() const { return row_bytes() * rows_; }
@@ -150,7 +149,7 @@ void print(const char* what, const shape& of, const char* method, std::size_t ke
 
 template <class Key>
 void measure_ranking(cuda_place& place, const shape& of, bool reduction) {
-    const vectors_there set(place, of, of.rows, 1), queries(place, of, of.queries, 2);
+    const device_vectors set(place, of, of.rows, 1), queries(place, of, of.queries, 2);
     const auto keys = make_array<Key>(place, of.rows);
     const auto ids = make_array<std::uint32_t>(place, of.rows);
     std::vector<std::uint32_t> host(of.rows);
@@ -183,7 +182,7 @@ void measure_ranking(cuda_place& place, const shape& of, bool reduction) {
 
 template <class Key>
 void measure_distances(cuda_place& place, const char* what, const shape& of, vector_metric metric) {
-    const vectors_there set(place, of, of.rows, 1), queries(place, of, of.queries, 2);
+    const device_vectors set(place, of, of.rows, 1), queries(place, of, of.queries, 2);
     const auto keys = make_array<Key>(place, std::size_t{of.rows} * of.queries);
     const double seconds = median_seconds(
         place, [&] { distance_keys<Key>(place, set.tile(), queries.tile(), metric, {}, keys.span()); });
@@ -197,7 +196,8 @@ std::vector<std::byte> host_vectors(cuda_place& place, const shape& of, std::uin
     constexpr std::uint32_t at_once = 1'000'000;
     std::vector<std::byte> all(rows * row_bytes);
     for (std::uint32_t first = 0; first < rows; first += at_once) {
-        const vectors_there some(place, of, std::min(at_once, rows - first), seed + 1'000'000'007ull * first);
+        const device_vectors some(place, of, std::min(at_once, rows - first),
+                                  seed + 1'000'000'007ull * first);
         place.copy_out(all.data() + first * row_bytes, some.tile().values.data(), some.bytes());
     }
     return all;
@@ -205,7 +205,7 @@ std::vector<std::byte> host_vectors(cuda_place& place, const shape& of, std::uin
 
 void measure_search(cuda_place& place, const shape& of, std::uint64_t k, std::uint64_t gpu_bytes) {
     const std::vector<std::byte> rows = host_vectors(place, of, of.rows, 1),
-                                 asked = host_vectors(place, of, of.queries, 2);
+                                 requested = host_vectors(place, of, of.queries, 2);
     const auto view = [&](const std::vector<std::byte>& values, std::uint32_t count) {
         return vectors_view{.type = of.type,
                             .rows = count,
@@ -217,15 +217,15 @@ void measure_search(cuda_place& place, const shape& of, std::uint64_t k, std::ui
     const auto since = [&](std::chrono::steady_clock::time_point begin) {
         return std::chrono::duration<double>(now() - begin).count();
     };
-    context run = context::cuda();
-    run.gpu_memory_bytes = gpu_bytes;
+    context ctx = context::cuda();
+    ctx.gpu_memory_bytes = gpu_bytes;
     const auto made = now();
-    vector_set set(view(rows, of.rows), {.metric = vector_metric::sql2}, run);
+    vector_set set(view(rows, of.rows), {.metric = vector_metric::sql2}, ctx);
     const double making = since(made);
     std::vector<double> searches;
     for (int round = 0; round < 4; ++round) {
         const auto begin = now();
-        set.search(view(asked, of.queries), {.k = k}, [](auto, auto, auto) {});
+        set.search(view(requested, of.queries), {.k = k}, [](auto, auto, auto) {});
         searches.push_back(since(begin));
     }
     std::sort(searches.begin() + 1, searches.end());
@@ -249,7 +249,7 @@ void measure_searches(cuda_place& place) {
     }
 }
 
-/// A set larger than the memory of the GPU, by a tenth; as much memory of the host is needed.
+/// A set larger than the memory of the GPU, by a tenth; the host needs as much memory.
 void measure_beyond(cuda_place& place) {
     std::size_t left = 0, memory = 0;
     QUERN_CHECK(cudaMemGetInfo(&left, &memory));

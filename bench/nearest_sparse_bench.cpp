@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// nearest_sparse_bench cpu|cuda THREADS SHAPE [METRIC…]: rank keys of sparse rows against 1, 16 and 128 queries.
+// nearest_sparse_bench cpu|cuda THREADS SHAPE [METRIC…]: rank keys of sparse rows for 1, 16 and 128 queries.
 // Shapes: splade (30,522 dimensions, rows of about 120 entries, queries of 40: a learnt sparse encoder), ids (394,548
 // dimensions, 76 and 76), sets (the same, but all values are 1), dense (1,000 dimensions, 200 and 200), hashed
 // (2^32 − 1 dimensions, 76 and 76).
-// 100,000 rows; on CUDA 1,000,000. A column is the likelier the lower it is, as words are.
+// 100,000 rows; on CUDA 1,000,000. Lower columns are more likely, like frequent words.
 // A line a measurement, tab-separated: shape, metric, queries, median seconds of all keys, pairs a second, bytes of the
-// rows a second, were they read once a query; last, the rate at which the place copies memory, read and written.
+// rows a second if read once a query; last, the rate at which the place copies memory, reads and writes counted.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -21,12 +21,12 @@
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/place.hpp"
-#include "ops/ranked_retrieval/tile.hpp"
+#include "ops/nearest/index/tile.hpp"
 
 namespace {
 
 using namespace quern;
-namespace detail = ranked_retrieval_detail;
+namespace detail = nearest_detail;
 
 struct shape {
     const char* name;
@@ -82,7 +82,7 @@ struct placed {
                 columns.span(),
                 values.span(),
                 squares.span()};
-        detail::facts_of(place, tile, squares.span());
+        detail::stats_of(place, tile, squares.span());
     }
     array_on<Place, std::uint64_t> offsets;
     array_on<Place, std::uint32_t> columns;
@@ -91,7 +91,7 @@ struct placed {
     detail::sparse_tile<Place> tile;
 };
 
-/// Median seconds of what runs `times` in a row between two waits.
+/// Median seconds of `times` consecutive runs between two waits.
 template <class Place>
 double median_seconds(Place& place, const std::function<void()>& work) {
     std::vector<double> seconds;
@@ -134,12 +134,12 @@ void measure(Place& place, const shape& like, const std::vector<std::string>& wa
     const placed<Place> set(place, all, like.dimensions);
     const auto bytes = static_cast<double>(all.columns.size() * 8 + all.offsets.size() * 8);
     for (const std::uint32_t queries : {1u, 16u, 128u}) {
-        const placed<Place> asked(place, made_of(queries, like, like.query_entries, 2), like.dimensions);
+        const placed<Place> requested(place, made_of(queries, like, like.query_entries, 2), like.dimensions);
         const auto keys = make_array<std::uint32_t>(place, std::size_t{count} * queries);
         for (std::size_t m = 0; m < std::size(vector_metric_names); ++m) {
             if (std::find(wanted.begin(), wanted.end(), vector_metric_names[m]) == wanted.end()) continue;
             const double seconds = median_seconds(place, [&] {
-                detail::distance_keys<std::uint32_t>(place, set.tile, asked.tile,
+                detail::distance_keys<std::uint32_t>(place, set.tile, requested.tile,
                                                      static_cast<vector_metric>(m), {}, keys.span());
             });
             std::printf("%s\t%s\t%u\t%.6f\t%.3g\t%.3g\n", like.name, vector_metric_names[m].data(), queries,
@@ -157,9 +157,9 @@ int main(int count, char** arguments) {
         const std::string device = arguments[1], wanted_shape = arguments[3];
         std::vector<std::string> metrics(arguments + 4, arguments + count);
         if (metrics.empty()) metrics = {"sql2", "ip", "cosine", "linf"};
-        const context run = device == "cuda" ? context::cuda()
+        const context ctx = device == "cuda" ? context::cuda()
                                              : context::cpu(static_cast<unsigned>(std::stoul(arguments[2])));
-        at_place(run, "sparse distances", [&](auto& place) {
+        at_place(ctx, "sparse distances", [&](auto& place) {
             for (const shape& like : shapes)
                 if (like.name == wanted_shape) measure(place, like, metrics);
             std::printf("%.3g\n", copy_rate(place));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // N-gram likelihoods on the CPU: a text of documents (one a line, words between spaces), all words in the dictionary. Prints,
 // tab-separated: words, distinct words, method, order, threads, all n or only the last, seconds and CPU seconds (medians) to
-// tables and to a taker of blocks that looks at nothing, rows, a checksum of the rows (the same for every method).
+// tables and to a callback that ignores the blocks, rows, a checksum of the rows (the same for every method).
 //
 //     ngram_bench TEXT METHOD ORDER THREADS [all|only] [REPEATS]
 //
-// The method `sorting` is the first half of `auto`: the order alone, without rows; its times stand in both places.
+// The method `sorting` is the first half of `auto`: only the order, without rows; its times are in both columns.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ops/ngram_likelihood/orders.hpp"
+#include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
 namespace {
@@ -85,7 +85,7 @@ void timed(std::vector<double>& seconds, std::vector<double>& of_cpu, const Work
     of_cpu.push_back(cpu_seconds() - cpu);
 }
 
-/// Of what a program would write, whatever the blocks: sums over all rows that notice where a value stands.
+/// A checksum of the output, independent of blocks: sums over all rows that depend on the position of each value.
 struct checksum {
     std::uint64_t rows = 0, sum = 0;
     void take(const ngram_rows& block) {

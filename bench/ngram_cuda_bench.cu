@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// N-gram likelihoods of a text on a GPU and on the cores beside it, as in the paper's figures 4 to 6: the text and the dictionary
-// are in host memory, the dictionary is put on the place before; timed is from the call to the last row in host memory, where a
-// taker looks at nothing.
+// N-gram likelihoods of a text on a GPU and on the machine's CPU cores, as in the paper's figures 4 to 6: the text and the
+// dictionary are in host memory, the dictionary is loaded to the place before. The time is from the call to the last row in host
+// memory, where a callback ignores the rows.
 //
 //     ngram_cuda_bench MEGABYTES CASE...     a case: PLACE:METHOD:ORDER:only|all, PLACE cuda, gpu-memory=BYTES or cpu
 //
-// The text is generated: words by rank about as 1/rank, and stretches of text said before come again, about as often as in
-// encyclopaedias (docs/ngram_likelihood.md says how often n-grams of real text and of this one occur once). Prints tab-separated:
-// bytes, words, distinct words, place, method, order, only or all, repeats, seconds (median, least), rows, share of the n-grams
+// The text is generated: words by rank about as 1/rank, and earlier passages repeat, about as often as in
+// encyclopaedias (the share of n-grams that occur once is printed). Prints tab-separated:
+// bytes, words, distinct words, place, method, order, only or all, repeats, seconds (median, minimum), rows, share of the n-grams
 // that occur once, a checksum of the rows (the same for every method and place), pieces.
 #include <algorithm>
 #include <bit>
@@ -60,9 +60,9 @@ struct generated_text {
         while (text.size() < bytes) {
             const std::uint64_t length = 20 + chance.below(600);
             for (std::uint64_t i = 0; i < length;) {
-                if (!said.empty() && chance.below(8) == 0) {  // a phrase that was said before
-                    const std::uint64_t from = chance.below(said.size()), most = 2 + chance.below(5);
-                    for (std::uint64_t j = from; j < std::min<std::uint64_t>(from + most, said.size());
+                if (!said.empty() && chance.below(8) == 0) {  // a phrase that occurred before
+                    const std::uint64_t from = chance.below(said.size()), max = 2 + chance.below(5);
+                    for (std::uint64_t j = from; j < std::min<std::uint64_t>(from + max, said.size());
                          ++j, ++i)
                         say(words, said[j], said);
                 } else {
@@ -83,7 +83,7 @@ struct generated_text {
     }
 };
 
-/// Sums over all rows that notice where a value stands.
+/// Sums over all rows that depend on the position of each value.
 struct checksum {
     std::uint64_t rows = 0, sum = 0, once = 0;
     void take(const ngram_rows& block) {
@@ -113,21 +113,21 @@ struct placed_counter {
     std::string where;
     std::optional<ngram_text_counter> counter;
 
-    ngram_text_counter& on(const word_list& words, const std::string& asked) {
-        if (counter && where == asked) return *counter;
+    ngram_text_counter& on(const word_list& words, const std::string& requested) {
+        if (counter && where == requested) return *counter;
         counter.reset();
-        context run = asked == "cpu" ? context::cpu() : context::cuda();
-        if (asked.starts_with("gpu-memory=")) run.gpu_memory_bytes = std::stoull(asked.substr(11));
-        counter.emplace(words.sorted, run);
-        where = asked;
+        context ctx = requested == "cpu" ? context::cpu() : context::cuda();
+        if (requested.starts_with("gpu-memory=")) ctx.gpu_memory_bytes = std::stoull(requested.substr(11));
+        counter.emplace(words.sorted, ctx);
+        where = requested;
         return *counter;
     }
 };
 
 void measure(const word_list& words, const generated_text& text, placed_counter& counters,
-             const std::string& asked) {
-    const std::vector<std::string> parts = parts_of(asked);
-    if (parts.size() != 4) throw std::runtime_error("no case: " + asked);
+             const std::string& requested) {
+    const std::vector<std::string> parts = parts_of(requested);
+    if (parts.size() != 4) throw std::runtime_error("no case: " + requested);
     const std::string& where = parts[0];
     ngram_options options;
     const auto* const method =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // pagerank_cuda_bench SCALE LINKS ROUNDS [layouts] [formats] [CUSPARSE]: PageRank on a GPU, of a Kronecker graph with
-// 2^SCALE nodes and LINKS links; prints rows of a Markdown table: a sum over all links, and a whole iteration, beside
+// 2^SCALE nodes and LINKS links; prints rows of a Markdown table: a sum over all links, and a whole iteration, compared with
 // cuSPARSE's product of the same matrix in float (CUSPARSE: the library's file; it is loaded when the program runs).
 // layouts: sums in several arrangements of the links. formats: iterations in doubles over matrices in the literature's
-// formats. Times of sums are between CUDA events, medians; an iteration's is the time of 66 (in doubles 402) less that of the
+// formats. Times of sums are between CUDA events, medians; an iteration's is the time of 66 (in doubles 402) minus that of the
 // first two, which send 64 bits; the best of three.
 #include <cusparse.h>
 #include <dlfcn.h>
@@ -22,9 +22,9 @@
 #include "device/array.hpp"
 #include "device/cuda/check.cuh"
 #include "generator/graphs.hpp"
-#include "ops/link_rank/link_slices.cuh"
 #include "ops/link_rank/link_tiles.cuh"
-#include "ops/link_rank/slice_layout.hpp"
+#include "ops/link_rank/sliced_ell.cuh"
+#include "ops/link_rank/sliced_ell_layout.hpp"
 
 namespace quern {
 namespace {
@@ -80,16 +80,16 @@ struct bench {
     const link_graph& graph;
 
     std::uint64_t links() const { return graph.sources.size(); }
-    void row(const std::string& what, double prepared, double ms, double least_bytes) const {
+    void row(const std::string& what, double prepared, double ms, double min_bytes) const {
         std::printf("| %s | %.0f | %.4f | %.0f | %.2f |\n", what.c_str(), prepared * 1e3, ms,
-                    static_cast<double>(links()) / ms / 1e6, least_bytes / copy_rate / (ms * 1e-3));
+                    static_cast<double>(links()) / ms / 1e6, min_bytes / copy_rate / (ms * 1e-3));
         std::fflush(stdout);
     }
 
     void sums_by_slices(int hot_groups, std::uint32_t table_slots = 0) const {
-        std::optional<link_slices> slices;
+        std::optional<sliced_ell> slices;
         const double prepared = seconds_of([&] {
-            slices.emplace(place, graph.view(), slice_layout{table_slots, hot_groups});
+            slices.emplace(place, graph.view(), sliced_ell_layout{table_slots, hot_groups});
             place.synchronise();
         });
         const std::uint32_t slots = slices->slots().slots;
@@ -105,7 +105,7 @@ struct bench {
         const std::string groups =
             std::to_string(slices->view().hot_groups) + " of " + std::to_string(slices->view().table_slots);
         row("sums, slices, " +
-                (hot_groups < 0 ? "as many hot groups as pay: " + groups : groups + " hot groups"),
+                (hot_groups < 0 ? "default number of hot groups: " + groups : groups + " hot groups"),
             prepared, ms, static_cast<double>(slices->bytes()));
         const cuda_array<std::int64_t> wide(place, slots + 4);
         place.fill_bytes(wide.data(), 0, wide.span().size_bytes());
@@ -131,21 +131,21 @@ struct bench {
         const cuda_array<std::uint32_t> halted(place, 1);
         place.fill_bytes(halted.data(), 0, 4);
         const float ms = clock.median([&] { tiles->add(place, table.data(), sums.data(), halted.data()); });
-        row("sums, links as they stand", prepared, ms, 4.0 * static_cast<double>(links()));
+        row("sums, links in original order", prepared, ms, 4.0 * static_cast<double>(links()));
     }
 
     void iterations(int hot_groups) const {
-        fixed_question question;
-        question.alpha = static_cast<std::uint64_t>(0.85 * 0x1p64);
-        question.tolerance = 0;
-        question.start_each = (std::int64_t{1} << 62) / graph.nodes;
-        question.teleport_each = static_cast<std::int64_t>(0.15 * 0x1p62) / graph.nodes;
+        fixed_page_rank_params params;
+        params.alpha = static_cast<std::uint64_t>(0.85 * 0x1p64);
+        params.tolerance = 0;
+        params.start_each = (std::int64_t{1} << 62) / graph.nodes;
+        params.teleport_each = static_cast<std::int64_t>(0.15 * 0x1p62) / graph.nodes;
         const auto timed = [&](std::uint32_t steps) {
-            question.max_iterations = steps;
+            params.max_iterations = steps;
             std::vector<double> times;
             for (int i = 0; i < 3; ++i)
                 times.push_back(seconds_of([&] {
-                    const auto found = fixed_page_rank(place, graph.view(), question, {0, hot_groups});
+                    const auto found = fixed_page_rank(place, graph.view(), params, {0, hot_groups});
                     if (found.iterations != steps || found.wide_steps != 2)
                         throw std::runtime_error("ended early");
                 }));
@@ -159,8 +159,8 @@ struct bench {
             4.0 * static_cast<double>(links()) + 60.0 * static_cast<double>(graph.nodes));
     }
 
-    /// The power iteration in doubles, through the door; `prepared` is a whole call of two steps, on the host too. Damping
-    /// is near 1, so that the many steps do not converge; they are so many that what the host takes does not matter.
+    /// The power iteration in doubles, by the public function; `prepared` is a whole call of two steps, on the host too. Damping
+    /// is near 1, so that the steps do not converge; there are so many that the host's time is negligible.
     void format(rank_storage storage) const {
         constexpr std::uint32_t more = 400;
         const auto timed = [&](std::uint32_t steps) {
@@ -168,7 +168,7 @@ struct bench {
                 const page_rank_options options{
                     .damping = 0.99, .tolerance = 1e-300, .max_iterations = steps, .storage = storage};
                 if (page_rank(graph.view(), options, context::cuda()).iterations != steps)
-                    throw std::runtime_error("fewer steps than asked for");
+                    throw std::runtime_error("fewer steps than requested");
             });
         };
         const auto best = [&](std::uint32_t steps) {
@@ -264,7 +264,7 @@ int run(int count, char** arguments) {
     all.sums_as_they_stand();
     all.sums_by_slices(-1);
     if (layouts) {
-        for (const std::uint32_t table : {32768u, 49152u, most_table_slots})
+        for (const std::uint32_t table : {32768u, 49152u, max_table_slots})
             for (const int hot : {0, 1, 2, 3, 4, 6, 8}) all.sums_by_slices(hot, table);
     }
     all.iterations(-1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// phrase_bench STORE PHRASES PASSES: times each phrase (a line of PHRASES) through ngram_counter on one thread: its words
-// read and looked up, all documents that hold it found, with its count in each. Prints JSON: the median seconds of each
+// phrase_bench STORE PHRASES PASSES: times each phrase (a line of PHRASES) through ngram_counter on one thread: reads and
+// looks up its words, finds all documents that contain it, with its count in each. Prints JSON: the median seconds of each
 // phrase over PASSES passes, its documents and its occurrences. A pass before them warms the caches. Run by
 // bench/run-search.
 #include <fmt/format.h>
@@ -19,9 +19,9 @@
 namespace {
 
 void measure(char** arguments) {
-    quern::context run;
-    run.threads = 1;
-    const auto counter = quern::ngram_counter::open(arguments[1], run);
+    quern::context ctx;
+    ctx.threads = 1;
+    const auto counter = quern::ngram_counter::open(arguments[1], ctx);
     std::vector<std::string> phrases;
     std::ifstream file(arguments[2]);
     for (std::string line; std::getline(file, line);) phrases.push_back(line);
@@ -32,7 +32,7 @@ void measure(char** arguments) {
     for (int pass = 0; pass <= passes; ++pass) {
         for (std::size_t p = 0; p < phrases.size(); ++p) {
             const auto begin = std::chrono::steady_clock::now();
-            const quern::ngram_counts found = counter.count(phrases[p], run);
+            const quern::ngram_counts found = counter.count(phrases[p], ctx);
             const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
             if (pass > 0) {
                 seconds[p].push_back(taken.count());

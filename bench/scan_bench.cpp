@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan, reduce, select, histogram and load balancing on the CPU beside what a C++ programmer would take instead, on
+// Scan, reduce, select, histogram and load balancing on the CPU, compared with the usual C++ alternatives on
 // the same data: scan_bench [ITEMS [FILTER]], for run-scan. Every contender runs once in each round, in turn; medians
-// are printed as billions of items a second and, for ours, as a share of the bandwidth that a plain copy of a large
-// array reaches with as many threads, were every byte read and written once.
+// are printed as billions of items a second and, for ours, as a share of the bandwidth of a plain copy of a large
+// array with as many threads, if every byte were read and written once.
 #include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_scan.h>
@@ -55,7 +55,7 @@ std::vector<double> median_seconds(const std::vector<contender>& contenders, int
     return medians;
 }
 
-/// What every task reads and writes. Sizes are those of ITEMS; all memory is touched before anything is timed.
+/// The inputs and outputs of every task. Sizes are those of ITEMS; all memory is touched before anything is timed.
 struct data {
     explicit data(std::size_t items)
         : words(items), floats(items), half(items), few(items), words_out(items), wide_out(items + 1) {
@@ -84,7 +84,7 @@ struct data {
     std::vector<u32> words_out;
     std::vector<u64> wide_out;
     std::vector<double> segment_out;
-    double keep = 0;  // results that nobody reads may not be left out
+    double keep = 0;  // keeps unused results from being optimised away
 };
 
 class table {
@@ -107,7 +107,7 @@ class table {
             "|\n");
     }
 
-    /// `bytes`: what an item costs when everything is read and written once.
+    /// `bytes`: the traffic of an item if everything is read and written once.
     void row(const std::string& task, double bytes, std::function<void()> ours,
              std::vector<contender> peers) {
         if (task.find(filter_) == std::string::npos) return;
@@ -162,11 +162,11 @@ void scans(table& all, data& on) {
         "exclusive sum with total, u32 to u64", 12, [&] { primitives::exclusive_scan(place, in, wide); },
         {{"std::exclusive_scan", [&] { std::exclusive_scan(in.begin(), in.end(), wide.begin(), u64{0}); }},
          {"par_unseq", [&] { std::exclusive_scan(parallel, in.begin(), in.end(), wide.begin(), u64{0}); }}});
-    const auto most = [](u32 a, u32 b) { return std::max(a, b); };
+    const auto max = [](u32 a, u32 b) { return std::max(a, b); };
     all.row("inclusive maximum, u32", 8,
             [&] { primitives::inclusive_scan(place, in, out, primitives::scan_operation::maximum); },
-            {{"std::inclusive_scan", [&] { std::inclusive_scan(in.begin(), in.end(), out.begin(), most); }},
-             {"par_unseq", [&] { std::inclusive_scan(parallel, in.begin(), in.end(), out.begin(), most); }}});
+            {{"std::inclusive_scan", [&] { std::inclusive_scan(in.begin(), in.end(), out.begin(), max); }},
+             {"par_unseq", [&] { std::inclusive_scan(parallel, in.begin(), in.end(), out.begin(), max); }}});
     all.row("segmented inclusive sum, u32, 50 a segment", 8.16,
             [&] { primitives::segmented_inclusive_scan(place, in, view(on.offsets), out); },
             {{"std::inclusive_scan of each", [&] {
@@ -214,7 +214,7 @@ void selections(table& all, data& on) {
     const std::span<u32> out = on.words_out;
     for (const auto* flags : {&on.half, &on.few}) {
         const bool half = flags == &on.half;
-        // copy_if sees references into the array: their position says which flag is theirs.
+        // copy_if gets references into the array: their position determines their flag.
         const auto flagged = [&words, flags](const u32& value) {
             return (*flags)[&value - words.data()] != 0;
         };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan_cuda_bench [ROUNDS]: scans, reductions, selections, histograms and load balancing on a GPU, beside CUB and
+// scan_cuda_bench [ROUNDS]: scans, reductions, selections, histograms and load balancing on a GPU, compared with CUB and
 // Thrust on the same data, in turns on one stream; prints a Markdown table. Temporary memory of CUB is allocated before
 // the clock starts, ours within it. Times are between CUDA events around the call: once as a call to an idle device,
-// whose launches the host must keep up with, and once enqueued behind other work. Where ours returns a number to the
+// whose launches the host must keep up with, and once enqueued after other work. Where ours returns a number to the
 // host, the peer's is read back too. Results are compared; one that differs ends the program with code 1.
 #include <thrust/binary_search.h>
 #include <thrust/equal.h>
@@ -71,7 +71,7 @@ __global__ void spin_kernel(long long clocks) {
 
 using work = std::function<void()>;
 
-/// Medians in turns; `behind`: enqueued behind 60 µs of other work.
+/// Medians in turns; `after`: enqueued after 60 µs of other work.
 class stopwatch {
   public:
     stopwatch(cuda_place& place, int rounds) : place_(place), rounds_(rounds) {
@@ -85,9 +85,9 @@ class stopwatch {
         cudaEventDestroy(end_);
     }
 
-    float once(const work& one, bool behind) {
+    float once(const work& one, bool after) {
         QUERN_CHECK(cudaStreamSynchronize(place_.stream()));
-        if (behind) QUERN_LAUNCH(place_, (launch_shape{1, 1}), spin_kernel, 100'000ll);
+        if (after) QUERN_LAUNCH(place_, (launch_shape{1, 1}), spin_kernel, 100'000ll);
         QUERN_CHECK(cudaEventRecord(begin_, place_.stream()));
         one();
         QUERN_CHECK(cudaEventRecord(end_, place_.stream()));
@@ -96,11 +96,11 @@ class stopwatch {
         QUERN_CHECK(cudaEventElapsedTime(&ms, begin_, end_));
         return ms * 1000;
     }
-    std::vector<float> medians(const std::vector<work>& all, bool behind) {
+    std::vector<float> medians(const std::vector<work>& all, bool after) {
         std::vector<std::vector<float>> times(all.size());
         for (int round = -2; round < rounds_; ++round)
             for (std::size_t c = 0; c < all.size(); ++c) {
-                const float us = all[c] ? once(all[c], behind) : 0;
+                const float us = all[c] ? once(all[c], after) : 0;
                 if (round >= 0) times[c].push_back(us);
             }
         std::vector<float> found;
@@ -128,18 +128,18 @@ class bench {
         copy_rate_ = 2 * static_cast<double>(bytes) / us;
         std::printf("Copying within the device reaches %.2f TB/s.\n\n", copy_rate_ / 1e6);
         std::printf(
-            "| what | data | n | ours, µs | CUB, µs | ours to CUB | behind other work: ours | CUB | ours to "
+            "| what | data | n | ours, µs | CUB, µs | ours to CUB | after other work: ours | CUB | ours to "
             "CUB | "
             "Thrust, µs | of the copy rate |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | "
             "---: | "
             "---: |\n");
     }
 
-    /// `bytes`: the least that must be read and written.
+    /// `bytes`: the minimum that must be read and written.
     void row(const char* what, const std::string& data, u64 n, double bytes, work ours, work cub = {},
              work thrust = {}) {
         const auto alone = watch_.medians({ours, cub, thrust}, false);
-        const auto behind = watch_.medians({ours, cub}, true);
+        const auto after = watch_.medians({ours, cub}, true);
         const auto pair = [&](const std::vector<float>& t) {
             if (cub)
                 std::printf(" %.1f | %.1f | %.2f |", t[0], t[1], t[1] / t[0]);
@@ -149,16 +149,16 @@ class bench {
         std::printf("| %s | %s | %llu M |", what, data.c_str(),
                     static_cast<unsigned long long>(n / 1'000'000));
         pair(alone);
-        pair(behind);
+        pair(after);
         if (thrust)
             std::printf(" %.1f |", alone[2]);
         else
             std::printf(" |");
-        std::printf(" %.0f %% |\n", 100 * bytes / behind[0] / copy_rate_);
+        std::printf(" %.0f %% |\n", 100 * bytes / after[0] / copy_rate_);
         std::fflush(stdout);
     }
 
-    /// What CUB does, its temporary memory allocated.
+    /// CUB's call, its temporary memory already allocated.
     template <class Call>
     work cub_call(Call call) {
         std::size_t bytes = 0;
@@ -244,12 +244,12 @@ void bench_scans(bench& b) {
     }
 }
 
-/// Offsets of segments of `mean` items in the mean (1 to 2 · mean − 1), `empty` segments among them.
+/// Offsets of segments of `mean` items on average (1 to 2 · mean − 1), `empty` segments among them.
 struct segments {
     std::string name;
     u64 count, length, empty;
 };
-/// Segments of one length, and in their middle so many empty ones.
+/// Segments of one length, with `empty` empty ones in the middle.
 cuda_array<u64> offsets_of(cuda_place& place, u64 n, const segments& s) {
     const u64 length = s.length, empty = s.empty, half = s.count / 2;
     return filled<u64>(place, s.count + s.empty + 1, [=] __device__(u64 i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search over a synthetic collection whose words are as frequent as in natural language (Zipf): microseconds a
+// Search over a synthetic collection with word frequencies of natural language (Zipf): microseconds a
 // query by model, k, number of words and size, pruned and exhaustive; and nanoseconds a posting of decoding.
 #include <benchmark/benchmark.h>
 
@@ -21,7 +21,7 @@ struct sample_collection {
     std::vector<std::uint32_t> lengths;
     std::uint64_t words = 0;
     std::string bytes;
-    std::vector<std::pair<std::size_t, std::size_t>> places;
+    std::vector<std::pair<std::size_t, std::size_t>> positions;
     std::vector<search_detail::postings_writer::totals> totals;
 
     // Word w is in a document of average length with probability 1 - exp(-shares[w] · length).
@@ -43,11 +43,11 @@ struct sample_collection {
                 if (f > 0) writer.add(d, f);
             }
             totals.push_back(writer.finish_list());
-            places.emplace_back(begin, bytes.size() - begin);
+            positions.emplace_back(begin, bytes.size() - begin);
         }
     }
     query_term term(std::size_t w) const {
-        return {{{bytes.data() + places[w].first, places[w].second},
+        return {{{bytes.data() + positions[w].first, positions[w].second},
                  totals[w].document_frequency,
                  totals[w].collection_frequency},
                 1};
@@ -69,7 +69,7 @@ void run_queries(benchmark::State& state) {
     std::uint64_t postings = 0;
     for (auto& query : queries)
         for (int i = 0; i < state.range(3); ++i) {
-            query.push_back(collection.term(random() % collection.places.size()));
+            query.push_back(collection.term(random() % collection.positions.size()));
             postings += query.back().list.document_frequency;
         }
     std::size_t next = 0;

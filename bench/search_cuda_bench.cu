@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of topics over a generated collection: by the threads of the CPU, and on a GPU. The collection's words are as
-// frequent as in natural language (Zipf) and come in bursts: half of the documents avoid a word; a document has 276 words on
-// average. Topics are mixed as run-search mixes them: 300 of 1 to 5 words of middling rank (titles), 500 of 1 to 5 words as
-// they come (stretches of text), 200 of two of the 300 commonest words.
-// search_cuda_bench [DOCUMENTS...]: 100,000 and 1,000,000 without arguments. One line a measurement, tab-separated:
+// Batches of topics over a generated collection: on the threads of the CPU, and on a GPU. The collection has the word
+// frequencies of natural language (Zipf), in bursts: half of the documents avoid a word; a document has 276 words on
+// average. Topics are mixed as in run-search: 300 of 1 to 5 words of medium rank (titles), 500 of 1 to 5 words in text order
+// (passages of text), 200 of two of the 300 commonest words.
+// search_cuda_bench [DOCUMENTS...]: default 100,000 and 1,000,000. One line a measurement, tab-separated:
 // documents, postings of the topics' words, bytes of their lists, model, k, topics, hits, place (cpu:THREADS; cuda first: a
-// new object, to which the lists are brought; cuda again: they are there; cuda little: a budget of half the lists), seconds
+// new object, which loads the lists; cuda again: they are resident; cuda little: a budget of half the lists), seconds
 // by the host's clock from the call to the rankings in host memory, median.
 // Every ranking is compared with the CPU's.
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 #include "generator/random_numbers.hpp"
 #include "ops/search/postings.hpp"
-#include "quern/ops/resident_collection.hpp"
+#include "quern/ops/resident_index.hpp"
 
 namespace quern {
 namespace {
@@ -56,11 +56,10 @@ class generated_topics {
         }
         for (std::uint64_t r = 0; r < vocabulary; ++r) all_shares_ += 1 / (static_cast<double>(r) + 2.7);
         std::vector<std::vector<std::uint64_t>> topics;
-        const auto add = [&](int count, auto word, std::uint64_t least, std::uint64_t most) {
+        const auto add = [&](int count, auto word, std::uint64_t min, std::uint64_t max) {
             for (int i = 0; i < count; ++i) {
                 std::vector<std::uint64_t>& topic = topics.emplace_back();
-                for (std::uint64_t n = least + random.below(most - least + 1); n > 0; --n)
-                    topic.push_back(word());
+                for (std::uint64_t n = min + random.below(max - min + 1); n > 0; --n) topic.push_back(word());
             }
         };
         add(
@@ -99,8 +98,8 @@ class generated_topics {
         for (const auto* word : words) bytes_ += word->second.bytes.size();
     }
 
-    /// Occurrences at random in the words of all documents, one behind the other; those in documents that avoid the word
-    /// are none.
+    /// Random occurrences in the concatenated words of all documents; those in documents that avoid the word do not
+    /// count.
     void make_list(std::uint64_t word, list_bytes& list) const {
         search_detail::postings_writer writer(list.bytes, lengths_);
         const double share = 2 / ((static_cast<double>(word) + 2.7) * all_shares_);
@@ -159,11 +158,11 @@ class measurement {
         options_.model = model;
     }
 
-    /// False where a ranking differs.
+    /// False if a ranking differs.
     bool run() {
         const unsigned all = context::cpu().thread_count();
         for (const unsigned threads : {1u, all}) {
-            resident_collection on_cpu(topics_.view(), context::cpu(threads));
+            resident_index on_cpu(topics_.view(), context::cpu(threads));
             const double seconds = median_seconds(threads == 1 ? 1 : 3, [&] { take(on_cpu, expected_); });
             print("cpu:" + std::to_string(threads), seconds);
             if (all == 1) break;
@@ -171,19 +170,19 @@ class measurement {
         rankings found;
         bool right = true;
         const double first = median_seconds(3, [&] {
-            resident_collection fresh(topics_.view(), context::cuda());
+            resident_index fresh(topics_.view(), context::cuda());
             take(fresh, found);
         });
         right &= found == expected_;
         print("cuda first", first);
-        resident_collection resident(topics_.view(), context::cuda());
+        resident_index resident(topics_.view(), context::cuda());
         take(resident, found);
         print("cuda again", median_seconds(5, [&] { take(resident, found); }));
         right &= found == expected_;
         context little = context::cuda();
         little.gpu_memory_bytes =
             std::max<std::uint64_t>(topics_.bytes(), 1 << 22);  // half of it is for lists
-        resident_collection squeezed(topics_.view(), little);
+        resident_index squeezed(topics_.view(), little);
         print("cuda little", median_seconds(1, [&] { take(squeezed, found); }));
         right &= found == expected_;
         if (!right) std::fprintf(stderr, "search_cuda_bench: rankings differ\n");
@@ -191,7 +190,7 @@ class measurement {
     }
 
   private:
-    void take(resident_collection& collection, rankings& found) const {
+    void take(resident_index& collection, rankings& found) const {
         found = collection.search(topics_.queries(), options_, k_);
     }
     void print(const std::string& place, double seconds) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// serve_bench PORT PATH QUERIES CLIENTS SECONDS: clients of a server on this machine, each with a connection of its own,
-// which asks PATH (with a line of QUERIES behind it where it ends with =), takes the whole answer, and asks again. One
-// thread and epoll, so that the clients take little of the machine that they share with the server. Prints JSON: answers,
-// seconds, errors (answers that are not 200, connections lost), and the times from question to whole answer in ms.
+// serve_bench PORT PATH QUERIES CLIENTS SECONDS: clients of a server on this machine. Each has its own connection,
+// requests PATH (followed by a line of QUERIES if it ends with =), reads the whole response, and repeats. One thread and
+// epoll, so that the clients use little of the machine that they share with the server. Prints JSON: responses, seconds,
+// errors (responses other than 200, connections lost), and the times from request to complete response in ms.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/tcp.h>
@@ -29,7 +29,7 @@ using clock_type = std::chrono::steady_clock;
 struct client {
     int socket = -1;
     std::string received;
-    clock_type::time_point asked;
+    clock_type::time_point requested;
     std::size_t next = 0;  // query
 };
 
@@ -46,14 +46,14 @@ int connect_to(std::uint16_t port) {
     return made;
 }
 
-/// The length of the first answer in what was received; 0 where it is not whole yet.
-std::size_t answer_length(std::string_view received) {
+/// The length of the first response in the received bytes; 0 while it is incomplete.
+std::size_t response_length(std::string_view received) {
     const std::size_t header_end = received.find("\r\n\r\n");
     if (header_end == std::string_view::npos) return 0;
     constexpr std::string_view name = "\r\nContent-Length: ";
     const std::size_t at = received.find(name);
     if (at == std::string_view::npos || at > header_end)
-        throw std::runtime_error("an answer without a length");
+        throw std::runtime_error("a response without a length");
     std::size_t length = 0;
     std::from_chars(received.data() + at + name.size(), received.data() + header_end, length);
     const std::size_t whole = header_end + 4 + length;
@@ -113,7 +113,7 @@ class load {
         const std::string request =
             fmt::format("GET {}{} HTTP/1.1\r\nHost: localhost\r\n\r\n", path_,
                         path_.ends_with('=') ? queries_[c.next++ % queries_.size()] : std::string());
-        c.asked = clock_type::now();
+        c.requested = clock_type::now();
         if (send(c.socket, request.data(), request.size(), MSG_NOSIGNAL) !=
             static_cast<ssize_t>(request.size()))
             ++errors_;
@@ -128,8 +128,8 @@ class load {
             return;
         }
         c.received.append(piece.data(), static_cast<std::size_t>(got));
-        if (answer_length(c.received) == 0) return;
-        times_.push_back(std::chrono::duration<float, std::milli>(clock_type::now() - c.asked).count());
+        if (response_length(c.received) == 0) return;
+        times_.push_back(std::chrono::duration<float, std::milli>(clock_type::now() - c.requested).count());
         if (!c.received.starts_with("HTTP/1.1 200 ")) ++errors_;
         c.received.clear();
         ask(c);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzy-hash signatures and their join on the CPU. signature_bench TEXTS OFFSETS FOLDER: texts one behind the other,
-// and where they begin (uint64; one more than there are). Writes the signatures of the first 20,000 texts to FOLDER
-// for the peers: signatures.100 and signatures.64, lines "B:letters:letters at 2B" of at most so many letters.
-// One line a measurement, tab-separated: what, texts, threads, seconds (the median of 5), what came out.
+// Fuzzy-hash signatures and their join on the CPU. signature_bench TEXTS OFFSETS FOLDER: concatenated texts,
+// and their offsets (uint64; one more than texts). Writes the signatures of the first 20,000 texts to FOLDER
+// for the peers: signatures.100 and signatures.64, lines "B:letters:letters at 2B" of at most 100 and 64 letters.
+// One line a measurement, tab-separated: what, texts, threads, seconds (the median of 5), result.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/near_duplicates/pair_bounds.hpp"
-#include "ops/near_duplicates/signature_join.hpp"
-#include "ops/near_duplicates/thesis_kernels.hpp"
+#include "ops/near_duplicates/filter/pair_bounds.hpp"
+#include "ops/near_duplicates/papers/signatures/signature_join.hpp"
+#include "ops/near_duplicates/papers/signatures/thesis_kernels.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
 
 namespace quern::near_duplicates_detail {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All pairs of fuzzy-hash signatures on a GPU, from device memory to pairs on the host; and the thesis's two kernels.
-// signature_cuda_bench joins|table|maps [SIGNATURES]: our joins, the thesis's table, its heat maps; also of the signatures
-// in that file ("B:letters:letters at 2B", as signature_bench writes them). One line a measurement, tab-separated: what,
+// signature_cuda_bench joins|table|maps [SIGNATURES]: our joins, the thesis's table, its heat maps; also for the signatures
+// in the given file ("B:letters:letters at 2B", the format of signature_bench). One line a measurement, tab-separated: what,
 // texts, blocks, threads, seconds, candidates. Joins: the median of 9, warm; the thesis's kernels: one run.
 #include <algorithm>
 #include <bit>
@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/near_duplicates/signature_join.hpp"
-#include "ops/near_duplicates/thesis_kernels.hpp"
+#include "ops/near_duplicates/papers/signatures/signature_join.hpp"
+#include "ops/near_duplicates/papers/signatures/thesis_kernels.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
@@ -42,7 +42,7 @@ struct signatures {
     signature_view all() const { return first(levels.size()); }
 };
 
-/// 51 to 100 letters at B and about half as many at 2B, B from 4 to 1024: as texts of spread lengths have them. One in
+/// 51 to 100 letters at B and about half as many at 2B, B from 4 to 1024: like texts of varied lengths. One in
 /// a hundred is a copy of an earlier one with up to five letters replaced, in both strings.
 signatures generated(std::size_t count, std::uint64_t seed) {
     signatures made;
@@ -94,9 +94,9 @@ signatures read_signatures(const char* path) {
 }
 
 /// The same signatures in device memory, for as long as this lives.
-class there {
+class on_device {
   public:
-    there(cuda_place& place, const signature_view& view)
+    on_device(cuda_place& place, const signature_view& view)
         : letters_(array_from(place, view.letters)),
           offsets_(array_from(place, view.offsets)),
           levels_(array_from(place, view.levels)) {}
@@ -127,7 +127,7 @@ void measure(const char* what, std::size_t texts, unsigned blocks, unsigned thre
 
 void measure_join(cuda_place& place, const char* what, const signature_view& view,
                   const signature_bounds& bounds) {
-    const there device(place, view);
+    const on_device device(place, view);
     measure(what, view.texts(), 0, 0, 9, [&] {
         duplicate_counts counts;
         return join_signatures(place, device.view(), bounds, {}, counts).size();
@@ -136,7 +136,7 @@ void measure_join(cuda_place& place, const char* what, const signature_view& vie
 
 void measure_thesis(cuda_place& place, const char* what, const thesis_launch& launch,
                     const signature_view& view, const signature_bounds& bounds) {
-    const there device(place, view);
+    const on_device device(place, view);
     measure(what, view.texts(), launch.blocks, launch.threads, 1, [&] {
         duplicate_counts counts;
         return thesis_candidates(place, launch, view, device.view(), bounds, {}, counts).size();
@@ -185,7 +185,7 @@ void run(std::string_view part, const char* path) {
     else if (part == "maps")
         measure_maps(place, some, bounds);
     else
-        throw usage_error("the parts are joins, table and maps");
+        throw usage_error("unknown part (expected joins, table or maps)");
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort_bench SIZE THREADS ROUNDS [uniform|skewed|few|unit] [ours]: sorts that many pairs of (float, 32-bit id) by
-// Quern and by its peers, which take turns on the same data, and prints for each a line of: name, median seconds.
-// The last line is the rate at which the same threads copy memory, read and write counted, in bytes a second.
+// sort_bench SIZE THREADS ROUNDS [uniform|skewed|few|unit] [ours]: sorts SIZE pairs of (float, 32-bit id) with Quern and
+// with its peers, which take turns on the same data, and prints for each a line of: name, median seconds. The last line is
+// the rate at which the same threads copy memory, reads and writes counted, in bytes a second.
 //
-// Peers sort an array of structs by the key alone; ours sorts two arrays and is stable, which of the peers only
-// those are whose name says so. Every result is compared with the first.
+// Peers sort an array of structs by the key alone; ours sorts two arrays and is stable, unlike the peers without
+// "stable" in their name. Every result is compared with the first.
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_sort.h>
@@ -40,10 +40,10 @@ struct bits_above {
 
 std::vector<float> keys_of(const std::string& kind, std::size_t size) {
     std::vector<float> keys(size);
-    constexpr std::size_t stretch = 1 << 20;
-    tbb::parallel_for(std::size_t{0}, (size + stretch - 1) / stretch, [&](std::size_t s) {
+    constexpr std::size_t chunk = 1 << 20;
+    tbb::parallel_for(std::size_t{0}, (size + chunk - 1) / chunk, [&](std::size_t s) {
         std::mt19937_64 random(s);
-        for (std::size_t i = s * stretch; i < std::min(size, (s + 1) * stretch); ++i) {
+        for (std::size_t i = s * chunk; i < std::min(size, (s + 1) * chunk); ++i) {
             const std::uint64_t bits = random();
             const auto unit = static_cast<float>(bits >> 40) * 0x1p-24f;
             if (kind == "unit") {

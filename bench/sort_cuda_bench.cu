@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort_cuda_bench [ROUNDS]: sorting, sorting within segments and merging on a GPU, beside CUB and Thrust on the same
+// sort_cuda_bench [ROUNDS]: sorting, sorting within segments and merging on a GPU, compared with CUB and Thrust on the same
 // data, in turns on one stream; prints Markdown tables. CUB's temporary memory is allocated before the clock starts,
-// ours within it. Times are between CUDA events around the call; a call's input is put back before it, off the
-// clock. Every result is compared with the peer's; one that differs ends the program with code 1.
+// ours within it. Times are between CUDA events around the call; a call's input is restored before it, untimed.
+// Every result is compared with the peer's; one that differs ends the program with code 1.
 #include <thrust/equal.h>
 #include <thrust/execution_policy.h>
 #include <thrust/merge.h>
@@ -60,7 +60,7 @@ __global__ void number_kernel(u32* ids, u64 count) {
     if (i < count) ids[i] = static_cast<u32>(i);
 }
 
-/// One contestant: what it does, and the array of its last milliseconds.
+/// One contestant: its function, and the array of its last milliseconds.
 struct contestant {
     std::function<void()> run;
     std::vector<float> times{};
@@ -108,7 +108,7 @@ class stopwatch {
     cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-/// Where input, our copy and the peer's copy live.
+/// The input, our copy and the peer's copy.
 template <class Key>
 struct arena {
     cuda_array<Key> input_keys, keys, peer_keys, spare_keys;
@@ -224,7 +224,7 @@ std::vector<mixture> mixtures() {
         for (u64 s = 0; s < count; ++s) offsets.push_back(offsets.back() + length(s));
         all.push_back({std::move(name), std::move(offsets)});
     };
-    const auto up_to = [&](u64 most) { return [&random, most](u64) { return random() % (most + 1); }; };
+    const auto up_to = [&](u64 max) { return [&random, max](u64) { return random() % (max + 1); }; };
     add("5 M of 0 to 20", 5'000'000, up_to(20));
     add("500 k of 0 to 200", 500'000, up_to(200));
     add("100 k of 0 to 1,000", 100'000, up_to(1000));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// spmv_bench SHAPE f32|f64 THREADS ROUNDS [real|midpoints|wide|sparse]: y = A·x in every storage format, beside the
-// plain loop over rows that adds in Value as libraries do (scipy's csr_matvec is this loop), which runs on one thread.
+// spmv_bench SHAPE f32|f64 THREADS ROUNDS [real|midpoints|wide|sparse]: y = A·x in every storage format, compared with
+// the plain loop over rows that adds in Value like libraries (scipy's csr_matvec is this loop), which runs on one thread.
 // They take turns on the same data. Prints for each a line: name, median seconds, best seconds, bytes of the matrix,
 // seconds of the conversion. The last line is the rate at which the same threads read memory, in bytes a second.
 //
 // Shapes, after matrices of the BRCP paper: banded (cant: 62,451 rows of 64), mesh (cage14: rows of 18, near the
 // diagonal), web (webbase-1M: 3 a row, some of thousands), gene (rows of 1,100, anywhere), random (rows of 16, anywhere).
-// Values: real, in (−1, 1); midpoints, integers whose sums lie in the middle between two floats; wide, of many
-// exponents; sparse, x is 0 but for one in 1,000.
+// Values: real, in (−1, 1); midpoints, integers whose sums are midpoints of two floats; wide, of many
+// exponents; sparse, x is 0 except for one in 1,000.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -120,7 +120,7 @@ struct candidate {
     std::vector<double> seconds{};
 };
 
-/// What the threads can read, each a stretch of 256 MiB in all.
+/// The read bandwidth of the threads, each reading its range of 256 MiB in all.
 double read_rate(cpu_place& place) {
     const std::size_t size = std::size_t{1} << 25;
     const auto memory = make_array<double>(place, size);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse products on a GPU, in every format, beside cuSPARSE's on the same matrix and vector.
+// Sparse products on a GPU, in every format, compared with cuSPARSE's on the same matrix and vector.
 // spmv_cuda_bench CUSPARSE MATRIX…: the peer's library (loaded when the program runs: "" for none), then names of the
-// paper's matrices and of those below, with :ones behind for a vector of ones. One line a measurement, tab-separated: matrix, type, rows, entries, who, seconds,
-// bytes of the matrix as stored, seconds to prepare it (from rows in host memory: conversion and transfer; cuSPARSE: its
-// own preprocessing on the device), the relative error Σ|y − μ| / Σ|μ| against exact sums, and the share of results
-// that are not the exact sum rounded once. Seconds: the median of 20 times, each of so many products in a row that
-// they take 200 µs; a matrix smaller than the device's cache stays there.
+// paper's matrices and of those below, with the suffix :ones for a vector of ones. One line a measurement, tab-separated:
+// matrix, type, rows, entries, who, seconds, bytes of the stored matrix, seconds to prepare it (from rows in host memory:
+// conversion and transfer; cuSPARSE: its own preprocessing on the device), the relative error Σ|y − μ| / Σ|μ| of exact sums,
+// and the share of results that are not the exact sum rounded once. Seconds: the median of 20 measurements, each of enough
+// consecutive products to take 200 µs; a matrix smaller than the device's cache stays there.
 #include <cuda_runtime.h>
 #include <cusparse.h>
 #include <dlfcn.h>
@@ -96,8 +96,8 @@ class measurement {
         const auto csr = primitives::to_csr(host_, rows_);
         rounded_.resize(matrix.rows);
         primitives::multiply(host_, csr, std::span<const Value>(x_), std::span<Value>(rounded_));
-        x_there_ = array_from(place_, std::span<const Value>(x_));
-        y_there_ = make_array<Value>(place_, matrix.rows);
+        device_x_ = array_from(place_, std::span<const Value>(x_));
+        device_y_ = make_array<Value>(place_, matrix.rows);
     }
 
     void run() {
@@ -115,7 +115,7 @@ class measurement {
 
   private:
     void print(const char* who, double seconds, std::uint64_t bytes, double prepared) {
-        const std::vector<Value> y = to_host(place_, y_there_.span());
+        const std::vector<Value> y = to_host(place_, device_y_.span());
         double error = 0, size = 0;
         std::uint64_t other = 0;
         for (std::size_t i = 0; i < y.size(); ++i) {
@@ -131,7 +131,7 @@ class measurement {
     }
     template <class Product>
     void measure(const char* who, std::uint64_t bytes, double prepared, const Product& product) {
-        place_.fill_bytes(y_there_.data(), 0x7f, y_there_.size() * sizeof(Value));
+        place_.fill_bytes(device_y_.data(), 0x7f, device_y_.size() * sizeof(Value));
         const double seconds = median_seconds(place_, product);
         print(who, seconds, bytes, prepared);
     }
@@ -142,14 +142,15 @@ class measurement {
         place_.synchronise();
         const double prepared = seconds_since(begin);
         measure(who, primitives::bytes_of(matrix), prepared, [&] {
-            primitives::multiply(place_, matrix, device_span<const Value>(x_there_.span()), y_there_.span());
+            primitives::multiply(place_, matrix, device_span<const Value>(device_x_.span()),
+                                 device_y_.span());
         });
     }
     void ours_as_printed() {
         const auto matrix = to_device(place_, primitives::to_brcp(host_, rows_));
         measure("brcp-paper", primitives::bytes_of(matrix), 0, [&] {
-            primitives::multiply_as_printed(place_, matrix, device_span<const Value>(x_there_.span()),
-                                            y_there_.span());
+            primitives::multiply_as_printed(place_, matrix, device_span<const Value>(device_x_.span()),
+                                            device_y_.span());
         });
     }
 
@@ -160,15 +161,15 @@ class measurement {
         CUSPARSE(*peer_, cusparseCreate, &handle);
         CUSPARSE(*peer_, cusparseSetStream, handle, place_.stream());
         const std::vector<std::uint32_t> offsets(rows_.offsets.begin(), rows_.offsets.end());
-        const auto offsets_there = array_from(place_, std::span<const std::uint32_t>(offsets));
-        const auto column_there = array_from(place_, rows_.column);
-        const auto value_there = array_from(place_, rows_.value);
+        const auto device_offsets = array_from(place_, std::span<const std::uint32_t>(offsets));
+        const auto device_column = array_from(place_, rows_.column);
+        const auto device_value = array_from(place_, rows_.value);
         const auto entries = static_cast<std::int64_t>(rows_.column.size());
         const std::uint64_t csr_bytes = offsets.size() * 4 + rows_.column.size() * (4 + sizeof(Value));
         cusparseSpMatDescr_t matrix;
         CUSPARSE(*peer_, cusparseCreateCsr, &matrix, std::int64_t{rows_.rows}, std::int64_t{rows_.columns},
-                 entries, static_cast<void*>(offsets_there.data()), static_cast<void*>(column_there.data()),
-                 static_cast<void*>(value_there.data()), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                 entries, static_cast<void*>(device_offsets.data()), static_cast<void*>(device_column.data()),
+                 static_cast<void*>(device_value.data()), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
                  CUSPARSE_INDEX_BASE_ZERO, type);
         measure_algorithm(handle, "cuSPARSE CSR ALG1", matrix, CUSPARSE_SPMV_CSR_ALG1, csr_bytes);
         measure_algorithm(handle, "cuSPARSE CSR ALG2", matrix, CUSPARSE_SPMV_CSR_ALG2, csr_bytes);
@@ -210,14 +211,14 @@ class measurement {
                 value[at + (e - rows_.offsets[i]) * 32] = rows_.value[e];
             }
         }
-        const auto slices_there = array_from(place_, std::span<const std::int32_t>(slices));
-        const auto column_there = array_from(place_, std::span<const std::int32_t>(column));
-        const auto value_there = array_from(place_, std::span<const Value>(value));
+        const auto device_slices = array_from(place_, std::span<const std::int32_t>(slices));
+        const auto device_column = array_from(place_, std::span<const std::int32_t>(column));
+        const auto device_value = array_from(place_, std::span<const Value>(value));
         cusparseSpMatDescr_t matrix;
         CUSPARSE(*peer_, cusparseCreateSlicedEll, &matrix, std::int64_t{rows_.rows},
                  std::int64_t{rows_.columns}, static_cast<std::int64_t>(rows_.column.size()),
-                 static_cast<std::int64_t>(slots), std::int64_t{32}, static_cast<void*>(slices_there.data()),
-                 static_cast<void*>(column_there.data()), static_cast<void*>(value_there.data()),
+                 static_cast<std::int64_t>(slots), std::int64_t{32}, static_cast<void*>(device_slices.data()),
+                 static_cast<void*>(device_column.data()), static_cast<void*>(device_value.data()),
                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type);
         measure_algorithm(handle, "cuSPARSE SELL", matrix, CUSPARSE_SPMV_SELL_ALG1,
                           slices.size() * 4 + slots * (4 + sizeof(Value)));
@@ -228,9 +229,9 @@ class measurement {
                            cusparseSpMVAlg_t algorithm, std::uint64_t bytes) {
         cusparseDnVecDescr_t x, y;
         CUSPARSE(*peer_, cusparseCreateDnVec, &x, std::int64_t{rows_.columns},
-                 static_cast<void*>(x_there_.data()), type);
+                 static_cast<void*>(device_x_.data()), type);
         CUSPARSE(*peer_, cusparseCreateDnVec, &y, std::int64_t{rows_.rows},
-                 static_cast<void*>(y_there_.data()), type);
+                 static_cast<void*>(device_y_.data()), type);
         const Value one = 1, zero = 0;
         const auto common = [&](auto function) {
             function(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, static_cast<const void*>(&one), matrix, x,
@@ -261,14 +262,14 @@ class measurement {
     std::string_view name_;
     std::vector<Value> value_, x_, rounded_;
     csr_view<Value> rows_;
-    cuda_array<Value> x_there_, y_there_;
+    cuda_array<Value> device_x_, device_y_;
 };
 
-/// Behind a matrix's name: times a vector of ones, as the paper has it. Sums of numbers of 24 binary digits are often in
-/// the middle of two floats.
+/// The suffix of a matrix's name: times a vector of ones, as in the paper. Sums of numbers of 24 binary digits are often
+/// midpoints of two floats.
 constexpr std::string_view ones = ":ones";
 
-/// Second differences on a square: with a vector of ones, all sums but those at the border are exactly zero.
+/// Second differences on a square: with a vector of ones, all sums except those at the border are exactly zero.
 generator::matrix differences(std::uint32_t side) {
     generator::matrix made{side * side, side * side, {0}, {}, {}};
     const auto entry = [&made](std::uint32_t column, double value) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words out of text, by every rule and path, beside ICU alone; and look-ups in the dictionary. Text comes
-// from the folder QUERN_TEXTS, every file in it plain UTF-8 (the first 16 MB are used), or is made up where
-// there is none.
+// Words from text, by every rule and path, compared with ICU alone; and look-ups in the dictionary. Text comes
+// from the folder QUERN_TEXTS, every file in it plain UTF-8 (the first 16 MB are used), or is generated if there
+// is none.
 #include <benchmark/benchmark.h>
 #include <unicode/brkiter.h>
 #include <unicode/normalizer2.h>
@@ -23,7 +23,7 @@
 namespace quern::text {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{16} << 20;
+constexpr std::size_t max_bytes = std::size_t{16} << 20;
 constexpr std::size_t document_bytes = 16384;  // texts come in documents
 
 struct sample {
@@ -49,7 +49,7 @@ const std::vector<sample>& samples() {
         const char* folder = std::getenv("QUERN_TEXTS");
         if (folder != nullptr) {
             for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-                std::string text(most_bytes, '\0');
+                std::string text(max_bytes, '\0');
                 std::ifstream in(entry.path(), std::ios::binary);
                 in.read(text.data(), static_cast<std::streamsize>(text.size()));
                 text.resize(static_cast<std::size_t>(in.gcount()));
@@ -103,7 +103,7 @@ void by_path(benchmark::State& state, const sample& s, word_path path) {
     });
 }
 
-/// ICU as its users call it: text to UTF-16, word iterator, each word folded and back to UTF-8.
+/// The usual way to call ICU: text to UTF-16, word iterator, each word folded and back to UTF-8.
 void plain_icu(benchmark::State& state, const sample& s) {
     UErrorCode code = U_ZERO_ERROR;
     const std::unique_ptr<icu::BreakIterator> words(
@@ -143,10 +143,10 @@ void look_up(benchmark::State& state, std::size_t count) {
     for (const std::string& word : words) builder.append(word);
     const std::string bytes = builder.finish();
     const auto view = dictionary_view::open(bytes);
-    std::vector<std::string> asked;
-    for (int i = 0; i < 100000; ++i) asked.push_back(words[random() % words.size()]);
+    std::vector<std::string> requested;
+    for (int i = 0; i < 100000; ++i) requested.push_back(words[random() % words.size()]);
     for (auto _ : state) {
-        for (const std::string& word : asked) benchmark::DoNotOptimize(view->find(word));
+        for (const std::string& word : requested) benchmark::DoNotOptimize(view->find(word));
     }
     state.SetItemsProcessed(state.iterations() * 100000);
     state.counters["bits_per_word"] =

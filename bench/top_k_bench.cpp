@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best of n floats on the CPU beside the standard library's ways. One line a measurement, tab-separated: data,
-// rows, columns, k, who, milliseconds (the median of 5; the peers' way from pairs that stand ready, and the copy
+// The k best of n floats on the CPU, compared with the standard library's algorithms. One line a measurement, tab-separated: data,
+// rows, columns, k, who, milliseconds (the median of 5; the peers select from prepared pairs, and the copy
 // that they destroy is not counted).
 #include <algorithm>
 #include <chrono>

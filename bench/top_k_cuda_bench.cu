@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best on the GPU beside a radix sort of all (CUB). One line a measurement, tab-separated: data, rows, columns, k,
+// The k best on the GPU, compared with a radix sort of all (CUB). One line a measurement, tab-separated: data, rows, columns, k,
 // who, microseconds a call. Calls are made back to back, 20 between two events, warm; the median of 9 such. The keys
-// of 5 M then stand in the L2 cache, for the peers as for us. run-cuda-top-k adds PyTorch and makes the table.
+// of 5 M are then in the L2 cache, for the peers as well. run-cuda-top-k adds PyTorch and makes the table.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

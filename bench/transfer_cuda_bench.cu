@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers between host and GPU, opening a place, and its memory. Prints Markdown tables; medians. The peers are
-// CUDA's own copies: straight from pageable memory, and from pinned memory, which is the ceiling.
-// transfer_cuda_bench [MIB [THREADS]]: up to that size; with one number of threads (0: all), and nothing else.
+// CUDA's own copies: directly from pageable memory, and from pinned memory, which is the limit.
+// transfer_cuda_bench [MIB [THREADS]]: sizes up to MIB; with THREADS only for that number (0: all).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -35,9 +35,9 @@ double median_of(std::size_t rounds, const std::function<void()>& work) {
 }
 
 void transfers(unsigned threads, std::size_t largest) {
-    context run = context::cuda();
-    run.threads = threads;
-    cuda_place place(run);
+    context ctx = context::cuda();
+    ctx.threads = threads;
+    cuda_place place(ctx);
     std::vector<char> pageable(largest, 1);
     char* pinned = nullptr;
     QUERN_CHECK(cudaMallocHost(&pinned, largest));
@@ -51,7 +51,7 @@ void transfers(unsigned threads, std::size_t largest) {
         "ours | "
         "CUDA, pageable | CUDA, pinned | ours / pinned |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | "
         "---: | ---: |\n",
-        run.thread_count());
+        ctx.thread_count());
     for (std::size_t bytes :
          {std::size_t{64} << 10, std::size_t{256} << 10, std::size_t{1} << 20, std::size_t{4} << 20,
           std::size_t{16} << 20, std::size_t{64} << 20, std::size_t{256} << 20, std::size_t{2} << 30}) {
@@ -92,21 +92,21 @@ void small_costs() {
         }
         std::fflush(stdout);
     };
-    const context run = context::cuda();
+    const context ctx = context::cuda();
     row("the first choice of a device in a process",
-        seconds_of([&] { choose_device(run, "this benchmark"); }));
-    row("choosing a device again", median_of(21, [&] { choose_device(run, "this benchmark"); }));
-    row("opening a place and closing it", median_of(21, [&] { cuda_place place(run); }));
+        seconds_of([&] { choose_device(ctx, "this benchmark"); }));
+    row("choosing a device again", median_of(21, [&] { choose_device(ctx, "this benchmark"); }));
+    row("opening a place and closing it", median_of(21, [&] { cuda_place place(ctx); }));
     row("the same, with an array of 1 GiB", median_of(11, [&] {
-            cuda_place place(run);
+            cuda_place place(ctx);
             make_array<char>(place, std::size_t{1} << 30);
         }));
     const std::vector<char> much(std::size_t{128} << 20, 1);
     row("the same, with a first copy of 128 MiB, through staging", median_of(11, [&] {
-            cuda_place place(run);
+            cuda_place place(ctx);
             array_from(place, std::span<const char>(much));
         }));
-    cuda_place place(run);
+    cuda_place place(ctx);
     row("an array of 1 KiB, made and released", median_of(1001, [&] { make_array<char>(place, 1 << 10); }));
     row("an array of 1 GiB, made and released",
         median_of(1001, [&] { make_array<char>(place, std::size_t{1} << 30); }));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// word_counting_bench FILE|SIZE THREADS ROUNDS [none|position] [cuda|sort|MEMORY]: counts and weighs a text of word ids, window
-// 3, with the defaults of `quern words`. FILE: 32-bit ids as they lie in memory, ids below the greatest known one and the
-// two marks; SIZE: so many words of a Zipf distribution over 100,000, a passage of 60 words on average. Prints, as medians
-// of all rounds, a line of: stage, seconds; then what was counted.
+// word_counting_bench FILE|SIZE THREADS ROUNDS [none|position] [cuda|sort|MEMORY]: counts and weights a text of word ids, window
+// 3, with the defaults of `quern words`. FILE: 32-bit ids in native byte order, ids below the maximum known one and the
+// two marks; SIZE: number of words of a Zipf distribution over 100,000, a passage of 60 words on average. Prints, as medians
+// of all rounds, a line of: stage, seconds; then the counts.
 //
-// MEMORY: so many million bytes, beyond which counts are spilled.
-// sort: also sorts the packed keys of all meetings, which is what counting by sorting would do first. The last lines
-// put the time beside the limit: the bytes that any counting must read and write, over what the same threads copy.
+// MEMORY: the limit in million bytes beyond which counts are spilled.
+// sort: also sorts the packed keys of all co-occurrences, the first step of counting by sorting. The last lines compare the
+// time with the limit: the bytes that any counting must read and write, divided by the copy rate of the same threads.
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ double seconds(const std::function<void()>& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Of all threads, in seconds: what a machine shared with others does not stretch.
+/// Processor time of all threads, in seconds: not affected by other work on the machine.
 double processor_seconds(const std::function<void()>& work) {
     const std::clock_t start = std::clock();
     work();
@@ -77,7 +77,7 @@ double median(std::vector<double> of) {
     return of[of.size() / 2];
 }
 
-/// The packed key of every meeting with a word behind, in order of places.
+/// The packed key of every co-occurrence with a following word, in order of positions.
 std::vector<std::uint64_t> forward_keys(const std::vector<std::uint32_t>& text, unsigned window) {
     std::vector<std::uint64_t> keys;
     keys.reserve(text.size() * window);
@@ -88,7 +88,7 @@ std::vector<std::uint64_t> forward_keys(const std::vector<std::uint32_t>& text, 
     return keys;
 }
 
-/// Bytes a second that the threads move, read and write counted.
+/// Bytes a second that the threads move, reads and writes counted.
 double copy_rate(quern::cpu_place& place) {
     constexpr std::size_t bytes = std::size_t{1} << 29;
     const quern::cpu_array<char> from(place, bytes), to(place, bytes);
@@ -127,30 +127,30 @@ int main(int count, char** given) {
         if (id < passage_end) words = std::max(words, id + 1);
     quern::counting_options counting;
     if (positional) counting.relation = quern::word_relation::position;
-    quern::context run = quern::context::cpu(threads);
+    quern::context ctx = quern::context::cpu(threads);
     if (!also.empty() && also.find_first_not_of("0123456789") == std::string::npos)
-        run.memory_bytes = std::stoull(also) * 1'000'000;
+        ctx.memory_bytes = std::stoull(also) * 1'000'000;
     if (also == "cuda") {
-        run = quern::context::cuda();
-        run.threads = threads;
+        ctx = quern::context::cuda();
+        ctx.threads = threads;
     }
 
-    std::vector<double> pushing, weighing, opening, processor;
+    std::vector<double> pushing, pmi, opening, processor;
     quern::counting_record record;
     std::size_t kept = 0;
-    std::uint64_t sum = 0;  // of all that the matrix holds: the same on every place
+    std::uint64_t sum = 0;  // over the whole matrix: the same on every place
     for (int round = 0; round < rounds; ++round) {
         std::unique_ptr<quern::context_counter> counter;
         quern::context_matrix matrix;
         opening.push_back(
-            seconds([&] { counter = std::make_unique<quern::context_counter>(words, 1, counting, run); }));
+            seconds([&] { counter = std::make_unique<quern::context_counter>(words, 1, counting, ctx); }));
         pushing.push_back(seconds([&] {
             constexpr std::size_t at_once = std::size_t{1} << 20;
             for (std::size_t at = 0; at < text.size(); at += at_once)
                 counter->push(std::span(text).subspan(at, std::min(at_once, text.size() - at)));
         }));
         processor.push_back(
-            processor_seconds([&] { weighing.push_back(seconds([&] { matrix = counter->weigh({}); })); }));
+            processor_seconds([&] { pmi.push_back(seconds([&] { matrix = counter->pmi({}); })); }));
         record = counter->record();
         kept = matrix.columns.size();
         sum = kept;
@@ -161,10 +161,10 @@ int main(int count, char** given) {
         }
     }
     std::printf("open\t%.3f\npush\t%.3f\nweigh\t%.3f\nweigh, all threads\t%.3f\n", median(opening),
-                median(pushing), median(weighing), median(processor));
+                median(pushing), median(pmi), median(processor));
     std::printf(
         "words\t%zu of %u\nmeetings\t%zu\ntriples\t%zu\nkept\t%zu\nsum\t%016zx\nspilled\t%zu\nplace\t%s\n",
-        std::size_t{record.words_read}, words, std::size_t{record.meetings}, std::size_t{record.triples},
+        std::size_t{record.words_read}, words, std::size_t{record.cooccurrences}, std::size_t{record.triples},
         kept, std::size_t{sum}, std::size_t{record.bytes_spilled}, record.place.c_str());
 
     quern::cpu_place place(quern::context::cpu(threads));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The similarity stage on the CPU: matrices as texts give them. Prints: matrix, words, entries, multiply-adds, measure,
+// The similarity stage on the CPU, on matrices like those of texts. Prints: matrix, words, entries, multiply-adds, measure,
 // method, threads, milliseconds.
 //
 //     word_similarity_bench [PREFIX] [THREADS] [METHOD…]
@@ -41,7 +41,7 @@ void write_all(const std::string& path, const std::vector<T>& values) {
 }
 
 /// Zipf's law for words and contexts, as in texts: word w has about L / (1 + w / 400) contexts, drawn with a
-/// probability that falls likewise; weights are lower in frequent contexts.
+/// probability that decreases likewise; weights are lower in frequent contexts.
 context_matrix generated(std::uint32_t words) {
     std::mt19937_64 random(7);
     std::uniform_real_distribution<double> uniform(0, 1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
 // word_similarity_cuda_bench [--only=steps|table|reduced|map] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
-//   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, as context_matrix has them); else
-//   one is generated in the likeness of a real one. reduced: the table without `compressed`; --words: it for so many
-//   words only. --rows: thread counts of the heat map, in steps of 32, A to B.
-//   --seconds: a method is not run on more words once it has taken so long.
+//   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, in the layout of context_matrix); else
+//   a generated one with similar properties. reduced: the table without `compressed`; --words: the table for N words
+//   only. --rows: thread counts of the heat map, in steps of 32, A to B.
+//   --seconds: a method is not run on more words once it has taken S seconds.
 // One line a measurement, tab-separated: what, words, blocks, threads, seconds, a count (entries, multiply-adds, pairs).
 // Steps and `auto`: medians of 3, warm; the thesis's methods: one run after a small one.
 #include <algorithm>
@@ -22,9 +22,9 @@
 #include <thread>
 #include <vector>
 
-#include "ops/word_similarity/automatic_cuda.hpp"
-#include "ops/word_similarity/methods.hpp"
-#include "ops/word_similarity/row_groups.cuh"
+#include "ops/word_similarity/bounds/automatic_cuda.hpp"
+#include "ops/word_similarity/exact/row_groups.cuh"
+#include "ops/word_similarity/similarity_methods.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {
@@ -163,7 +163,7 @@ double median(std::vector<double> seconds) {
     return seconds[seconds.size() / 2];
 }
 
-/// Multiply-adds of the product of the rows with each other, zeros left out.
+/// Multiply-adds of the product of the rows with each other, without zeros.
 double multiply_adds(const fixed_rows& rows) {
     std::vector<double> lengths(rows.column_count);
     for (const std::uint32_t column : rows.columns) ++lengths[column];
@@ -174,7 +174,7 @@ double multiply_adds(const fixed_rows& rows) {
 void measure_steps(cuda_place& place, const fixed_rows& rows, similarity_measure measure) {
     const bool is_lin = measure == similarity_measure::lin;
     const std::string of = is_lin ? " (lin)" : " (cosine)";
-    cpu_place host(place.run());
+    cpu_place host(place.ctx());
     std::map<std::string, std::vector<double>> seconds;
     double pairs = 0;
     for (int round = 0; round < 4; ++round) {
@@ -195,7 +195,7 @@ void measure_steps(cuda_place& place, const fixed_rows& rows, similarity_measure
         best_lists best(place, rows.words, 20);
         double postings = 0, choosing = 0, scoring = 0;
         for (const word_range& words :
-             cut_words(rows, {0, rows.words}, most_tile_words, std::uint64_t{1} << 31)) {
+             cut_words(rows, {0, rows.words}, max_tile_words, std::uint64_t{1} << 31)) {
             tile_postings tile;
             const std::uint64_t begin = rows.offsets[words.first];
             postings += seconds_of([&] {
@@ -264,7 +264,7 @@ struct timed_lists {
 
 void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t only, bool compressed,
                    double limit) {
-    cpu_place host(place.run());
+    cpu_place host(place.ctx());
     double last_compressed = 0, last_reduced = 0;
     for (const auto& [words, share] : sizes) {
         if (words > whole.words) break;
@@ -316,7 +316,7 @@ void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t
 
 void measure_map(cuda_place& place, const context_matrix& whole, unsigned first_threads,
                  unsigned last_threads) {
-    cpu_place host(place.run());
+    cpu_place host(place.ctx());
     const context_matrix part = first_words(whole, std::min(whole.words, sizes[1].words), sizes[1].share);
     owned_rows rows = restrict_columns(host, part.view(), all_columns);
     fix_sums(host, rows.rows);
@@ -357,14 +357,14 @@ options read_options(int count, char** arguments) {
     return made;
 }
 
-void run(const options& asked) {
+void run(const options& requested) {
     cuda_place place(context::cuda());
-    cpu_place host(place.run());
+    cpu_place host(place.ctx());
     context_matrix whole;
-    const double made =
-        seconds_of([&] { whole = asked.prefix.empty() ? generated(100'000) : read_matrix(asked.prefix); });
+    const double made = seconds_of(
+        [&] { whole = requested.prefix.empty() ? generated(100'000) : read_matrix(requested.prefix); });
     print("matrix", whole.words, 0, 0, made, static_cast<double>(whole.columns.size()));
-    if (asked.steps) {
+    if (requested.steps) {
         owned_rows rows;
         const double fixed = seconds_of([&] {
             rows = restrict_columns(host, whole.view(), all_columns);
@@ -375,8 +375,9 @@ void run(const options& asked) {
         measure_steps(place, rows.rows, similarity_measure::lin);
         measure_steps(place, rows.rows, similarity_measure::cosine);
     }
-    if (asked.table) measure_table(place, whole, asked.words, asked.compressed, asked.seconds);
-    if (asked.map) measure_map(place, whole, asked.first_threads, asked.last_threads);
+    if (requested.table)
+        measure_table(place, whole, requested.words, requested.compressed, requested.seconds);
+    if (requested.map) measure_map(place, whole, requested.first_threads, requested.last_threads);
 }
 
 }  // namespace

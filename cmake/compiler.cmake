@@ -1,4 +1,4 @@
-# How every file of the project is compiled.
+# Compiler options for every file of the project.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -32,4 +32,34 @@ if(QUERN_SANITIZE)
   target_compile_options(quern_options INTERFACE -fsanitize=${QUERN_SANITIZE} -fno-omit-frame-pointer
                                                  -fno-sanitize-recover=all)
   target_link_options(quern_options INTERFACE -fsanitize=${QUERN_SANITIZE})
+endif()
+
+# Hardening (SECURITY.md): these end the program: a corrupted stack, an indirect jump to an invalid target, an overrun of a
+# buffer of known size, and a write to the table of library functions. Not with sanitizers, which find all of these and
+# replace the functions that FORTIFY_SOURCE checks.
+if(NOT QUERN_SANITIZE)
+  include(CheckCXXCompilerFlag)
+  include(CheckCXXSourceCompiles)
+  foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "QUERN_HAS${flag}" known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+      target_compile_options(quern_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${flag}>)
+    endif()
+  endforeach()
+  # Level 3 also checks sizes known only at run time (GCC 12, clang 9, glibc 2.34).
+  set(CMAKE_REQUIRED_FLAGS "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+  check_cxx_source_compiles("#include <cstring>
+    #if __USE_FORTIFY_LEVEL < 3
+    #error not known
+    #endif
+    int main() {}" QUERN_HAS_FORTIFY_3)
+  unset(CMAKE_REQUIRED_FLAGS)
+  set(fortify 2)
+  if(QUERN_HAS_FORTIFY_3)
+    set(fortify 3)
+  endif()
+  target_compile_options(quern_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-U_FORTIFY_SOURCE> $<$<COMPILE_LANGUAGE:CXX>:-D_FORTIFY_SOURCE=${fortify}>)
+  target_link_options(quern_options INTERFACE LINKER:-z,relro,-z,now)
 endif()

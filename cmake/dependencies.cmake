@@ -1,5 +1,5 @@
-# The libraries that Quern's own libraries link. Installed beside quern-config.cmake, so that a program that
-# links Quern finds the same. The packages are listed in scripts/packages.
+# The libraries that Quern's own libraries link. Installed next to quern-config.cmake, so that a program that
+# links Quern finds the same ones. scripts/packages lists the packages.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)

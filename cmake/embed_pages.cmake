@@ -1,4 +1,5 @@
-# cmake -DPAGES="FILE;…" -DOUTPUT=FILE.cpp -P embed_pages.cmake: the files, as apps/server/pages.hpp declares them.
+# cmake -DPAGES="FILE;…" -DOUTPUT=FILE.cpp -P embed_pages.cmake: writes the files as the
+# constants that apps/server/pages.hpp declares.
 set(arrays "")
 set(entries "")
 set(number 0)

@@ -1,9 +1,9 @@
-# `cmake --install`: the program, the public headers, the libraries, and what find_package(quern) reads.
+# `cmake --install`: the program, the public headers, the libraries, and the files for find_package(quern).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/quern)
 
-# The one name users link: everything, through the tasks.
+# The one target for users: everything, through the tasks.
 add_library(quern_all INTERFACE)
 set_target_properties(quern_all PROPERTIES EXPORT_NAME quern)
 target_link_libraries(quern_all INTERFACE quern_tasks)

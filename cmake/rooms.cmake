@@ -1,4 +1,4 @@
-# quern_room(NAME DEPENDS…): one room of src/ as one static library, quern_NAME, made of all its .cpp files.
+# quern_room(NAME DEPENDS…): one module of src/ as one static library, quern_NAME, of all its .cpp files.
 function(quern_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
@@ -12,11 +12,11 @@ function(quern_room name)
   target_link_libraries(quern_${name} PRIVATE $<BUILD_INTERFACE:quern_options> PUBLIC ${ARGN})
 endfunction()
 
-# What every test runs under, whatever the preset.
+# The environment of every test, for any preset.
 set(QUERN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/scripts/tsan.supp"
     CACHE INTERNAL "Environment of every test")
 
-# quern_test(NAME LIBRARIES…): one test program of the .cpp files in tests/NAME, and of its .cu files where the build
+# quern_test(NAME LIBRARIES…): one test program of the .cpp files in tests/NAME, and of its .cu files if the build
 # has CUDA; it may include the private headers of src/.
 function(quern_test name)
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -31,7 +31,7 @@ function(quern_test name)
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(test_${name} PRIVATE quern_options quern_test_folder ${ARGN} GTest::gmock GTest::gtest_main rapidcheck
                                              rapidcheck_gtest)
-  # Tests are compiled more often than they run: a quarter of their compile time for nothing users see.
+  # Tests are compiled more often than they run: saves a quarter of their compile time.
   target_compile_options(test_${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${name} TIMEOUT 300
                        ENVIRONMENT "${QUERN_TEST_ENVIRONMENT}")

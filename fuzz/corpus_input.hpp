@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets of the corpus readers share: bytes as a source, and the check that the documents do not
-// depend on where units are cut.
+// Shared by the fuzz targets of the corpus readers: bytes as a source, and the check that the documents do not
+// depend on the boundaries of units.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ inline void require(bool holds) {
     if (!holds) std::abort();
 }
 
-/// Everything read, as one text.
+/// The complete input as one text.
 inline std::string reading(std::unique_ptr<byte_source> source,
                            const std::shared_ptr<const record_form>& form, std::uint64_t unit_bytes,
                            std::uint64_t limit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Telling what a file is, and decoding it: any bytes, under any name.
+// Detecting the format of a file, and decoding it: any bytes, under any name.
 #include "corpus_input.hpp"
 #include "io/corpus/detect.hpp"
 

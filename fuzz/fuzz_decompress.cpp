@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a compressed file: no crash, no hang, and the same plain bytes and the same complaint whether one
-// thread decodes or several.
+// Any bytes as a compressed file: no crash, no hang, and the same plain bytes and the same error with one thread and with
+// several.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace {
 constexpr std::size_t enough = std::size_t{1} << 22;  // small inputs may expand a thousandfold
 
 std::string unpack(std::string_view packed, unsigned threads) {
-    quern::context run;
-    run.threads = threads;
-    run.memory_bytes = std::uint64_t{1} << 28;
+    quern::context ctx;
+    ctx.threads = threads;
+    ctx.memory_bytes = std::uint64_t{1} << 28;
     std::string plain;
     std::string piece(threads == 1 ? 1 << 16 : 999, '\0');
     try {
-        const auto source = quern::io::open_bytes_memory(packed, "input", run);
+        const auto source = quern::io::open_bytes_memory(packed, "input", ctx);
         while (plain.size() < enough) {
             const std::size_t count = source->read(piece);
             if (count == 0) return plain;

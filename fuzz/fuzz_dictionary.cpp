@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes opened as a dictionary must be refused or answer without reading beyond them; and any list of words
-// (the same bytes cut at line feeds) must come back as it was put in.
+// Any bytes opened as a dictionary must be rejected or work without reads past the end; and any list of words
+// (the same bytes cut at line feeds) must come back unchanged.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

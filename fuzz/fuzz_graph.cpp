@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arbitrary bytes as a graph, a matrix and a vector. What is accepted keeps its promises; and a graph that is written as
-// a list of its names reads as the same graph.
+// Arbitrary bytes as a graph, a matrix and a vector. Accepted input satisfies its invariants; and a graph written as a list
+// of its names reads as the same graph.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "io/graph/read_graph.hpp"
-#include "io/graph/read_matrix.hpp"
+#include "io/matrix/read_matrix.hpp"
 #include "quern/base/error.hpp"
 
 namespace {
@@ -22,18 +22,18 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-context small_run() {
-    context run = context::cpu(1);
-    run.memory_bytes = std::uint64_t{1} << 24;  // sizes that lie ask for more
-    return run;
+context small_context() {
+    context ctx = context::cpu(1);
+    ctx.memory_bytes = std::uint64_t{1} << 24;  // wrong sizes would request more
+    return ctx;
 }
 
-/// What `read` makes of the text; nothing where it is refused as it should be.
+/// The result of `read` for the text; nothing if it is rejected with the expected error.
 template <class Read>
 auto read_or_empty(std::string_view text, const Read& read)
     -> decltype(read(std::declval<io::byte_source&>())) {
     try {
-        return read(*io::open_bytes_memory(text, "input", small_run()));
+        return read(*io::open_bytes_memory(text, "input", small_context()));
     } catch (const invalid_input& refused) {
         require(!refused.reason().empty());
     } catch (const out_of_memory&) {
@@ -42,8 +42,8 @@ auto read_or_empty(std::string_view text, const Read& read)
 }
 
 io::named_graph graph_of(std::string_view text, const io::graph_options& options) {
-    return read_or_empty(text,
-                         [&](io::byte_source& source) { return read_graph(source, options, small_run()); });
+    return read_or_empty(
+        text, [&](io::byte_source& source) { return read_graph(source, options, small_context()); });
 }
 
 void check(const io::named_graph& graph, bool weighted) {
@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require_same(graph, graph_of(written(graph), as_list));
     }
     const auto matrix =
-        read_or_empty(text, [](io::byte_source& source) { return read_matrix(source, small_run()); });
+        read_or_empty(text, [](io::byte_source& source) { return read_matrix(source, small_context()); });
     if (!matrix.offsets.empty()) {
         require(matrix.offsets.size() == std::uint64_t{matrix.rows} + 1 && matrix.offsets[0] == 0);
         require(std::ranges::is_sorted(matrix.offsets.span()));
@@ -96,6 +96,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 matrix.column.size() == matrix.value.size());
         for (const std::uint32_t column : matrix.column.span()) require(column < matrix.columns);
     }
-    read_or_empty(text, [](io::byte_source& source) { return read_vector(source, small_run()); });
+    read_or_empty(text, [](io::byte_source& source) { return read_vector(source, small_context()); });
     return 0;
 }

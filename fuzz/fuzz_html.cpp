@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Web pages: any bytes give valid UTF-8 and links that stay in the folder, with a tree of the page and without.
+// Web pages: any bytes give valid UTF-8 and links that stay in the folder, with and without a tree of the page.
 #include <string_view>
 
 #include "corpus_input.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON lines: any bytes, in any units, give the same documents, all of them valid UTF-8.
+// JSON lines: any bytes, cut into any units, give the same documents, all of them valid UTF-8.
 #include "corpus_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

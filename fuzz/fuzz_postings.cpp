@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search over three lists of arbitrary bytes: damage is named or the ranking is sound, and it is the same
-// whichever way the work is cut. Input: counts of the lists (bytes 0 to 5), their ends (6 to 9), then the bytes.
+// A search over three lists of arbitrary bytes: damage is reported or the ranking is valid, and it does not depend on the
+// partition of the work. Input: counts of the lists (bytes 0 to 5), their ends (6 to 9), then the bytes.
 #include <cstdint>
 #include <cstdlib>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a query: cut at its quotes nothing is lost, answers are explained to the last unit, the best are the first
-// of all, and every hit holds what stands in quotes, as counting finds it. Input: a byte that chooses model and order, one
-// for the length of words behind words, then the query.
+// Any bytes as a query: splitting at quotes loses nothing, explanations add up to the exact score, the best hits are the
+// first of all, and every hit contains the quoted phrases, according to counting. Input: a byte that selects model and
+// order, one for the n-gram order, then the query.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/count.hpp"
 #include "quern/tasks/search.hpp"
-#include "tasks/search/query_pieces.hpp"
+#include "tasks/search/parsed_query.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -45,14 +45,14 @@ struct opened {
         options.inputs = {folder / "corpus.jsonl"};
         options.store = path;
         options.skip = all_build_stages;
-        context run = context::cpu(1);
-        run.scratch = folder.path();
-        build(options, run);
+        context ctx = context::cpu(1);
+        ctx.scratch = folder.path();
+        build(options, ctx);
         return path;
     }
 };
 
-/// The pieces are stretches of the query in order, with nothing but quotation marks between them.
+/// The pieces are parts of the query in order, with only quotation marks between them.
 void check_pieces(std::string_view query, const std::vector<query_piece>& pieces) {
     const auto only_marks = [](std::string_view text) {
         while (!text.empty()) {
@@ -87,26 +87,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.phrases = (data[0] & 0x80) == 0;
     options.explain = true;
     options.k = 4;
-    const search_answer answer = all.engine.search(query, options);
-    for (const search_hit& hit : answer.hits) {
+    const search_result result = all.engine.search(query, options);
+    for (const search_hit& hit : result.hits) {
         double sum = 0;
         for (const explained_term& of : hit.explanation) sum += of.score;
         require(sum == hit.score);
     }
     for (const query_piece& piece : pieces) {
         if (!piece.quoted || !options.phrases) continue;
-        const ngram_counts found = all.counter.count(piece.text, context::cpu(1));
+        const auto found = all.counter.count(piece.text, context::cpu(1));
         if (found.words.empty()) continue;
-        for (const search_hit& hit : answer.hits)
+        for (const search_hit& hit : result.hits)
             require(std::ranges::find(found.documents, hit.document, &ngram_document::document) !=
                     found.documents.end());
     }
     options.k = 1;
-    const search_answer best = all.engine.search(query, options);
-    require(best.hits.size() == std::min<std::size_t>(1, answer.hits.size()));
+    const search_result best = all.engine.search(query, options);
+    require(best.hits.size() == std::min<std::size_t>(1, result.hits.size()));
     if (!best.hits.empty()) {
-        require(best.hits[0].document == answer.hits[0].document &&
-                best.hits[0].score == answer.hits[0].score);
+        require(best.hits[0].document == result.hits[0].document &&
+                best.hits[0].score == result.hits[0].score);
         all.engine.matches(best.hits[0].snippet, query);
     }
     return 0;

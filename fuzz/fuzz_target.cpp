@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets of requests, as strangers send them: taken apart without a fault, refused with bad_request and nothing else,
-// and every text that is escaped comes back whole.
+// Untrusted request targets: parsed without a fault, rejected only with bad_request, and every escaped text comes back
+// unchanged.
 #include <fmt/format.h>
 
 #include <array>

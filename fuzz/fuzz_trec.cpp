@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TREC and Reuters SGML: any bytes, in any units, give the same documents.
+// TREC and Reuters SGML: any bytes, cut into any units, give the same documents.
 #include "corpus_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arbitrary bytes as topics, judgements and a run; what is accepted is evaluated.
+// Arbitrary bytes as topics, judgements and a run; accepted input is evaluated.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
-#include "io/trec_files.hpp"
+#include "io/retrieval/trec_files.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/evaluate.hpp"
 
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::span<const char> bytes(reinterpret_cast<const char*>(data), size);
     for (const auto& topic : read_or_empty(bytes, [](auto& source) { return io::read_topics(source); }))
         if (topic.id.empty() || topic.id.find_first_of(" \t\r\n") != std::string::npos) std::abort();
-    // One file with both: judgements up to the first NUL, the run behind it.
+    // One file with both: judgements up to the first NUL, then the run.
     const auto split = std::find(bytes.begin(), bytes.end(), '\0');
     const auto first = bytes.first(static_cast<std::size_t>(split - bytes.begin()));
     const auto judgements = read_or_empty(first, [](auto& source) { return io::read_judgements(source); });

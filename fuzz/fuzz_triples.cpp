@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triples: of any bytes, what is taken is what the line says, and nothing else is taken.
+// Triples: for any bytes, an accepted triple equals the content of the line, and nothing else is accepted.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool fields = !triple.word.empty() && !triple.relation.empty() && !triple.other.empty();
     if (!fields || triple.count == 0 || !line.starts_with(again)) std::abort();
     if (line.size() == again.size()) return triple.count == 1 ? 0 : (std::abort(), 1);
-    // What follows is the count, perhaps with zeros before it.
+    // Then the count, perhaps with leading zeros.
     std::string_view count = line.substr(again.size());
     if (!count.starts_with('\t')) std::abort();
     count.remove_prefix(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arbitrary bytes behind a first one that says what the file is called. What is accepted keeps its promises, is the same
-// for any number of threads, and, where it is dense and of floats or bytes, comes back from a file that is written of it.
+// Arbitrary bytes after a first one that selects the file name. Accepted input satisfies its invariants and is the same
+// for any number of threads. If it is dense and of floats or bytes, it survives writing to a file and reading back.
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,10 +29,10 @@ constexpr std::string_view endings[] = {".npy",   ".fvecs", ".bvecs",       ".iv
                                         ".u8bin", ".i8bin", ".ibin",        ".idx",   ".txt",  ".csv",
                                         ".bin",   ".mtx",   ".safetensors", ".csr",   ""};
 
-context run_of(unsigned threads) {
-    context run = context::cpu(threads);
-    run.memory_bytes = std::uint64_t{1} << 24;  // sizes that lie ask for more
-    return run;
+context context_of(unsigned threads) {
+    context ctx = context::cpu(threads);
+    ctx.memory_bytes = std::uint64_t{1} << 24;  // wrong sizes would request more
+    return ctx;
 }
 
 /// A folder of this process; removed at its end.
@@ -64,7 +64,7 @@ auto read_or_nothing(const Read& read) -> std::optional<decltype(read())> {
     return std::nullopt;
 }
 
-/// Everything that the views show.
+/// The complete content of the views.
 std::string shown(const io::vector_file& file) {
     std::string all;
     const auto add = [&](const void* data, std::size_t bytes) {
@@ -105,7 +105,8 @@ void write_and_read(const io::vector_file& file, std::string rows) {
     std::string bytes(8, '\0');
     std::memcpy(bytes.data(), &count, 4);
     std::memcpy(bytes.data() + 4, &view.dimensions, 4);
-    const auto again = io::open_vectors(written("again" + std::string(ending), bytes + rows), {}, run_of(1));
+    const auto again =
+        io::open_vectors(written("again" + std::string(ending), bytes + rows), {}, context_of(1));
     require(again.rows() == view.rows && again.dimensions() == view.dimensions && shown(again) == rows);
 }
 
@@ -120,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const unsigned threads : {1u, 3u}) {
         for (const bool as_bits : {false, true}) {
             const auto file = read_or_nothing(
-                [&] { return io::open_vectors(path, {.as_bits = as_bits}, run_of(threads)); });
+                [&] { return io::open_vectors(path, {.as_bits = as_bits}, context_of(threads)); });
             if (!file) {
                 require(as_bits || threads == 1 || !rows);
                 continue;
@@ -135,13 +136,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
     }
     constexpr std::uint64_t known = 1000;
-    const auto truth = read_or_nothing([&] { return io::read_truth(path, known, run_of(1)); });
+    const auto truth = read_or_nothing([&] { return io::read_truth(path, known, context_of(1)); });
     if (truth) {
         require(truth->ids.size() == truth->queries * truth->k);
         require(truth->distances.empty() || truth->distances.size() == truth->ids.size());
         for (const std::uint32_t id : truth->ids) require(id < known);
     }
-    const auto allowed = read_or_nothing([&] { return io::read_allowed(path, known, run_of(1)); });
+    const auto allowed = read_or_nothing([&] { return io::read_allowed(path, known, context_of(1)); });
     if (allowed) {
         require(allowed->size() == (known + 63) / 64);
         require(allowed->back() >> known % 64 == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WikiExtractor's output: any bytes, in any units, give the same documents.
+// WikiExtractor's output: any bytes, cut into any units, give the same documents.
 #include "corpus_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dump of any bytes: no crash, counts that agree, and the same documents whatever the unit size.
+// A dump of any bytes: no crash, consistent counts, and the same documents for any unit size.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

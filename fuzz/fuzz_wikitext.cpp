@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wikitext of any bytes: no crash, no control characters, tidy lines, and twice the same.
+// Wikitext of any bytes: no crash, no control characters, clean lines, and the same result twice.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

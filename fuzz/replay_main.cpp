@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plain main for a fuzz target, for compilers without libFuzzer: runs every file of the folders and every
-// file named on the command line, each also cut off and with bytes changed at places that a fixed sequence of
-// random numbers chooses. No coverage guidance: it holds what fuzzing once found, and finds what is close by.
+// file named on the command line, each also truncated and with bytes changed at positions from a fixed sequence of
+// random numbers. No coverage guidance: it covers earlier findings of the fuzzers, and similar inputs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int damages_per_seed = 48;
-constexpr std::size_t largest_damaged = 1 << 20;  // large seeds run once, as they are
+constexpr std::size_t largest_damaged = 1 << 20;  // large seeds run once, unchanged
 
 void run(const std::string& bytes) {
     // A copy of exact size on the heap, so that the address sanitizer sees a read past the end.
@@ -29,19 +29,19 @@ void run(const std::string& bytes) {
 }
 
 std::string damage(std::string bytes, std::mt19937_64& random) {
-    const std::size_t place = random() % bytes.size();
+    const std::size_t position = random() % bytes.size();
     switch (random() % 4) {
         case 0:
-            bytes.resize(place);
+            bytes.resize(position);
             break;
         case 1:
-            bytes[place] = static_cast<char>(random());
+            bytes[position] = static_cast<char>(random());
             break;
         case 2:
-            bytes[place] = static_cast<char>(bytes[place] ^ (1 << (random() % 8)));
+            bytes[position] = static_cast<char>(bytes[position] ^ (1 << (random() % 8)));
             break;
         default:
-            bytes.erase(place, random() % 16 + 1);
+            bytes.erase(position, random() % 16 + 1);
             break;
     }
     return bytes;

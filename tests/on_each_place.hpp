@@ -49,17 +49,17 @@ std::size_t large_size();
 struct cpu_one_thread {
     using place_type = cpu_place;
     static constexpr const char* name = "cpu_one_thread";
-    static context run() { return context::cpu(1); }
+    static context ctx() { return context::cpu(1); }
 };
 struct cpu_some_threads {
     using place_type = cpu_place;
     static constexpr const char* name = "cpu_some_threads";
-    static context run() { return context::cpu(5); }
+    static context ctx() { return context::cpu(5); }
 };
 struct on_cuda {
     using place_type = cuda_place;
     static constexpr const char* name = "cuda";
-    static context run() { return context::cuda(); }
+    static context ctx() { return context::cuda(); }
 };
 
 template <class... Places>
@@ -90,7 +90,7 @@ class guarded_array {
   public:
     guarded_array(Place& place, const std::vector<T>& values, beginning where = beginning::aligned)
         : place_(&place), size_(values.size()), before_(where == beginning::aligned ? 64 : 65) {
-        std::vector<T> all(before_ + size_ + behind);
+        std::vector<T> all(before_ + size_ + after);
         std::memset(static_cast<void*>(all.data()), pattern, all.size() * sizeof(T));
         std::copy(values.begin(), values.end(), all.begin() + static_cast<std::ptrdiff_t>(before_));
         memory_ = array_from(place, std::span<const T>(all), "a test's array");
@@ -100,21 +100,21 @@ class guarded_array {
     span_on<Place, const T> view() const { return span(); }
     std::size_t size() const { return size_; }
 
-    /// The values; fails the test where something was written beside them.
+    /// The values; fails the test where something was written next to them.
     std::vector<T> host() const {
         const std::vector<T> all = to_host(*place_, memory_.span());
-        std::vector<T> expected(behind);
-        std::memset(static_cast<void*>(expected.data()), pattern, behind * sizeof(T));
+        std::vector<T> expected(after);
+        std::memset(static_cast<void*>(expected.data()), pattern, after * sizeof(T));
         EXPECT_EQ(0, std::memcmp(all.data(), expected.data(), before_ * sizeof(T)))
             << "written before the array";
-        EXPECT_EQ(0, std::memcmp(all.data() + before_ + size_, expected.data(), behind * sizeof(T)))
+        EXPECT_EQ(0, std::memcmp(all.data() + before_ + size_, expected.data(), after * sizeof(T)))
             << "written behind the array";
         const auto first = all.begin() + static_cast<std::ptrdiff_t>(before_);
         return std::vector<T>(first, first + static_cast<std::ptrdiff_t>(size_));
     }
 
   private:
-    static constexpr std::size_t behind = 67;  // ≥ before_
+    static constexpr std::size_t after = 67;  // ≥ before_
     static constexpr int pattern = 0x5a;
     Place* place_;
     std::size_t size_, before_;
@@ -133,7 +133,7 @@ class on_place : public testing::Test {
   protected:
     void SetUp() override {
         if constexpr (std::is_same_v<place_type, cpu_place>) {
-            own_ = std::make_unique<cpu_place>(Tested::run());
+            own_ = std::make_unique<cpu_place>(Tested::ctx());
             place_ = own_.get();
         } else {
             std::string why_none;
@@ -166,8 +166,8 @@ inline cuda_place* shared_place<cuda_place>(std::string& why_none) {
     static std::string reason;
     static const std::unique_ptr<cuda_place> place = [] {
         try {
-            const context run = context::cuda();
-            return std::make_unique<cuda_place>(run, choose_device(run, "this test").ordinal);
+            const context ctx = context::cuda();
+            return std::make_unique<cuda_place>(ctx, choose_device(ctx, "this test").ordinal);
         } catch (const std::exception& e) {
             reason = e.what();
             return std::unique_ptr<cuda_place>();

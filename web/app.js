@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: what is shown follows from the address alone (?q=words&model=ql&expand=3&prior=0.05 or ?like=id, and &doc=id for
-// a document), so that it can be sent, kept and gone back to. Texts go into the page as texts, never as markup.
+// The page: the address alone determines what is shown (?q=words&model=ql&expand=3&prior=0.05 or ?like=id, and
+// &doc=id for // a document), so that it can be shared, bookmarked and revisited. Texts are inserted as text,
+// never as markup.
 
 const byId = (id) => document.getElementById(id);
 const [form, box, model, status, facts, results, similar, hits, more, article, text, moreText] =
@@ -8,11 +9,12 @@ const [form, box, model, status, facts, results, similar, hits, more, article, t
 const nextMatch = byId('next-match');
 const PAGE = 10;
 const number = new Intl.NumberFormat('en');
-// The search whose hits stand in the list, how many, what is said of them, and whether what stands beside them is there.
-let shown = { key: null, next: 0, told: '', like: false, similar: false };
-let opened = null;                  // the link of the hit that was opened last
+// The search whose hits are listed, their number, the status message, and whether the additional parts are
+// loaded. // `answered`: that search, with unknown words replaced by known ones.
+let shown = { key: null, answered: null, next: 0, told: '', like: false, similar: false };
+let opened = null;                  // the link of the last opened hit
 let pending = new AbortController();
-let offered = null;                 // what the store has beside words, and what may be asked for, once it is known
+let offered = null;                 // what the store offers besides words, and the server's limits, once known
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -20,7 +22,7 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-// Pieces by turns: not a word of the query, one, not one, …
+// Pieces, alternately outside and inside the words of the query.
 const marked = (parts) => parts.map((part, i) => (i % 2 ? element('mark', { textContent: part }) : part));
 
 function say(message, isError = false) {
@@ -28,12 +30,12 @@ function say(message, isError = false) {
   status.classList.toggle('error', isError);
 }
 
-// What the server says of an error, as one says it to a reader.
+// An error of the server as a sentence for readers.
 function sentence(detail) {
   if (!detail) return '';
   const missing = /^(?:like: )?there is no document '(.*)'$/s.exec(detail);
   if (missing) return `This collection has no document “${missing[1]}”.`;
-  return `That cannot be answered: ${detail}.`;
+  return `The request failed: ${detail}.`;
 }
 
 async function ask(path, parameters, signal) {
@@ -43,11 +45,11 @@ async function ask(path, parameters, signal) {
     response = await fetch(query ? `${path}?${query}` : path, { signal });
   } catch (failure) {
     if (failure.name === 'AbortError') throw failure;
-    throw new Error('The server does not answer.');
+    throw new Error('The server does not respond.');
   }
   const body = await response.json();
-  signal?.throwIfAborted(); // something else is shown by now
-  if (!response.ok) throw new Error(sentence(body.detail) || `The server answered ${response.status}.`);
+  signal?.throwIfAborted(); // the page has moved on
+  if (!response.ok) throw new Error(sentence(body.detail) || `The server returned status ${response.status}.`);
   return body;
 }
 
@@ -60,7 +62,7 @@ function addressOf(state) {
   return words ? `/?${words}` : '/';
 }
 
-// The choices of a search, without those that are as ever.
+// The options of a search that differ from the defaults.
 const searchOf = (parameters) => {
   const given = (name) => parameters.get(name) || '';
   return { q: given('q'), like: given('like'), model: given('model') === 'bm25' ? '' : given('model'), expand: given('expand'), prior: given('prior') };
@@ -73,23 +75,23 @@ function go(address) {
 
 // ---- results
 
-// How many results to ask for behind so many: the server has a limit.
+// How many results to request after `count`: the server has a limit.
 const pageBehind = (count, most = PAGE) => Math.min(most, offered.limits.results - count);
 
 const options = (search) => Object.fromEntries(Object.entries(search).filter(([, value]) => value));
 
-// What a row of a table of parts is about: a word, a word like one of the query's, links, a document.
+// The name of a row in the table of score components: a word, a similar word, links, a document.
 function partName(term) {
-  if (term.list === 'prior') return `links to it (${term.value.toFixed(2)} × the average)`;
-  if (term.list === 'like') return `like ${term.term} (cosine ${term.value.toFixed(2)})`;
-  if (term.similar_to) return `${term.term} (like ${term.similar_to}, weighs ${term.weight.toFixed(2)})`;
+  if (term.list === 'prior') return `link rank (${term.value.toFixed(2)} × the average)`;
+  if (term.list === 'like') return `similar to ${term.term} (cosine ${term.value.toFixed(2)})`;
+  if (term.similar_to) return `${term.term} (similar to ${term.similar_to}, weight ${term.weight.toFixed(2)})`;
   return term.count > 1 ? `${term.term} ×${term.count}` : term.term;
 }
 
 function whyTable(hit, explanation) {
   const largest = Math.max(...explanation.map((term) => Math.abs(term.score)), Number.MIN_VALUE);
   const cells = (values) => values.map((value) => element('td', { textContent: value }));
-  // Behind other words: how often, of how often these are followed by any word.
+  // With a history: occurrences, out of those of the history that any word follows.
   const occurrences = (count, of) => (of === null ? number.format(count) : `${number.format(count)} of ${number.format(of)}`);
   const rows = explanation.map((term) => {
     const bar = element('i', { className: term.score < 0 ? 'below' : '' });
@@ -101,9 +103,9 @@ function whyTable(hit, explanation) {
       ...cells([...counts, term.score.toFixed(4)]),
       element('td', { className: 'bar', ariaHidden: 'true' }, bar));
   });
-  const heads = ['Word', 'in it', 'documents', 'in all', 'by title', 'adds'];
+  const heads = ['Word', 'in document', 'documents', 'in collection', 'title bonus', 'score'];
   return element('table', {},
-    element('caption', { textContent: `Where the score comes from. The document has ${number.format(explanation[0].length)} words.` }),
+    element('caption', { textContent: `Components of the score. The document has ${number.format(explanation[0].length)} words.` }),
     element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col', textContent: head })),
       element('td', { className: 'bar' }))),
     element('tbody', {}, ...rows),
@@ -121,7 +123,7 @@ function toggleCopies(item, button, hit) {
   const more = hit.copy_count - hit.copies.length;
   if (more > 0) copies.push(element('li', { textContent: `and ${number.format(more)} more` }));
   return item.append(element('div', { className: 'copies', id: `copies-${hit.rank}` },
-    element('p', { textContent: 'Near-duplicates of it, left out of the collection:' }), element('ul', {}, ...copies)));
+    element('p', { textContent: 'Near-duplicates, excluded from the collection:' }), element('ul', {}, ...copies)));
 }
 
 async function toggleWhy(item, button, hit, search) {
@@ -136,14 +138,14 @@ async function toggleWhy(item, button, hit, search) {
   } catch (failure) {
     if (failure.name !== 'AbortError') {
       panel.textContent = failure.message;
-    } else if (panel.isConnected) { // asked again when it is opened again
+    } else if (panel.isConnected) { // requested again when reopened
       panel.remove();
       button.setAttribute('aria-expanded', 'false');
     }
   }
 }
 
-// A link within the page: followed without loading it anew, unless it is to open elsewhere.
+// A link within the page: followed without reloading, unless it opens elsewhere.
 function followed(link, before = () => {}, after = () => {}) {
   link.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
@@ -173,7 +175,7 @@ function hitItem(hit, search) {
     beside.push(copies);
   }
   if (offered?.like) {
-    const like = element('a', { className: 'like-link', href: addressOf({ like: hit.id }), textContent: 'more like it', ariaLabel: `more like ${name}` });
+    const like = element('a', { className: 'like-link', href: addressOf({ like: hit.id }), textContent: 'more like this', ariaLabel: `more like ${name}` });
     beside.push(followed(like, () => { opened = null; }));
   }
   const item = element('li', { className: 'hit', value: hit.rank },
@@ -187,7 +189,8 @@ function hitItem(hit, search) {
   return item;
 }
 
-// Above the results: which document they are like, what the query may have meant, which words were looked for as well.
+// Above the results: the document they are similar to, suggestions for the query, additional words searched
+// for.
 async function tellLike(search, signal) {
   const line = byId('like');
   line.hidden = true;
@@ -204,7 +207,8 @@ function tellMeant(answer, search) {
   line.hidden = !answer.did_you_mean;
   if (!answer.did_you_mean) return;
   const link = element('a', { href: addressOf({ ...search, q: answer.did_you_mean }), textContent: answer.did_you_mean });
-  line.replaceChildren('Did you mean ', followed(link, () => { opened = null; }, () => hits.querySelector('a')?.focus({ preventScroll: true })), '?');
+  followed(link, () => { opened = null; }, () => hits.querySelector('a')?.focus({ preventScroll: true }));
+  line.replaceChildren(...(answer.corrected_query ? ['Showing results for ', link, '.'] : ['Did you mean ', link, '?']));
 }
 
 function tellSearch(answer, count, search) {
@@ -212,7 +216,7 @@ function tellSearch(answer, count, search) {
   say(shown.told);
 }
 
-// Words as the query has them: each where it stands first.
+// Words in the order of their first occurrence in the query.
 function inQueryOrder(words, q) {
   const query = q.toLowerCase();
   const place = (word) => {
@@ -224,34 +228,36 @@ function inQueryOrder(words, q) {
 
 function toldOf(answer, count, search) {
   const unknown = inQueryOrder(answer.unknown_words, search.q).map((word) => (word.startsWith('"') ? word : `“${word}”`)).join(', ');
-  if (answer.empty_query && !answer.like) return 'There is no word in the query.';
-  const missing = unknown ? `No document holds ${unknown}.` : '';
+  if (answer.empty_query && !answer.like) return 'The query contains no word.';
+  const missing = unknown ? `No document contains ${unknown}.` : '';
   if (count === 0) return missing || 'Nothing found.';
   const time = `${(1000 * answer.seconds).toFixed(1)} ms`;
-  const found = answer.more || count >= offered.limits.results ? `The best ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
-  const also = answer.similar_words.length ? `Also looked for: ${answer.similar_words.map((of) => of.word).join(', ')}.` : '';
-  return `${found}, in ${time}. ${missing} ${also}`.trim();
+  const found = answer.more || count >= offered.limits.results ? `Top ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
+  const also = answer.similar_words.length ? `Also searched for: ${answer.similar_words.map((of) => of.word).join(', ')}.` : '';
+  return `${found} in ${time}. ${missing} ${also}`.trim();
 }
 
 async function showHits(search, signal) {
   const key = addressOf(search);
-  if (shown.key === key) { // come back from a document: as it was
+  if (shown.key === key) { // back from a document: unchanged
     say(shown.told);
   } else {
     say('Searching…');
-    const answer = await ask('/api/search', { ...options(search), k: pageBehind(0), parts: 1 }, signal);
-    hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, search)));
-    shown = { key, next: answer.hits.length, told: '', like: false, similar: false };
+    const answer = await ask('/api/search', { ...options(search), k: pageBehind(0), parts: 1, correct: 1 }, signal);
+    const answered = answer.corrected_query ? { ...search, q: answer.corrected_query } : search;
+    hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, answered)));
+    shown = { key, answered, next: answer.hits.length, told: '', like: false, similar: false };
     more.hidden = !answer.more;
     tellSearch(answer, shown.next, search);
     tellMeant(answer, search);
   }
-  // The results stand without these.
+  // The results do not need these.
   if (!shown.like) tellLike(search, signal).catch(() => {});
-  if (!shown.similar) showSimilar(search, signal).catch(() => {});
+  if (!shown.similar) showSimilar(shown.answered, signal).catch(() => {});
 }
 
-// Beside the results: what the collection uses like the words of the query. A click adds a word to the query.
+// Next to the results: words that the collection uses like those of the query. A click adds a word to the
+// query.
 async function showSimilar(search, signal) {
   similar.hidden = true;
   if (!offered?.words || !search.q) return;
@@ -272,8 +278,8 @@ async function showMore() {
   const search = searchOf(asked());
   more.disabled = true;
   try {
-    const answer = await ask('/api/search', { ...options(search), suggestions: 0, k: pageBehind(shown.next), offset: shown.next, parts: 1 }, pending.signal);
-    const items = answer.hits.map((hit) => hitItem(hit, search));
+    const answer = await ask('/api/search', { ...options(search), k: pageBehind(shown.next), offset: shown.next, parts: 1, correct: 1 }, pending.signal);
+    const items = answer.hits.map((hit) => hitItem(hit, shown.answered));
     hits.append(...items);
     shown.next += items.length;
     more.hidden = !answer.more;
@@ -288,7 +294,7 @@ async function showMore() {
 
 // ---- one document
 
-// A text's pieces into paragraphs, which empty lines part; a mark that holds one is no word.
+// Splits the pieces of a text into paragraphs at empty lines; a mark never contains one.
 function paragraphs(parts) {
   const made = [element('p')];
   parts.forEach((part, i) => {
@@ -325,7 +331,7 @@ async function showAlike(id, signal) {
   alike.hidden = answer.hits.length === 0;
 }
 
-// Goes from match to match of the text that is there, and begins again behind the last one.
+// Goes to the next match in the loaded text, and from the last one to the first.
 let lastMatch = -1;
 function showNextMatch() {
   const matches = text.querySelectorAll('mark');
@@ -347,7 +353,7 @@ async function showDocument(id, search, signal) {
   byId('back').textContent = search.q || search.like ? '← Results' : '← Search';
   document.title = `${answer.title || answer.id} – ${offered.name}`;
   say('');
-  showAlike(id, signal).catch(() => {}); // the text stands without it
+  showAlike(id, signal).catch(() => {}); // the text does not need it
   article.hidden = false;
   scrollTo(0, 0);
   title.focus();
@@ -355,9 +361,9 @@ async function showDocument(id, search, signal) {
   nextMatch.hidden = ![...text.querySelectorAll('mark')].some((mark) => mark.getBoundingClientRect().bottom > innerHeight);
 }
 
-// ---- what the address says
+// ---- state from the address
 
-// What the store offers is asked once.
+// Requests once what the store offers.
 async function learnOffers() {
   if (offered) return;
   const { name, offers: has, limits } = await ask('/api/store', {});
@@ -372,7 +378,7 @@ async function showFacts(signal) {
     element('b', { className: 'name', textContent: store.name }),
     element('strong', { textContent: number.format(store.documents) }), ' documents, ',
     element('strong', { textContent: number.format(store.words) }), ' words, ',
-    element('strong', { textContent: number.format(store.vocabulary) }), ' different ones');
+    element('strong', { textContent: number.format(store.vocabulary) }), ' distinct words');
 }
 
 async function show() {
@@ -415,17 +421,17 @@ async function show() {
   }
 }
 
-// ---- hands
+// ---- input
 
-// Whether a search was asked for: a query that is too long stays in the box.
+// Starts a search; returns false for a query that is too long, which stays in the box.
 async function submit() {
   const bytes = new TextEncoder().encode(box.value.trim()).length;
   if (offered && bytes > offered.limits.query_bytes) {
-    say(`The query is too long: it has ${number.format(bytes)} bytes of UTF-8, and ${number.format(offered.limits.query_bytes)} may be asked for.`, true);
+    say(`The query is too long: ${number.format(bytes)} bytes of UTF-8 (at most ${number.format(offered.limits.query_bytes)}).`, true);
     return false;
   }
   opened = null;
-  shown.key = null; // asked anew, answered anew
+  shown.key = null; // always request again
   const chosen = (id) => (byId(id).checked ? byId(id).value : '');
   await go(addressOf({ q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value, expand: chosen('expand'), prior: chosen('prior') }));
   return true;

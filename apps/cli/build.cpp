@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
+#include "source_permissions.hpp"
 #include "values.hpp"
 
 namespace quern::cli {
@@ -19,16 +21,16 @@ std::string outcome_of(const build_result& result) {
     const reading_counts& counts = result.counts;
     std::string text = counted(result.documents, "document") + ", " + counted(result.words, "word") + ", " +
                        grouped(result.vocabulary) + " distinct";
-    if (result.copies != 0) text += ", " + counted(result.copies, "near-duplicate") + " left out";
+    if (result.duplicates != 0) text += ", " + counted(result.duplicates, "near-duplicate") + " excluded";
     if (counts.redirects != 0) text += ", " + counted(counts.redirects, "redirect");
     if (result.links + result.dangling_links != 0) {
-        text += fmt::format(", {} (and {} to documents not here)", counted(result.links, "link"),
+        text += fmt::format(", {} (and {} to missing documents)", counted(result.links, "link"),
                             grouped(result.dangling_links));
     }
     return text;
 }
 
-/// Names with commas between; `all` is one.
+/// Comma-separated names, or `all`.
 std::set<build_stage> parse_stages(std::string_view text) {
     std::set<build_stage> stages;
     for (std::size_t begin = 0; begin <= text.size();) {
@@ -43,11 +45,12 @@ std::set<build_stage> parse_stages(std::string_view text) {
     return stages;
 }
 
-/// What a store was made with is neither to be asked for otherwise nor to be passed over in silence.
+/// An update uses the options the store was built with: refuses others instead of ignoring them.
 void check_update(const build_options& options, const text_choice& text) {
     if (!options.skip.empty())
-        throw usage_error("--update runs the stages of the store; --skip cannot be given");
-    if (text.any()) throw usage_error("--update has the text options of the store; none can be given");
+        throw usage_error("--skip cannot be combined with --update, which runs the stages of the store");
+    if (text.any())
+        throw usage_error("text options cannot be combined with --update, which uses those of the store");
 }
 
 }  // namespace
@@ -62,76 +65,75 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     command_line line(
         self, "CORPUS... -o STORE [OPTION]...",
         "Reads a collection and writes a store: dictionary, postings, document table with titles and "
-        "snippets, link graph. The same collection and text options give the same bytes, whatever the "
-        "threads, the memory and the machine. Under its final name there is a whole store or what was "
-        "there before; interrupted or out of disk, nothing half-written is left.\n\n"
-        "A corpus is a Wikipedia XML dump, a folder (.txt .md .html and source code), JSON lines "
-        "({\"id\", \"text\"}, optional title and links), TSV (id, tab, text), TREC SGML, wikiextractor "
-        "output, or lines (one word a line, empty lines between documents). Any of them plain or "
-        "compressed with gzip, bzip2, zstd or xz, all told from the content.");
+        "snippets, link graph. The same collection and text options give the same bytes for any number of "
+        "threads, any memory budget and any machine. The store appears complete or not at all: an "
+        "interrupted build or a full disk leaves nothing half-written and keeps what was there before.\n\n"
+        "A corpus is a Wikipedia XML dump, a folder (.txt .md .html and source code), JSON lines ({\"id\", "
+        "\"text\"}, optional title and links), TSV (id, tab, text), TREC SGML, wikiextractor output, or "
+        "lines (one word per line, empty lines between documents). Each may be plain or compressed with "
+        "gzip, bzip2, zstd or xz; format and compression are detected from the content.");
     line.arguments("CORPUS", "Files and folders, read in this order; - is standard input (JSON lines).",
                    inputs, true);
     line.section("Build options");
     line.option(
-        "-o,--output", "STORE", "The folder to write. An existing one is refused without --force.", "",
+        "-o,--output", "STORE", "The folder to write. Replaces an existing one only with --force.", "",
         [&](const std::string& value) {
-            if (value == "-") throw usage_error("a store is a folder; it cannot go to standard output");
-            options.store = value;
+            if (value == "-")
+                throw usage_error("a store cannot go to standard output (expected the name of a folder)");
+            options.store = file_name(value);
         },
         true);
-    line.option(
-        "--skip", "STAGE,...",
-        "Leave out stages: duplicates, ranks, thesaurus, vectors; or all of them. The index is always "
-        "made.",
-        "", [&](const std::string& value) { options.skip = parse_stages(value); });
-    line.option(
-        "--report", "FILE.html",
-        "One page for people, which needs no network: sizes, seconds, what was rejected, copies, words, link "
-        "ranks.",
-        "", [&](const std::string& value) { report_file = value; });
-    line.flag(
-        "--update",
-        "Add the corpus to the store that is there, with its text options and stages. Documents that it "
-        "holds already are passed over.",
-        options.update);
+    line.option("--skip", "STAGE,...",
+                "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
+                [&](const std::string& value) { options.skip = parse_stages(value); });
+    line.option("--report", "FILE.html",
+                "Write a self-contained HTML page: sizes, seconds, rejected input, near-duplicates, words, "
+                "link ranks.",
+                "", [&](const std::string& value) { report_file = file_name(value); });
+    line.flag("--update",
+              "Add the corpus to the existing store, with its text options and stages. Documents that are "
+              "already in it are skipped.",
+              options.update);
     declare_corpus(line, options);
     declare_text(line, text);
-    declare_common(line, common, {.rows = false, .output = false});
+    declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});
     line.example("quern build enwiki-latest-pages-articles.xml.bz2 -o wiki",
                  "A store of Wikipedia, with all stages.");
     line.example("quern build notes/ mail.jsonl.zst -o mine --stem porter --stop-words en",
-                 "A folder and a file, English words reduced to their stems.");
+                 "A folder and a file, with English words reduced to their stems.");
     line.example("quern build notes/ -o mine --report mine.html",
-                 "And a page about what was read, left out and made.");
+                 "The same kind of store, with a page about what was read, excluded and built.");
     line.example("zcat crawl.gz | quern build - -o crawl --memory 2G --stats crawl.json",
-                 "From a pipe, within 2 GiB, with a record of the run.");
+                 "From a pipe, within 2 GiB of memory, with a record of the run.");
     line.parse(arguments);
 
-    session run(self, common);
+    session job(self, common);
+    job.follow_links = options.follow_links;
     options.inputs.assign(inputs.begin(), inputs.end());
     options.text = text.over({});
     if (options.update) check_update(options, text);
     options.force = common.force;
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(text.stop_word_file());
-    if (report_file == "-") throw usage_error("--report needs the name of a file");
-    run.check_destinations({{.path = options.store, .is_folder = true}, {report_file}}, std::move(files));
+    const destination page = report_page(report_file);
+    job.check_destinations({{.path = options.store, .is_folder = true}, page}, std::move(files));
+    if (options.update) keep_private(std::span(&options.store, 1), false);  // its documents stay
     std::optional<output> report;
-    if (!report_file.empty()) report = run.open({report_file});
+    if (!report_file.empty()) report = job.open(page);
 
-    build_result result = build(options, run.run);
-    run.messages.finish();
+    build_result result = build(options, job.ctx);
+    job.messages.finish();
     if (report) {
         write_build_report(
-            options, result, [&](std::string_view bytes) { report->write(bytes); }, run.run);
+            options, result, [&](std::string_view bytes) { report->write(bytes); }, job.ctx);
         report->commit();
     }
-    tell_reading(run.messages, result.counts, result.issues, outcome_of(result));
-    run.statistics.stages = std::move(result.statistics.stages);
-    run.statistics.counts = std::move(result.statistics.counts);
-    run.statistics.device = std::move(result.statistics.device);
-    run.statistics.device_reason = std::move(result.statistics.device_reason);
-    run.write_statistics();
+    report_reading(job.messages, result.counts, result.issues, outcome_of(result));
+    job.statistics.stages = std::move(result.statistics.stages);
+    job.statistics.counts = std::move(result.statistics.counts);
+    job.statistics.device = std::move(result.statistics.device);
+    job.statistics.device_reason = std::move(result.statistics.device_reason);
+    job.write_statistics();
     return 0;
 }
 

@@ -5,18 +5,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
+#include <map>
 
 #include "commands.hpp"
+#include "config_file.hpp"
+#include "help_page.hpp"
 #include "quern/base/error.hpp"
+#include "values.hpp"
 
 namespace quern::cli {
 namespace {
 
-constexpr std::size_t page_width = 80;
-
-/// CLI11 takes a positional text in square brackets for a list and splits it at commas. A leading mark hides
-/// the bracket from it; every text that comes back is unguarded.
+/// CLI11 reads a positional text in square brackets as a list and splits it at commas. A leading mark hides the
+/// bracket; unguarded() removes it from every text that CLI11 returns.
 constexpr char guard = '\x01';
 
 std::string guarded(std::string text) {
@@ -28,227 +29,265 @@ std::string unguarded(std::string text) {
     return text;
 }
 
-/// Runs the parser of an option, so that its message begins with the option's name.
-CLI::callback_t named(std::string name, command_line::parser parse, bool many) {
-    return [name = std::move(name), parse = std::move(parse), many](const CLI::results_t& values) {
-        // To take one of two values would be to ignore what was asked for.
-        if (!many && values.size() > 1) throw usage_error(fmt::format("{} is given twice", name));
-        try {
-            for (const std::string& value : values) parse(unguarded(value));
-        } catch (const usage_error& failure) {
-            throw usage_error(fmt::format("{}: {}", name, failure.what()));
-        }
-        return true;
-    };
-}
-
-/// What CLI11 found wrong, in the words of this program.
-std::string in_our_words(const CLI::ParseError& failure, std::vector<std::string> options) {
-    const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&failure);
-    if (extras == nullptr) return failure.what();
-    const std::string text = failure.what();
-    const auto colon = text.rfind(": ");
-    std::string words = unguarded(colon == std::string::npos ? text : text.substr(colon + 2));
-    const std::string first = words.substr(0, words.find_first_of(" ="));
-    if (!first.starts_with('-')) return fmt::format("'{}' is one argument too many", words);
-    // One letter is near to any other: only long names are worth a guess.
-    std::erase_if(options, [](const std::string& name) { return !name.starts_with("--"); });
-    const std::string near = nearest_name(first, options);
-    return fmt::format("unknown option {}{}", first,
-                       near.empty() ? "; words that begin with a dash go behind --"
-                                    : fmt::format("; did you mean {}?", near));
-}
-
 struct known_option {
     std::string command, name;
 };
 
-/// The options of all commands, which each tells with its help page: they are declared nowhere else.
+/// The options of all commands, taken from their help pages: they are declared nowhere else.
 std::vector<known_option> known_options() {
     std::vector<known_option> known;
     for (const command& other : all_commands()) {
         try {
             other.run(other, {"--help"});
-        } catch (const help_asked& page) {
+        } catch (const help_requested& page) {
             for (const std::string& option : page.options) known.push_back({other.name, option});
         }
     }
     return known;
 }
 
-}  // namespace
-
-std::string wrapped(std::string_view text, std::size_t indent) {
-    std::string out;
-    std::string line(indent, ' ');
-    const auto flush = [&] {
-        out.append(line, 0, line.find_last_not_of(' ') + 1);
-        out += '\n';
-        line.assign(indent, ' ');
-    };
-    for (std::size_t i = 0; i < text.size();) {
-        if (text[i] == '\n') {
-            flush();
-            ++i;
-            continue;
-        }
-        const std::size_t end = std::min(text.find_first_of(" \n", i), text.size());
-        const std::string_view word = text.substr(i, end - i);
-        if (line.size() + word.size() > page_width && line.size() > indent) flush();
-        line.append(word);
-        line += ' ';
-        i = end < text.size() && text[end] == ' ' ? end + 1 : end;
-    }
-    flush();
-    return out;
+/// "-k" of "-k5", "--top" of "--top=5".
+std::string name_in(const std::string& argument) {
+    return argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
 }
 
-std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
-    std::string best;
-    std::size_t best_distance = typed.size() < 5 ? 2 : 3;  // nothing farther than this is a slip of the hand
-    for (const std::string& name : names) {
-        // Edits and swaps of neighbours (optimal string alignment), three rows of the table at a time.
-        std::vector<std::size_t> before(name.size() + 1), last(name.size() + 1), now(name.size() + 1);
-        for (std::size_t j = 0; j <= name.size(); ++j) last[j] = j;
-        for (std::size_t i = 1; i <= typed.size(); ++i) {
-            now[0] = i;
-            for (std::size_t j = 1; j <= name.size(); ++j) {
-                const bool same = typed[i - 1] == name[j - 1];
-                now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-                if (i > 1 && j > 1 && typed[i - 1] == name[j - 2] && typed[i - 2] == name[j - 1]) {
-                    now[j] = std::min(now[j], before[j - 2] + 1);
-                }
-            }
-            before.swap(last);
-            last.swap(now);
+std::string dashed(const std::string& name) {
+    return (name.size() == 1 ? "-" : "--") + name;
+}
+
+/// Edits and swaps of adjacent characters between two words (optimal string alignment); keeps three rows of the
+/// table.
+std::size_t edits(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        now[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const bool same = a[i - 1] == b[j - 1];
+            now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = std::min(now[j], before[j - 2] + 1);
         }
-        if (last[name.size()] < best_distance) {
-            best_distance = last[name.size()];
+        before.swap(last);
+        last.swap(now);
+    }
+    return last[b.size()];
+}
+
+std::string_view without_dashes(std::string_view name) {
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
+    constexpr std::size_t longest =
+        64;  // our names are shorter, and edits() costs the product of the lengths
+    const std::string_view word = without_dashes(typed);
+    if (word.size() > longest) return {};
+    std::string best;
+    std::size_t best_distance = word.size() < 5 ? 2 : 3;  // anything farther is not a typing error
+    for (const std::string& name : names) {
+        const std::size_t distance = edits(word, without_dashes(name));
+        if (distance < best_distance) {
+            best_distance = distance;
             best = name;
         }
+    }
+    if (!best.empty() || word.size() < 3) return best;
+    for (const std::string& name : names) {
+        if (!without_dashes(name).starts_with(word)) continue;
+        if (!best.empty()) return {};
+        best = name;
     }
     return best;
 }
 
-std::string exit_code_table() {
-    return "Exit codes:\n"
-           "  0            done; also when the reader of a pipe has gone\n"
-           "  1            nothing found, or an unknown word\n"
-           "  2            usage, missing input, refused overwrite\n"
-           "  3            bad input beyond --max-errors\n"
-           "  4            resources: memory, disk, an absent or failing device\n"
-           "  5            damaged or unsupported store\n"
-           "  70           internal error; please report it\n"
-           "  129 130 143  hang-up, Ctrl-C, SIGTERM; no half-written result is left\n";
-}
-
 struct command_line::state {
-    struct line {
-        std::string heading, left, help;
+    /// What parse() knows about an option in addition to CLI11.
+    struct known {
+        CLI::Option* option;
+        bool takes_value, takes_many;
     };
 
     CLI::App app;
-    std::string name, summary, usage, description, heading = "Arguments";
-    std::vector<line> lines;
-    std::vector<const CLI::Option*> repeatable, typed;
-    std::vector<std::pair<std::string, std::string>> examples;
-
-    /// The options that an argument may name.
-    std::vector<const CLI::Option*> named_in(const std::vector<std::string>& arguments) const {
-        std::vector<const CLI::Option*> named;
-        for (const std::string& argument : arguments) {
-            if (argument == "--") break;
-            if (!argument.starts_with('-')) continue;
-            const bool is_long = argument.starts_with("--");
-            const std::string typed_name =
-                is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
-            if (const CLI::Option* option = app.get_option_no_throw(typed_name)) named.push_back(option);
-        }
-        return named;
-    }
+    help_page page;
+    std::string heading = "Arguments";
+    bool in_common_section = false;
+    std::map<std::string, known> options;      ///< by each of their names
+    std::map<std::string, std::string> hints;  ///< to options that do not exist
+    std::vector<const CLI::Option*> typed;
+    std::map<const CLI::Option*, std::string> positions;  ///< of options from --config: file and line
+    std::vector<option_note> notes;
+    std::size_t arguments = 0;  ///< maximum number of positional ones
+    bool takes_words = false;   ///< whether one of them may be any text
 
     std::vector<std::string> option_names() const {
         std::vector<std::string> names;
-        for (const CLI::Option* option : app.get_options()) {
-            for (const std::string& short_name : option->get_snames()) names.push_back("-" + short_name);
-            for (const std::string& long_name : option->get_lnames()) names.push_back("--" + long_name);
-        }
+        for (const auto& [name, _] : options) names.push_back(name);
         return names;
     }
 
-    /// What the file says for this command, as arguments. Keys stand at the top, for every command, or in a
-    /// section with the command's name, which wins. A key that no command knows there is a slip and is refused. Options
-    /// that were typed are left out.
-    std::vector<std::string> config_arguments(const std::string& path) {
-        std::ifstream file(path);
-        if (!file) throw usage_error(fmt::format("--config: {}: no such file, or not readable", path));
-        std::vector<CLI::ConfigItem> items;
-        try {
-            items = CLI::ConfigTOML().from_config(file);
-        } catch (const CLI::Error& failure) {
-            throw usage_error(fmt::format("{}: {}", path, failure.what()));
-        }
-        const std::vector<known_option> known = known_options();
-        struct setting {
-            const CLI::Option* option;
-            std::string argument;
-            bool of_section;
+    void add_line(std::string left, std::string help) {
+        page.lines.push_back({heading, std::move(left), std::move(help), in_common_section});
+    }
+
+    /// Runs the parser of an option and adds to its message where the value came from.
+    CLI::callback_t named(std::string shown_name, parser parse, bool many, const std::string& name) {
+        return [this, shown_name = std::move(shown_name), parse = std::move(parse), many,
+                name](const CLI::results_t& values) {
+            const auto position = positions.find(options.at(name).option);
+            const std::string where = position == positions.end()
+                                          ? shown_name
+                                          : fmt::format("{}: {}", position->second, shown_name);
+            // Taking one of two values would ignore the other.
+            if (!many && values.size() > 1) throw usage_error(fmt::format("{} is given twice", where));
+            for (const std::string& value : values) {
+                try {
+                    parse(unguarded(value));
+                } catch (const usage_error& failure) {
+                    std::string reason = failure.what();
+                    const std::size_t at = reason.find(value);
+                    if (at != std::string::npos && !value.empty())
+                        reason.replace(at, value.size(), shown(value));
+                    throw usage_error(fmt::format("{}: {}", where, reason));
+                }
+            }
+            return true;
         };
-        std::vector<setting> settings;
-        for (const CLI::ConfigItem& item : items) {
-            if (item.parents.size() > 1) {
-                throw usage_error(fmt::format("{}: '{}' is no command", path, fmt::join(item.parents, ".")));
-            }
-            const std::string section = item.parents.empty() ? "" : item.parents.front();
-            if (!section.empty() &&
-                std::ranges::find(known, section, &known_option::command) == known.end()) {
-                throw usage_error(fmt::format("{}: '{}' is no command", path, section));
-            }
-            if (item.name == "++" || item.name == "--") continue;  // CLI11's begin and end of a section
-            const std::string dashed = (item.name.size() == 1 ? "-" : "--") + item.name;
-            const bool is_known = std::ranges::any_of(known, [&](const known_option& option) {
-                return option.name == dashed && (section.empty() || option.command == section);
-            });
-            if (!is_known || item.name == "config") {
-                throw usage_error(fmt::format("{}: '{}' is no option of {}", path, item.name,
-                                              section.empty() ? "any command" : section));
-            }
-            const CLI::Option* const option = app.get_option_no_throw(dashed);
-            if ((!section.empty() && section != name) || option == nullptr) continue;
-            if (std::ranges::find(typed, option) != typed.end()) continue;
-            const bool of_section = !section.empty();
-            if (of_section) {
-                std::erase_if(settings,
-                              [&](const setting& s) { return s.option == option && !s.of_section; });
-            }
-            const char* const between = item.name.size() == 1 ? "" : "=";
-            const auto set = [&](const std::string& value) {
-                settings.push_back({option, fmt::format("{}{}{}", dashed, between, value), of_section});
-            };
-            if (std::ranges::find(repeatable, option) != repeatable.end()) {
-                std::ranges::for_each(item.inputs, set);
+    }
+
+    [[noreturn]] void refuse(const std::string& reason) const {
+        throw usage_error(fmt::format("{} (quern {} --help lists all options)", reason, page.name));
+    }
+
+    [[noreturn]] void refuse_unknown(const std::string& argument) const {
+        std::string name = name_in(argument);
+        if (const auto result = hints.find(name); result != hints.end()) {
+            throw usage_error(fmt::format("unknown option {}: {}", name, result->second));
+        }
+        const bool is_long = name.starts_with("--");
+        // "-k5" is the option -k; "-apple" is more likely a word.
+        if (!is_long && argument.find_first_not_of("0123456789=", 2) != std::string::npos) name = argument;
+        std::vector<std::string> names = option_names();
+        // Any letter is close to any other: suggest long names only.
+        std::erase_if(names, [](const std::string& of) { return !of.starts_with("--"); });
+        const std::string near = is_long ? nearest_name(name, names) : "";
+        refuse(fmt::format("unknown option {}{}", shown(name),
+                           !near.empty() ? fmt::format("; did you mean {}?", near)
+                           : takes_words ? "; put words that begin with a dash after --"
+                                         : ""));
+    }
+
+    /// Refuses unknown options and surplus arguments in the order in which they were typed: CLI11 reports the
+    /// last one first. Notes which options were typed.
+    void check_names(const std::vector<std::string>& typed_arguments) {
+        std::size_t count = 0;
+        bool only_arguments = false;
+        for (std::size_t i = 0; i < typed_arguments.size(); ++i) {
+            const std::string& argument = typed_arguments[i];
+            if (!only_arguments && argument == "--") {
+                only_arguments = true;
+            } else if (only_arguments || argument.size() < 2 || !argument.starts_with('-')) {
+                if (++count > arguments) refuse(fmt::format("unexpected argument '{}'", shown(argument)));
             } else {
-                set(fmt::format("{}", fmt::join(item.inputs, " ")));
+                const auto found = options.find(name_in(argument));
+                if (found == options.end()) refuse_unknown(argument);
+                typed.push_back(found->second.option);
+                const bool has_value = argument.starts_with("--") ? argument.find('=') != std::string::npos
+                                                                  : argument.size() > 2;
+                if (!found->second.takes_value || has_value) continue;
+                if (++i == typed_arguments.size()) refuse(fmt::format("{}: the value is missing", argument));
             }
         }
-        std::vector<std::string> arguments;
-        for (setting& s : settings) arguments.push_back(std::move(s.argument));
-        return arguments;
+    }
+
+    /// The file's settings for this command, as arguments. Keys are at the top, for every command, or in a
+    /// section with the command's name, which takes precedence. A key that no command knows is refused. Typed
+    /// options are skipped.
+    std::vector<std::string> config_arguments(const std::string& path) {
+        const std::vector<config_setting> settings = read_config(path);
+        const std::vector<known_option> all = known_options();
+        std::vector<const config_setting*> here;
+        std::string unused;
+        for (const config_setting& setting : settings) {
+            check_setting(path, setting, all);
+            if (!setting.section.empty() && setting.section != page.name) continue;
+            if (options.contains(dashed(setting.name))) {
+                here.push_back(&setting);
+            } else {
+                unused +=
+                    fmt::format("{}{} (line {})", unused.empty() ? "" : ", ", setting.name, setting.line);
+            }
+        }
+        if (!unused.empty()) {
+            notes.push_back(
+                {false, fmt::format("{}: settings without effect in quern {}: {}", path, page.name, unused)});
+        }
+        // The section comes last; the last setting wins.
+        std::ranges::stable_sort(here, {}, [](const config_setting* s) { return !s->section.empty(); });
+        std::map<const CLI::Option*, const config_setting*> chosen;
+        for (const config_setting* s : here) chosen[options.at(dashed(s->name)).option] = s;
+        std::vector<std::string> found;
+        for (const auto& [option, setting] : chosen) {
+            if (std::ranges::find(typed, option) != typed.end()) continue;
+            positions[option] = fmt::format("{}:{}", path, setting->line);
+            append_arguments(*setting, found);
+        }
+        return found;
+    }
+
+    void check_setting(const std::string& path, const config_setting& setting,
+                       const std::vector<known_option>& all) const {
+        const std::string& section = setting.section;
+        const auto fail = [&](const std::string& reason) {
+            throw usage_error(fmt::format("{}:{}: {}", path, setting.line, reason));
+        };
+        if (!section.empty() && std::ranges::find(all, section, &known_option::command) == all.end())
+            fail(fmt::format("'{}' is not a command of quern", shown(section)));
+        std::vector<std::string> names;
+        for (const known_option& option : all) {
+            if (!section.empty() && option.command != section) continue;
+            names.push_back(option.name.substr(option.name.find_first_not_of('-')));
+        }
+        std::erase(names, "config");  // a file of options cannot name another one
+        if (std::ranges::find(names, setting.name) != names.end()) return;
+        const std::string near = nearest_name(setting.name, names);
+        fail(fmt::format("'{}' is not an option of {}{}", shown(setting.name),
+                         section.empty() ? "any command" : "quern " + section,
+                         near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    }
+
+    void append_arguments(const config_setting& setting, std::vector<std::string>& found) const {
+        const std::string name = dashed(setting.name);
+        const char* const between = setting.name.size() == 1 ? "" : "=";
+        if (options.at(name).takes_many) {
+            for (const std::string& value : setting.values)
+                found.push_back(fmt::format("{}{}{}", name, between, value));
+        } else {
+            found.push_back(fmt::format("{}{}{}", name, between, fmt::join(setting.values, ",")));
+        }
     }
 };
 
 command_line::command_line(const command& self, std::string usage, std::string description)
     : state_(std::make_unique<state>()) {
-    state_->name = self.name;
-    state_->summary = self.summary;
-    state_->usage = std::move(usage);
-    state_->description = std::move(description);
+    state_->page.name = self.name;
+    state_->page.summary = self.summary;
+    state_->page.usage = std::move(usage);
+    state_->page.description = std::move(description);
     state_->app.set_help_flag();
 }
 command_line::~command_line() = default;
 
 void command_line::section(std::string heading) {
     state_->heading = std::move(heading);
+    state_->in_common_section = false;
+}
+
+void command_line::common_section(std::string heading) {
+    state_->heading = std::move(heading);
+    state_->in_common_section = true;
 }
 
 void command_line::argument(std::string name, std::string help, std::string& target) {
@@ -256,7 +295,8 @@ void command_line::argument(std::string name, std::string help, std::string& tar
         .add_option_function<std::string>(name,
                                           [&target](const std::string& value) { target = unguarded(value); })
         ->required();
-    state_->lines.push_back({"Arguments", std::move(name), std::move(help)});
+    if (state_->arguments != std::string::npos) ++state_->arguments;
+    state_->page.lines.push_back({"Arguments", std::move(name), std::move(help)});
 }
 
 void command_line::arguments(const std::string& name, std::string help, std::vector<std::string>& target,
@@ -268,7 +308,9 @@ void command_line::arguments(const std::string& name, std::string help, std::vec
                                                                target.push_back(unguarded(value));
                                                        })
         ->required(required);
-    state_->lines.push_back({"Arguments", name + "...", std::move(help)});
+    state_->arguments = std::string::npos;
+    state_->takes_words = name == "QUERY" || name == "WORD";
+    state_->page.lines.push_back({"Arguments", name + "...", std::move(help)});
 }
 
 void command_line::option(const std::string& names, const std::string& value, std::string help,
@@ -284,85 +326,85 @@ void command_line::options(const std::string& names, const std::string& value, s
 void command_line::declare(const std::string& names, const std::string& value, std::string help,
                            const std::string& fallback, parser parse, bool required, bool many) {
     const auto comma = names.find(',');
-    std::string shown = names;
-    if (comma != std::string::npos) shown.insert(comma + 1, " ");
-    CLI::Option* const made = state_->app.add_option(names, named(shown, std::move(parse), many))
-                                  ->take_all()
-                                  ->required(required)
-                                  ->type_size(1)
-                                  ->expected(1);
-    if (many) state_->repeatable.push_back(made);
-    std::string left = shown.starts_with("--") ? "    " + shown : shown;
+    std::string shown_names = names;
+    if (comma != std::string::npos) shown_names.insert(comma + 1, " ");
+    const std::string first = names.substr(0, comma);
+    CLI::Option* const made =
+        state_->app.add_option(names, state_->named(shown_names, std::move(parse), many, first))
+            ->take_all()
+            ->required(required)
+            ->type_size(1)
+            ->expected(1);
+    state_->options.insert({first, {made, true, many}});
+    if (comma != std::string::npos) state_->options.insert({names.substr(comma + 1), {made, true, many}});
+    std::string left = shown_names.starts_with("--") ? "    " + shown_names : shown_names;
     if (!fallback.empty()) help += fmt::format(" [default: {}]", fallback);
-    state_->lines.push_back({state_->heading, left + ' ' + value, std::move(help)});
+    state_->add_line(left + ' ' + value, std::move(help));
 }
 
 void command_line::flag(const std::string& name, std::string help, bool& target) {
-    state_->app.add_flag(name, target)->take_last();
-    state_->lines.push_back({state_->heading, "    " + name, std::move(help)});
+    state_->options.insert({name, {state_->app.add_flag(name, target)->take_last(), false, false}});
+    state_->add_line("    " + name, std::move(help));
 }
 
 void command_line::unlist(std::string_view name) {
-    std::erase_if(state_->lines, [name](const auto& line) {
+    std::erase_if(state_->page.lines, [name](const auto& line) {
         const std::size_t at = line.left.find("--");
         return at != std::string::npos && line.left.substr(at, line.left.find(' ', at) - at) == name;
     });
 }
 
+void command_line::hint(std::string name, std::string result) {
+    state_->hints.insert_or_assign(std::move(name), std::move(result));
+}
+
 void command_line::remark(std::string left, std::string help) {
-    state_->lines.push_back({state_->heading, std::move(left), std::move(help)});
+    state_->add_line(std::move(left), std::move(help));
 }
 
 void command_line::example(std::string line, std::string meaning) {
-    state_->examples.emplace_back(std::move(line), std::move(meaning));
+    state_->page.examples.emplace_back(std::move(line), std::move(meaning));
 }
 
 void command_line::parse(const std::vector<std::string>& arguments) {
-    // --config must be known before its values can take their place in front of the user's.
+    // --config must be known before its values can be put in front of the user's.
     std::string config;
     for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
         if (arguments[i] == "--help" || arguments[i] == "-h")
-            throw help_asked{help(), state_->option_names()};
+            throw help_requested{help(false), state_->option_names()};
+        if (arguments[i] == "--help-all") throw help_requested{help(true), {}};
+        if (arguments[i] == "--version" || arguments[i] == "-V") throw help_requested{version_line(), {}};
         if (arguments[i] == "--config" && i + 1 < arguments.size()) config = arguments[i + 1];
         if (arguments[i].starts_with("--config=")) config = arguments[i].substr(9);
     }
+    state_->check_names(arguments);
     std::vector<std::string> all;
-    state_->typed = state_->named_in(arguments);
     if (!config.empty()) all = state_->config_arguments(config);
     for (const std::string& argument : arguments) all.push_back(guarded(argument));
     std::reverse(all.begin(), all.end());  // CLI11 takes them from the back
     try {
         state_->app.parse(all);
     } catch (const CLI::ParseError& failure) {
-        throw usage_error(fmt::format("{} (quern {} --help lists all options)",
-                                      in_our_words(failure, state_->option_names()), state_->name));
+        state_->refuse(failure.what());
     }
 }
 
-bool command_line::typed(const std::string& name) const {
-    return std::ranges::find(state_->typed, state_->app.get_option_no_throw(name)) != state_->typed.end();
+void command_line::require_used(const std::string& name, bool used, std::string_view reason) {
+    if (used) return;
+    const CLI::Option* const option = state_->options.at(name).option;
+    if (std::ranges::find(state_->typed, option) != state_->typed.end())
+        throw usage_error(fmt::format("{} {}", name, reason));
+    if (const auto position = state_->positions.find(option); position != state_->positions.end())
+        state_->notes.push_back(
+            {true, fmt::format("{}: without effect: {} {}", position->second, name, reason)});
 }
 
-std::string command_line::help() const {
-    constexpr std::size_t column = 26;
-    const state& s = *state_;
-    std::string text =
-        fmt::format("quern {} - {}\n\nUsage: quern {} {}\n\n", s.name, s.summary, s.name, s.usage);
-    text += wrapped(s.description, 0);
-    std::string heading;
-    for (const auto& line : s.lines) {
-        if (line.heading != heading) text += fmt::format("\n{}:\n", heading = line.heading);
-        std::string body = wrapped(line.help, column);
-        if (line.left.size() + 4 <= column) {
-            body.replace(0, line.left.size() + 2, "  " + line.left);
-        } else {
-            text += fmt::format("  {}\n", line.left);
-        }
-        text += body;
-    }
-    text += "\nExamples:\n";
-    for (const auto& [line, meaning] : s.examples) text += fmt::format("  {}\n{}", line, wrapped(meaning, 6));
-    return text + '\n' + exit_code_table();
+const std::vector<option_note>& command_line::notes() const {
+    return state_->notes;
+}
+
+std::string command_line::help(bool all) const {
+    return to_text(state_->page, all);
 }
 
 }  // namespace quern::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of one command: what it takes, its help, and the parsing of both arguments and a
-// configuration file. CLI11 reads the words; the help is written here, from the same declarations, as a page
-// to be read: wrapped, grouped, with defaults, examples and exit codes.
+// The command line of one command: its options, its help, and the parsing of arguments and a configuration
+// file. CLI11 parses the arguments; the help is written here, from the same declarations, as a readable page:
+// wrapped, grouped, with defaults, examples and exit codes.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,16 @@ struct command {
     int (*run)(const command& self, const std::vector<std::string>& arguments);
 };
 
-/// Thrown by parse() when --help is asked for.
-struct help_asked {
+/// Thrown by parse() for --help, --help-all and --version.
+struct help_requested {
     std::string text;
     std::vector<std::string> options;  ///< the names of all options, with their dashes
+};
+
+/// A message about the options, printed before the work.
+struct option_note {
+    bool is_warning;
+    std::string text;
 };
 
 class command_line {
@@ -35,31 +41,40 @@ class command_line {
     command_line(const command_line&) = delete;  // CLI11 keeps pointers into it
     command_line& operator=(const command_line&) = delete;
 
-    /// The options declared from here on stand under this heading.
+    /// Options declared from here on are listed under this heading.
     void section(std::string heading);
-    /// The next positional argument, required; or all that are left.
+    /// The same for options that all commands share: --help lists them in one line, --help-all explains them.
+    void common_section(std::string heading);
+    /// The next positional argument, required; or all remaining ones.
     void argument(std::string name, std::string help, std::string& target);
     void arguments(const std::string& name, std::string help, std::vector<std::string>& target,
                    bool required);
     /// `names` as in "-o,--output"; `fallback` is the default as text, empty for none.
     void option(const std::string& names, const std::string& value, std::string help,
                 const std::string& fallback, parser parse, bool required = false);
-    /// The same, given as often as one likes: `parse` is called for each value, in order.
+    /// The same, repeatable: `parse` is called for each value, in order.
     void options(const std::string& names, const std::string& value, std::string help, parser parse);
     void flag(const std::string& name, std::string help, bool& target);
-    /// Takes an option out of the help: it is still understood.
+    /// Removes an option from the help; it is still accepted.
     void unlist(std::string_view name);
-    /// A line of the help for what parse() itself understands.
+    /// The message for an option that this command lacks but users of other commands or programs may try.
+    void hint(std::string name, std::string result);
+    /// A line of the help for an option that parse() itself handles.
     void remark(std::string left, std::string help);
     /// One line of the section "Examples": a command, and what it does.
     void example(std::string line, std::string meaning);
 
-    /// Throws help_asked, or usage_error for anything that is not as declared, an option given twice included. Values
-    /// on the command line win over those of --config.
+    /// Throws help_requested, or usage_error for anything not declared and for an option given twice. Values on the
+    /// command line override those of --config.
     void parse(const std::vector<std::string>& arguments);
-    /// After parse(): whether an option stands among the arguments themselves, and not in --config alone.
-    bool typed(const std::string& name) const;
-    std::string help() const;
+    /// After parse(): an option that has an effect only if `used` is true. If it is not, throws usage_error for
+    /// a typed option and adds a note for one from --config, because that file may serve other calls too.
+    /// `reason` follows the name: "requires --method shingle".
+    void require_used(const std::string& name, bool used, std::string_view reason);
+    /// Keys of --config that had no effect. To be printed once the run can print messages.
+    const std::vector<option_note>& notes() const;
+    /// The page of --help; with `all` that of --help-all.
+    std::string help(bool all) const;
 
   private:
     void declare(const std::string& names, const std::string& value, std::string help,
@@ -68,13 +83,8 @@ class command_line {
     std::unique_ptr<state> state_;
 };
 
-/// The names in a list nearest to a mistyped one, for "did you mean"; empty where none is near.
+/// The name in a list closest to a mistyped one, for "did you mean": a few edits away, or the only one with
+/// this prefix; empty if none is close. Leading dashes do not count.
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& names);
-
-/// Paragraphs wrapped to a page of 80 columns, each line indented.
-std::string wrapped(std::string_view text, std::size_t indent);
-
-/// The table of exit codes, for the foot of every help page.
-std::string exit_code_table();
 
 }  // namespace quern::cli

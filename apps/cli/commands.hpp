@@ -32,7 +32,10 @@ int run_info(const command& self, const std::vector<std::string>& arguments);
 int run_verify(const command& self, const std::vector<std::string>& arguments);
 int run_doctor(const command& self, const std::vector<std::string>& arguments);
 
-/// All of them, in the order of the help page.
+/// All commands, in the order of the help page.
 std::span<const command> all_commands();
+
+/// What --version prints.
+std::string version_line();
 
 }  // namespace quern::cli

@@ -26,49 +26,48 @@ struct count_request {
 };
 
 void declare(command_line& line, count_request& request) {
-    line.argument("STORE", "What quern build wrote.", request.path);
+    line.argument("STORE", "A folder written by quern build.", request.path);
     line.arguments(
         "WORD",
-        "The words, one behind the other: several arguments are one n-gram. Without any, n-grams are read "
-        "from standard input, one a line, and the rows begin with a column query, numbered from 0. In a "
-        "store of word lines words stand between blanks, or, where there is a tab, between tabs alone.",
+        "Consecutive words: several arguments form one n-gram. Without any, n-grams are read from standard "
+        "input, one per line, and the rows begin with a column query, numbered from 0. In a store of word "
+        "lines, words are separated by blanks or, if there is a tab, by tabs only.",
         request.words, false);
     line.section("Count options");
     line.flag("--total",
-              "One row for each n-gram and not one for each document: its words as the store has them, "
-              "occurrences, "
-              "documents that hold it, and occurrences with another word of the document behind them "
-              "(followed: what "
-              "it counts as a history).",
+              "Write one row per n-gram instead of one per document: its words as stored, occurrences, "
+              "documents that contain it, and occurrences followed by another word of the document "
+              "(followed: its count as a history).",
               request.total);
-    declare_common(line, request.common);
-    line.example("quern count wiki steam engine", "Every document that holds the two words, in input order.");
-    line.example("quern count wiki \"steam engine\" --total", "The collection's count alone.");
-    line.example("quern count wiki --total --format jsonl < phrases.txt", "Many n-grams, a line each.");
+    declare_common(line, request.common, {.scratch = false});
+    line.example("quern count wiki steam engine",
+                 "Every document that contains the two words in sequence, in input order.");
+    line.example("quern count wiki \"steam engine\" --total", "Only the count in the collection.");
+    line.example("quern count wiki --total --format jsonl < phrases.txt", "Many n-grams, one per line.");
 }
 
 class counting {
   public:
-    counting(const count_request& request, session& run, const ngram_counter& counter, output& to)
-        : request_(request), run_(run), counter_(counter), to_(to), rows_(run.rows(to, columns())) {}
+    counting(const count_request& request, session& job, const ngram_counter& counter, output& to)
+        : request_(request), job_(job), counter_(counter), to_(to), rows_(job.rows(to, columns())) {}
 
     void count_words() {
         const std::string text = fmt::format("{}", fmt::join(request_.words, " "));
-        count(text, run_.stage("count", [&] { return counter_.count(text, run_.run); }));
+        count(text, job_.stage("count", [&] { return counter_.count(text, job_.ctx); }));
         ++queries_;
     }
 
     void count_lines() {
-        run_.stage("count", [&] {
+        job_.stage("count", [&] {
             bool whole = true;
             for (std::string text; next_line(text, longest_line, whole); ++queries_) {
-                run_.run.check_stop();
+                job_.ctx.check_stop();
                 if (!whole) {
                     throw invalid_input(
                         "standard input", queries_ + 1,
-                        fmt::format("an n-gram may take {} bytes at most", grouped(longest_line)));
+                        fmt::format("the n-gram is too long (at most {} bytes)", grouped(longest_line)));
                 }
-                count(text, counter_.count(text, run_.run));
+                count(text, counter_.count(text, job_.ctx));
                 to_.flush();
             }
         });
@@ -77,7 +76,7 @@ class counting {
     /// Whether anything was found.
     bool finish() {
         rows_.finish();
-        auto& counts = run_.statistics.counts;
+        auto& counts = job_.statistics.counts;
         counts["queries"] = queries_;
         counts["occurrences"] = occurrences_;
         counts["followed"] = followed_;
@@ -98,7 +97,7 @@ class counting {
         return names;
     }
 
-    void count(std::string_view text, const ngram_counts& found) {
+    void count(std::string_view text, const ngram_occurrences& found) {
         occurrences_ += found.count;
         followed_ += found.followed;
         hits_ += found.documents.size();
@@ -120,24 +119,24 @@ class counting {
         if (request_.words.empty()) rows_.finish();
     }
 
-    void tell(std::string_view text, const ngram_counts& found) {
+    void tell(std::string_view text, const ngram_occurrences& found) {
         if (found.words.empty()) {
-            run_.messages.error(fmt::format("nothing found: '{}' holds no word", text));
+            job_.messages.error(fmt::format("nothing found: '{}' contains no word", text));
         } else if (!found.unknown_words.empty()) {
-            run_.messages.error(
-                fmt::format("nothing found: no document holds {}", fmt::join(found.unknown_words, ", ")));
+            job_.messages.error(
+                fmt::format("nothing found: no document contains {}", fmt::join(found.unknown_words, ", ")));
         } else if (found.documents.empty()) {
-            run_.messages.error(
-                fmt::format("nothing found: no document holds '{}'", fmt::join(found.words, " ")));
+            job_.messages.error(
+                fmt::format("nothing found: no document contains '{}'", fmt::join(found.words, " ")));
         } else {
-            run_.messages.info(fmt::format("'{}': {} occurrences in {} of {} documents",
+            job_.messages.info(fmt::format("'{}': {} occurrences in {} of {} documents",
                                            fmt::join(found.words, " "), grouped(found.count),
                                            grouped(found.documents.size()), grouped(counter_.documents())));
         }
     }
 
     const count_request& request_;
-    session& run_;
+    session& job_;
     const ngram_counter& counter_;
     output& to_;
     row_writer rows_;
@@ -150,19 +149,18 @@ int run_count(const command& self, const std::vector<std::string>& arguments) {
     count_request request;
     command_line line(
         self, "STORE [WORD]... [OPTION]...",
-        "Counts an n-gram: how often the documents of a store hold words one behind the other, the title "
-        "standing before the text. The words are read as the documents were, so that case, stop words and "
-        "stemming are those of the store. Overlapping occurrences count: \"ha ha ha\" holds \"ha ha\" "
-        "twice. Writes doc and count, in input order; the collection's counts go to standard error and to "
-        "--stats.");
+        "Counts an n-gram: how often words follow each other in the documents of a store, whose titles "
+        "precede the texts. The store's text options (case, stop words, stemming) apply to the given words "
+        "too. Overlapping occurrences count: \"ha ha ha\" contains \"ha ha\" twice. Writes doc and count, in "
+        "input order; the counts of the collection go to standard error and to --stats.");
     declare(line, request);
     line.parse(arguments);
 
-    session run(self, request.common);
-    run.choose_device("count", offered_places::cpu_only);
-    output to = run.open_output(request.common.output, {request.path});
-    const auto counter = run.stage("open", [&] { return ngram_counter::open(request.path, run.run); });
-    counting work(request, run, counter, to);
+    session job(self, request.common);
+    job.choose_device("count", offered_places::cpu_only);
+    output to = job.open_output(request.common.output, {request.path});
+    const auto counter = job.stage("open", [&] { return ngram_counter::open(request.path, job.ctx); });
+    counting work(request, job, counter, to);
     if (request.words.empty()) {
         work.count_lines();
     } else {
@@ -170,7 +168,7 @@ int run_count(const command& self, const std::vector<std::string>& arguments) {
     }
     const bool found = work.finish();
     to.commit();
-    run.write_statistics();
+    job.write_statistics();
     return found ? 0 : 1;
 }
 

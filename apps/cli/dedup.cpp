@@ -32,57 +32,73 @@ std::int64_t parse_signed(const std::string& text) {
     std::int64_t value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failure != std::errc{} || end != text.data() + text.size()) {
-        throw usage_error(fmt::format("'{}' is not a whole number", text));
+        throw usage_error(fmt::format("invalid value '{}' (expected a whole number)", text));
     }
     return value;
 }
 
-/// The name of a file or folder: an empty one is an unset variable of a script, not a wish to go without.
-std::string named(const std::string& value) {
-    if (value.empty()) throw usage_error("the name is empty");
-    return value;
+constexpr const char* jaccard_method =
+    "for pairs by Jaccard similarity use --method shingle --similarity 0.8: exact, whereas MinHash estimates";
+
+duplicate_method parse_method(const std::string& value) {
+    try {
+        return parse_name<duplicate_method>(value, duplicate_method_names);
+    } catch (const usage_error& failure) {
+        const bool is_known = value.find("hash") != std::string::npos || value == "lsh" || value == "jaccard";
+        throw usage_error(
+            fmt::format("{}{}{}", failure.what(), is_known ? "; " : "", is_known ? jaccard_method : ""));
+    }
+}
+
+/// Users of tools that measure similarity try 0.8.
+decimal parse_threshold(const std::string& value) {
+    const decimal threshold = parse_decimal(value);
+    if (threshold.value() > 0.5) {
+        throw usage_error(
+            fmt::format("invalid threshold '{}' (expected at most 0.5: the maximum edit rate of a pair); {}",
+                        value, jaccard_method));
+    }
+    return threshold;
 }
 
 void declare_method(command_line& line, duplicate_options& options) {
     line.section("Method options");
     line.option("--method", "NAME",
-                "auto (complete, by proof), exhaustive (all pairs that lengths allow), signature (fuzzy "
-                "hashes first; "
-                "misses some), shared-memory or global-memory (the same by the thesis's kernels), shingle, "
-                "simhash or "
-                "i-match (compare words, by measures of their own).",
-                "auto", [&](const std::string& value) {
-                    options.method = parse_name<duplicate_method>(value, duplicate_method_names);
-                });
-    line.option(
-        "--threshold", "P",
-        "Pairs whose edit rate is below P: edits over the two lengths together; above 0, at most 0.5. Equal "
-        "texts have 0, texts of one length without anything in common 0.5.",
-        to_text(options.threshold),
-        [&](const std::string& value) { options.threshold = parse_decimal(value); });
-    line.option("--unit", "UNIT", "What an edit changes: byte or char (a code point).", "byte",
+                "auto (provably complete), exhaustive (all pairs that the lengths allow), signature (fuzzy "
+                "hashes first; misses some), shared-memory or global-memory (the same with the thesis's "
+                "kernels), shingle, simhash or i-match (compare words with their own measures).",
+                "auto", [&](const std::string& value) { options.method = parse_method(value); });
+    line.hint("--jaccard", jaccard_method);
+    line.hint("--num-perm", jaccard_method);
+    line.hint("--permutations", jaccard_method);
+    line.hint("--ngram", "for shingles of N words use --method shingle --shingle N");
+    line.option("--threshold", "P",
+                "Find pairs whose edit rate is below P: edits divided by the sum of the two lengths; above "
+                "0, at most 0.5. Equal texts have rate 0, texts of equal length with nothing in common 0.5.",
+                to_text(options.threshold),
+                [&](const std::string& value) { options.threshold = parse_threshold(value); });
+    line.option("--unit", "UNIT", "Unit of an edit: byte or char (a code point).", "byte",
                 [&](const std::string& value) {
                     options.unit = parse_choice<edit_unit>(
                         value, {{"byte", edit_unit::byte}, {"char", edit_unit::character}});
                 });
-    const auto whole = [&](const char* name, const char* help, unsigned least, unsigned most,
-                           unsigned& target) {
-        line.option(name, "N", help, std::to_string(target), [&, least, most](const std::string& value) {
-            target = static_cast<unsigned>(parse_integer(value, least, most));
+    const auto whole = [&](const char* name, const char* help, unsigned min, unsigned max, unsigned& target) {
+        line.option(name, "N", help, std::to_string(target), [&, min, max](const std::string& value) {
+            target = static_cast<unsigned>(parse_integer(value, min, max));
         });
     };
-    whole("--signature-length", "signature and the thesis's: letters at most; 1 to 1000.", 1, 1000,
+    whole("--signature-length",
+          "signature, shared-memory, global-memory: maximum number of letters; 1 to 1000.", 1, 1000,
           options.signature_length);
-    line.option("--slack", "X", "The same: signatures are candidates below X times the threshold; up to 100.",
-                to_text(options.slack),
-                [&](const std::string& value) { options.slack = parse_decimal(value); });
-    whole("--shingle", "shingle: words of a shingle; 1 to 100.", 1, 100, options.shingle);
-    line.option("--similarity", "X",
-                "shingle: pairs of at least this Jaccard similarity; above 0, at most 1.",
+    line.option(
+        "--slack", "X", "The same methods: signatures are candidates below X times the threshold; up to 100.",
+        to_text(options.slack), [&](const std::string& value) { options.slack = parse_decimal(value); });
+    whole("--shingle", "shingle: words per shingle; 1 to 100.", 1, 100, options.shingle);
+    line.option("--similarity", "X", "shingle: minimum Jaccard similarity of a pair; above 0, at most 1.",
                 to_text(options.similarity),
                 [&](const std::string& value) { options.similarity = parse_decimal(value); });
-    whole("--hamming", "simhash: bits that may differ; 0 to 16.", 0, 16, options.hamming);
-    line.option("--cut", "N", "simhash: a bit is 1 where its sum exceeds N.", std::to_string(options.cut),
+    whole("--hamming", "simhash: maximum number of differing bits; 0 to 16.", 0, 16, options.hamming);
+    line.option("--cut", "N", "simhash: a bit is 1 if its sum exceeds N.", std::to_string(options.cut),
                 [&](const std::string& value) { options.cut = parse_signed(value); });
 }
 
@@ -92,47 +108,42 @@ void declare(command_line& line, dedup_request& request) {
         "Files and folders, as for quern build, read in this order; - is standard input (JSON lines).",
         request.inputs, false);
     declare_method(line, request.dedup.duplicates);
-    line.section("What is compared");
-    line.option(
-        "--keep", "WHICH",
-        "The document of a group that is kept: first, last, longest or shortest (in bytes; of equal ones the "
-        "first). A group with earlier documents (--store, --against) keeps one of those.",
-        "first", [&](const std::string& value) {
-            request.dedup.keep = parse_name<keep_policy>(value, keep_policy_names);
-        });
-    line.option(
-        "--store", "DIR",
-        "Compare with the documents that are in DIR as well, and add the new ones; made where it is missing. "
-        "What is there with the same id and text is known, so an interrupted run goes on when called again.",
-        "", [&](const std::string& value) { request.dedup.store = named(value); });
-    line.options(
-        "--against", "CORPUS|STORE",
-        "Only pairs of a document of this set (a corpus, folders included, a store of quern build or "
-        "of --store) and a new one. Given again, of any of these sets.",
-        [&](const std::string& value) { request.dedup.against.emplace_back(named(value)); });
-    line.flag(
-        "--stream",
-        "Read JSON lines from standard input and answer each document as it arrives with a row: id, how many "
-        "earlier documents are its duplicates, the nearest of them, distance, rate. Memory grows by about "
-        "300 "
-        "bytes a document and its id; texts are in --tmp.",
-        request.stream);
+    line.section("Documents to compare");
+    line.option("--keep", "WHICH",
+                "Which document of a group to keep: first, last, longest or shortest (in bytes; the first of "
+                "equal ones). A group with earlier documents (--store, --against) keeps one of those.",
+                "first", [&](const std::string& value) {
+                    request.dedup.keep = parse_name<keep_policy>(value, keep_policy_names);
+                });
+    line.option("--store", "DIR",
+                "Also compare with the documents in DIR and add the new ones; creates DIR if it is missing. "
+                "Documents with the same id and text are recognised, so an interrupted run resumes when "
+                "started again.",
+                "", [&](const std::string& value) { request.dedup.store = file_name(value); });
+    line.options("--against", "CORPUS|STORE",
+                 "Report only pairs of a new document and one of this set (a corpus, folders included, a "
+                 "store of quern build or of --store). Repeatable: a document of any of these sets.",
+                 [&](const std::string& value) { request.dedup.against.emplace_back(file_name(value)); });
+    line.flag("--stream",
+              "Read JSON lines from standard input and write a row for each document as it arrives: id, "
+              "number of earlier documents that are its duplicates, the nearest of them, distance, rate. "
+              "Memory grows by about 300 bytes plus the id per document; texts are stored in --tmp.",
+              request.stream);
     line.section("Output options");
     line.option("--pairs", "FILE",
                 "Rows of id_a, id_b, distance, rate, each pair once, the earlier document first.",
-                "standard output, where none of the next two is given either",
-                [&](const std::string& value) { request.pairs = named(value); });
-    line.option("--groups", "FILE", "Rows of group, id, kept (0 or 1): documents that pairs connect.", "",
-                [&](const std::string& value) { request.groups = named(value); });
-    line.option(
-        "-o,--output", "FILE",
-        "The documents that are kept, in their order: lines of JSON lines and TSV byte for byte, others as "
-        "JSON lines. - is standard output, for these three.",
-        "", [&](const std::string& value) { request.kept = named(value); });
+                "standard output if neither of the next two is given",
+                [&](const std::string& value) { request.pairs = output_name(value); });
+    line.option("--groups", "FILE", "Rows of group, id, kept (0 or 1): documents connected by pairs.", "",
+                [&](const std::string& value) { request.groups = output_name(value); });
+    line.option("-o,--output", "FILE",
+                "The kept documents, in their order: lines of JSON lines and TSV byte for byte, others as "
+                "JSON lines. - is standard output, for these three options.",
+                "", [&](const std::string& value) { request.kept = output_name(value); });
     line.option("--report", "FILE.html",
-                "One page for people: counts, rates, the largest groups with their differences side by side.",
-                "", [&](const std::string& value) { request.report = named(value); });
-    declare_common(line, request.common, {.rows = true, .output = false});
+                "Write an HTML page: counts, rates, the largest groups with their differences side by side.",
+                "", [&](const std::string& value) { request.report = file_name(value); });
+    declare_common(line, request.common, {.output = false, .gpu = true});
 }
 
 void describe(command_line& line, dedup_request& request) {
@@ -140,17 +151,17 @@ void describe(command_line& line, dedup_request& request) {
     declare_corpus(line, request.corpus);
     declare_text(line, request.text);
     line.example("quern dedup crawl.jsonl.zst -o clean.jsonl --groups groups.tsv",
-                 "A corpus without near-duplicates, and which documents were taken for the same.");
+                 "A corpus without near-duplicates, and the groups of documents found to be the same.");
     line.example("quern dedup essays/ --threshold 0.1 --report essays.html",
                  "Pairs on the screen, and a page about them.");
     line.example("quern dedup today.jsonl --store seen -o new.jsonl",
-                 "Every night: what is new, compared with everything before.");
+                 "Every night: the new documents, compared with everything seen before.");
     line.example("quern dedup train.jsonl --against test.jsonl -o train-clean.jsonl",
                  "Training data without near-copies of the test set.");
 }
 
-/// Options that the method does not look at. In a file of options they may stand for other calls.
-void refuse_idle_options(const command_line& line, duplicate_method chosen) {
+/// Refuses options that the method ignores.
+void refuse_idle_options(command_line& line, duplicate_method chosen) {
     using method = duplicate_method;
     struct scope {
         const char* option;
@@ -175,11 +186,10 @@ void refuse_idle_options(const command_line& line, duplicate_method chosen) {
                             {"--stem", words}};
     const auto name = [](method m) { return duplicate_method_names[static_cast<std::size_t>(m)]; };
     for (const auto& [option, methods] : scopes) {
-        if (!line.typed(option) || std::ranges::find(methods, chosen) != methods.end()) continue;
         std::string others;
         for (const method m : methods) others.append(others.empty() ? "" : ", ").append(name(m));
-        throw usage_error(
-            fmt::format("{} is for --method {}; {} does not look at it", option, others, name(chosen)));
+        line.require_used(option, std::ranges::find(methods, chosen) != methods.end(),
+                          fmt::format("requires --method {}; {} ignores it", others, name(chosen)));
     }
 }
 
@@ -187,13 +197,13 @@ void refuse_idle_options(const command_line& line, duplicate_method chosen) {
 void refuse_repeated_input(const dedup_request& request) {
     auto readers = std::ranges::count(request.inputs, "-") + std::ranges::count(request.dedup.against, "-");
     if (request.stream && request.inputs.empty()) ++readers;
-    if (readers > 1) throw usage_error("- is given twice; standard input can be read once");
+    if (readers > 1) throw usage_error("standard input (-) can be given only once");
 }
 
-/// A result that was asked for, or nothing.
-std::optional<output> open_if(const std::string& path, const session& run) {
-    if (path.empty()) return {};
-    return run.open({path});
+/// Opens a requested result; empty if it was not requested.
+std::optional<output> open_if(const destination& to, const session& job) {
+    if (to.path.empty()) return {};
+    return job.open(to);
 }
 
 void write_pair(row_writer& rows, std::string_view a, std::string_view b, const duplicate_pair& p) {
@@ -202,18 +212,32 @@ void write_pair(row_writer& rows, std::string_view a, std::string_view b, const 
 
 const std::vector<std::string> pair_columns{"id_a", "id_b", "distance", "rate"};
 
-void write_results(const dedup_result& result, const session& run, std::optional<output>& pairs,
+constexpr std::uint64_t rows_at_once = 65536;  ///< between two checks of the progress and the stop flag
+
+void report_written(const session& job, std::string_view stage, std::uint64_t done, std::uint64_t all,
+                    std::string_view unit) {
+    if (done % rows_at_once != 0) return;
+    job.ctx.check_stop();
+    job.ctx.report({stage, done, all, unit});
+}
+
+void write_results(const dedup_result& result, const session& job, std::optional<output>& pairs,
                    std::optional<output>& groups, std::optional<output>& kept,
                    std::optional<output>& report) {
     if (pairs) {
-        auto rows = run.rows(*pairs, pair_columns);
-        for (const duplicate_pair& p : result.pairs()) write_pair(rows, result.id(p.a), result.id(p.b), p);
+        auto rows = job.rows(*pairs, pair_columns);
+        std::uint64_t done = 0;
+        for (const duplicate_pair& p : result.pairs()) {
+            report_written(job, "write pairs", done++, result.pairs().size(), "pairs");
+            write_pair(rows, result.id(p.a), result.id(p.b), p);
+        }
         rows.finish();
     }
     if (groups) {
-        auto rows = run.rows(*groups, {"group", "id", "kept"});
+        auto rows = job.rows(*groups, {"group", "id", "kept"});
         std::uint64_t number = 0;
         for (const duplicate_group& group : result.groups()) {
+            report_written(job, "write groups", number, result.groups().size(), "groups");
             for (const std::uint32_t d : group.members) {
                 rows.row({number, result.id(d), std::uint64_t{d == group.kept ? 1U : 0U}});
             }
@@ -221,52 +245,61 @@ void write_results(const dedup_result& result, const session& run, std::optional
         }
         rows.finish();
     }
-    if (kept) result.write_kept([&](std::string_view bytes) { kept->write(bytes); });
-    if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
-    for (std::optional<output>* to : {&pairs, &groups, &kept, &report}) {
-        if (*to) (*to)->commit();
+    std::uint64_t written = 0;
+    if (kept) {
+        result.write_kept([&](std::string_view bytes) {
+            job.ctx.check_stop();
+            job.ctx.report({"write documents", written, 0, "bytes"});
+            written += bytes.size();
+            kept->write(bytes);
+        });
     }
+    if (report) job.ctx.report({"write report", 0, 0, "bytes"});
+    if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
+    const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
+    output* const all[] = {given(pairs), given(groups), given(kept), given(report)};
+    output::commit_together(all);
 }
 
-int dedup_corpus(dedup_request& request, session& run) {
+int dedup_corpus(dedup_request& request, session& job) {
     if (request.inputs.empty()) throw usage_error("CORPUS is required");
     if (request.pairs.empty() && request.groups.empty() && request.kept.empty()) request.pairs = "-";
-    if (request.report == "-") throw usage_error("--report needs the name of a file");
-    auto pairs = open_if(request.pairs, run), groups = open_if(request.groups, run),
-         kept = open_if(request.kept, run), report = open_if(request.report, run);
+    auto pairs = open_if({request.pairs}, job), groups = open_if({request.groups}, job),
+         kept = open_if({request.kept}, job), report = open_if(report_page(request.report), job);
     request.dedup.keep_records = kept.has_value();
     request.dedup.list_pairs = pairs || report;
 
-    dedup_result result = dedup(request.dedup, run.run);
-    run.messages.finish();
-    run.statistics = std::move(result.statistics);
-    run.stage("write", [&] { write_results(result, run, pairs, groups, kept, report); });
+    dedup_result result = dedup(request.dedup, job.ctx);
+    job.statistics = std::move(result.statistics);
+    job.stage("write", [&] { write_results(result, job, pairs, groups, kept, report); });
+    job.messages.finish();
     std::string outcome = counted(result.documents(), "document");
     if (result.earlier() != 0) outcome += fmt::format(" (and {} before)", grouped(result.earlier()));
-    outcome += fmt::format(", {}, {}, {} not kept", counted(result.pair_count(), "pair"),
-                           counted(result.groups().size(), "group"), grouped(result.dropped()));
-    tell_reading(run.messages, result.counts, result.issues, outcome);
-    run.write_statistics();
+    if (result.pair_count()) outcome += ", " + counted(*result.pair_count(), "pair");
+    outcome +=
+        fmt::format(", {}, {} dropped", counted(result.groups().size(), "group"), grouped(result.dropped()));
+    report_reading(job.messages, result.counts, result.issues, outcome);
+    job.write_statistics();
     return 0;
 }
 
-/// Lines of standard input as they come. Of a line longer than `most` the first `most` bytes are kept.
+/// Lines of standard input as they arrive. Keeps the first `max` bytes of a longer line.
 class line_input {
   public:
-    explicit line_input(std::size_t most) : most_(most) {}
+    explicit line_input(std::size_t max) : max_(max) {}
 
-    /// Waits for more, and calls take(line) for every line that has ended; false at the end of the input.
+    /// Waits for input and calls take(line) for every complete line; false at the end of the input.
     template <class Take>
-    bool read(const context& run, Take take) {
+    bool read(const context& ctx, Take take) {
         char piece[1 << 16];
         const ssize_t got = ::read(STDIN_FILENO, piece, sizeof piece);
-        run.check_stop();
+        ctx.check_stop();
         if (got < 0 && errno == EINTR) return true;
         if (got < 0) throw io_error("standard input", "cannot read", errno);
         for (std::string_view rest(piece, static_cast<std::size_t>(got)); !rest.empty();) {
             const std::size_t end = rest.find('\n');
             const std::string_view part = rest.substr(0, end);
-            line_.append(part.substr(0, most_ - std::min(most_, line_.size())));
+            line_.append(part.substr(0, max_ - std::min(max_, line_.size())));
             if (end == std::string_view::npos) break;
             take(std::exchange(line_, {}));
             rest.remove_prefix(end + 1);
@@ -276,46 +309,48 @@ class line_input {
     }
 
   private:
-    std::size_t most_;
+    std::size_t max_;
     std::string line_;
 };
 
-int dedup_stream(dedup_request& request, session& run) {
+int dedup_stream(dedup_request& request, session& job) {
     if (!request.inputs.empty() && request.inputs != std::vector<std::string>{"-"}) {
         throw usage_error(
-            "--stream reads standard input; documents from before are given as --against or --store");
+            "--stream reads standard input only; give earlier documents with --against or --store");
     }
     if (!request.groups.empty() || !request.kept.empty() || !request.report.empty()) {
         throw usage_error(
-            "--stream answers each document as it comes; --groups, --output and --report need all of them");
+            "--groups, --output and --report cannot be combined with --stream; they need all documents");
     }
     if (request.pairs == "-")
-        throw usage_error("the answers of --stream go to standard output; --pairs needs a file");
+        throw usage_error("--pairs cannot go to standard output with --stream (expected the name of a file)");
     if (!request.corpus.input_format.empty() && request.corpus.input_format != "jsonl")
-        throw usage_error("--stream reads JSON lines, and no other form");
+        throw usage_error("--stream reads only JSON lines (expected --input-format jsonl)");
     if (request.common.format == row_format::table)
-        throw usage_error("--stream answers at once, as tsv or jsonl; a table needs all rows");
+        throw usage_error(
+            "--stream cannot write a table, which needs all rows (expected --format tsv or jsonl)");
     request.common.format = request.common.format.value_or(row_format::tsv);  // on a terminal, too
     constexpr std::uint64_t shard_bytes = 64 << 20;
-    constexpr std::size_t longest_line = (std::size_t{256} << 20) + 1;  // one more than a document may have
+    constexpr std::size_t longest_line =
+        (std::size_t{256} << 20) + 1;  // one more than the limit of a document
     request.dedup.shard_bytes = shard_bytes;
-    auto pairs_file = open_if(request.pairs, run);
+    auto pairs_file = open_if({request.pairs}, job);
     output to;
-    auto rows = run.rows(to, {"id", "duplicates", "nearest", "distance", "rate"});
+    auto rows = job.rows(to, {"id", "duplicates", "nearest", "distance", "rate"});
     std::vector<duplicate_pair> pairs;
     std::uint64_t with_duplicates = 0, found = 0, lines = 0;
     const cell nothing = std::monostate{};
 
-    duplicate_stream stream(request.dedup, run.run);
-    run.messages.finish();
-    const auto answer = [&](std::string_view line) {
+    duplicate_stream stream(request.dedup, job.ctx);
+    job.messages.finish();
+    const auto stream_result = [&](std::string_view line) {
         constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
         if (lines++ == 0 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
         const auto result = stream.next(line);
         if (!result.is_document) {
             if (result.why.empty()) return;
-            run.messages.warning(fmt::format("-:{}: {}", lines, result.why));
-            rows.row({nothing, nothing, nothing, nothing, nothing});  // so that there is a row for every line
+            job.messages.warning(fmt::format("-:{}: {}", lines, result.why));
+            rows.row({nothing, nothing, nothing, nothing, nothing});  // keeps one row per input line
             return;
         }
         found += result.duplicates.size();
@@ -329,16 +364,16 @@ int dedup_stream(dedup_request& request, session& run) {
         rows.row({std::string_view(result.id), std::uint64_t{result.duplicates.size()}, stream.id(nearest.a),
                   nearest.distance, nearest.rate()});
     };
-    run.stage("stream", [&] {
+    job.stage("stream", [&] {
         line_input input(longest_line);
         try {
             for (bool more = true; more;) {
-                more = input.read(run.run, answer);
+                more = input.read(job.ctx, stream_result);
                 rows.finish();
                 to.flush();
             }
         } catch (const interrupted&) {
-            stream.commit();  // what was answered is known
+            stream.commit();  // store the documents already answered
             throw;
         } catch (const closed_pipe&) {
             stream.commit();
@@ -348,25 +383,25 @@ int dedup_stream(dedup_request& request, session& run) {
     });
     if (pairs_file) {
         std::ranges::sort(pairs, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
-        auto pair_rows = run.rows(*pairs_file, pair_columns);
+        auto pair_rows = job.rows(*pairs_file, pair_columns);
         for (const duplicate_pair& p : pairs) write_pair(pair_rows, stream.id(p.a), stream.id(p.b), p);
         pair_rows.finish();
         pairs_file->commit();
     }
     to.commit();
-    run.messages.info(fmt::format("{}, {} with duplicates; {} in memory for them and {} from before",
+    job.messages.info(fmt::format("{}, {} with duplicates; {} in memory for them and {} earlier ones",
                                   counted(stream.counts().documents, "document"), grouped(with_duplicates),
                                   in_bytes(static_cast<double>(stream.memory_bytes())),
                                   grouped(stream.earlier())));
-    run.statistics.device = stream.statistics().device;
-    run.statistics.device_reason = stream.statistics().device_reason;
-    auto& counts = run.statistics.counts;
+    job.statistics.device = stream.statistics().device;
+    job.statistics.device_reason = stream.statistics().device_reason;
+    auto& counts = job.statistics.counts;
     counts["documents"] = stream.counts().documents;
     counts["earlier"] = stream.earlier();
     counts["pairs"] = found;
     counts["rejected"] = stream.counts().rejected;
     counts["memory_bytes"] = stream.memory_bytes();
-    run.write_statistics();
+    job.write_statistics();
     return 0;
 }
 
@@ -375,29 +410,34 @@ int dedup_stream(dedup_request& request, session& run) {
 int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     dedup_request request;
     command_line line(self, "CORPUS... [OPTION]...",
-                      "Finds the documents that are almost the same: all pairs whose edit rate is below the "
-                      "threshold, exactly, "
-                      "none missed. Writes the pairs, the groups they form, and the corpus without all but "
-                      "one document of each "
-                      "group. The results are the same whatever the threads, the memory and the device.\n\n"
-                      "A corpus without near-duplicates is a result like any other: exit code 0.");
+                      "Finds near-duplicate documents: exactly all pairs whose edit rate is below the "
+                      "threshold. Writes the pairs, the groups they form, and the corpus with one document "
+                      "of each group. The results are the same for any number of threads, any memory budget "
+                      "and any device.\n\nFinding no near-duplicates is a normal result: exit code 0.");
     describe(line, request);
     line.parse(arguments);
     refuse_idle_options(line, request.dedup.duplicates.method);
     refuse_repeated_input(request);
 
-    session run(self, request.common);
+    session job(self, request.common);
+    job.follow_links = request.corpus.follow_links;
     request.dedup.inputs.assign(request.inputs.begin(), request.inputs.end());
     request.dedup.input_format = request.corpus.input_format;
+    request.dedup.follow_links = request.corpus.follow_links;
     request.dedup.max_errors = request.corpus.max_errors;
+    request.dedup.ids = request.corpus.ids;
     request.dedup.text = request.text.over({});
     std::vector<std::filesystem::path> files = request.dedup.inputs;
     files.insert(files.end(), request.dedup.against.begin(), request.dedup.against.end());
-    files.insert(files.end(), {request.dedup.store, request.text.stop_word_file()});
-    run.check_destinations({{request.pairs}, {request.groups}, {request.kept}, {request.report}},
+    files.push_back(request.text.stop_word_file());
+    if (!request.dedup.store.empty()) {
+        refuse_harm(request.dedup.store, files);
+        check_destination({.path = request.dedup.store, .is_folder = true}, false);
+    }
+    files.push_back(request.dedup.store);
+    job.check_destinations({{request.pairs}, {request.groups}, {request.kept}, report_page(request.report)},
                            std::move(files));
-    check_destination({.path = request.dedup.store, .is_folder = true}, false);
-    return request.stream ? dedup_stream(request, run) : dedup_corpus(request, run);
+    return request.stream ? dedup_stream(request, job) : dedup_corpus(request, job);
 }
 
 }  // namespace quern::cli

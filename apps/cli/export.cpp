@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <list>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "commands.hpp"
 #include "ngram_options.hpp"
@@ -16,6 +18,7 @@
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
 #include "spaces.hpp"
+#include "values.hpp"
 
 namespace quern::cli {
 namespace {
@@ -29,114 +32,127 @@ struct export_request {
     ngram_options model;
 };
 
-/// Refuses names that ask for another form; - has none.
+/// Refuses file names that imply another format; - implies none.
 void require_form(const std::string& path, const char* option, const char* first, const char* second) {
     const std::string form = form_of_name(path);
     if (form == first || (*second != 0 && form == second)) return;
-    throw usage_error(
-        fmt::format("{}: the name ends in {}{}{}", option, first, *second == 0 ? "" : " or ", second));
+    throw usage_error(fmt::format("{}: wrong file name (expected the ending {}{}{})", option, first,
+                                  *second == 0 ? "" : " or ", second));
 }
 
 void declare(command_line& line, export_request& request) {
     const auto file = [&](const char* name, const char* form, const char* help, std::string& target) {
-        line.option(name, form, help, "", [&target](const std::string& text) { target = text; });
+        line.option(name, form, help, "", [&target](const std::string& text) { target = output_name(text); });
     };
     line.argument("STORE|SPACE", "A folder written by quern build or by quern words.", request.path);
-    line.section("Of a store (- is standard output, but not of --vectors)");
+    line.section("Of a store (- is standard output, except for --vectors)");
     file("--ciff", "FILE",
-         "The index in the Common Index File Format, for Anserini, PISA, Terrier and others: every word with "
-         "its documents, every document with its id and length.",
+         "The index in the Common Index File Format, for Anserini, PISA, Terrier and others: each word with "
+         "its documents, each document with its id and length.",
          request.ciff);
     file("--arpa", "FILE",
-         "A back-off language model of the words in their order, titles in front of texts, in the ARPA "
-         "format.",
+         "A back-off language model of the word sequence, titles before texts, in the ARPA format.",
          request.arpa);
-    file("--graph", "FILE", "Links: rows of id, id, as quern pagerank and others read them.", request.graph);
-    line.remark(
-        "    --vectors FILE.npy",
-        "The documents' vectors: a NumPy array of float32, a row a document, in the order of --documents.");
-    file("--documents", "FILE", "Rows of id, title and words (how many), in the order of the collection.",
+    file("--graph", "FILE", "Links: rows of id, id, as read by quern pagerank and others.", request.graph);
+    line.remark("    --vectors FILE.npy",
+                "The documents' vectors: a NumPy array of float32, one row per document, in the order of "
+                "--documents.");
+    file("--documents", "FILE", "Rows of id, title and number of words, in the order of the collection.",
          request.documents);
-    line.section("The model (--arpa), as quern ngrams makes it");
+    line.section("Language model (--arpa), as in quern ngrams");
     declare_order(line, request.model);
     declare_min_count(line, request.model);
     declare_smoothing(line, request.model);
     line.section("Of a space");
     file("--vectors", "FILE.npy|FILE.txt",
-         "Vectors (quern words --vectors): a NumPy array of float32, a row a word, in the order of "
-         "--words; or word2vec's text form, where blanks within a word become _.",
+         "Vectors (quern words --vectors): a NumPy array of float32, one row per word, in the order of "
+         "--words; or word2vec's text format, in which blanks within a word become _.",
          request.vectors);
     line.remark("    --graph FILE.tsv|FILE.graphml",
-                "Neighbours: rows of word, neighbour, score; or a directed graph, frequencies at its nodes "
-                "and scores at its edges.");
+                "Neighbours: rows of word, neighbour, score; or a directed graph with frequencies on nodes "
+                "and scores on edges.");
     file("--words", "FILE", "Rows of word and frequency, most frequent first; - is standard output.",
          request.words);
     declare_common(line, request.common, {.rows = false, .output = false});
-    line.example("quern export wiki --ciff wiki.ciff.gz", "A store, for another search engine.");
+    line.example("quern export wiki --ciff wiki.ciff.gz", "A store for another search engine.");
     line.example("quern export wiki --arpa wiki.arpa --order 4 --smoothing absolute", "For KenLM and SRILM.");
     line.example("quern export wiki --vectors wiki.npy --documents wiki.tsv",
                  "For NumPy, Faiss, quern nearest.");
     line.example("quern export wiki --graph wiki.tsv.gz", "For igraph, NetworkX, quern pagerank.");
     line.example("quern export wiki.words --vectors wiki.npy --words wiki.tsv", "For NumPy.");
-    line.example("quern export wiki.words --vectors wiki.txt", "For gensim and all that reads word2vec.");
+    line.example("quern export wiki.words --vectors wiki.txt", "For gensim and other readers of word2vec.");
     line.example("quern export wiki.words --graph wiki.graphml", "For Gephi, NetworkX, igraph.");
 }
 
+constexpr const char* ciff_form = ".ciff .bin";
+
 using sink = std::function<void(std::string_view)>;
 
-/// One file: whole or not at all.
-template <typename Work>
-void write_file(session& run, const std::string& file, const char* stage, const std::string& form,
-                const Work& work) {
-    if (file.empty()) return;
-    run.stage(stage, [&] {
-        output to = run.open({file, form});
-        work([&to](std::string_view bytes) { to.write(bytes); });
-        to.commit();
+/// The files of a run, which appear together: all of them complete, or none.
+class written_files {
+  public:
+    explicit written_files(session& job) : job_(job) {}
+
+    template <typename Work>
+    void write(const std::string& file, const char* stage, const std::string& form, const Work& work) {
+        if (file.empty()) return;
+        job_.stage(stage, [&] {
+            output& to = outputs_.emplace_back(job_.open({file, form}));
+            work([&to](std::string_view bytes) { to.write(bytes); });
+        });
+        job_.messages.finish();
+    }
+    void commit() {
+        std::vector<output*> all;
+        for (output& to : outputs_) all.push_back(&to);
+        output::commit_together(all);
+    }
+
+  private:
+    session& job_;
+    std::list<output> outputs_;
+};
+
+void export_store(session& job, const export_request& request, written_files& files) {
+    auto& reported = job.statistics.counts;
+    files.write(request.ciff, "ciff", ciff_form, [&](const sink& out) {
+        const ciff_counts counts = export_ciff(request.path, out, {}, job.ctx);
+        reported["words"] = counts.lists;
+        reported["postings"] = counts.postings;
+        reported["documents"] = counts.documents;
+        reported["ciff_bytes"] = counts.bytes;
     });
-    run.messages.finish();
+    files.write(request.arpa, "arpa", ".arpa", [&](const sink& out) {
+        const arpa_counts counts = export_arpa(request.path, out, request.model, {}, job.ctx);
+        reported["ngrams"] = counts.ngrams;
+        reported["arpa_bytes"] = counts.bytes;
+        reported["spilled_bytes"] = counts.spilled_bytes;
+    });
+    files.write(request.graph, "graph", "", [&](const sink& out) {
+        const graph_counts counts = export_graph(request.path, out, {}, job.ctx);
+        reported["links"] = counts.links;
+        reported["graph_bytes"] = counts.bytes;
+    });
+    files.write(request.vectors, "vectors", ".npy", [&](const sink& out) {
+        const vector_counts counts = export_vectors(request.path, out, {}, job.ctx);
+        reported["vectors"] = counts.rows;
+        reported["dimensions"] = counts.dimensions;
+    });
+    files.write(request.documents, "documents", "", [&](const sink& out) {
+        reported["documents"] = export_documents(request.path, out, {}, job.ctx).documents;
+    });
 }
 
-void export_store(session& run, const export_request& request) {
-    auto& told = run.statistics.counts;
-    write_file(run, request.ciff, "ciff", "", [&](const sink& out) {
-        const ciff_counts counts = export_ciff(request.path, out, {}, run.run);
-        told["words"] = counts.lists;
-        told["postings"] = counts.postings;
-        told["documents"] = counts.documents;
-        told["ciff_bytes"] = counts.bytes;
-    });
-    write_file(run, request.arpa, "arpa", "", [&](const sink& out) {
-        const arpa_counts counts = export_arpa(request.path, out, request.model, {}, run.run);
-        told["ngrams"] = counts.ngrams;
-        told["arpa_bytes"] = counts.bytes;
-        told["spilled_bytes"] = counts.spilled_bytes;
-    });
-    write_file(run, request.graph, "graph", "", [&](const sink& out) {
-        const graph_counts counts = export_graph(request.path, out, {}, run.run);
-        told["links"] = counts.links;
-        told["graph_bytes"] = counts.bytes;
-    });
-    write_file(run, request.vectors, "vectors", ".npy", [&](const sink& out) {
-        const vector_counts counts = export_vectors(request.path, out, {}, run.run);
-        told["vectors"] = counts.rows;
-        told["dimensions"] = counts.dimensions;
-    });
-    write_file(run, request.documents, "documents", "", [&](const sink& out) {
-        told["documents"] = export_documents(request.path, out, {}, run.run).documents;
-    });
-}
-
-void export_space(session& run, const export_request& request) {
-    const word_space space = open_space(request.path, run);
+void export_space(session& job, const export_request& request, written_files& files) {
+    const word_space space = open_space(request.path, job);
     const std::string vectors = form_of_name(request.vectors), graph = form_of_name(request.graph);
-    write_file(run, request.vectors, "vectors", vectors, [&](const sink& out) {
+    files.write(request.vectors, "vectors", vectors, [&](const sink& out) {
         vectors == ".npy" ? space.write_vectors_npy(out) : space.write_vectors_text(out);
     });
-    write_file(run, request.graph, "graph", graph, [&](const sink& out) {
-        graph == ".graphml" ? space.write_graphml(out, run.run) : space.write_graph_tsv(out, run.run);
+    files.write(request.graph, "graph", graph, [&](const sink& out) {
+        graph == ".graphml" ? space.write_graphml(out, job.ctx) : space.write_graph_tsv(out, job.ctx);
     });
-    write_file(run, request.words, "words", "", [&](const sink& out) { space.write_words(out); });
+    files.write(request.words, "words", "", [&](const sink& out) { space.write_words(out); });
 }
 
 bool model_given(const ngram_options& model) {
@@ -146,31 +162,29 @@ bool model_given(const ngram_options& model) {
     return choice(model) != choice({});
 }
 
-void refuse_what_is_not_there(const export_request& request, bool of_space) {
+void refuse_missing(const export_request& request, bool of_space) {
     const auto& [common, path, ciff, arpa, documents, words, vectors, graph, model] = request;
     if (ciff.empty() && arpa.empty() && documents.empty() && words.empty() && vectors.empty() &&
         graph.empty()) {
         throw usage_error(
-            "what to export is not given: --ciff, --arpa, --graph, --vectors or --documents of a store; "
-            "--vectors, "
-            "--graph or --words of a space");
+            "nothing to export (expected --ciff, --arpa, --graph, --vectors or --documents of a store; "
+            "--vectors, --graph or --words of a space)");
     }
     if (of_space && !(ciff.empty() && arpa.empty() && documents.empty())) {
-        throw usage_error(
-            fmt::format("{} is a space of words, which has no index: {} needs a store (quern build)", path,
-                        !ciff.empty()   ? "--ciff"
-                        : !arpa.empty() ? "--arpa"
-                                        : "--documents"));
+        throw usage_error(fmt::format("{} is a word space; {} requires a store (quern build)", path,
+                                      !ciff.empty()   ? "--ciff"
+                                      : !arpa.empty() ? "--arpa"
+                                                      : "--documents"));
     }
     if (!of_space && !words.empty() && is_store(path)) {
-        throw usage_error(path + " is a store of documents: --words needs a space of words (quern words)");
+        throw usage_error(path + " is a store of documents; --words requires a word space (quern words)");
     }
     if (!of_space && is_dictionary(path))
-        throw usage_error(path + " is a dictionary, and what is exported is a store or a space of words");
+        throw usage_error(path + " is a dictionary (expected a store or a word space)");
     if (!of_space && !words.empty() && !is_store(path))
-        throw usage_error(path + " is no space of words (quern words)");
+        throw usage_error(path + " is not a word space (quern words)");
     if (arpa.empty() && model_given(model))
-        throw usage_error("a model's options are of use with --arpa only");
+        throw usage_error("the options of a language model require --arpa");
 }
 
 }  // namespace
@@ -179,29 +193,30 @@ int run_export(const command& self, const std::vector<std::string>& arguments) {
     export_request request;
     command_line line(
         self, "STORE|SPACE [OPTION]...",
-        "Writes what other tools read. Of a store: the index in the Common Index File Format, a language "
-        "model, the graph of links, the documents and their vectors. Of a space: vectors as a NumPy array or "
-        "in word2vec's text form, the graph of "
-        "neighbours as TSV or GraphML, the words.");
+        "Writes files for other tools. From a store: the index in the Common Index File Format, a language "
+        "model, the link graph, the documents and their vectors. From a space: vectors as a NumPy array or "
+        "in word2vec's text format, the graph of neighbours as TSV or GraphML, the words.");
     declare(line, request);
     line.parse(arguments);
     const auto& [common, path, ciff, arpa, documents, words, vectors, graph, model] = request;
     const bool of_space = is_word_space(path);
-    refuse_what_is_not_there(request, of_space);
+    refuse_missing(request, of_space);
     if (!vectors.empty()) require_form(vectors, "--vectors", ".npy", of_space ? ".txt" : "");
     if (of_space && !graph.empty()) require_form(graph, "--graph", ".tsv", ".graphml");
 
-    session run(self, common);
-    run.choose_device("export", offered_places::cpu_only);
-    run.check_destinations({{ciff},
-                            {arpa},
+    session job(self, common);
+    job.choose_device("export", offered_places::cpu_only);
+    job.check_destinations({{.path = ciff, .form = ciff_form, .written = "an index in the CIFF format"},
+                            {.path = arpa, .form = ".arpa", .written = "a model in the ARPA format"},
                             {documents},
                             {vectors, form_of_name(vectors)},
                             {graph, of_space ? form_of_name(graph) : ""},
                             {words}},
                            {path});
-    of_space ? export_space(run, request) : export_store(run, request);
-    run.write_statistics();
+    written_files files(job);
+    of_space ? export_space(job, request, files) : export_store(job, request, files);
+    files.commit();
+    job.write_statistics();
     return 0;
 }
 

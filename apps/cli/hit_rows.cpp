@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "values.hpp"
@@ -10,11 +11,13 @@
 namespace quern::cli {
 namespace {
 
-std::vector<std::string> columns_of(const char* first, bool snippets, bool copies, bool explanation) {
+std::vector<std::string> columns_of(const char* first, bool snippets, bool duplicates, bool explanation,
+                                    bool corrections) {
     std::vector<std::string> columns;
     for (const char* name :
-         {first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr, copies ? "copies" : nullptr,
-          copies ? "copy_count" : nullptr, explanation ? "explanation" : nullptr})
+         {first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr,
+          duplicates ? "copies" : nullptr, duplicates ? "copy_count" : nullptr,
+          explanation ? "explanation" : nullptr, corrections ? "corrected_query" : nullptr})
         if (name != nullptr) columns.emplace_back(name);
     return columns;
 }
@@ -51,42 +54,68 @@ std::string parts_of(const explained_term& of) {
 
 }  // namespace
 
-hit_rows::hit_rows(session& run, output& to, bool explained, bool copies, const char* first)
-    : in_column_(explained && run.format_for(to) != row_format::table),
+hit_rows::hit_rows(session& job, output& to, bool explained, bool duplicates, const char* first,
+                   bool corrections)
+    : in_column_(explained && job.format_for(to) != row_format::table),
       in_rows_(explained && !in_column_),
-      copies_in_column_(copies && run.format_for(to) == row_format::jsonl),
-      copies_in_rows_(copies && run.format_for(to) == row_format::table),
-      snippets_below_(!explained && run.format_for(to) == row_format::table),
-      rows_(run.rows(to, columns_of(first, !snippets_below_, copies_in_column_, in_column_))) {}
+      duplicates_in_column_(duplicates && job.format_for(to) == row_format::jsonl),
+      duplicates_in_rows_(duplicates && job.format_for(to) == row_format::table),
+      in_table_(job.format_for(to) == row_format::table),
+      snippets_below_(!explained && job.format_for(to) == row_format::table),
+      corrections_(corrections && job.format_for(to) == row_format::jsonl),
+      rows_(job.rows(to,
+                     columns_of(first, !snippets_below_, duplicates_in_column_, in_column_, corrections_))) {
+    if (in_rows_) rows_.wrap();
+}
 
-void hit_rows::write(const search_answer& answer, std::optional<cell> first) {
-    for (const search_hit& hit : answer.hits) {
+std::vector<text_mark> hit_rows::marks_in(const search_engine& engine, std::string_view text) const {
+    std::vector<text_mark> marks;
+    if (words_.empty()) return marks;
+    for (const text_match& match : engine.matches(text, words_)) marks.push_back({match.begin, match.end});
+    return marks;
+}
+
+void hit_rows::write(const search_engine& engine, std::string_view query, const search_result& result,
+                     std::optional<cell> first, const std::optional<std::string>& corrected) {
+    words_.clear();
+    if (rows_.emphasises() && in_table_ && !result.hits.empty()) {
+        words_ = engine.words_of(corrected ? *corrected : query);
+        for (const similar_word& similar : result.similar_words) words_.push_back(similar.word);
+        std::ranges::sort(words_);
+    }
+    for (const search_hit& hit : result.hits) {
+        const std::vector<text_mark> in_title = marks_in(engine, hit.title),
+                                     in_snippet = marks_in(engine, hit.snippet);
+        const marked_text snippet{hit.snippet, in_snippet};
         cells_.clear();
         if (first) cells_.push_back(*first);
-        cells_.insert(cells_.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score, hit.title});
-        if (!snippets_below_) cells_.emplace_back(std::string_view(hit.snippet));
-        std::string copies, explanation;  // as long as the cells
-        if (copies_in_column_) {
-            cells_.emplace_back(raw_json{copies = copies_json(hit)});
-            cells_.emplace_back(hit.copy_count);
+        cells_.insert(cells_.end(), {static_cast<std::uint64_t>(hit.rank), hit.id, hit.score,
+                                     marked_text{hit.title, in_title}});
+        if (!snippets_below_) cells_.emplace_back(snippet);
+        std::string duplicates, explanation;  // must outlive the cells
+        if (duplicates_in_column_) {
+            cells_.emplace_back(raw_json{duplicates = duplicates_json(hit)});
+            cells_.emplace_back(hit.duplicate_count);
         }
         if (in_column_) cells_.emplace_back(raw_json{explanation = explanation_json(hit)});
+        if (corrections_)
+            cells_.push_back(corrected ? cell(std::string_view(*corrected)) : cell(std::monostate()));
         rows_.row(cells_);
-        if (snippets_below_) rows_.text_below(hit.snippet);
+        if (snippets_below_) rows_.text_below(snippet);
         if (in_rows_) write_terms(hit, first.has_value());
-        if (copies_in_rows_) write_copies(hit, first.has_value());
+        if (duplicates_in_rows_) write_duplicates(hit, first.has_value());
     }
 }
 
-/// The first columns of a row under a hit are empty.
+/// Leaves the first columns of a row below a hit empty.
 void hit_rows::begin_lower_row(bool has_first) {
     cells_.clear();
     if (has_first) cells_.emplace_back(std::monostate());
     cells_.emplace_back(std::monostate());
 }
 
-void hit_rows::write_copies(const search_hit& hit, bool has_first) {
-    for (const hit_copy& of : hit.copies) {
+void hit_rows::write_duplicates(const search_hit& hit, bool has_first) {
+    for (const duplicate_hit& of : hit.duplicates) {
         const std::string id = fmt::format("  {}", of.id);
         const std::string what =
             fmt::format("a copy, {} edit{} away", of.distance, of.distance == 1 ? "" : "s");
@@ -100,8 +129,9 @@ void hit_rows::write_copies(const search_hit& hit, bool has_first) {
         }
         rows_.row(cells_);
     }
-    if (hit.copy_count == hit.copies.size()) return;
-    const std::string more = fmt::format("  and {} more", grouped(hit.copy_count - hit.copies.size()));
+    if (hit.duplicate_count == hit.duplicates.size()) return;
+    const std::string more =
+        fmt::format("  and {} more", grouped(hit.duplicate_count - hit.duplicates.size()));
     begin_lower_row(has_first);
     cells_.insert(cells_.end(), {std::string_view(more), std::monostate(), std::monostate()});
     if (!snippets_below_) cells_.emplace_back(std::monostate());

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "output.hpp"
@@ -13,27 +14,35 @@
 
 namespace quern::cli {
 
-/// rank, id, score, title, snippet, behind a first column where one is named. With explanations TSV and JSON lines have
-/// a list in JSON as a last column; a table has a row for each term under its hit. Without them
-/// a table has snippets on lines of their own under the hits, where there is room. Of a store that remembers copies a table
-/// has them as rows under their hits, the first few of each, and JSON lines
-/// have members `copies` and `copy_count`.
+/// Columns: rank, id, score, title, snippet; before them a first column if one is named.
+/// - With explanations, TSV and JSON lines have a last column with a JSON list; a table has a row for each term below its hit.
+/// - Without them, a table has snippets on separate lines below the hits if there is space.
+/// - For a store with near-duplicates, a table lists the first few of each below their hit, and JSON lines have members
+///   `duplicates` and `duplicate_count`.
+/// - With corrections, JSON lines have a last member `corrected_query`: the query that was run if it is not the typed one,
+///   else null.
 class hit_rows {
   public:
-    hit_rows(session& run, output& to, bool explained, bool copies, const char* first = nullptr);
-    void write(const search_answer& answer, std::optional<cell> first = {});
+    hit_rows(session& job, output& to, bool explained, bool duplicates, const char* first = nullptr,
+             bool corrections = false);
+    /// `query`: the query of the result unless `corrected` is set; a terminal shows its words in bold.
+    void write(const search_engine& engine, std::string_view query, const search_result& result,
+               std::optional<cell> first = {}, const std::optional<std::string>& corrected = {});
     void finish() { rows_.finish(); }
 
   private:
+    std::vector<text_mark> marks_in(const search_engine& engine, std::string_view text) const;
     void begin_lower_row(bool has_first);
     void write_terms(const search_hit& hit, bool has_first);
-    void write_copies(const search_hit& hit, bool has_first);
+    void write_duplicates(const search_hit& hit, bool has_first);
 
     bool in_column_, in_rows_;  // where explanations go
-    bool copies_in_column_, copies_in_rows_;
-    bool snippets_below_;
+    bool duplicates_in_column_, duplicates_in_rows_;
+    bool in_table_, snippets_below_;
+    bool corrections_;
     row_writer rows_;
     std::vector<cell> cells_;
+    std::vector<std::string> words_;  ///< to be marked
 };
 
 }  // namespace quern::cli

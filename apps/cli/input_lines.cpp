@@ -8,12 +8,12 @@
 
 namespace quern::cli {
 
-bool next_line(std::string& line, std::size_t most, bool& whole) {
+bool next_line(std::string& line, std::size_t max, bool& whole) {
     line.clear();
     whole = true;
     int c = std::getc(stdin);
     for (bool begun = c != EOF; begun && c != EOF && c != '\n'; c = std::getc(stdin)) {
-        if (line.size() < most) {
+        if (line.size() < max) {
             line += static_cast<char>(c);
         } else {
             whole = false;

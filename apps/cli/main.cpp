@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `quern`: finds the command, runs it, and turns whatever happens into an exit code.
+// The program `quern`: finds the command, runs it, and turns the outcome into an exit code.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "help_page.hpp"
 #include "output.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
@@ -22,26 +27,26 @@ namespace {
 
 constexpr command commands[] = {
     {"build", "turn a raw collection into a store", run_build},
-    {"search", "find documents by words, in a store or straight in a corpus", run_search},
-    {"dedup", "find near-duplicate documents, and write a corpus without them", run_dedup},
+    {"search", "find documents by words, in a store or directly in a corpus", run_search},
+    {"dedup", "find near-duplicate documents and write a corpus without them", run_dedup},
     {"signature", "show the fuzzy-hash signatures of documents", run_signature},
-    {"words", "find which words of a corpus are used alike", run_words},
-    {"similar", "show the words that are used like a word", run_similar},
-    {"contexts", "show what a word stands near to, or what two words share", run_contexts},
-    {"export", "write a store or a space for other tools", run_export},
-    {"ngrams", "write how likely each document generates its n-grams", run_ngrams},
-    {"count", "count words that stand one behind the other", run_count},
-    {"dictionary", "give the words of a corpus ids, in one file", run_dictionary},
+    {"words", "find words of a corpus that are used alike", run_words},
+    {"similar", "show the words used like a given word", run_similar},
+    {"contexts", "show the contexts of a word, or those that two words share", run_contexts},
+    {"export", "write the data of a store or a space for other tools", run_export},
+    {"ngrams", "write the n-grams of each document with their likelihoods", run_ngrams},
+    {"count", "count occurrences of an n-gram in a store", run_count},
+    {"dictionary", "assign ids to the words of a corpus, in one file", run_dictionary},
     {"pagerank", "rank the nodes of a graph, or the documents of a store, by their links", run_pagerank},
     {"spmv", "multiply a sparse matrix by a vector", run_spmv},
-    {"nearest", "find the vectors nearest to others, exactly, in complete order", run_nearest},
-    {"topk", "find the best objects over several ranked lists", run_topk},
+    {"nearest", "find the nearest neighbours of vectors, exactly", run_nearest},
+    {"topk", "find the best objects of several ranked lists", run_topk},
     {"fuse", "fuse runs into one, topic by topic", run_fuse},
-    {"evaluate", "measure a run against judgements", run_evaluate},
-    {"serve", "serve a store: a page to search it, and a JSON API", run_serve},
-    {"info", "show what a store or a dictionary holds", run_info},
+    {"evaluate", "evaluate a run against judgements", run_evaluate},
+    {"serve", "serve a store over HTTP: a search page and a JSON API", run_serve},
+    {"info", "show the contents of a store or a dictionary", run_info},
     {"verify", "check every checksum of a store or a dictionary", run_verify},
-    {"doctor", "show what Quern sees of this machine", run_doctor},
+    {"doctor", "show what Quern detects on this machine", run_doctor},
 };
 
 }  // namespace
@@ -50,17 +55,22 @@ std::span<const command> all_commands() {
     return commands;
 }
 
+std::string version_line() {
+    return "quern " QUERN_VERSION "\n";
+}
+
 namespace {
 
 std::string program_help() {
     std::string text =
-        "quern - grinds raw text into a search engine, the same bits everywhere\n\n"
+        "quern - turns raw text into a search engine, with the same bits everywhere\n\n"
         "Usage: quern COMMAND ARGUMENTS OPTIONS\n\nCommands:\n";
     for (const command& c : commands) text += fmt::format("  {:<10} {}\n", c.name, c.summary);
     text +=
         "\nOptions:\n"
-        "  -h, --help  this page; quern COMMAND --help for a command's\n"
-        "  --version   the version\n\n"
+        "  -h, --help     this page; quern COMMAND --help for the options of a command\n"
+        "  --help-all     after a COMMAND: also the options that all commands share\n"
+        "  -V, --version  the version; also quern version and quern -v\n\n"
         "Results go to standard output, everything else to standard error.\n\n"
         "Examples:\n"
         "  quern build enwiki.xml.bz2 -o wiki\n"
@@ -74,18 +84,18 @@ void print(const std::string& text) {
     to.commit();
 }
 
-/// A program may be started with standard input, output or error closed. The next file opened would take
-/// that number, and messages would go into a result. What stands in refuses what the real one is for, so that
-/// results meant for a closed standard output are a failure and not lost.
+/// A program may be started with standard input, output or error closed. The next opened file would get that
+/// descriptor, and messages would end up in a result. The substitute refuses the operation of the real one, so
+/// that results for a closed standard output cause an error instead of being lost.
 void open_standard_files() {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        // open() takes the lowest number that is free: this one, for those below it are open by now.
+        // open() takes the lowest free number: this one, because those below are open by now.
         const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", mode) != descriptor) std::abort();
     }
 }
 
-/// The command named, or null after having said what is wrong.
+/// The named command; throws usage_error with a suggestion if there is none.
 const command* find(const std::string& name) {
     for (const command& c : commands) {
         if (name == c.name) return &c;
@@ -100,7 +110,7 @@ const command* find(const std::string& name) {
 
 int run(std::vector<std::string> arguments, std::string& speaker) {
     if (arguments.empty()) {
-        // With nothing to do there is no result: the page goes where messages go.
+        // Without a command there is no result: the page goes to standard error.
         std::fputs(program_help().c_str(), stderr);
         return 2;
     }
@@ -108,12 +118,15 @@ int run(std::vector<std::string> arguments, std::string& speaker) {
         arguments.erase(arguments.begin());
         arguments.emplace_back("--help");
     }
-    if (arguments[0] == "--help" || arguments[0] == "-h") {
+    const auto asks_for = [&arguments](std::initializer_list<std::string_view> names) {
+        return std::ranges::find(names, arguments[0]) != names.end();
+    };
+    if (asks_for({"--help", "-h", "--help-all"})) {
         print(program_help());
         return 0;
     }
-    if (arguments[0] == "--version") {
-        print("quern " QUERN_VERSION "\n");
+    if (asks_for({"--version", "-V", "-v", "version"})) {
+        print(version_line());
         return 0;
     }
     const command* const chosen = find(arguments[0]);
@@ -121,7 +134,7 @@ int run(std::vector<std::string> arguments, std::string& speaker) {
     arguments.erase(arguments.begin());
     try {
         return chosen->run(*chosen, arguments);
-    } catch (const help_asked& page) {
+    } catch (const help_requested& page) {
         print(page.text);
         return 0;
     }
@@ -133,18 +146,20 @@ int run(std::vector<std::string> arguments, std::string& speaker) {
 int main(int count, char** values) {
     using namespace quern::cli;
     open_standard_files();  // before anything else opens a file
-    // Large blocks go back to the system when freed. Left alone, glibc soon keeps them in its heaps, in pieces:
+    // Return large blocks to the system when freed. By default glibc soon keeps them in its heaps, fragmented:
     // a build under --memory 1G then held half as much again.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    std::set_terminate(end_for_uncaught);
     catch_signals();
     std::string speaker = "quern";
     try {
         return run({values + (count > 0 ? 1 : 0), values + count}, speaker);
     } catch (...) {
-        const ending end = ending_for(std::current_exception());
+        const ending end = ending_for(cause_of(std::current_exception()));
         console messages(speaker, false, progress_mode::never);
         for (const std::string& warning : end.warnings) messages.warning(warning);
-        if (!end.message.empty()) messages.error(end.message);
+        constexpr std::size_t max = 8192;  // quoted paths have at most 4 KiB
+        if (!end.message.empty()) messages.error(std::string_view(end.message).substr(0, max));
         return end.code;
     }
 }

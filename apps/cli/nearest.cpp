@@ -19,7 +19,7 @@ namespace {
 struct request {
     common_options common;
     std::string vectors;
-    nearest_request asked;
+    nearest_request requested;
     std::optional<std::uint64_t> top;
     bool names = false;
 };
@@ -28,56 +28,55 @@ std::uint64_t parse_count(const std::string& text) {
     try {
         return parse_integer(text, 1, all_vectors - 1);
     } catch (const usage_error&) {
-        throw usage_error(fmt::format("'{}' is neither all nor a whole number from 1 on", text));
+        throw usage_error(
+            fmt::format("invalid value '{}' (expected all or a whole number of at least 1)", text));
     }
 }
 
 void declare(command_line& line, request& request) {
-    nearest_request& asked = request.asked;
-    line.argument(
-        "VECTORS",
-        "The set: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, idx, word2vec or GloVe text, safetensors; "
-        "sparse: .mtx, .csr.",
-        request.vectors);
+    nearest_request& requested = request.requested;
+    line.argument("VECTORS",
+                  "The vectors to search: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, idx, word2vec or "
+                  "GloVe text, safetensors; sparse: .mtx, .csr.",
+                  request.vectors);
     line.option(
-        "--queries", "FILE", "Vectors to look for, of the same dimensions.", "",
-        [&](const std::string& text) { asked.queries = text; }, true);
+        "--queries", "FILE", "Query vectors, of the same dimension.", "",
+        [&](const std::string& text) { requested.queries = text; }, true);
     line.section("Retrieval options");
-    line.option("-k,--top", "K|all", "How many to write of each query; all: the complete ranking.",
-                "10, with --radius all", [&](const std::string& text) {
-                    request.top = text == "all" ? all_vectors : parse_count(text);
-                });
-    line.option("--radius", "R", "Only those within this distance (ip: of this product and more).", "",
-                [&](const std::string& text) {
-                    asked.radius = parse_number(text);
-                    if (std::isnan(*asked.radius)) throw usage_error("a radius is a number");
+    line.option(
+        "-k,--top", "K|all", "Results per query; all writes the complete ranking.", "10; all with --radius",
+        [&](const std::string& text) { request.top = text == "all" ? all_vectors : parse_count(text); });
+    line.option("--radius", "R", "Only vectors within this distance (ip: with at least this inner product).",
+                "", [&](const std::string& text) {
+                    requested.radius = parse_number(text);
+                    if (std::isnan(*requested.radius))
+                        throw usage_error("invalid radius (expected a number)");
                 });
     line.option("--metric", "NAME",
-                "l2, sql2 (its square), ip (inner product, greatest first), cosine (1 - cosine), l1, linf or "
-                "hamming (of bits; of uint8, eight to a byte).",
-                "l2, of bits hamming", [&](const std::string& text) {
-                    asked.metric = parse_name<vector_metric>(text, vector_metric_names);
+                "l2, sql2 (its square), ip (inner product, largest first), cosine (1 - cosine), l1, linf or "
+                "hamming (of bits; uint8 holds eight per byte).",
+                "l2; hamming for bits", [&](const std::string& text) {
+                    requested.metric = parse_name<vector_metric>(text, vector_metric_names);
                 });
     line.option("--allow", "FILE",
-                "Only these ids: one a line, or a NumPy array of ids or of a boolean a row.", "",
-                [&](const std::string& text) { asked.allowed = text; });
-    line.option("--truth", "FILE",
-                "The nearest ids as known (.ivecs, .ibin, .npy, text): tells how many of them were found.",
-                "", [&](const std::string& text) { asked.truth = text; });
+                "Search only these ids: one per line, or a NumPy array of ids or of one boolean per row.", "",
+                [&](const std::string& text) { requested.allowed = text; });
+    line.option("--truth", "FILE", "The known nearest ids (.ivecs, .ibin, .npy, text): reports the recall.",
+                "", [&](const std::string& text) { requested.truth = text; });
     line.option(
         "--method", "NAME",
-        "auto, or reduction: sixteen partial sums a vector, then everything is sorted. The answers are the "
-        "same.",
+        "auto, or reduction: sixteen partial sums per vector, then a full sort. The results are the same.",
         "auto", [&](const std::string& text) {
-            asked.method = parse_name<retrieval_method>(text, retrieval_method_names);
+            requested.method = parse_name<retrieval_method>(text, retrieval_method_names);
         });
-    line.option("--tensor", "NAME", "Of a safetensors file that holds several.", "",
-                [&](const std::string& text) { asked.tensor = text; });
-    line.flag("--names", "Write words instead of numbers, where the files have them (word2vec, GloVe).",
+    line.option("--tensor", "NAME", "The tensor to read from a safetensors file with several.", "",
+                [&](const std::string& text) { requested.tensor = text; });
+    line.flag("--names", "Write words instead of numbers if the files contain them (word2vec, GloVe).",
               request.names);
-    declare_common(line, request.common);
+    declare_common(line, request.common, {.gpu = true, .scratch = false});
+    line.hint("--index", "the ranking is exact and needs no index");
     line.example("quern nearest base.fvecs --queries query.fvecs -k 100 -o found.ibin",
-                 "Writes found.ibin and found.fbin, for the tools of the field.");
+                 "Writes found.ibin and found.fbin, for other vector-search tools.");
     line.example("quern nearest images.npy --queries image.npy -k all", "The complete ranking.");
     line.example("quern nearest codes.npy --queries codes.npy --metric hamming --radius 8",
                  "All pairs within 8 bits.");
@@ -96,9 +95,10 @@ class ranking_rows {
 
     void write(const nearest_files& files, std::uint64_t query, std::span<const std::uint32_t> ids,
                std::span<const double> distances) {
-        const cell asked = named(files.query_names, query);
+        const cell requested = named(files.query_names, query);
         for (std::size_t j = 0; j < ids.size(); ++j) {
-            rows_.row({asked, std::uint64_t{j + 1}, named(files.names, ids[j]), number(files, distances[j])});
+            rows_.row(
+                {requested, std::uint64_t{j + 1}, named(files.names, ids[j]), number(files, distances[j])});
         }
     }
     void finish() { rows_.finish(); }
@@ -133,60 +133,68 @@ void tell(console& messages, const nearest_result& found) {
         vector_metric_names[static_cast<std::size_t>(files.metric)], grouped(found.listed)));
     if (!found.recall) return;
     const nearest_recall& recall = *found.recall;
-    messages.answer(fmt::format("recall@{}: {:.6g} ({} of {})", recall.depth, recall.recall(),
+    messages.result(fmt::format("recall@{}: {:.6g} ({} of {})", recall.depth, recall.recall(),
                                 grouped(recall.found), grouped(recall.queries * recall.depth)));
     if (recall.ties != 0)
-        messages.answer(fmt::format("{} of the truth tie with the last of a ranking", grouped(recall.ties)));
+        messages.result(
+            fmt::format("{} of the true neighbours tie with the last of a ranking", grouped(recall.ties)));
     if (recall.worse != 0)
-        messages.warning(fmt::format("{} of the truth are farther away than all that were found instead",
-                                     grouped(recall.worse)));
+        messages.warning(
+            fmt::format("{} of the true neighbours are farther away than all vectors found instead",
+                        grouped(recall.worse)));
 }
 
 }  // namespace
 
 int run_nearest(const command& self, const std::vector<std::string>& arguments) {
     request request;
-    command_line line(
-        self, "VECTORS --queries FILE [OPTION]...",
-        "Writes the vectors nearest to each query: query, rank, id, distance. Distances are exact: "
-        "the same ids and bits on every device, for any number of threads; equal distances by rising "
-        "id. Queries and ids are rows, numbered from 0.");
+    command_line line(self, "VECTORS --queries FILE [OPTION]...",
+                      "Writes the nearest vectors of each query: query, rank, id, distance. Distances are "
+                      "exact: the same ids and bits on every device and for any number of threads; equal "
+                      "distances are ordered by ascending id. Queries and ids are row numbers, from 0.");
     declare(line, request);
     line.parse(arguments);
-    nearest_request& asked = request.asked;
-    asked.vectors = request.vectors;
-    asked.replace = request.common.force;
-    asked.k = request.top.value_or(asked.radius ? all_vectors : asked.k);
+    nearest_request& requested = request.requested;
+    requested.vectors = request.vectors;
+    requested.replace = request.common.force;
+    requested.k = request.top.value_or(requested.radius ? all_vectors : requested.k);
 
-    session run(self, request.common);
-    const std::vector<std::filesystem::path> inputs = {asked.vectors, asked.queries, asked.allowed,
-                                                       asked.truth};
+    session job(self, request.common);
+    const std::vector<std::filesystem::path> inputs = {requested.vectors, requested.queries,
+                                                       requested.allowed, requested.truth};
     nearest_result found;
     if (is_compressed_name(request.common.output) && form_of_name(request.common.output) == ".ibin")
-        throw usage_error(fmt::format("{}: an .ibin is not compressed", request.common.output));
+        throw usage_error(fmt::format("{}: an .ibin file cannot be compressed", request.common.output));
     if (is_matrix(request.common.output)) {
-        if (request.names) throw usage_error("--names writes words: -o FILE.ibin holds numbers");
-        if (request.common.format) throw usage_error("--format is of rows: -o FILE.ibin is a matrix");
-        asked.ibin = request.common.output;
-        run.check_destinations(
-            {{asked.ibin, ".ibin"}, {std::filesystem::path(asked.ibin).replace_extension(".fbin"), ".fbin"}},
-            inputs);
-        found = nearest(asked, run.run, {});
-        run.messages.finish();
+        if (request.names)
+            throw usage_error("--names cannot be combined with -o FILE.ibin, which contains numbers");
+        if (request.common.format)
+            throw usage_error("--format cannot be combined with -o FILE.ibin, which is a matrix");
+        requested.ibin = request.common.output;
+        job.check_destinations({{requested.ibin, ".ibin"},
+                                {std::filesystem::path(requested.ibin).replace_extension(".fbin"), ".fbin"}},
+                               inputs);
+        found = nearest(requested, job.ctx, {});
+        job.messages.finish();
     } else {
-        output to = run.open_output(request.common.output, inputs);
-        ranking_rows rows(run.rows(to, {"query", "rank", "id", "distance"}), request.names);
+        const destination rows_file{
+            .path = request.common.output,
+            .written =
+                "rows, such as FILE.tsv, or two matrices, FILE.ibin of ids and FILE.fbin of distances"};
+        job.check_destinations({rows_file}, inputs);
+        output to = job.open(rows_file);
+        ranking_rows rows(job.rows(to, {"query", "rank", "id", "distance"}), request.names);
         found =
-            nearest(asked, run.run,
+            nearest(requested, job.ctx,
                     [&](const nearest_files& files, std::uint64_t query, std::span<const std::uint32_t> ids,
                         std::span<const double> distances) { rows.write(files, query, ids, distances); });
-        run.messages.finish();
+        job.messages.finish();
         rows.finish();
         to.commit();
     }
-    run.statistics = found.statistics;
-    tell(run.messages, found);
-    run.write_statistics();
+    job.statistics = found.statistics;
+    tell(job.messages, found);
+    job.write_statistics();
     return found.listed == 0 ? 1 : 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of n-grams that several commands offer.
+// N-gram options shared by several commands.
 #pragma once
 
 #include "command_line.hpp"
@@ -11,7 +11,7 @@ void declare_order(command_line& line, ngram_options& ngrams);
 void declare_min_count(command_line& line, ngram_options& ngrams);
 /// --smoothing, --lambda, --mu, --delta.
 void declare_smoothing(command_line& line, ngram_options& ngrams);
-/// An option that takes a number and falls back to the one that stands there.
+/// An option that takes a number; its default is the current value of `target`.
 void declare_number(command_line& line, const char* name, const char* help, double& target);
 
 }  // namespace quern::cli

@@ -22,151 +22,174 @@ struct request {
     build_options corpus;
     text_choice text;
     std::vector<std::string> inputs;
-    ngrams_options asked;
+    ngrams_options requested;
 };
 
 void declare_counting(command_line& line, ngram_options& ngrams) {
     declare_order(line, ngrams);
-    line.flag("--only", "N-grams of that length alone.", ngrams.only);
+    line.flag("--only", "Write only n-grams of that length.", ngrams.only);
     declare_min_count(line, ngrams);
-    line.flag("--counts", "Write the counts of the history, too: h(d) and h(C).", ngrams.history_counts);
+    line.flag("--counts", "Also write the counts of the history: h(d) and h(C).", ngrams.history_counts);
     line.option("--method", "NAME",
-                "auto, strings, dictionary or suffix-sigma (on the CPU only); the named ones work in memory. "
-                "The rows are the same.",
+                "auto, strings, dictionary or suffix-sigma (CPU only); all but auto need everything in "
+                "memory. The rows are the same.",
                 "auto", [&](const std::string& text) {
                     ngrams.method = parse_name<ngram_method>(text, ngram_method_names);
                 });
 }
 
-void declare_weighing(command_line& line, ngram_options& ngrams) {
+void declare_weights(command_line& line, ngram_options& ngrams) {
     line.option("--measure", "NAME", "likelihood, or bm25 with the n-gram as a term.", "likelihood",
                 [&](const std::string& text) {
                     ngrams.measure = parse_name<ngram_measure>(text, ngram_measure_names);
                 });
     declare_smoothing(line, ngrams);
-    declare_number(line, "--k1", "bm25: how soon more occurrences stop to count; 0 or more.", ngrams.k1);
-    declare_number(line, "--b", "bm25: how much long documents are held back; 0 to 1.", ngrams.b);
+    declare_number(line, "--k1", "bm25: term-frequency saturation; 0 or more.", ngrams.k1);
+    declare_number(line, "--b", "bm25: document-length normalisation; 0 to 1.", ngrams.b);
 }
 
 void declare(command_line& line, request& request) {
     line.arguments("CORPUS", "Files and folders, as for quern build; - is standard input (JSON lines).",
                    request.inputs, true);
     line.section("N-gram options");
-    declare_counting(line, request.asked.ngrams);
-    declare_weighing(line, request.asked.ngrams);
+    declare_counting(line, request.requested.ngrams);
+    declare_weights(line, request.requested.ngrams);
     line.option("--dictionary", "FILE",
-                "The words that are known, as quern dictionary wrote them, with its text options; every "
-                "other word is <unk>.",
+                "The known words, as written by quern dictionary, with its text options; every other word "
+                "becomes <unk>.",
                 "every word of the corpus",
-                [&](const std::string& value) { request.asked.dictionary = value; });
-    line.section("Of the whole collection (rows go out beside only with --output; - is standard output)");
-    line.option("--totals", "FILE", "Counts: words, tab, count; by n, then by words.", "",
-                [&](const std::string& value) { request.asked.totals = value; });
-    line.option("--arpa", "FILE",
-                "A back-off language model in the ARPA format, smoothed as --smoothing says.", "",
-                [&](const std::string& value) { request.asked.arpa = value; });
+                [&](const std::string& value) { request.requested.dictionary = value; });
+    line.section("Of the whole collection (also writes rows only with --output; - is standard output)");
+    line.option("--totals", "FILE", "Counts: words, tab, count; sorted by n, then by words.", "",
+                [&](const std::string& value) { request.requested.totals = output_name(value); });
+    line.option("--arpa", "FILE", "A back-off language model in the ARPA format, smoothed by --smoothing.",
+                "", [&](const std::string& value) { request.requested.arpa = output_name(value); });
     line.section("Corpus options");
     declare_corpus(line, request.corpus);
-    declare_titles(line, request.asked.titles);
+    declare_titles(line, request.requested.titles);
     declare_text(line, request.text);
-    declare_common(line, request.common);
+    declare_common(line, request.common, {.gpu = true});
     line.example("quern ngrams notes --order 2 --counts",
-                 "All words and pairs of every document, with all their counts.");
+                 "All words and pairs of each document, with all their counts.");
     line.example("quern ngrams enwiki.xml.bz2 --order 1 --measure bm25 -o weights.tsv",
                  "The BM25 weight of every word in every document.");
     line.example("quern ngrams enwiki.xml.bz2 --order 3 --smoothing absolute --arpa enwiki.arpa",
                  "A language model for KenLM, SRILM and others.");
 }
 
-/// The options as given; with a dictionary, over its own.
-std::optional<text_options> text_asked_for(const request& request) {
+/// The given text options; with a dictionary, they override its options.
+std::optional<text_options> text_requested(const request& request) {
     if (!request.text.any()) return {};
-    if (request.asked.dictionary.empty()) return request.text.over({});
-    const dictionary_info info = read_dictionary_info(request.asked.dictionary);
+    if (request.requested.dictionary.empty()) return request.text.over({});
+    const dictionary_info info = read_dictionary_info(request.requested.dictionary);
     return request.text.over(info.verbatim ? text_options{} : info.text);
 }
 
 std::string outcome_of(const ngrams_result& made, bool with_rows) {
-    std::string told = fmt::format("{}, {}, {} distinct", counted(made.documents, "document"),
-                                   counted(made.words, "word"), grouped(made.distinct));
+    std::string reported = fmt::format("{}, {}, {} distinct", counted(made.documents, "document"),
+                                       counted(made.words, "word"), grouped(made.distinct));
     if (made.unknown != 0) {
-        told += fmt::format(", {} unknown ({:.2f}%)", grouped(made.unknown),
-                            100 * static_cast<double>(made.unknown) / static_cast<double>(made.words));
+        reported += fmt::format(", {} unknown ({:.2f}%)", grouped(made.unknown),
+                                100 * static_cast<double>(made.unknown) / static_cast<double>(made.words));
     }
     std::uint64_t distinct = 0, rows = 0;
     for (const ngram_totals& of_n : made.totals) {
         distinct += of_n.distinct;
         rows += of_n.rows;
     }
-    told += "; " + counted(distinct, "n-gram");
-    if (with_rows) told += ", " + counted(rows, "row");
-    return told;
+    reported += "; " + counted(distinct, "n-gram");
+    if (with_rows) reported += ", " + counted(rows, "row");
+    return reported;
+}
+
+/// Refuses options that would have no effect.
+void refuse_idle_options(command_line& line, const ngrams_options& requested) {
+    const bool bm25 = requested.ngrams.measure == ngram_measure::bm25,
+               smooths = !bm25 || !requested.arpa.empty();
+    for (const char* name : {"--k1", "--b"}) line.require_used(name, bm25, "requires --measure bm25");
+    line.require_used("--smoothing", smooths, "requires --measure likelihood or --arpa");
+    const auto smoothing = [&](const char* name, ngram_smoothing of, const char* reason) {
+        line.require_used(name, smooths && requested.ngrams.smoothing == of, reason);
+    };
+    smoothing("--lambda", ngram_smoothing::jelinek_mercer, "requires --smoothing jm");
+    smoothing("--mu", ngram_smoothing::dirichlet, "requires --smoothing dirichlet");
+    smoothing("--delta", ngram_smoothing::absolute, "requires --smoothing absolute");
 }
 
 }  // namespace
 
 int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     request request;
-    command_line line(
-        self, "CORPUS... [OPTION]...",
-        "Writes every n-gram of every document: document, n, words, how often it occurs in the document and "
-        "in the collection, and how likely the document generates its last word after the others. By "
-        "document, "
-        "then n, then words. The rows are the same whatever the threads, the memory and the method.");
+    command_line line(self, "CORPUS... [OPTION]...",
+                      "Writes every n-gram of every document: document, n, words, its counts in the document "
+                      "and in the collection, and the likelihood that the document generates its last word "
+                      "after the others. Sorted by document, then n, then words. The rows are the same for "
+                      "any number of threads, any memory budget and any method.");
     declare(line, request);
     line.parse(arguments);
+    refuse_idle_options(line, request.requested);
 
-    session run(self, request.common);
-    ngrams_options& asked = request.asked;
-    asked.inputs.assign(request.inputs.begin(), request.inputs.end());
-    asked.input_format = request.corpus.input_format;
-    asked.max_errors = request.corpus.max_errors;
-    asked.text = text_asked_for(request);
-    asked.replace = request.common.force;
-    std::vector<std::filesystem::path> files = asked.inputs;
-    files.insert(files.end(), {asked.dictionary, request.text.stop_word_file()});
-    run.check_destinations({{request.common.output}, {asked.totals}, {asked.arpa}}, files);
+    session job(self, request.common);
+    job.follow_links = request.corpus.follow_links;
+    ngrams_options& requested = request.requested;
+    requested.inputs.assign(request.inputs.begin(), request.inputs.end());
+    requested.input_format = request.corpus.input_format;
+    requested.follow_links = request.corpus.follow_links;
+    requested.max_errors = request.corpus.max_errors;
+    requested.ids = request.corpus.ids;
+    requested.text = text_requested(request);
+    requested.replace = request.common.force;
+    std::vector<std::filesystem::path> files = requested.inputs;
+    files.insert(files.end(), {requested.dictionary, request.text.stop_word_file()});
+    const destination totals_file{requested.totals},
+        model_file{.path = requested.arpa, .form = ".arpa", .written = "a model in the ARPA format"};
+    job.check_destinations({{request.common.output}, totals_file, model_file}, files);
 
-    output collection;  // standard output
-    const auto take_if = [&](const std::filesystem::path& file) -> std::function<void(std::string_view)> {
-        if (file != "-") return {};
-        return [&](std::string_view text) { collection.write(text); };
+    // Opened here and not by the task, so that they and the rows appear together.
+    std::optional<output> rows_to, totals, model;
+    const auto take_by = [&](const destination& file, std::optional<output>& to,
+                             std::function<void(std::string_view)>& sink) {
+        if (file.path.empty()) return;
+        to.emplace(job.open(file));
+        sink = [&to](std::string_view text) { to->write(text); };
     };
-    asked.take_totals = take_if(asked.totals);
-    asked.take_arpa = take_if(asked.arpa);
+    take_by(totals_file, totals, requested.take_totals);
+    take_by(model_file, model, requested.take_arpa);
 
     ngrams_result made;
-    const bool files_only = request.common.output.empty() && (!asked.totals.empty() || !asked.arpa.empty());
+    const bool files_only =
+        request.common.output.empty() && (!requested.totals.empty() || !requested.arpa.empty());
     if (files_only) {
-        made = ngrams(asked, run.run, {});
+        made = ngrams(requested, job.ctx, {});
     } else {
-        output to = run.open_output(request.common.output, files);
-        const row_format format = run.format_for(to);
+        output& to = rows_to.emplace(job.open_output(request.common.output, files));
+        const row_format format = job.format_for(to);
         if (format == row_format::table) {
-            auto rows = run.rows(to, ngram_columns(asked.ngrams));
+            auto rows = job.rows(to, ngram_columns(requested.ngrams));
             std::vector<cell> cells;
-            made = ngrams(asked, run.run, [&](const ngram_row& row) {
+            made = ngrams(requested, job.ctx, [&](const ngram_row& row) {
                 cells = {row.document,      std::uint64_t{row.n},
                          row.words,         std::uint64_t{row.in_document},
                          row.in_collection, row.weight};
-                if (asked.ngrams.history_counts) {
+                if (requested.ngrams.history_counts) {
                     cells.emplace_back(std::uint64_t{row.history_in_document});
                     cells.emplace_back(row.history_in_collection);
                 }
                 rows.row(cells);
             });
-            run.messages.finish();
+            job.messages.finish();
             rows.finish();
         } else {
-            made = ngrams_as_text(asked, format, run.run, [&](std::string_view text) { to.write(text); });
+            made = ngrams_as_text(requested, format, job.ctx, [&](std::string_view text) { to.write(text); });
         }
-        to.commit();
     }
-    collection.commit();
-    run.messages.finish();
-    tell_reading(run.messages, made.counts, made.issues, outcome_of(made, !files_only));
-    run.statistics = std::move(made.statistics);
-    run.write_statistics();
+    const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
+    output* const all[] = {given(rows_to), given(totals), given(model)};
+    output::commit_together(all);
+    job.messages.finish();
+    report_reading(job.messages, made.counts, made.issues, outcome_of(made, !files_only));
+    job.statistics = std::move(made.statistics);
+    job.write_statistics();
     return 0;
 }
 

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "quern/base/error.hpp"
+#include "quern/base/lost_pages.hpp"
+#include "quern/base/terminal_text.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
@@ -19,21 +23,22 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
-/// Without links, dots and a slash at the end, as far as the path exists.
+/// Resolves links and dots and removes a trailing slash, as far as the path exists.
 fs::path resolved(const fs::path& path) {
     std::error_code failure;
     const fs::path whole = fs::weakly_canonical(fs::absolute(path, failure), failure);
     return failure ? path : whole.has_filename() ? whole : whole.parent_path();
 }
 
-/// Whether it would be read with the folder: what is hidden there, or lies in a hidden folder there, is not.
+/// Whether reading the folder `outer` would read `inner`: hidden files and files in hidden folders are not
+/// read.
 bool lies_within(const fs::path& inner, const fs::path& outer) {
     const auto [end, rest] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
     const auto is_hidden = [](const fs::path& name) { return name.native().starts_with('.'); };
     return end == outer.end() && std::none_of(rest, inner.end(), is_hidden);
 }
 
-/// Whether writing to the path makes or replaces a regular file: it is one, or nothing is there.
+/// Whether writing to the path creates or replaces a regular file: it is one, or it does not exist.
 bool becomes_file(const fs::path& path) {
     std::error_code failure;
     const fs::file_status status = fs::status(path, failure);
@@ -50,24 +55,27 @@ bool same_file(const fs::path& a, const fs::path& b) {
 
 void refuse_harm(const fs::path& path, std::span<const fs::path> inputs) {
     if (!becomes_file(path)) return;
-    // A link counts for itself and for what it leads to.
+    // Check both a link and its target.
     const fs::path itself = resolved(path.has_parent_path() ? path.parent_path() : ".") / path.filename();
     const fs::path target = resolved(path);
     for (const fs::path& input : inputs) {
         if (input.empty() || input == "-") continue;
         if (same_file(path, input)) {
-            throw usage_error(fmt::format("{} is an input and would be overwritten", path.string()));
+            throw usage_error(
+                fmt::format("{} is an input and would be overwritten; choose another output", path.string()));
         }
         const fs::path folder = resolved(input);
         if (lies_within(itself, folder) || lies_within(target, folder)) {
-            throw usage_error(fmt::format("{} lies within {}", path.string(), input.string()));
+            throw usage_error(fmt::format("{} is inside the input {}; choose another output", path.string(),
+                                          input.string()));
         }
     }
     for (const fs::path& place : {itself, target}) {
         for (fs::path folder = place; folder.has_relative_path();) {
             folder = folder.parent_path();
             if (is_store(folder) || is_duplicate_store(folder) || is_word_space(folder)) {
-                throw usage_error(fmt::format("{} lies within the store {}", path.string(), folder.string()));
+                throw usage_error(fmt::format("{} is inside the store {}; choose another output",
+                                              path.string(), folder.string()));
             }
         }
     }
@@ -77,30 +85,35 @@ void check_destination(const destination& to, bool replace) {
     const fs::path& path = to.path;
     if (path.empty() || path == "-") return;
     if (to.is_folder) {
-        std::error_code failure;
-        const fs::path folder = (path.has_filename() ? path : path.parent_path()).parent_path();
-        if (!folder.empty() && !fs::exists(folder, failure) && !failure)
-            throw usage_error(fmt::format("there is no folder {}", folder.string()));
+        check_output_folder(path);
         return;
     }
     std::error_code failure;
-    if (!replace && fs::is_regular_file(path, failure))
+    const bool is_device = path.native().starts_with("/dev/");  // also /dev/stderr, whatever file it is
+    if (!replace && !is_device && fs::is_regular_file(path, failure))
         throw usage_error(fmt::format("{} exists; --force replaces it", path.string()));
-    check_output(path, {.replace = replace, .form = to.form});
+    check_output(path, {.replace = replace, .form = to.form, .written = to.written});
 }
 
-output::output(const destination& to, bool replace, const context& run) {
+output::output() : is_terminal_(isatty(STDOUT_FILENO) != 0) {}
+
+output::output(const destination& to, bool replace, const context& ctx) : output() {
     if (to.path.empty() || to.path == "-") return;
     check_destination(to, replace);
-    file_.emplace(to.path, output_options{.replace = replace, .form = to.form}, run);
+    file_.emplace(to.path, output_options{.replace = replace, .form = to.form, .written = to.written}, ctx);
 }
 
 void output::write(std::string_view bytes) {
+    if (!file_ && is_terminal_) return write_shown(for_terminal(bytes, terminal_lines::many));
+    write_shown(bytes);
+}
+
+void output::write_shown(std::string_view text) {
     if (file_) {
-        file_->write(bytes);
+        file_->write(text);
         return;
     }
-    buffer_ += bytes;
+    buffer_ += text;
     if (buffer_.size() >= buffer_bytes) flush();
 }
 
@@ -109,6 +122,8 @@ void output::flush() {
         file_->flush();
         return;
     }
+    check_mapped_files();
+    if (before_terminal_ && !buffer_.empty()) std::exchange(before_terminal_, {})();
     std::string_view rest = buffer_;
     while (!rest.empty()) {
         const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
@@ -119,15 +134,30 @@ void output::flush() {
         } else if (errno != EINTR) {
             throw io_error("standard output", "cannot write", errno);
         } else if (const int signal = stop_signal().load(); signal != 0) {
-            throw interrupted(signal);  // the reader may never read on
+            throw interrupted(signal);  // the reader may never continue
         }
     }
     buffer_.clear();
 }
 
+void output::before_terminal(std::function<void()> call) {
+    if (to_standard_output() && isatty(STDOUT_FILENO) != 0) before_terminal_ = std::move(call);
+}
+
 void output::commit() {
-    flush();
-    if (file_) file_->commit();
+    output* const alone[] = {this};
+    commit_together(alone);
+}
+
+void output::commit_together(std::span<output* const> outputs) {
+    std::vector<output_file*> files;
+    for (output* const to : outputs) {
+        if (to == nullptr) continue;
+        to->flush();
+        if (to->file_) files.push_back(&*to->file_);
+    }
+    // Standard output alone was checked when it was written; a server answers to its address from then on.
+    if (!files.empty()) output_file::commit_together(files);
 }
 
 }  // namespace quern::cli

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where results go: standard output, or a file that appears whole or not at all.
+// Destinations of results: standard output, or a file that appears complete or not at all.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,41 +13,51 @@
 
 namespace quern::cli {
 
-/// The reader of standard output has gone (`| head`): the program ends quietly with 0.
+/// The reader of standard output has closed it (`| head`): the program ends silently with 0.
 struct closed_pipe {};
 
-/// Throws usage_error where a file written as `path` would harm what a run reads: it is one of the `inputs`,
-/// whatever its name, or lies within one that is a folder, or within any store. What is no regular file
-/// (/dev/null, a FIFO) harms nothing.
+/// Throws usage_error if writing `path` would damage an input of the run: it is one of the `inputs` under any
+/// name, or inside one that is a folder, or inside any store. Anything but a regular file (/dev/null, a FIFO)
+/// is allowed.
 void refuse_harm(const std::filesystem::path& path, std::span<const std::filesystem::path> inputs);
 
-/// Whether two names, of files that need not exist, lead to the same regular file.
+/// Whether two names refer to the same regular file, which need not exist.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// A file or folder that a run is to make; an empty path is none, and "-" standard output.
+/// A file or folder that a run creates. An empty path: no output. "-": standard output.
 struct destination {
     std::filesystem::path path;
-    std::string form = {};  ///< of a file that is no text: output_options
+    std::string form = {};  ///< for a file that is not plain text: see output_options, as for `written`
     bool is_folder = false;
+    std::string written = {};
 };
 
-/// Throws usage_error where it cannot be made, or, a file, exists and `replace` is false.
+/// Throws usage_error if it cannot be created, or if it is an existing file and `replace` is false.
 void check_destination(const destination& to, bool replace);
 
 class output {
   public:
-    output() = default;  ///< standard output
-    /// Throws what check_destination throws. `run` outlives the output.
-    output(const destination& to, bool replace, const context& run);
+    output();  ///< standard output
+    /// Throws what check_destination throws. `ctx` outlives the output.
+    output(const destination& to, bool replace, const context& ctx);
 
+    /// A file or pipe gets the unchanged bytes, a terminal no control sequences (for_terminal).
     void write(std::string_view bytes);
+    /// The same for text that is already safe for a terminal and may contain its highlighting.
+    void write_shown(std::string_view text);
     void flush();
-    void commit();  ///< once, last: nothing is left under the final name without it
+    void commit();  ///< once, at the end: without it nothing appears under the final name
+    /// Commits all outputs or, if one fails, none (output_file::commit_together). Ignores null pointers.
+    static void commit_together(std::span<output* const> outputs);
     bool to_standard_output() const { return !file_.has_value(); }
+    /// Sets a callback that runs before the first bytes go to standard output, if that is a terminal.
+    void before_terminal(std::function<void()> call);
 
   private:
     std::optional<output_file> file_;
     std::string buffer_;
+    bool is_terminal_;
+    std::function<void()> before_terminal_;
 };
 
 }  // namespace quern::cli

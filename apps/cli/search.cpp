@@ -6,15 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <limits>
 #include <span>
 
 #include "commands.hpp"
+#include "corpus_store.hpp"
+#include "corrections.hpp"
 #include "hit_rows.hpp"
 #include "input_lines.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/lost_pages.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -31,31 +33,27 @@ struct search_request {
     std::optional<std::size_t> k;
     std::optional<double> title_weight, like_weight;
     std::optional<bool> phrases;
+    correction correct = correction::automatic;
     std::optional<std::string> like;
 };
 
-/// Of a list that is joined to the words.
-double weight(const std::string& value, bool zero, double most) {
+/// The weight of a score component that is added to that of the words.
+double weight(const std::string& value, bool zero, double max) {
     const double parsed = parse_number(value);
-    if (!((parsed > 0 || (zero && parsed == 0)) && parsed <= most))
-        throw usage_error(
-            fmt::format("'{}' is not a number {} to {}", value, zero ? "from 0" : "above 0, up", most));
+    if (!((parsed > 0 || (zero && parsed == 0)) && parsed <= max))
+        throw usage_error(fmt::format("invalid value '{}' (expected a number {} to {})", value,
+                                      zero ? "from 0" : "above 0, up", max));
     return parsed;
 }
 
 void declare(command_line& line, search_request& request) {
-    line.argument(
-        "STORE|CORPUS",
-        "A store, or a corpus as for quern build: its store is built once and kept in the "
-        "cache folder ($QUERN_CACHE, else $XDG_CACHE_HOME/quern, else ~/.cache/quern) as long as the files "
-        "stay the same.",
-        request.path);
+    line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
     line.arguments("QUERY",
-                   "Words; several arguments are one query. Without any, queries are read from standard "
-                   "input, one a line, and the results begin with a column query, numbered from 0.",
+                   "Words; several arguments form one query. Without any, queries are read from standard "
+                   "input, one per line, and the results begin with a column query, numbered from 0.",
                    request.words, false);
     line.section("Search options");
-    line.option("-k", "N", "Results per query; all for the complete ranking.", "10; 1000 with --topics",
+    line.option("-k", "N", "Results per query; all writes the complete ranking.", "10; 1000 with --topics",
                 [&](const std::string& value) {
                     request.k = value == "all"
                                     ? std::numeric_limits<std::size_t>::max()
@@ -71,237 +69,227 @@ void declare(command_line& line, search_request& request) {
     const auto number = [&](const char* name, const char* help, double& target) {
         line.option(name, "X", help, shortest(target), [&](const std::string& value) {
             target = parse_number(value);
-            // Refuses parameters out of range, by the option's name.
+            // Refuses parameters out of range and names the option.
             search({}, {}, request.search.ranking, 0);
         });
     };
-    number("--k1", "bm25: how soon more occurrences of a word stop to count; 0 or more.", ranking.k1);
-    number("--b", "bm25: how much long documents are held back; 0 to 1.", ranking.b);
-    number("--mu", "dirichlet, two-stage: words of the collection mixed into each document; above 0.",
+    number("--k1", "bm25: term-frequency saturation; 0 or more.", ranking.k1);
+    number("--b", "bm25: document-length normalisation; 0 to 1.", ranking.b);
+    number("--mu", "dirichlet, two-stage: pseudo-count of collection words added to each document; above 0.",
            ranking.mu);
-    number("--lambda", "ql, two-stage: weight of the document against the collection; above 0, below 1.",
+    number("--lambda",
+           "ql, two-stage: weight of the document model, 1 - X of the collection model; above 0, below 1.",
            ranking.lambda);
     line.option("--order", "N",
-                "ql: how likely a word is behind the N - 1 words of the query before it, or behind as many "
-                "of them as "
-                "the collection holds with it; 1 to 32.",
+                "ql: order of the n-gram model. A word's likelihood depends on the N - 1 query words before "
+                "it, or on as many of them as occur before it in the collection; 1 to 32.",
                 "1", [&](const std::string& value) {
-                    request.search.order = static_cast<unsigned>(parse_integer(value, 1, most_query_order));
+                    request.search.order = static_cast<unsigned>(parse_integer(value, 1, max_query_order));
                 });
-    line.option(
-        "--phrases", "on|off",
-        "Whether text in double quotes is a phrase: its words must stand together in every result, and score "
-        "as one word.",
-        "on; off with --topics", [&](const std::string& value) {
-            request.phrases = parse_choice<bool>(value, {{"on", true}, {"off", false}});
-        });
+    line.option("--phrases", "on|off",
+                "Whether text in double quotes is a phrase: every result must contain its words next to each "
+                "other, and they score as one word.",
+                "on; off with --topics", [&](const std::string& value) {
+                    request.phrases = parse_choice<bool>(value, {{"on", true}, {"off", false}});
+                });
+    line.option("--correct", "MODE",
+                "If no document contains a word of the query, replace it by a similarly spelled known word: "
+                "auto (in a table; elsewhere suggest it on standard error), on (JSON lines then have a "
+                "column corrected_query) or off. Never with --topics.",
+                "auto", [&](const std::string& value) {
+                    request.correct = parse_choice<correction>(
+                        value,
+                        {{"auto", correction::automatic}, {"on", correction::on}, {"off", correction::off}});
+                });
     line.flag("--explain",
-              "Each term's part of each score: under the results in a table, as a last column explanation in "
-              "TSV and "
-              "JSON lines.",
+              "Show each term's contribution to each score: below the results in a table, as a last column "
+              "explanation in TSV and JSON lines.",
               request.search.explain);
     line.option("--title-weight", "X",
-                "What a query word in a document's title adds, in units of the word's idf; 0 to 100.",
-                shortest(title_weight_for_people) + "; 0 with --topics: the published models know no titles",
+                "Bonus for a query word in a document's title, in units of the word's idf; 0 to 100.",
+                shortest(interactive_title_weight) + "; 0 with --topics: the published models have no titles",
                 [&](const std::string& value) { request.title_weight = weight(value, true, 100); });
-    line.option(
-        "--prior", "X",
-        "What links say of a document: X times the logarithm of its rank over the average rank is added to "
-        "its score; 0 to 100; 0.05 is a good choice. Of a store with link ranks.",
-        shortest(request.search.prior),
-        [&](const std::string& value) { request.search.prior = weight(value, true, 100); });
-    line.option(
-        "--expand", "N",
-        "Each word outside of quotes is asked for with the N words most similar to it, as many as the "
-        "thesaurus holds of each at most (20). Of a store with a thesaurus.",
-        "0", [&](const std::string& value) {
-            request.search.expand = static_cast<std::uint32_t>(parse_integer(value, 0, 1000));
-        });
-    line.option(
-        "--expand-weight", "X",
-        "What a similar word counts, times its similarity; above 0, to 1. A word of the query counts 1.",
-        shortest(request.search.expand_weight),
-        [&](const std::string& value) { request.search.expand_weight = weight(value, false, 1); });
+    line.option("--prior", "X",
+                "Weight of a document's link rank: adds X times the logarithm of its rank over the average "
+                "rank to its score; 0 to 100; 0.05 is a good choice. Requires a store with link ranks.",
+                shortest(request.search.prior),
+                [&](const std::string& value) { request.search.prior = weight(value, true, 100); });
+    line.option("--expand", "N",
+                "Expand each unquoted word with its N most similar words, at most as many as the thesaurus "
+                "stores per word (20). Requires a store with a thesaurus.",
+                "0", [&](const std::string& value) {
+                    request.search.expand = static_cast<std::uint32_t>(parse_integer(value, 0, 1000));
+                });
+    line.option("--expand-weight", "X",
+                "Weight of a similar word, multiplied by its similarity; above 0, to 1. A word of the query "
+                "has weight 1.",
+                shortest(request.search.expand_weight),
+                [&](const std::string& value) { request.search.expand_weight = weight(value, false, 1); });
     line.option("--like", "DOC",
-                "Documents like the one of this id, by its vector, with a query or without; that one is left "
-                "out. Of a store with document vectors.",
+                "Find documents similar to the one with this id, by its vector, with or without a query; "
+                "that document is excluded. Requires a store with document vectors.",
                 "", [&](const std::string& value) { request.like = value; });
     line.option("--like-weight", "X",
-                "What the cosine with --like's document counts in a score; above 0, to 100.",
+                "Weight of the cosine with the --like document in a score; above 0, to 100.",
                 shortest(request.search.like_weight) + "; 1 without a query",
                 [&](const std::string& value) { request.like_weight = weight(value, false, 100); });
     line.option(
         "--topics", "FILE",
-        "Answer every query of FILE: lines of id, tab, text; or TREC topics, title field. "
-        "Writes a TREC run. A GPU answers many topics at a time (--device), but for those with --prior, "
-        "--expand, --like or --order.",
+        "Run every query of FILE: lines of id, tab, text; or TREC topics, title field. Writes a TREC run. A "
+        "GPU (--device) processes many topics at a time, but not with --prior, --expand, --like or --order.",
         "", [&](const std::string& value) { request.topics = value; });
-    line.option("--run", "FILE", "Where the TREC run goes (topic Q0 id rank score quern).", "--output",
-                [&](const std::string& value) { request.run_file = value; });
+    line.option("--run", "FILE", "File for the TREC run (topic Q0 id rank score quern).", "--output",
+                [&](const std::string& value) { request.run_file = output_name(value); });
     line.section("Options for a corpus");
     declare_corpus(line, request.corpus);
     declare_text(line, request.text);
-    declare_common(line, request.common);
+    declare_common(line, request.common, {.gpu = true});
     line.example("quern search wiki \"theory of relativity\"",
                  "The ten best documents of a store, as a table.");
     line.example("quern search wiki '\"general relativity\" black holes'",
-                 "Only documents with these two words side by side.");
+                 "Only documents with these two words next to each other.");
     line.example("quern search ~/notes garden -k 3 --format jsonl",
                  "A folder, indexed on the fly and remembered.");
     line.example("quern search wiki mill --expand 5 --prior 0.05 --explain",
-                 "Similar words and links count, too, and what they add is shown.");
-    line.example("quern search wiki --like Windmill", "The pages most like a page.");
+                 "Similar words and links count too; the output shows what they add.");
+    line.example("quern search wiki --like Windmill", "The pages most similar to a page.");
     line.example("quern search wiki --topics topics.tsv --run bm25.run --k1 1.2 --b 0.75",
                  "A run for quern evaluate or trec_eval.");
 }
 
-/// The environment is read here, in the program, and nowhere in the library.
-std::filesystem::path cache_folder() {
-    const auto variable = [](const char* name) {
-        const char* value = std::getenv(name);
-        return std::filesystem::path(value == nullptr ? "" : value);
-    };
-    if (auto own = variable("QUERN_CACHE"); !own.empty()) return own;
-    // The XDG specification asks to ignore a relative path.
-    if (auto shared = variable("XDG_CACHE_HOME"); shared.is_absolute()) return shared / "quern";
-    if (auto home = variable("HOME"); !home.empty()) return home / ".cache" / "quern";
-    throw usage_error("no cache folder for the corpus's store: set QUERN_CACHE, or quern build it");
+bool corrects(const search_request& request, const session& job, const output& to) {
+    if (request.correct != correction::automatic) return request.correct == correction::on;
+    return job.format_for(to) == row_format::table;
 }
 
-std::filesystem::path store_for(search_request& request, session& run) {
-    if (is_store(request.path)) return request.path;
-    request.corpus.inputs = {request.path};
-    request.corpus.text = request.text.over({});
-    auto store = run.stage("corpus", [&] { return cached_store(request.corpus, cache_folder(), run.run); });
-    run.messages.finish();
-    return store;
-}
-
-/// `; did you mean grain?`, or, where several words are unknown, for which one.
-std::string suggestions_in(const search_answer& answer) {
-    std::string text;
-    for (const suggested_words& of : answer.suggestions) {
-        text += text.empty() ? "; did you mean " : ", ";
-        for (std::size_t i = 0; i < of.words.size(); ++i)
-            text.append(i == 0 ? "" : i + 1 == of.words.size() ? " or " : ", ").append(of.words[i].word);
-        if (answer.unknown_words.size() > 1) text.append(" for ").append(of.unknown);
-    }
-    return text.empty() ? text : text + "?";
-}
-
-/// What must be said of an answer beside its hits.
-void tell(const search_answer& answer, std::string_view query, console& messages) {
-    const std::string unknown =
-        fmt::format("{}{}", fmt::join(answer.unknown_words, ", "), suggestions_in(answer));
-    if (answer.empty_query && answer.hits.empty()) {
-        messages.error(fmt::format("nothing found: '{}' holds no word", query));
-    } else if (answer.hits.empty()) {
-        messages.error(unknown.empty() ? fmt::format("nothing found for '{}'", query)
-                                       : fmt::format("nothing found: no document holds {}", unknown));
-    } else if (!unknown.empty()) {
-        messages.info(fmt::format("no document holds {}", unknown));
-    }
-}
-
-std::uint64_t answer_one(const search_engine& engine, const search_request& request, session& run,
+std::uint64_t search_one(const search_engine& engine, const search_request& request, session& job,
                          output& to) {
     const std::string query = fmt::format("{}", fmt::join(request.words, " "));
-    const auto answer = run.stage("search", [&] { return engine.search(query, request.search, run.run); });
-    hit_rows rows(run, to, request.search.explain, engine.copies() != 0);
-    rows.write(answer);
+    const auto given = job.stage("search", [&] {
+        return search_query_text(engine, query, request.search, corrects(request, job, to), job.ctx,
+                                 job.messages);
+    });
+    hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, nullptr,
+                  request.correct == correction::on);
+    rows.write(engine, query, given.result, {}, given.corrected);
     rows.finish();
-    tell(answer, query, run.messages);
-    run.statistics.counts["queries"] = 1;
-    return answer.hits.size();
+    tell(given, job.messages);
+    job.statistics.counts["queries"] = 1;
+    if (given.corrected) job.statistics.counts["corrected_queries"] = 1;
+    return given.result.hits.size();
 }
 
-/// Answers each line as it comes, so that a person or a program can hold a conversation. A line that is no
-/// query (far too long) is said to be none, and the conversation goes on.
-std::uint64_t answer_lines(const search_engine& engine, const search_request& request, session& run,
+/// Answers each line as it arrives, so that a person or a program can work interactively. A line that is far
+/// too long is refused with a warning, and the loop continues.
+std::uint64_t search_lines(const search_engine& engine, const search_request& request, session& job,
                            output& to) {
-    constexpr std::size_t most_bytes = 1 << 20;
+    constexpr std::size_t max_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
-    engine.search("", request.search, run.run);  // options that are refused are so before the first line
-    hit_rows rows(run, to, request.search.explain, engine.copies() != 0, "query");
-    std::uint64_t hits = 0, number = 0, refused = 0;
-    const auto answer_line = [&](const std::string& query, bool whole) {
-        if (!whole) throw usage_error(fmt::format("a query may hold {} bytes at most", grouped(most_bytes)));
-        const auto answer = engine.search(query, request.search, run.run);
-        rows.write(answer, cell(number));
+    engine.search("", request.search, job.ctx);  // refuses bad options before the first line
+    hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, "query",
+                  request.correct == correction::on);
+    const bool correct = corrects(request, job, to);
+    std::uint64_t hits = 0, number = 0, refused = 0, corrected = 0;
+    const auto search_line = [&](const std::string& query, bool whole) {
+        if (!whole)
+            throw usage_error(fmt::format("the query is too long (at most {} bytes)", grouped(max_bytes)));
+        check_mapped_files();  // much time may have passed since the last query
+        const auto given = search_query_text(engine, query, request.search, correct, job.ctx, job.messages);
+        rows.write(engine, query, given.result, cell(number), given.corrected);
         rows.finish();
         to.flush();
-        tell(answer, query, run.messages);
-        hits += answer.hits.size();
+        tell(given, job.messages);
+        hits += given.result.hits.size();
+        corrected += given.corrected ? 1 : 0;
     };
-    run.stage("search", [&] {
+    job.stage("search", [&] {
         bool whole = true;
         for (std::string query;; ++number) {
             if (person) std::cerr << "query> " << std::flush;
-            const bool there = next_line(query, most_bytes, whole);
-            run.run.check_stop();
-            if (!there) break;
+            const bool present = next_line(query, max_bytes, whole);
+            job.ctx.check_stop();
+            if (!present) break;
             try {
-                answer_line(query, whole);
+                search_line(query, whole);
             } catch (const usage_error& reason) {
-                run.messages.warning(fmt::format("query {} is not answered: {}", number, reason.what()));
+                job.messages.warning(fmt::format("query {} was skipped: {}", number, reason.what()));
                 ++refused;
             }
         }
     });
     if (person) std::cerr << '\n';
-    run.statistics.counts["queries"] = number;
-    if (refused != 0) run.statistics.counts["refused_queries"] = refused;
+    job.statistics.counts["queries"] = number;
+    if (refused != 0) job.statistics.counts["refused_queries"] = refused;
+    if (corrected != 0) job.statistics.counts["corrected_queries"] = corrected;
     return hits;
 }
 
-/// The lines of one topic; refuses documents that they would not tell apart.
-void append_run(std::string& text, std::string_view topic, const search_answer& answer,
+/// The lines of one topic; refuses documents that would look the same in them.
+void append_run(std::string& text, std::string_view topic, const search_result& result,
                 const std::string& store) {
     std::vector<std::string_view> ids;
-    for (const search_hit& hit : answer.hits) ids.push_back(hit.id);
+    for (const search_hit& hit : result.hits) ids.push_back(hit.id);
     if (const auto alike = alike_in_run(ids)) {
         throw invalid_input(store, 0,
-                            fmt::format("the documents '{}' and '{}' are written alike in a TREC run; "
-                                        "--format tsv or jsonl keeps them apart",
+                            fmt::format("the documents '{}' and '{}' look the same in a TREC run; --format "
+                                        "tsv or jsonl distinguishes them",
                                         alike->first, alike->second));
     }
     constexpr std::size_t usual_line = 64;
-    text.reserve(answer.hits.size() * usual_line);
-    for (const search_hit& hit : answer.hits) append_run_line(text, topic, hit.id, hit.rank, hit.score);
+    text.reserve(result.hits.size() * usual_line);
+    for (const search_hit& hit : result.hits) append_run_line(text, topic, hit.id, hit.rank, hit.score);
 }
 
 bool writes_run(const search_request& request) {
     return !request.topics.empty() && (!request.run_file.empty() || !request.common.format);
 }
 
-std::uint64_t answer_topics(const search_engine& engine, search_request& request, session& run, output& to) {
-    const auto topics = run.stage("topics", [&] { return read_topics(request.topics, run.run); });
-    if (topics.empty()) run.messages.warning(fmt::format("{} holds no topics", request.topics));
+std::uint64_t search_topics_to(const search_engine& engine, search_request& request, session& job,
+                               output& to) {
+    const auto topics = job.stage("topics", [&] { return read_topics(request.topics, job.ctx); });
+    if (topics.empty()) job.messages.warning(fmt::format("{} contains no topics", request.topics));
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
-    request.search.copies = !as_run;
-    hit_rows rows(run, to, request.search.explain, engine.copies() != 0, "topic");
+    request.search.duplicates = !as_run;
+    hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, "topic");
     std::uint64_t hits = 0;
-    const auto text = [&](const search_topic& topic, const search_answer& answer) {
+    const auto text = [&](const search_topic& topic, const search_result& result) {
         std::string lines;
-        if (as_run) append_run(lines, topic.id, answer, request.path);
+        if (as_run) append_run(lines, topic.id, result, request.path);
         return lines;
     };
-    const auto take = [&](const search_topic& topic, const search_answer& answer, std::string_view lines) {
-        hits += answer.hits.size();
-        if (answer.hits.empty()) run.messages.warning(fmt::format("topic {}: nothing found", topic.id));
+    const auto take = [&](const search_topic& topic, const search_result& result, std::string_view lines) {
+        hits += result.hits.size();
+        if (result.hits.empty()) job.messages.warning(fmt::format("topic {}: nothing found", topic.id));
         if (as_run) {
             to.write(lines);
         } else {
-            rows.write(answer, cell(std::string_view(topic.id)));
+            rows.write(engine, topic.query, result, cell(std::string_view(topic.id)));
         }
     };
-    run.pin_device(engine.choose_device(topics.size(), request.search, run.run));
-    run.stage("search", [&] { engine.search_each(topics, request.search, run.run, text, take); });
-    run.messages.finish();
+    job.pin_device(engine.choose_device(topics.size(), request.search, job.ctx));
+    job.stage("search", [&] { engine.search_each(topics, request.search, job.ctx, text, take); });
+    job.messages.finish();
     rows.finish();
-    run.statistics.counts["queries"] = topics.size();
+    job.statistics.counts["queries"] = topics.size();
     return hits;
+}
+
+/// Refuses options that would have no effect.
+void refuse_idle_options(command_line& line, const search_request& request) {
+    using model = ranking_model;
+    const model chosen = request.search.ranking.model;
+    for (const char* name : {"--k1", "--b"})
+        line.require_used(name, chosen == model::bm25, "requires --model bm25");
+    line.require_used("--mu", chosen == model::dirichlet || chosen == model::two_stage,
+                      "requires --model dirichlet or two-stage");
+    line.require_used("--lambda", chosen == model::ql || chosen == model::two_stage,
+                      "requires --model ql or two-stage");
+    line.require_used("--expand-weight", request.search.expand != 0, "requires --expand");
+    line.require_used("--like-weight", request.like.has_value(), "requires --like");
+    const bool builds = !is_store(request.path);
+    for (const char* name : {"--input-format", "--max-errors"})
+        line.require_used(name, builds, "requires a corpus, but the first argument is a store");
 }
 
 }  // namespace
@@ -309,47 +297,52 @@ std::uint64_t answer_topics(const search_engine& engine, search_request& request
 int run_search(const command& self, const std::vector<std::string>& arguments) {
     search_request request;
     command_line line(self, "STORE|CORPUS [QUERY]... [OPTION]...",
-                      "Ranks the documents that hold at least one word of the query and all that is in "
-                      "double quotes: exact "
-                      "scores, best first, equal scores in the order of the collection, any number of "
-                      "results. Writes rank, id, "
-                      "score, title and snippet; with --topics a TREC run, or, with --format, rows that "
-                      "begin with the topic.");
+                      "Ranks the documents that contain at least one word of the query and every phrase in "
+                      "double quotes: exact scores, best first, equal scores in the order of the collection, "
+                      "any number of results. Writes rank, id, score, title and snippet; with --topics a "
+                      "TREC run or, with --format, rows that begin with the topic.");
     declare(line, request);
     line.parse(arguments);
-    if (!request.run_file.empty() && request.topics.empty()) throw usage_error("--run needs --topics");
+    refuse_idle_options(line, request);
+    if (!request.topics.empty() && request.correct == correction::on)
+        throw usage_error("--correct on cannot be combined with --topics; topics are never corrected");
+    if (!request.run_file.empty() && request.topics.empty()) throw usage_error("--run requires --topics");
     if (!request.topics.empty() && !request.words.empty())
-        throw usage_error("a query and --topics exclude each other");
+        throw usage_error("a query cannot be combined with --topics");
     if (!request.run_file.empty() && !request.common.output.empty()) {
-        throw usage_error("--run and --output name the same thing; give one of them");
+        throw usage_error("--run and --output name the same file; give only one of them");
     }
 
     if (request.search.explain && writes_run(request))
         throw usage_error(
-            "a TREC run has no explanations; --explain with --topics needs --format and no --run");
+            "a TREC run cannot contain explanations; use --explain with --topics and --format, without "
+            "--run");
     if (request.search.order > 1 && request.search.ranking.model != ranking_model::ql)
-        throw usage_error("--order beyond 1 is for --model ql alone");
+        throw usage_error("--order above 1 requires --model ql");
 
-    session run(self, request.common);
-    // What `auto` comes to depends on the topics; what is asked for must be there before the work.
+    session job(self, request.common);
+    job.follow_links = request.corpus.follow_links;
+    // The choice of `auto` depends on the topics; a requested device must be available before the work.
     if (request.topics.empty()) {
-        run.choose_device("search without --topics", offered_places::cpu_only);
-    } else if (run.run.device.where != device_choice::kind::automatic) {
-        run.choose_device("search of topics", offered_places::all);
+        job.choose_device("search without --topics", offered_places::cpu_only);
+    } else if (job.ctx.device.where != device_choice::kind::automatic) {
+        job.choose_device("search of topics", offered_places::all);
     }
     request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
     request.search.ranking.title_weight =
-        request.title_weight.value_or(request.topics.empty() ? title_weight_for_people : 0);
+        request.title_weight.value_or(request.topics.empty() ? interactive_title_weight : 0);
     request.search.phrases = request.phrases.value_or(request.topics.empty());
-    request.search.suggestions = request.topics.empty() ? suggestions_for_people : 0;
-    search({}, {}, request.search.ranking, 0);  // refuses parameters out of range, before the work
+    request.search.suggestions = request.topics.empty() ? interactive_suggestions : 0;
+    search({}, {}, request.search.ranking, 0);  // refuses parameters out of range before the work
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
-    // Refused before the work, not after it.
-    output to = run.open_output(destination, {request.path, request.topics, request.text.stop_word_file()});
+    // Refuse a bad destination before the work, not after it.
+    output to = job.open_output(destination, {request.path, request.topics, request.text.stop_word_file()});
 
     const bool from_store = is_store(request.path);
-    const auto engine = run.stage(
-        "open", [&, store = store_for(request, run)] { return search_engine::open(store, run.run); });
+    const auto engine =
+        job.stage("open", [&, store = store_for(request.path, request.corpus, request.text, job)] {
+            return search_engine::open(store, job.ctx);
+        });
     if (from_store && request.text.any()) request.search.text = request.text.over(engine.text());
 
     const bool like_alone = request.like && request.topics.empty() && request.words.empty();
@@ -364,13 +357,13 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     }
 
     const bool one = !request.words.empty() || request.like;
-    const std::uint64_t hits = !request.topics.empty() ? answer_topics(engine, request, run, to)
-                               : one                   ? answer_one(engine, request, run, to)
-                                                       : answer_lines(engine, request, run, to);
-    run.stage("write", [&] { to.commit(); });
-    run.statistics.counts["documents"] = engine.documents();
-    run.statistics.counts["hits"] = hits;
-    run.write_statistics();
+    const std::uint64_t hits = !request.topics.empty() ? search_topics_to(engine, request, job, to)
+                               : one                   ? search_one(engine, request, job, to)
+                                                       : search_lines(engine, request, job, to);
+    job.stage("write", [&] { to.commit(); });
+    job.statistics.counts["documents"] = engine.documents();
+    job.statistics.counts["hits"] = hits;
+    job.write_statistics();
     return hits == 0 ? 1 : 0;
 }
 

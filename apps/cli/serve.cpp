@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "commands.hpp"
+#include "corpus_store.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
 #include "server/http_server.hpp"
 #include "server/site.hpp"
 #include "session.hpp"
@@ -18,6 +20,8 @@ namespace {
 
 struct serve_request {
     common_options common;
+    build_options corpus;
+    text_choice text;
     std::string path;
     server::http_address address{.host = "127.0.0.1", .port = 7700, .names = {}};
     server::http_limits limits;
@@ -25,23 +29,21 @@ struct serve_request {
 };
 
 void declare(command_line& line, serve_request& request) {
-    line.argument("STORE", "What quern build wrote.", request.path);
+    line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
     line.section("Server options");
-    line.option(
-        "--host", "HOST",
-        "The address to listen on: 127.0.0.1 and localhost are this machine alone, 0.0.0.0 and :: every "
-        "network it is on. There are no passwords and no encryption: beyond this machine, put a proxy "
-        "in front.",
-        request.address.host, [&](const std::string& value) { request.address.host = value; });
-    line.option("--port", "N", "The port; 0 takes a free one. The address is printed on standard output.",
+    line.option("--host", "HOST",
+                "The address to listen on: 127.0.0.1 and localhost are reachable from this machine only, "
+                "0.0.0.0 and :: from every network. There are no passwords and no encryption: use a proxy "
+                "for access from other machines.",
+                request.address.host, [&](const std::string& value) { request.address.host = value; });
+    line.option("--port", "N", "The port; 0 chooses a free one. The address is printed on standard output.",
                 std::to_string(request.address.port), [&](const std::string& value) {
                     request.address.port = static_cast<std::uint16_t>(parse_integer(value, 0, 65535));
                 });
     line.option(
         "--name", "NAME,...",
-        "More names by which clients may call the server (the Host header), such as a proxy's. "
-        "On this machine alone it answers to localhost, 127.0.0.1 and these, so that no page of the web "
-        "reads what is here.",
+        "Additional names for the server in the Host header, such as a proxy's. On a local address it "
+        "accepts only localhost, 127.0.0.1 and these, so that no page on the web can read the store.",
         "", [&](const std::string& value) {
             for (std::size_t begin = 0; begin <= value.size();) {
                 const std::size_t end = std::min(value.find(',', begin), value.size());
@@ -49,35 +51,38 @@ void declare(command_line& line, serve_request& request) {
                 begin = end + 1;
             }
         });
-    line.option("--max-connections", "N", "Connections at once; one more is asked to come again (503).",
+    line.option("--max-connections", "N", "Maximum number of open connections; further ones get status 503.",
                 std::to_string(request.limits.connections), [&](const std::string& value) {
                     request.limits.connections = parse_integer(value, 1, 100'000);
                 });
     line.option(
         "--max-seconds", "S",
-        "The most seconds that an answer may take, waiting for a thread included; then it is given up (503).",
+        "Maximum seconds for an answer, including the wait for a thread; then the request gets status 503.",
         "10", [&](const std::string& value) {
             const double seconds = parse_number(value);
             if (!(seconds >= 0.001 && seconds <= 86'400))
-                throw usage_error(fmt::format("'{}' is not between 0.001 and 86400", value));
-            request.limits.answer_time = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+                throw usage_error(
+                    fmt::format("invalid value '{}' (expected a number from 0.001 to 86400)", value));
+            request.limits.response_time =
+                std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
         });
-    line.option("--max-results", "N", "The most results one request may ask for, passed-over ones included.",
-                std::to_string(request.of_site.results), [&](const std::string& value) {
-                    request.of_site.results = parse_integer(value, 1, 1'000'000);
-                });
-    declare_common(line, request.common,
-                   {.rows = false,
-                    .output = false,
-                    .idle = {"--device", "--gpu-memory", "--tmp", "--seed", "--progress"}});
+    line.option(
+        "--max-results", "N", "Maximum number of results per request, including those skipped by offset.",
+        std::to_string(request.of_site.results),
+        [&](const std::string& value) { request.of_site.results = parse_integer(value, 1, 1'000'000); });
+    line.section("Options for a corpus");
+    declare_corpus(line, request.corpus);
+    declare_text(line, request.text);
+    declare_common(line, request.common, {.rows = false, .output = false, .idle = {"--device"}});
     line.example("quern serve wiki", "Then open http://127.0.0.1:7700/ in a browser.");
+    line.example("quern serve ~/notes", "A folder, indexed on the fly and remembered.");
     line.example("curl 'http://127.0.0.1:7700/api/search?q=theory+of+relativity&k=3'",
                  "The JSON API; /openapi.json describes it.");
     line.example("quern serve wiki --host 0.0.0.0 --name search.example.org",
                  "For a proxy on another machine.");
 }
 
-/// Every connection is a file. Returns how many the system allows, of those wanted.
+/// Each connection needs a file descriptor. Returns how many of the wanted connections the system allows.
 std::size_t allowed_connections(std::size_t wanted) {
     constexpr rlim_t others = 128;  // the store's files, the standard ones, connections being refused
     rlimit files{};
@@ -95,39 +100,42 @@ std::size_t allowed_connections(std::size_t wanted) {
 int run_serve(const command& self, const std::vector<std::string>& arguments) {
     serve_request request;
     command_line line(
-        self, "STORE [OPTION]...",
-        "Serves a store over HTTP: a page to search it in a browser, and a JSON API with the same results as "
-        "quern search. Prints the page's address, and serves until Ctrl-C or SIGTERM, which let answers "
-        "under way "
-        "finish. --threads requests are answered at once.");
+        self, "STORE|CORPUS [OPTION]...",
+        "Serves a store, or the store of a corpus, over HTTP: a search page for the browser and a JSON API "
+        "with the same results as quern search. Prints the address of the page and serves until Ctrl-C or "
+        "SIGTERM, which let running requests finish. Processes --threads requests at a time.");
     declare(line, request);
     line.parse(arguments);
 
-    session run(self, request.common);
-    run.choose_device("search", offered_places::cpu_only);
-    run.check_destinations({}, {request.path});
+    session job(self, request.common);
+    job.follow_links = request.corpus.follow_links;
+    job.choose_device("search", offered_places::cpu_only);
+    job.check_destinations({}, {request.path});
+    if (is_store(request.path) && request.text.any())
+        throw usage_error("text options require a corpus; a store has its own");
+    const auto store = store_for(request.path, request.corpus, request.text, job);
     server::site site =
-        run.stage("open", [&] { return server::site(request.path, request.of_site, run.run); });
+        job.stage("open", [&] { return server::site(store, request.path, request.of_site, job.ctx); });
     const std::size_t connections = allowed_connections(request.limits.connections);
     if (connections < request.limits.connections) {
-        run.messages.warning(fmt::format("the limit of open files (ulimit -n) allows {} connections, not {}",
+        job.messages.warning(fmt::format("the limit of open files (ulimit -n) allows {} connections, not {}",
                                          grouped(connections), grouped(request.limits.connections)));
         request.limits.connections = connections;
     }
-    // A share for what slow clients leave here, and one of the longest answers in any case.
+    // A quarter of the memory for answers that slow clients have not read, and at least one of maximum length.
     request.limits.unread_bytes =
-        std::max<std::size_t>(run.run.memory_limit() / 4, request.of_site.answer_bytes);
+        std::max<std::size_t>(job.ctx.memory_limit() / 4, request.of_site.response_bytes);
     server::http_server http(request.address, request.limits, site, site.connections());
     output to;
     to.write(http.url() + '\n');
     to.commit();
-    run.messages.info(fmt::format("serving {} documents; Ctrl-C ends", grouped(site.store().documents)));
-    run.stage("serve", [&] { http.run(run.run.thread_count(), stop_signal()); });
-    run.statistics.counts["documents"] = site.store().documents;
-    run.statistics.counts["connections"] = site.connections().accepted;
-    run.statistics.counts["requests"] = site.requests();
-    run.write_statistics();
-    run.messages.info(fmt::format("ended after {}", counted(site.requests(), "request")));
+    job.messages.info(fmt::format("serving {}; Ctrl-C to stop", counted(site.store().documents, "document")));
+    job.stage("serve", [&] { http.run(job.ctx.thread_count(), stop_signal()); });
+    job.statistics.counts["documents"] = site.store().documents;
+    job.statistics.counts["connections"] = site.connections().accepted;
+    job.statistics.counts["requests"] = site.requests();
+    job.write_statistics();
+    job.messages.info(fmt::format("stopped after {}", counted(site.requests(), "request")));
     return 128 + stop_signal().load();
 }
 

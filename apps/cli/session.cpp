@@ -9,8 +9,10 @@
 #include <fstream>
 
 #include "quern/base/error.hpp"
-#include "quern/base/left_out.hpp"
+#include "quern/base/excluded.hpp"
+#include "quern/base/resident_memory.hpp"
 #include "signals.hpp"
+#include "source_permissions.hpp"
 #include "values.hpp"
 
 namespace quern::cli {
@@ -29,24 +31,38 @@ device_choice parse_device(const std::string& text) {
         } catch (const usage_error&) {
         }
     }
-    throw usage_error(fmt::format("'{}' is none of auto, cpu, cuda, cuda:N, cuda:all", text));
+    throw usage_error(
+        fmt::format("invalid device '{}' (expected auto, cpu, cuda, cuda:N or cuda:all)", shown(text)));
 }
 
 std::filesystem::path parse_folder(const std::string& text) {
     std::error_code failure;
     if (!std::filesystem::is_directory(text, failure))
-        throw usage_error(fmt::format("{} is no folder", text));
+        throw usage_error(fmt::format("{} is not a folder", text));
     return text;
 }
 
-/// Whether a regular file lies there that is no record of an earlier run.
+/// The warning for a file name whose ending suggests another format than the file gets; empty if they agree.
+std::string other_rows(const std::string& path, std::optional<row_format> format) {
+    const std::string form = form_of_name(path);
+    if (form == ".jsonl" || form == ".ndjson" || form == ".json") {
+        if (format == row_format::jsonl)
+            return form == ".json" ? "contains JSON lines, one object per line" : "";
+        return "contains tab-separated rows; --format jsonl writes JSON lines";
+    }
+    if (form == ".csv") return "contains tab-separated rows, not comma-separated ones";
+    if (form == ".tsv" && format == row_format::jsonl) return "contains JSON lines, as --format requests";
+    return "";
+}
+
+/// Whether the path is a regular file other than the record of an earlier ctx.
 bool holds_something_else(const std::filesystem::path& path) {
     std::error_code failure;
     if (!std::filesystem::is_regular_file(path, failure) || std::filesystem::is_empty(path, failure))
         return false;
-    constexpr std::size_t most = 1 << 20;  // a record is a few KiB
+    constexpr std::size_t max = 1 << 20;  // a record is a few KiB
     std::ifstream file(path, std::ios::binary);
-    std::string text(most, '\0');
+    std::string text(max, '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
     return !is_statistics(text);
@@ -54,79 +70,108 @@ bool holds_something_else(const std::filesystem::path& path) {
 
 }  // namespace
 
-void declare_common(command_line& line, common_options& common, const offers& offered) {
+namespace {
+
+void declare_results(command_line& line, common_options& common, const offers& offered) {
+    if (offered.output || offered.rows) line.section("Output options");
     if (offered.output) {
-        line.section("Output options");
         line.option("-o,--output", "FILE",
-                    "Write the results to FILE, which appears whole or not at all; - is "
-                    "standard output.",
-                    "-", [&](const std::string& text) { common.output = text; });
+                    "Write the results to FILE, which appears complete or not at all; - is standard output.",
+                    "-", [&](const std::string& text) { common.output = output_name(text); });
     }
-    if (offered.rows) {
-        line.option("--format", "FORM",
-                    "tsv (no headings; tabs and line ends inside a field become a space), jsonl "
-                    "(one JSON object a line) or table (aligned, for people).",
-                    "table on a terminal, else tsv", [&](const std::string& text) {
-                        common.format = parse_choice<row_format>(text, {{"tsv", row_format::tsv},
-                                                                        {"jsonl", row_format::jsonl},
-                                                                        {"table", row_format::table}});
-                    });
+    if (!offered.rows) {
+        line.hint("--format", "the output of this command is not rows and has one fixed format");
+        return;
     }
-    line.section("Common options");
-    line.flag("--force", "Replace existing output.", common.force);
+    line.option(
+        "--format", "FORM",
+        "tsv (no headings; tabs and line ends inside a field become a space), jsonl (one JSON object per "
+        "line) or table (aligned, for people).",
+        "table on a terminal, else tsv", [&](const std::string& text) {
+            common.format = parse_choice<row_format>(
+                text, {{"tsv", row_format::tsv}, {"jsonl", row_format::jsonl}, {"table", row_format::table}});
+        });
+}
+
+void declare_limits(command_line& line, common_options& common, const offers& offered) {
     line.option("--device", "DEVICE",
-                "auto, cpu, cuda, cuda:N or cuda:all. The results are the same bits on every "
-                "one.",
+                offered.gpu
+                    ? "auto, cpu, cuda, cuda:N or cuda:all. The results are bit-identical on all of them."
+                    : "auto or cpu: this command runs on the CPU only.",
                 "auto", [&](const std::string& text) { common.device = parse_device(text); });
     line.option("--threads", "N", "Threads to use.", "all cores this process may use",
                 [&](const std::string& text) {
                     common.threads = text == "all" ? 0 : static_cast<unsigned>(parse_integer(text, 1, 4096));
                 });
-    line.option("--memory", "SIZE",
-                "Memory budget of the process: bytes, or with K M G T (powers of 1,024), KiB, KB "
-                "(1,000).",
-                "3/4 of the limit seen", [&](const std::string& text) { common.memory = parse_size(text); });
-    line.option("--gpu-memory", "SIZE", "Memory budget on each GPU, for commands that run there.",
-                "9/10 of what is free",
-                [&](const std::string& text) { common.gpu_memory = parse_size(text); });
-    line.option("--tmp", "DIR", "Folder for what exceeds the memory budget.", "$TMPDIR, else /tmp",
-                [&](const std::string& text) { common.scratch = parse_folder(text); });
     line.option(
-        "--seed", "N",
-        "Start of the random numbers, where an operation draws any: those that vectors of words begin with.",
-        "0", [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
+        "--memory", "SIZE",
+        "Memory budget of the process: bytes, or with a suffix K M G T (powers of 1,024), KiB, KB (1,000).",
+        "3/4 of the detected limit", [&](const std::string& text) { common.memory = parse_size(text); });
+    if (offered.gpu) {
+        line.option("--gpu-memory", "SIZE", "Memory budget on each GPU.", "9/10 of the free memory",
+                    [&](const std::string& text) { common.gpu_memory = parse_size(text); });
+    } else {
+        line.hint("--gpu-memory", "this command runs on the CPU only");
+    }
+    line.option("--tmp", "DIR", "Folder for temporary files beyond the memory budget.", "$TMPDIR, else /tmp",
+                [&](const std::string& text) { common.scratch = parse_folder(text); });
+    if (!offered.scratch) line.unlist("--tmp");
+    if (offered.seed) {
+        line.option("--seed", "N", "Seed of the random numbers that initialise word vectors.", "0",
+                    [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
+    } else {
+        line.hint("--seed", "this command uses no random numbers");
+    }
+}
+
+void declare_talk(command_line& line, common_options& common) {
     line.flag(
         "--quiet",
-        "No progress and no remarks on standard error; warnings, errors and what an option asks for stay.",
+        "Print no progress and no remarks on standard error; warnings, errors and requested figures stay.",
         common.quiet);
     line.option("--progress", "MODE",
-                "auto (one line on a terminal; elsewhere a line every ten seconds), never, or "
-                "json (one JSON object a line), always on standard error.",
+                "auto (one line on a terminal; elsewhere a line every ten seconds), never, or json (one JSON "
+                "object a line), always on standard error.",
                 "auto", [&](const std::string& text) {
                     common.progress = parse_choice<progress_mode>(text, {{"auto", progress_mode::automatic},
                                                                          {"never", progress_mode::never},
                                                                          {"json", progress_mode::json}});
                 });
     line.option("--stats", "FILE",
-                "Write a JSON record of the run to FILE: seconds per stage, bytes, counts, peak "
-                "memory, device and why. An older record is replaced, other files only with --force.",
-                "", [&](const std::string& text) { common.stats = text; });
+                "Write a JSON record of the run to FILE: seconds per stage, bytes, counts, peak memory, the "
+                "device and the reason for it. An older record is replaced, other files only with --force.",
+                "", [&](const std::string& text) { common.stats = output_name(text); });
     line.option("--config", "FILE",
-                "Take options from a TOML or INI file: names without dashes as keys, at the top "
-                "for every command or in a section [COMMAND]. The command line wins.",
+                "Read options from a TOML or INI file of at most 1 MiB: names without dashes as keys, at the "
+                "top for every command or in a section [COMMAND]. The command line takes precedence. An "
+                "unknown key is an error; a key without effect is reported.",
                 "", [&](const std::string& text) { common.config = text; });
-    line.remark("-h, --help", "Show this page.");
+    line.remark("-h, --help", "Show the options specific to this command.");
+    line.remark("    --help-all", "Show this page.");
+    line.remark("-V, --version", "Show the version.");
+}
+
+}  // namespace
+
+void declare_common(command_line& line, common_options& common, const offers& offered) {
+    common.line = &line;
+    common.has_rows = offered.rows;
+    declare_results(line, common, offered);
+    line.common_section("Common options");
+    line.flag("--force", "Replace existing output.", common.force);
+    declare_limits(line, common, offered);
+    declare_talk(line, common);
     for (const std::string_view name : offered.idle) line.unlist(name);
 }
 
 void declare_text(command_line& line, text_choice& choice) {
     const text_options defaults;
-    line.section("Text options (a store records them, and is searched with the same)");
+    line.section("Text options (recorded in a store and reused to search it)");
     line.option("--language", "LANG", "auto, or a code such as en, de, zh, ja.", defaults.language,
                 [&](const std::string& value) { choice.language = value; });
     line.option("--tokens", "RULE",
-                "unicode (word boundaries of Unicode, dictionaries for Chinese and Japanese, case "
-                "folded), ascii (runs of a-z and 0-9 after lower-casing) or letters (runs of a-z).",
+                "unicode (Unicode word boundaries, dictionaries for Chinese and Japanese, case folding), "
+                "ascii (runs of a-z and 0-9 after lower-casing) or letters (runs of a-z).",
                 "unicode", [&](const std::string& value) {
                     choice.tokens = parse_name<token_rule>(value, token_rule_names);
                 });
@@ -135,7 +180,8 @@ void declare_text(command_line& line, text_choice& choice) {
                     choice.min_length = static_cast<unsigned>(parse_integer(value, 1, 1000));
                 });
     line.option("--stop-words", "LIST",
-                "none, a language code with a list of ours, or a file with one word a line.",
+                "none, lucene, the code of a language with a built-in list, or a file of at most 4 MiB with "
+                "one word per line.",
                 defaults.stop_words, [&](const std::string& value) { choice.stop_words = value; });
     line.option("--stem", "STEMMER", "none or porter.", "none",
                 [&](const std::string& value) { choice.stem = parse_name<stemmer>(value, stemmer_names); });
@@ -160,55 +206,69 @@ std::filesystem::path text_choice::stop_word_file() const {
 }
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
-    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl", "tsv",
+    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl", "tsv",    "csv",
                                                  "trec",      "wikiextractor", "lines", "triples"};
     const bool triples = forms == corpus_forms::and_triples;
-    line.option("--input-format", "FORM",
-                triples ? "wikipedia, folder, jsonl, tsv, trec, wikiextractor, lines (one word a line) or "
-                          "triples (word, relation, other word and perhaps a count, with tabs between); "
-                          "the last two are never guessed."
-                        : "wikipedia, folder, jsonl, tsv, trec, wikiextractor or lines; lines is never "
-                          "guessed.",
-                "told from the content", [&build, triples](const std::string& text) {
-                    const auto offered = std::span(names).first(std::size(names) - (triples ? 0 : 1));
-                    build.input_format = names[parse_name<std::size_t>(text, offered)];
-                });
+    line.option(
+        "--input-format", "FORM",
+        triples
+            ? "wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines (one word per line) or triples "
+              "(word, relation, other word and optionally a count, separated by tabs); the last two are "
+              "never detected."
+            : "wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor or lines; lines is never detected.",
+        "detected from the content", [&build, triples](const std::string& text) {
+            const auto offered = std::span(names).first(std::size(names) - (triples ? 0 : 1));
+            build.input_format = names[parse_name<std::size_t>(text, offered)];
+        });
     line.option(
         "--max-errors", "N|P%",
-        fmt::format("How many {}, or which share of them, may be rejected before the run fails with exit "
-                    "code 3.",
+        fmt::format("Maximum number or share of rejected {}; beyond it the run fails with exit code 3.",
                     triples ? "documents or triples" : "documents"),
         "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
+    line.flag("--follow-links",
+              "Follow symbolic links that lead out of a folder. Without it they are counted as skipped.",
+              build.follow_links);
+    line.option("--ids", "RULE",
+                "How to treat an id that a document of an earlier file already has: scoped (prefix it with "
+                "the path of its file, b.jsonl:17), global (an error, as within one file), or generate (make "
+                "every record's id from its file's name and line).",
+                "scoped",
+                [&](const std::string& text) { build.ids = parse_name<id_rule>(text, id_rule_names); });
 }
 
 void declare_titles(command_line& line, bool& titles) {
-    line.flag(
-        "--titles",
-        "A document's words are those of its title, then those of its text, as in a store. Without it those "
-        "of the text alone.",
-        titles);
+    line.flag("--titles",
+              "Count the words of a document's title and then those of its text, as in a store. Without it "
+              "only those of the text.",
+              titles);
 }
 
 session::session(const command& self, const common_options& common)
     : messages(std::string("quern ") + self.name, common.quiet, common.progress), common_(common) {
-    run.device = common.device;
-    run.threads = common.threads;
-    run.memory_bytes = common.memory;
-    run.gpu_memory_bytes = common.gpu_memory;
-    run.scratch = common.scratch;
+    ctx.device = common.device;
+    ctx.threads = common.threads;
+    ctx.memory_bytes = common.memory;
+    keep_resident_memory_below(ctx.memory_limit());
+    ctx.gpu_memory_bytes = common.gpu_memory;
+    ctx.scratch = common.scratch;
     // The environment is read by the program, never by the library.
-    if (const char* folder = std::getenv("TMPDIR"); run.scratch.empty() && folder != nullptr)
-        run.scratch = folder;
-    run.seed = common.seed;
-    run.stop_signal = &stop_signal();
-    run.on_progress = [this](const progress& now) { messages.progress(now); };
-    run.on_log = [this](log_level level, std::string_view message) {
+    if (const char* folder = std::getenv("TMPDIR"); ctx.scratch.empty() && folder != nullptr)
+        ctx.scratch = folder;
+    ctx.seed = common.seed;
+    ctx.stop_signal = &stop_signal();
+    ctx.on_progress = [this](const progress& now) { messages.progress(now); };
+    ctx.on_log = [this](log_level level, std::string_view message) {
         level == log_level::warning ? messages.warning(message) : messages.info(message);
     };
+    if (common.line == nullptr) return;
+    for (const auto& [is_warning, text] : common.line->notes())
+        is_warning ? messages.warning(text) : messages.info(text);
 }
 
 void session::choose_device(std::string_view operation, offered_places offered) {
-    const chosen_device chosen = quern::choose_device(run, operation, offered);
+    const chosen_device chosen = quern::choose_device(ctx, operation, offered);
+    // Settled: a later choice does not log again that one GPU is used.
+    if (ctx.device.ordinal == device_choice::all_ordinals) ctx.device.ordinal = chosen.ordinal;
     statistics.device = chosen.name;
     statistics.device_reason = chosen.reason;
 }
@@ -216,14 +276,14 @@ void session::choose_device(std::string_view operation, offered_places offered) 
 void session::pin_device(const chosen_device& chosen) {
     statistics.device = chosen.name;
     statistics.device_reason = chosen.reason;
-    run.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
+    ctx.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
                              : device_choice{device_choice::kind::cpu};
 }
 
 void session::check_destinations(const std::vector<destination>& destinations,
                                  std::vector<std::filesystem::path> inputs) {
-    if (std::ranges::count(inputs, "-") > 1)
-        throw usage_error("- is given twice; standard input can be read once");
+    if (std::ranges::count(inputs, "-") > 1) throw usage_error("standard input (-) can be given only once");
+    keep_private(inputs, follow_links);
     inputs.emplace_back(common_.config);
     std::vector<std::filesystem::path> files;
     for (const destination& to : destinations) {
@@ -232,8 +292,9 @@ void session::check_destinations(const std::vector<destination>& destinations,
         if (is_file) refuse_harm(to.path, inputs);
         for (const auto& other : files) {
             if (is_file ? other != "-" && same_file(to.path, other) : other == "-") {
-                throw usage_error(fmt::format("two kinds of results both go to {}",
-                                              is_file ? to.path.string() : "standard output"));
+                throw usage_error(
+                    fmt::format("two kinds of results cannot both go to {}; give each its own file",
+                                is_file ? to.path.string() : "standard output"));
             }
         }
         check_destination(to, common_.force);
@@ -242,21 +303,31 @@ void session::check_destinations(const std::vector<destination>& destinations,
     if (common_.stats.empty()) return;
     for (const auto& file : files) {
         if (file != "-" && same_file(common_.stats, file))
-            throw usage_error(fmt::format("--stats and the results both go to {}", common_.stats));
+            throw usage_error(fmt::format(
+                "--stats and the results cannot both go to {}; give each its own file", common_.stats));
     }
     if (common_.stats != "-") {
         inputs.insert(inputs.end(), files.begin(), files.end());  // one may be a store
         refuse_harm(common_.stats, inputs);
         if (!common_.force && holds_something_else(common_.stats)) {
             throw usage_error(
-                fmt::format("{} exists and is no record of a run; --force replaces it", common_.stats));
+                fmt::format("{} exists and is not a record of a run; --force replaces it", common_.stats));
         }
     }
-    record_.emplace(destination{common_.stats}, true, run);
+    record_.emplace(destination{common_.stats}, true, ctx);
+}
+
+output session::open(const destination& to) const {
+    output made(to, common_.force, ctx);
+    made.before_terminal([this] { messages.give_way(); });
+    return made;
 }
 
 output session::open_output(const std::string& path, std::vector<std::filesystem::path> inputs) {
     check_destinations({{path}}, std::move(inputs));
+    const bool has_rows = common_.has_rows && path == common_.output;
+    if (const std::string other = has_rows ? other_rows(path, common_.format) : ""; !other.empty())
+        messages.warning(fmt::format("{}: {}", path, other));
     return open({path});
 }
 
@@ -267,7 +338,13 @@ row_format session::format_for(const output& to) const {
 
 row_writer session::rows(output& to, std::vector<std::string> columns) const {
     const unsigned width = to.to_standard_output() ? terminal_width(STDOUT_FILENO) : 0;
-    return {format_for(to), std::move(columns), [&to](std::string_view text) { to.write(text); }, width};
+    const bool shown = format_for(to) == row_format::table;  // its cells are cleaned before they are measured
+    const auto write = [&to, shown](std::string_view text) { shown ? to.write_shown(text) : to.write(text); };
+    row_writer rows{format_for(to), std::move(columns), write, width};
+    // https://no-color.org: if it is set and not empty, print text without emphasis.
+    const char* plain = std::getenv("NO_COLOR");
+    if (width != 0 && (plain == nullptr || *plain == 0)) rows.emphasise();
+    return rows;
 }
 
 void session::write_statistics() {
@@ -275,21 +352,26 @@ void session::write_statistics() {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
     statistics.seconds = taken.count();
     statistics.peak_memory_bytes = peak_memory_bytes();
-    statistics.threads = run.thread_count();
+    statistics.threads = ctx.thread_count();
     record_->write(to_json(statistics));
     record_->commit();
+}
+
+destination report_page(const std::string& path) {
+    if (path == "-") throw usage_error("--report cannot go to standard output (expected the name of a file)");
+    return {.path = path, .form = ".html .htm", .written = "a page, such as FILE.html"};
 }
 
 std::string in_words(const input_issue& issue) {
     const std::string place = issue.line == 0 ? issue.path : fmt::format("{}:{}", issue.path, issue.line);
     const char* const fate = issue.rejected || issue.incomplete ? ""
-                             : issue.cut                        ? " (kept in part)"
-                                                                : " (mended)";
+                             : issue.truncated                  ? " (kept in part)"
+                                                                : " (repaired)";
     return fmt::format("{}: {}{}", place, issue.reason, fate);
 }
 
-void tell_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
-                  const std::string& outcome) {
+void report_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
+                    const std::string& outcome) {
     constexpr std::size_t shown = 10;
     for (std::size_t i = 0; i < std::min(shown, issues.size()); ++i) {
         messages.warning(in_words(issues[i]));
@@ -298,11 +380,11 @@ void tell_reading(console& messages, const reading_counts& counts, const std::ve
     if (all > shown) messages.warning(fmt::format("… and {} more", grouped(all - shown)));
 
     messages.info(outcome);
-    const std::string left_out = left_out_in_words(counts.skipped);
-    if (!left_out.empty()) messages.info("skipped by rule: " + left_out);
+    const std::string excluded = excluded_in_words(counts.skipped);
+    if (!excluded.empty()) messages.info("skipped " + excluded);
     if (all != 0) {
-        messages.warning(fmt::format("{} rejected, {} kept in part, {} mended", grouped(counts.rejected),
-                                     grouped(counts.cut), grouped(counts.damaged - counts.cut)));
+        messages.warning(fmt::format("{} rejected, {} kept in part, {} repaired", grouped(counts.rejected),
+                                     grouped(counts.truncated), grouped(counts.damaged - counts.truncated)));
     }
 }
 

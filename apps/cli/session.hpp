@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands share: the common options, and the run they describe.
+// Shared by all commands: the common options and the run they describe.
 #pragma once
 
 #include <chrono>
@@ -32,13 +32,20 @@ struct common_options {
     bool quiet = false, force = false;
     progress_mode progress = progress_mode::automatic;
     std::string stats, config;
+    const command_line* line = nullptr;  ///< that read them
+    bool has_rows = false;               ///< offers::rows
 };
 
-/// Which of the common options a command offers beyond those that all do.
+/// Which common options a command offers beyond those that all commands offer. Every command accepts --device
+/// (only cpu if it has no other), --threads, --memory and --tmp, because scripts pass them to all commands:
+/// they are limits that need not be reached.
 struct offers {
-    bool rows = true;    ///< --format, for commands that write rows
-    bool output = true;  ///< --output, where one file is all that is written
-    /// Common options without effect here: understood, as scripts may give them to every command, and not in the help.
+    bool rows = true;     ///< --format, for commands that write rows
+    bool output = true;   ///< --output, for commands that write a single file
+    bool gpu = false;     ///< CUDA as a --device, and --gpu-memory
+    bool seed = false;    ///< --seed, for commands that draw random numbers
+    bool scratch = true;  ///< --tmp is in the help
+    /// Common options that are accepted but not in the help: they have no effect here.
     std::vector<std::string_view> idle = {};
 };
 
@@ -52,8 +59,8 @@ struct text_choice {
     std::optional<stemmer> stem;
 
     bool any() const;
-    text_options over(text_options base) const;    ///< `base`, changed where something was given
-    std::filesystem::path stop_word_file() const;  ///< empty: none is read, or a list of ours
+    text_options over(text_options base) const;    ///< `base` with the given options replaced
+    std::filesystem::path stop_word_file() const;  ///< empty: no list, or a built-in one
 };
 
 /// --language, --tokens, --min-length, --stop-words, --stem.
@@ -75,12 +82,12 @@ class session {
     session(const session&) = delete;  // the context's listeners point into it
     session& operator=(const session&) = delete;
 
-    console messages;
-    context run;
+    mutable console messages;  ///< mutable: const members report too
+    context ctx;
 
-    /// Decides where the operation runs, for the log and the record: quern::choose_device.
+    /// Chooses the device, for the log and the record: quern::choose_device.
     void choose_device(std::string_view operation, offered_places offered);
-    /// For the record, and for all that follows: the device that a task chose.
+    /// Fixes the device that a task chose, for the record and all later operations.
     void pin_device(const chosen_device& chosen);
     /// Runs and times one stage of the statistics.
     template <typename Work>
@@ -89,29 +96,33 @@ class session {
             session& owner;
             std::string name;
             std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+            double cpu_start = process_cpu_seconds();
             ~timer() {
                 const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-                owner.statistics.stages.push_back({.name = std::move(name), .seconds = taken.count()});
+                owner.statistics.stages.push_back({.name = std::move(name),
+                                                   .seconds = taken.count(),
+                                                   .thread_seconds = process_cpu_seconds() - cpu_start});
             }
         } guard{*this, std::move(name)};
         return work();
     }
     run_statistics statistics;
 
-    /// Refuses, before the work, a destination or a record (--stats) that would harm what the run reads or
-    /// one another, or that cannot be made, and standard input as two inputs; makes sure that the record can be written.
-    /// Throws usage_error, io_error.
+    /// Before the work, refuses a destination or record (--stats) that would overwrite an input or another
+    /// output or that cannot be created, and refuses standard input given as two inputs. Ensures that the
+    /// record can be written. Throws usage_error, io_error.
+    bool follow_links = false;  ///< as in build_options: whose permissions limit those of the output
     void check_destinations(const std::vector<destination>& destinations,
                             std::vector<std::filesystem::path> inputs);
-    /// One of these.
-    output open(const destination& to) const { return {to, common_.force, run}; }
-    /// Both, for the one destination of the results.
+    /// Opens one of these destinations.
+    output open(const destination& to) const;
+    /// Checks and opens the single destination of the results.
     output open_output(const std::string& path, std::vector<std::filesystem::path> inputs);
-    /// A writer of rows in the form asked for: a table on a terminal, TSV elsewhere.
+    /// A writer of rows in the requested format; by default a table on a terminal, TSV elsewhere.
     row_writer rows(output& to, std::vector<std::string> columns) const;
     row_format format_for(const output& to) const;
 
-    /// Writes --stats, where asked for.
+    /// Writes --stats if requested.
     void write_statistics();
 
   private:
@@ -120,11 +131,15 @@ class session {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// "file:line: reason", and what became of the document.
+/// The destination of --report. Throws usage_error for standard output.
+destination report_page(const std::string& path);
+
+/// "file:line: reason", and whether the document was kept.
 std::string in_words(const input_issue& issue);
 
-/// The end of a command that read a corpus: warnings for the first issues, what came of it, what was left out.
-void tell_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
-                  const std::string& outcome);
+/// Closing messages of a command that read a corpus: warnings for the first issues, the outcome, what was
+/// skipped.
+void report_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,
+                    const std::string& outcome);
 
 }  // namespace quern::cli

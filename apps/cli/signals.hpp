@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C, SIGTERM and SIGHUP: asked once, the run stops by itself and cleans up; asked twice, the program
-// ends at once. A run that does not hear the first request within a second and a half (it waits for a pipe,
-// or for a disk) is ended by a watchdog, so that the promise of two seconds holds whatever the library is
-// doing; what it leaves behind are temporary files that the next run recognises and removes.
+// Ctrl-C, SIGTERM and SIGHUP: the first one stops the run, which cleans up; the second one ends the program at
+// once. If a run does not react to the first within a second and a half (it waits for a pipe or a disk), a
+// watchdog ends it, so that the limit of two seconds always holds. It leaves only temporary files, which the
+// next run recognises and removes.
 #pragma once
 
 #include <atomic>
 
 namespace quern::cli {
 
-/// Installs the handlers, once, before any other thread is started. SIGPIPE and SIGXFSZ are ignored from then
-/// on: a closed pipe shows as EPIPE, a file beyond the limit (ulimit -f) as EFBIG.
+/// Installs the handlers. Call it once, before any other thread starts. SIGPIPE and SIGXFSZ are then ignored: a
+/// closed pipe gives EPIPE, a file beyond the limit (ulimit -f) EFBIG. SIGBUS goes to
+/// quern/base/lost_pages.hpp.
 void catch_signals();
 
-/// Non-zero once a signal has come: its number.
+/// The number of the signal that has arrived, else 0.
 const std::atomic<int>& stop_signal();
 
 }  // namespace quern::cli

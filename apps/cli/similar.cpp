@@ -20,12 +20,13 @@ struct similar_request {
     std::string path, with, pairs, within;
     std::vector<std::string> words;
     std::uint32_t top = 20;
+    bool all_words = false;
 };
 
-/// Stands for the dash of a word to stay away from, which would be taken for an option.
+/// Replaces the dash of a -word, which would be parsed as an option.
 constexpr char minus_mark = '\x02';
 
-/// "-word" becomes an argument; -o, -k (also -k10), -h and what follows "--" stay as they are.
+/// "-word" becomes an argument; -o, -k (also -k10), -h and everything after "--" stay unchanged.
 std::vector<std::string> with_minus_words(std::vector<std::string> arguments) {
     for (std::string& argument : arguments) {
         if (argument == "--") break;
@@ -40,31 +41,34 @@ std::vector<std::string> with_minus_words(std::vector<std::string> arguments) {
 
 void declare(command_line& line, similar_request& request) {
     line.argument("SPACE", "A folder written by quern words, or a store with a thesaurus.", request.path);
-    line.arguments("WORD", "A word, or several together: near to word and +word, far from -word.",
-                   request.words, false);
+    line.arguments("WORD", "A word, or several: close to word and +word, far from -word.", request.words,
+                   false);
     line.section("Similar options");
-    line.option("-k,--top", "K|all", "Neighbours to write. More than the space stores are computed.", "20",
+    line.option("-k,--top", "K|all", "Neighbours to write. Those beyond the stored ones are computed.", "20",
                 [&](const std::string& text) { request.top = parse_top(text); });
-    line.option("--with", "WORD", "Only the score of the two words.", "",
+    line.option("--with", "WORD", "Write only the score of the two words.", "",
                 [&](const std::string& text) { request.with = text; });
     line.option("--pairs", "FILE",
-                "Lines of two words with a tab between: writes both and their score, nan where one is "
-                "unknown. - is standard input.",
+                "Lines of two words separated by a tab: writes both and their score, nan if one is unknown. "
+                "- is standard input.",
                 "", [&](const std::string& text) { request.pairs = text; });
-    line.option("--within", "FILE", "Neighbours among the words of this list only, one a line.", "",
+    line.option("--within", "FILE", "Only neighbours from this list, one word per line.", "",
                 [&](const std::string& text) { request.within = text; });
-    declare_common(line, request.common);
-    line.example("quern similar wiki.words river", "The words that are used like river.");
-    line.example("quern similar wiki.words king +woman -man", "Near to king and woman, far from man.");
+    line.flag(
+        "--all-words",
+        "Also write stop words, such as of and the. Without it they are excluded unless --within lists them.",
+        request.all_words);
+    declare_common(line, request.common, {.scratch = false});
+    line.example("quern similar wiki.words river", "Words that are used like river.");
+    line.example("quern similar wiki.words king +woman -man", "Close to king and woman, far from man.");
     line.example("quern similar wiki.words river --with stream", "The score of a pair.");
-    line.example("quern similar wiki.words --pairs judged.tsv -o scored.tsv", "The scores of many.");
+    line.example("quern similar wiki.words --pairs judged.tsv -o scored.tsv", "The scores of many pairs.");
 }
 
-std::uint64_t answer_pairs(const word_space& space, const similar_request& request, session& run,
-                           output& to) {
+std::uint64_t score_pairs(const word_space& space, const similar_request& request, session& job, output& to) {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     const std::vector<numbered_line> lines = lines_of_file(request.pairs);
-    // A word that the text options refuse is as unknown as one that the corpus lacks.
+    // A word that the text options refuse counts as unknown, like one that the corpus lacks.
     const auto find = [&](std::string_view typed) -> std::optional<std::uint32_t> {
         try {
             return space.find(space.spelling(typed));
@@ -76,10 +80,14 @@ std::uint64_t answer_pairs(const word_space& space, const similar_request& reque
     std::vector<std::pair<std::string_view, std::string_view>> words;
     std::vector<bool> is_known;
     for (const auto& [text, number] : lines) {
+        if (words.size() % 4096 == 0) {
+            job.ctx.check_stop();
+            job.ctx.report({"read", words.size(), lines.size(), "pairs"});
+        }
         const std::string_view line = text;
         const std::size_t tab = line.find('\t');
         if (tab == std::string_view::npos) {
-            throw invalid_input(request.pairs, number, "no tab between two words");
+            throw invalid_input(request.pairs, number, "no tab between two words (expected word, tab, word)");
         }
         const std::string_view rest = line.substr(tab + 1);
         words.emplace_back(line.substr(0, tab), rest.substr(0, rest.find('\t')));
@@ -87,23 +95,24 @@ std::uint64_t answer_pairs(const word_space& space, const similar_request& reque
         is_known.push_back(a && b);
         if (a && b) known.emplace_back(*a, *b);
     }
-    const auto scores = run.stage("similar", [&] { return space.scores(known, run.run); });
-    auto rows = run.rows(to, {"a", "b", "score"});
+    job.ctx.report({"similar", 0, 0, "pairs"});
+    const auto scores = job.stage("similar", [&] { return space.scores(known, job.ctx); });
+    auto rows = job.rows(to, {"a", "b", "score"});
     std::size_t next = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
         rows.row({words[i].first, words[i].second, is_known[i] ? scores[next++] : unknown});
     }
     rows.finish();
     if (known.size() < words.size()) {
-        run.messages.info(fmt::format("{} of {} with an unknown word", grouped(words.size() - known.size()),
-                                      counted(words.size(), "pair")));
+        job.messages.info(fmt::format("{} of {} contain an unknown word",
+                                      grouped(words.size() - known.size()), counted(words.size(), "pair")));
     }
-    run.statistics.counts["pairs"] = words.size();
+    job.statistics.counts["pairs"] = words.size();
     return words.size();
 }
 
 /// The words of a list that the space knows.
-std::vector<std::uint32_t> known_words_of(const std::string& list, const word_space& space, session& run) {
+std::vector<std::uint32_t> known_words_of(const std::string& list, const word_space& space, session& job) {
     std::vector<std::uint32_t> ids;
     std::uint64_t unknown = 0;
     for (const numbered_line& line : lines_of_file(list)) {
@@ -119,54 +128,59 @@ std::vector<std::uint32_t> known_words_of(const std::string& list, const word_sp
         }
     }
     if (unknown != 0) {
-        run.messages.warning(fmt::format("{}: {} not in the vocabulary", list, counted(unknown, "word")));
+        job.messages.warning(fmt::format("{}: {} not in the vocabulary", list, counted(unknown, "word")));
     }
     return ids;
 }
 
 /// Exit code 1 where a word is unknown.
 std::optional<word_combination> combination_of(const similar_request& request, const word_space& space,
-                                               session& run) {
-    word_combination asked;
+                                               session& job) {
+    word_combination requested;
     bool all_known = true;
     for (const std::string& word : request.words) {
         const bool minus = word[0] == minus_mark || word[0] == '-';
         const bool sign = word.size() > 1 && (minus || word[0] == '+');
-        const auto id = known_word(space, sign ? word.substr(1) : word, run);
+        const auto id = known_word(space, sign ? word.substr(1) : word, job);
         all_known &= id.has_value();
-        if (id) (minus ? asked.minus : asked.plus).push_back(*id);
+        if (id) (minus ? requested.minus : requested.plus).push_back(*id);
     }
     if (!all_known) return std::nullopt;
-    return asked;
+    return requested;
 }
 
-int answer_words(const word_space& space, const similar_request& request, session& run, output& to) {
-    const auto asked = combination_of(request, space, run);
-    if (!asked) return 1;
+int list_neighbours(const word_space& space, const similar_request& request, session& job, output& to) {
+    const auto requested = combination_of(request, space, job);
+    if (!requested) return 1;
     if (!request.with.empty()) {
-        if (asked->plus.size() != 1 || !asked->minus.empty()) {
-            throw usage_error("--with gives the score of one word and another one");
+        if (requested->plus.size() != 1 || !requested->minus.empty()) {
+            throw usage_error("--with requires exactly one WORD");
         }
-        const auto other = known_word(space, request.with, run);
+        const auto other = known_word(space, request.with, job);
         if (!other) return 1;
-        const std::pair<std::uint32_t, std::uint32_t> pair[] = {{asked->plus[0], *other}};
-        const double score = run.stage("similar", [&] { return space.scores(pair, run.run); })[0];
-        auto rows = run.rows(to, {"word", "score"});
+        const std::pair<std::uint32_t, std::uint32_t> pair[] = {{requested->plus[0], *other}};
+        const double score = job.stage("similar", [&] { return space.scores(pair, job.ctx); })[0];
+        auto rows = job.rows(to, {"word", "score"});
         rows.row({space.word(*other), score});
         rows.finish();
         return 0;
     }
     std::vector<std::uint32_t> list;
-    if (!request.within.empty()) list = known_words_of(request.within, space, run);
-    const auto found = run.stage("similar", [&] {
-        return request.within.empty() ? space.similar(*asked, request.top, run.run)
-                                      : space.similar(*asked, request.top, run.run, list);
+    if (!request.within.empty()) list = known_words_of(request.within, space, job);
+    const auto found = job.stage("similar", [&] {
+        if (!request.within.empty()) return space.similar(*requested, request.top, job.ctx, list);
+        return request.all_words ? space.similar(*requested, request.top, job.ctx)
+                                 : space.similar_but_stop_words(*requested, request.top, job.ctx);
     });
-    auto rows = run.rows(to, {"word", "score"});
+    auto rows = job.rows(to, {"word", "score"});
     for (const neighbour& n : found) rows.row({space.word(n.word), n.score});
     rows.finish();
-    run.statistics.counts["neighbours"] = found.size();
-    if (found.empty()) run.messages.info("no word is similar to what was asked for");
+    job.statistics.counts["neighbours"] = found.size();
+    if (found.empty()) {
+        const bool aside = !request.all_words && request.within.empty();
+        job.messages.info(fmt::format("no similar word found{}",
+                                      aside ? " except stop words; --all-words writes them" : ""));
+    }
     return found.empty() ? 1 : 0;
 }
 
@@ -176,36 +190,42 @@ int run_similar(const command& self, const std::vector<std::string>& arguments) 
     similar_request request;
     command_line line(
         self, "SPACE WORD... [OPTION]...",
-        "Writes the words of a space that are used like a word, most similar first: word and score. Words "
-        "asked for go through the text options of the corpus. Several words together: the scores with word "
-        "and +word are added up, those with -word taken away; the words asked for are left out.\n\n"
-        "An unknown word ends with exit code 1, and the words of nearly the same spelling are named.");
+        "Writes the words of a space that are used like the given word, most similar first: word and score. "
+        "The text options of the corpus are applied to the given words. With several words, the scores with "
+        "word and +word are added and those with -word subtracted; the given words are excluded from the "
+        "result.\n\nAn unknown word ends with exit code 1 and suggestions of similar spelling.");
     declare(line, request);
     line.parse(with_minus_words(arguments));
     if (request.pairs.empty() == request.words.empty()) {
-        throw usage_error(request.words.empty() ? "WORD is required, or --pairs"
-                                                : "words and --pairs exclude each other");
+        throw usage_error(request.words.empty() ? "WORD or --pairs is required"
+                                                : "words cannot be combined with --pairs");
     }
     if (!request.pairs.empty() && !(request.with.empty() && request.within.empty())) {
-        throw usage_error("--pairs does not go with --with and --within");
+        throw usage_error("--pairs cannot be combined with --with or --within");
     }
     if (!request.with.empty() && !request.within.empty()) {
-        throw usage_error("--with and --within exclude each other");
+        throw usage_error("--with cannot be combined with --within");
     }
 
-    session run(self, request.common);
-    run.choose_device("similar", offered_places::cpu_only);
-    output to = run.open_output(request.common.output, {request.path, request.pairs, request.within});
-    const word_space space = open_space(request.path, run);
+    const bool lists = request.pairs.empty() && request.with.empty();
+    for (const char* name : {"--top", "--all-words"})
+        line.require_used(name, lists, "applies to a list of similar words, not to scores of pairs");
+    line.require_used("--all-words", request.within.empty(),
+                      "does not go with --within, which names the words");
+
+    session job(self, request.common);
+    job.choose_device("similar", offered_places::cpu_only);
+    output to = job.open_output(request.common.output, {request.path, request.pairs, request.within});
+    const word_space space = open_space(request.path, job);
     int code = 0;
     if (!request.pairs.empty()) {
-        answer_pairs(space, request, run, to);
+        score_pairs(space, request, job, to);
     } else {
-        code = answer_words(space, request, run, to);
+        code = list_neighbours(space, request, job, to);
     }
-    run.messages.finish();
+    job.messages.finish();
     to.commit();
-    run.write_statistics();
+    job.write_statistics();
     return code;
 }
 

@@ -13,25 +13,25 @@
 
 namespace quern::cli {
 
-word_space open_space(const std::filesystem::path& path, session& run) {
-    return run.stage("open", [&] { return word_space::open(space_of(path), run.run); });
+word_space open_space(const std::filesystem::path& path, session& job) {
+    return job.stage("open", [&] { return word_space::open(space_of(path), job.ctx); });
 }
 
-std::optional<std::uint32_t> known_word(const word_space& space, const std::string& typed, session& run) {
+std::optional<std::uint32_t> known_word(const word_space& space, const std::string& typed, session& job) {
     std::string spelling;
     try {
         spelling = space.spelling(typed);
     } catch (const usage_error& reason) {
-        run.messages.error(reason.what());
+        job.messages.error(reason.what());
         return std::nullopt;
     }
     if (const auto id = space.find(spelling)) return id;
     std::string near;
-    for (const std::uint32_t id : space.near_spellings(spelling, run.run)) {
+    for (const std::uint32_t id : space.near_spellings(spelling, job.ctx)) {
         near += fmt::format("{}{}", near.empty() ? "" : ", ", space.word(id));
     }
-    run.messages.error(fmt::format("'{}' is not in the vocabulary{}", spelling,
-                                   near.empty() ? "" : fmt::format("; near are {}", near)));
+    job.messages.error(fmt::format("'{}' is not in the vocabulary{}", spelling,
+                                   near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     return std::nullopt;
 }
 
@@ -40,7 +40,8 @@ std::vector<numbered_line> lines_of_file(const std::string& path) {
     if (path != "-") {
         std::error_code failed;
         if (!std::filesystem::exists(path, failed)) throw usage_error(path + ": no such file");
-        if (std::filesystem::is_directory(path, failed)) throw usage_error(path + " is a folder");
+        if (std::filesystem::is_directory(path, failed))
+            throw usage_error(path + " is a folder (expected a file)");
         file.open(path, std::ios::binary);
         if (!file) throw io_error(path, "cannot open", errno);
     }

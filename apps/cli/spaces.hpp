@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands that ask a space of words share.
+// Shared by the commands that query a word space.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace quern::cli {
 
-/// Opens a space of words; a store of documents is refused with the command that makes a space.
-word_space open_space(const std::filesystem::path& path, session& run);
+/// Opens a word space; refuses a store of documents with a message that names the command for a word space.
+word_space open_space(const std::filesystem::path& path, session& job);
 
-/// The word as typed, by the text options of the space. Where the space lacks it, says so on standard error, with near
-/// spellings, and returns nothing: the command ends with exit code 1.
-std::optional<std::uint32_t> known_word(const word_space& space, const std::string& typed, session& run);
+/// The id of a typed word after the text options of the space. If the space lacks it, prints an error with
+/// similar spellings and returns nothing: the command ends with exit code 1.
+std::optional<std::uint32_t> known_word(const word_space& space, const std::string& typed, session& job);
 
 struct numbered_line {
     std::string text;
     std::uint64_t number;  ///< in the file, from 1
 };
-/// Lines of a file that are not empty, without their ends and without a byte order mark; "-" is standard input. Throws
+/// The non-empty lines of a file, without line ends and byte order mark; "-" is standard input. Throws
 /// usage_error, io_error.
 std::vector<numbered_line> lines_of_file(const std::string& path);
 

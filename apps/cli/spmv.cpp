@@ -14,28 +14,30 @@ namespace {
 
 void declare(command_line& line, common_options& common, std::string& matrix, spmv_options& options) {
     line.argument("MATRIX",
-                  "A sparse matrix in Matrix Market's form, plain or compressed; - is standard input.",
+                  "A sparse matrix in Matrix Market format, plain or compressed; - is standard input.",
                   matrix);
     line.section("Product");
-    line.option("--vector", "FILE", "x: a value a line, or a Matrix Market array of one column.", "all ones",
-                [&](const std::string& text) { options.vector = text; });
-    line.option("--storage", "NAME", "How the matrix is kept: auto, coo, csr, ell, brc, brcp or brcp-paper.",
-                "auto", [&](const std::string& text) {
+    line.option("--vector", "FILE", "x: one value per line, or a Matrix Market array of one column.",
+                "all ones", [&](const std::string& text) { options.vector = text; });
+    line.option("--storage", "NAME",
+                "Storage format of the matrix: auto, coo, csr, ell, brc, brcp or brcp-paper.", "auto",
+                [&](const std::string& text) {
                     options.multiply.storage = parse_name<sparse_storage>(text, sparse_storage_names);
                 });
-    line.option("--precision", "NAME", "Of A, x and y: f64 or f32.", "f64", [&](const std::string& text) {
-        options.precision = parse_name<value_precision>(text, value_precision_names);
-    });
-    line.option("--repeat", "N", "Compute y N times, for the times in --stats.", "1",
+    line.option("--precision", "NAME", "Type of A, x and y: f64 or f32.", "f64",
+                [&](const std::string& text) {
+                    options.precision = parse_name<value_precision>(text, value_precision_names);
+                });
+    line.option("--repeat", "N", "Compute y N times, for the timings in --stats.", "1",
                 [&](const std::string& text) {
                     options.multiply.repeat = static_cast<std::uint32_t>(parse_integer(text, 1, 1'000'000));
                 });
-    line.flag("--error", "Also report the error of y against the exact sums.", options.compare);
-    declare_common(line, common);
+    line.flag("--error", "Also report the error of y relative to the exact sums.", options.compare);
+    declare_common(line, common, {.gpu = true, .scratch = false});
     line.example("quern spmv cant.mtx.gz", "The sums of the rows.");
     line.example(
         "quern spmv web.mtx --storage brc --precision f32 --error --repeat 20 --stats times.json > y",
-        "A format of the literature: its time and its error.");
+        "Time and error of a format from the literature.");
 }
 
 }  // namespace
@@ -44,43 +46,43 @@ int run_spmv(const command& self, const std::vector<std::string>& arguments) {
     common_options common;
     spmv_options options;
     std::string matrix;
-    command_line line(
-        self, "MATRIX [OPTION]...",
-        "Writes y = A x, a value a line. Each value is the exact sum, rounded once: the same bits in every "
-        "format, for any number of threads, on any device. brc and brcp-paper add as their papers do, "
-        "and may give other bits in each run.");
+    command_line line(self, "MATRIX [OPTION]...",
+                      "Writes y = A x, one value per line. Each value is the exact sum, rounded once: the "
+                      "same bits in every format, for any number of threads and on any device. brc and "
+                      "brcp-paper add as in their papers and may give different bits in each run.");
     declare(line, common, matrix, options);
     line.parse(arguments);
     options.matrix = matrix;
 
-    session run(self, common);
-    output to = run.open_output(common.output, {options.matrix, options.vector});
-    const spmv_result found = spmv(options, run.run);
-    run.statistics = found.statistics;
-    auto rows = run.rows(to, {"y"});
-    run.stage("write", [&] {
+    session job(self, common);
+    output to = job.open_output(common.output, {options.matrix, options.vector});
+    const spmv_result found = spmv(options, job.ctx);
+    job.statistics = found.statistics;
+    auto rows = job.rows(to, {"y"});
+    job.stage("write", [&] {
         for (const double y : found.y64) rows.row({y});
         for (const float y : found.y32) rows.row({y});
         rows.finish();
     });
-    run.messages.finish();
+    job.messages.finish();
     to.commit();
 
-    run.messages.info(fmt::format(
+    job.messages.info(fmt::format(
         "{} by {}, {}, as {} in {}: {:.3g} ms", counted(found.rows, "row"), counted(found.columns, "column"),
         counted(found.entries, "stored value"), sparse_storage_names[static_cast<std::size_t>(found.storage)],
         in_bytes(static_cast<double>(found.bytes)), found.statistics.measures.at("median_seconds") * 1e3));
     if (options.compare) {
         const spmv_error& e = found.error;
-        run.messages.answer(fmt::format(
-            "relative error: sum {:.3g}, sum of sizes {:.3g}, greatest {:.3g}; {} not rounded right",
-            e.relative, e.absolute_relative, e.greatest, counted(e.wrong, "row")));
+        job.messages.result(
+            fmt::format("relative error: sum {:.3g}, sum of absolute values {:.3g}, maximum {:.3g}; {} not "
+                        "correctly rounded",
+                        e.relative, e.absolute_relative, e.greatest, counted(e.wrong, "row")));
         if (e.zero_rows != 0) {
-            run.messages.answer(fmt::format("{} with the sum 0: y up to {:.3g}", counted(e.zero_rows, "row"),
-                                            e.greatest_of_zero));
+            job.messages.result(fmt::format("{} with exact sum 0: y up to {:.3g}",
+                                            counted(e.zero_rows, "row"), e.greatest_of_zero));
         }
     }
-    run.write_statistics();
+    job.write_statistics();
     return 0;
 }
 

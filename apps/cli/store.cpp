@@ -21,9 +21,11 @@ struct store_request {
 };
 
 void declare(command_line& line, store_request& request) {
-    line.argument("STORE", "What quern build, quern words, quern dictionary or quern dedup --store wrote.",
-                  request.path);
-    declare_common(line, request.common);
+    line.argument(
+        "STORE",
+        "A folder or file written by quern build, quern words, quern dictionary or quern dedup --store.",
+        request.path);
+    declare_common(line, request.common, {.scratch = false});
 }
 
 void write_sections(row_writer& rows, const std::vector<store_section>& sections) {
@@ -47,7 +49,7 @@ void write_info(row_writer& rows, const duplicate_store_info& info) {
     const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
     row("kind", "duplicates");
     row("format_version", static_cast<std::uint64_t>(info.format_version));
-    for (const auto& [name, value] : info.asked) row(name, std::string_view(value));
+    for (const auto& [name, value] : info.requested) row(name, std::string_view(value));
     row("documents", info.documents);
     row("text_bytes", info.text_bytes);
     row("pairs", info.pairs);
@@ -60,14 +62,14 @@ void write_info(row_writer& rows, const word_space_info& info) {
     row("kind", "words");
     row("format_version", static_cast<std::uint64_t>(info.format_version));
     row("unicode_version", info.unicode_version);
-    for (const auto& [name, value] : info.asked) row(name, std::string_view(value));
+    for (const auto& [name, value] : info.requested) row(name, std::string_view(value));
     row("documents", info.documents);
     row("words", info.occurrences);
     row("distinct", info.distinct);
     row("words_of_the_space", std::uint64_t{info.vocabulary});
     row("relations", std::uint64_t{info.relations});
     row("dimensions", std::uint64_t{info.dimensions});
-    row("meetings", info.meetings);
+    row("meetings", info.cooccurrences);
     row("triples", info.triples);
     row("entries", info.entries);
     row("neighbours", info.neighbours);
@@ -105,7 +107,7 @@ void write_info(row_writer& rows, const store_info& info) {
     row("vocabulary", info.vocabulary);
     row("postings", info.postings);
     row("links", info.links);
-    row("copies", info.copies);
+    row("copies", info.duplicates);
     std::string stages;
     for (const build_stage stage : info.stages)
         stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
@@ -127,56 +129,57 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
     store_request request;
     command_line line(
         self, "STORE [OPTION]...",
-        "Shows what a store says of itself: format, text options, counts, and the size and checksum of "
-        "each section. Writes property and value. Two stores with the same rows hold the same bytes.");
+        "Shows the metadata of a store: format, text options, counts, and the size and checksum of each "
+        "section. Writes property and value. Two stores with the same rows contain the same bytes.");
     declare(line, request);
     line.example("quern info wiki", "A table of its properties.");
-    line.example("quern info wiki --format jsonl", "The same, for a program to read.");
+    line.example("quern info wiki --format jsonl", "The same as JSON lines, for a program.");
     line.parse(arguments);
 
-    session run(self, request.common);
+    session job(self, request.common);
+    job.choose_device("info", offered_places::cpu_only);
+    output to = job.open_output(request.common.output, {request.path});
     using any_info = std::variant<store_info, duplicate_store_info, word_space_info, dictionary_info>;
-    const any_info info = run.stage("read", [&]() -> any_info {
+    const any_info info = job.stage("read", [&]() -> any_info {
         if (is_duplicate_store(request.path)) return read_duplicate_store_info(request.path);
         if (is_word_space(request.path)) return read_word_space_info(request.path);
         if (is_dictionary(request.path)) return read_dictionary_info(request.path);
         return read_store_info(request.path);
     });
-    output to = run.open_output(request.common.output, {request.path});
-    auto rows = run.rows(to, {"property", "value"});
+    auto rows = job.rows(to, {"property", "value"});
     std::visit([&rows](const auto& of_its_kind) { write_info(rows, of_its_kind); }, info);
     rows.finish();
     to.commit();
-    run.write_statistics();
+    job.write_statistics();
     return 0;
 }
 
 int run_verify(const command& self, const std::vector<std::string>& arguments) {
     store_request request;
-    command_line line(
-        self, "STORE [OPTION]...",
-        "Reads every byte of a store and checks every checksum. Writes path, verdict and bytes read; a "
-        "damaged store ends with exit code 5 and the name of the damaged section.");
+    command_line line(self, "STORE [OPTION]...",
+                      "Reads every byte of a store and checks every checksum. Writes path, verdict and bytes "
+                      "read; for a damaged store it exits with code 5 and the name of the damaged section.");
     declare(line, request);
-    line.example("quern verify wiki", "Whether the store is whole.");
+    line.example("quern verify wiki", "Checks whether the store is intact.");
     line.example("quern verify wiki --quiet || restore-from-backup wiki", "In a script, by the exit code.");
     line.parse(arguments);
 
-    session run(self, request.common);
-    output to = run.open_output(request.common.output, {request.path});
-    const std::uint64_t bytes = run.stage("verify", [&] {
-        if (is_duplicate_store(request.path)) return verify_duplicate_store(request.path, run.run);
-        if (is_word_space(request.path)) return verify_word_space(request.path, run.run);
-        if (is_dictionary(request.path)) return verify_dictionary(request.path, run.run);
-        return verify_store(request.path, run.run);
+    session job(self, request.common);
+    job.choose_device("verify", offered_places::cpu_only);
+    output to = job.open_output(request.common.output, {request.path});
+    const std::uint64_t bytes = job.stage("verify", [&] {
+        if (is_duplicate_store(request.path)) return verify_duplicate_store(request.path, job.ctx);
+        if (is_word_space(request.path)) return verify_word_space(request.path, job.ctx);
+        if (is_dictionary(request.path)) return verify_dictionary(request.path, job.ctx);
+        return verify_store(request.path, job.ctx);
     });
-    run.messages.finish();
-    run.statistics.stages.back().bytes = bytes;
-    auto rows = run.rows(to, {"path", "verdict", "bytes"});
+    job.messages.finish();
+    job.statistics.stages.back().bytes = bytes;
+    auto rows = job.rows(to, {"path", "verdict", "bytes"});
     rows.row({std::string_view(request.path), std::string_view("whole"), bytes});
     rows.finish();
     to.commit();
-    run.write_statistics();
+    job.write_statistics();
     return 0;
 }
 

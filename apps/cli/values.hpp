@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of options: text as typed to numbers, sizes and choices. Each throws usage_error that says what
-// was expected; none accepts half of a text.
+// Parsers for the values of options: text to numbers, sizes and choices. Each throws a usage_error that says
+// what was expected; none accepts trailing text.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,19 @@
 
 namespace quern::cli {
 
-std::uint64_t parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most);
+/// The typed text for a message: all of a short one, the beginning of a long one.
+std::string shown(std::string_view text);
+
+/// The name of a file or folder. An empty one is refused: it usually comes from an unset variable in a script.
+std::string file_name(const std::string& text);
+/// The same of results that may go to standard output: "-" for /dev/stdout and its other names too.
+std::string output_name(const std::string& text);
+
+std::uint64_t parse_integer(std::string_view text, std::uint64_t min, std::uint64_t max);
 double parse_number(std::string_view text);
-/// Numbers with a comma or a blank between.
+/// Numbers separated by a comma or a blank.
 std::vector<double> parse_numbers(std::string_view text);
-/// `4096`, `512K`, `1.5G`, `2GiB`, `2GB`: a letter alone and KiB, MiB … are powers of 1,024; KB, MB … of
+/// `4096`, `512K`, `1.5G`, `2GiB`, `2GB`: a single letter and KiB, MiB … are powers of 1,024; KB, MB … of
 /// 1,000.
 std::uint64_t parse_size(std::string_view text);
 /// `100` documents, or `2.5%` of them.
@@ -36,17 +44,17 @@ Choice parse_choice(std::string_view text,
         if (text == name) return choice;
         expected.append(expected.empty() ? "" : ", ").append(name);
     }
-    throw usage_error("'" + std::string(text) + "' is none of " + expected);
+    throw usage_error("invalid value '" + shown(text) + "' (expected one of " + expected + ")");
 }
 
-/// A choice whose values are numbered as its names are.
+/// A choice whose enumerators have the same order as its names.
 template <typename Choice>
 Choice parse_name(std::string_view text, std::span<const std::string_view> names) {
     const auto at = std::ranges::find(names, text);
     if (at != names.end()) return static_cast<Choice>(at - names.begin());
     std::string expected;
     for (const std::string_view name : names) expected.append(expected.empty() ? "" : ", ").append(name);
-    throw usage_error("'" + std::string(text) + "' is none of " + expected);
+    throw usage_error("invalid value '" + shown(text) + "' (expected one of " + expected + ")");
 }
 
 /// Numbers and sizes for people: 12,345 and 1.5 GiB.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which names a server answers to: the check of the Host header that stops DNS rebinding.
+// The names that a server accepts: checks the Host header to prevent DNS rebinding.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace quern::server {
 
-/// Whether this is `host` or `host:port` as RFC 3986 has them; the host may be empty. Of an address in brackets only the
-/// characters are looked at.
+/// Whether this is `host` or `host:port` as in RFC 3986; the host may be empty. For an address in brackets it
+/// checks only the characters.
 inline bool is_authority(std::string_view text) {
     const auto all = [](std::string_view part, auto&& allowed) {
         return std::ranges::all_of(part, [&](unsigned char c) { return allowed(c); });
@@ -36,7 +36,8 @@ inline bool is_authority(std::string_view text) {
            all(text.substr(end + 1), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// The host of `host:port`, in lower case, without the last dot of a full name. Addresses of IPv6 keep their brackets.
+/// The host of `host:port`, in lower case, without the trailing dot of a fully qualified name. IPv6 addresses
+/// keep their brackets.
 inline std::string host_of(std::string_view authority) {
     const bool bracket = authority.starts_with('[');
     const std::size_t colon =
@@ -48,7 +49,7 @@ inline std::string host_of(std::string_view authority) {
     return host;
 }
 
-/// The names of this machine itself, and others.
+/// The names of this machine and additional ones.
 class known_names {
   public:
     known_names() = default;
@@ -58,7 +59,7 @@ class known_names {
             names_.push_back(host_of(bare_address ? '[' + name + ']' : name));
         }
     }
-    /// A default-made one knows all.
+    /// A default-constructed one accepts all names.
     bool know(std::string_view authority) const {
         return names_.empty() || std::ranges::find(names_, host_of(authority)) != names_.end();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and responses as plain values, and what answers them: what stands between the connections
-// (http_server.hpp), which know no store, and the site (site.hpp), which knows no network.
+// Requests and responses as plain values: the interface between the connections (http_server.hpp), which do not
+// use the store, and the site (site.hpp), which does not use the network.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace quern::server {
 
-/// A GET or a HEAD: the answers are the same, and a HEAD's body stays at home.
+/// A GET or a HEAD: the responses are the same, but the body of a HEAD is not sent.
 struct http_request {
-    std::string target;         ///< path and query as sent: nothing decoded, a path that begins with /
-    std::string if_none_match;  ///< the header of this name, or nothing
+    std::string target;         ///< path and query as sent: not decoded; the path begins with /
+    std::string if_none_match;  ///< the header of this name, or empty
 };
 
 struct http_response {
@@ -25,27 +25,27 @@ struct http_response {
     std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-/// An answered request, for those who count.
+/// An answered request, for the metrics.
 struct http_exchange {
-    std::string_view target;  ///< empty: what came was no request
+    std::string_view target;  ///< empty: the input was not a request
     unsigned status = 0;
-    std::chrono::nanoseconds
-        taken{};  ///< from the request's last byte to the answer, waiting for a thread included
+    /// From the request's last byte to the response, including the wait for a thread.
+    std::chrono::nanoseconds taken{};
     std::size_t body_bytes = 0;
 };
 
 class http_service {
   public:
     virtual ~http_service() = default;
-    /// Whether an answer is at hand: the thread that holds the connections gives it, so that it comes however busy the
-    /// others are.
-    virtual bool at_hand(const http_request& request) const = 0;
-    /// Never throws for what a request holds. Called by several threads at once. Ends soon, with any answer of status 503,
-    /// where `stop` becomes other than zero: nobody waits for it any more.
-    virtual http_response answer(const http_request& request, const std::atomic<int>& stop) = 0;
-    /// An answer that the connections give themselves: to what is no request, or to one too many.
+    /// Whether the response is immediate. The thread of the connections then computes it, so that it arrives
+    /// even if all others are busy.
+    virtual bool is_ready(const http_request& request) const = 0;
+    /// Never throws because of the contents of a request. Called by several threads at once. Returns soon, with
+    /// any response of status 503, once `stop` is not zero: the result is no longer needed.
+    virtual http_response handle(const http_request& request, const std::atomic<int>& stop) = 0;
+    /// A response that the connections send themselves: to a malformed request, or to one beyond a limit.
     virtual http_response refusal(unsigned status, std::string_view detail) = 0;
-    /// Called by the thread that holds the connections.
+    /// Called by the thread of the connections.
     virtual void note(const http_exchange& exchange) = 0;
 };
 

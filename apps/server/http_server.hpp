@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP/1.1 on a TCP port: accepts connections, reads requests within limits of bytes and time, has them answered, and
-// closes. One thread holds all connections, so their state needs no locks; requests whose answer is work go to a pool.
+// HTTP/1.1 on a TCP port: accepts connections, reads requests within limits of bytes and time, passes them to
+// the service, and closes. One thread owns all connections, so their state needs no locks; requests that need
+// work go to a thread pool.
 #pragma once
 
 #include <atomic>
@@ -14,46 +15,53 @@
 
 namespace quern::server {
 
-/// What a client may take. Whoever takes more is answered so, or closed where it would not listen.
+/// Limits per client. A client that exceeds one gets an error response, or its connection is closed if it does
+/// not read.
 struct http_limits {
-    std::size_t connections = 1024;      ///< open at once; one more is told to come back (503)
-    std::size_t header_bytes = 8 << 10;  ///< of the request line and the header together (414, 431)
-    std::size_t unread_bytes =
-        256
-        << 20;  ///< of answers that clients have not taken yet; a long one beyond is told to come back (503)
-    std::chrono::milliseconds header_time{10'000};  ///< from a request's first byte to its header's last
-    std::chrono::milliseconds idle_time{60'000};    ///< between requests
-    std::chrono::milliseconds write_time{30'000};   ///< for one answer to be taken
-    std::chrono::milliseconds queue_time{
-        5'000};  ///< waiting for a thread; who waited longer is told so (503)
-    std::chrono::milliseconds answer_time{
-        10'000};  ///< from a request's last byte to its answer; what takes longer is stopped (503)
-    std::chrono::milliseconds drain_time{
-        1'000};  ///< after the stop flag, for answers under way; what has not begun is refused (503)
+    /// Open connections; further ones get 503 with Retry-After.
+    std::size_t connections = 1024;
+    /// Of the request line and the header together (414, 431).
+    std::size_t header_bytes = 8 << 10;
+    /// Of one request (431): each takes more memory than its bytes.
+    std::size_t header_fields = 100;
+    /// Of responses that clients have not read yet; beyond it, a long response is replaced by 503 with Retry-After.
+    std::size_t unread_bytes = 256 << 20;
+    /// From the first byte of a request to the last byte of its header.
+    std::chrono::milliseconds header_time{10'000};
+    /// Between requests.
+    std::chrono::milliseconds idle_time{60'000};
+    /// For a client to read one response.
+    std::chrono::milliseconds write_time{30'000};
+    /// Waiting for a thread; after that the request gets 503.
+    std::chrono::milliseconds queue_time{5'000};
+    /// From the last byte of a request to its response; after that the work is stopped (503).
+    std::chrono::milliseconds response_time{10'000};
+    /// After the stop flag, for requests in progress; those that have not started are refused (503).
+    std::chrono::milliseconds drain_time{1'000};
 };
 
 struct http_address {
     std::string host = "127.0.0.1";  ///< a name or an address
-    std::uint16_t port = 0;          ///< 0: one that is free
-    /// The names by which clients may call the server. Bound to this machine alone ("loopback") it answers to this
-    /// machine's own names and to these: else any page on the web could have its own name lead here, and read what
-    /// is meant for this machine ("DNS rebinding"). Bound wider it answers to any name, or, where some are given,
-    /// to its address and these.
+    std::uint16_t port = 0;          ///< 0: any free one
+    /// Names that clients may use for the server. Bound to a loopback address it accepts only the names of this
+    /// machine and these: otherwise any page on the web could point its own name here and read the responses
+    /// (DNS rebinding). Bound to another address it accepts any name, or, if names are given, its address and
+    /// these.
     std::vector<std::string> names;
 };
 
-/// Counts that the site shows; written by the thread of the connections, read by any.
+/// Counts shown by the site; written by the thread of the connections, read by any thread.
 struct http_counts {
     std::atomic<std::uint64_t> accepted{0}, refused{0}, timed_out{0}, open{0}, in_flight{0};
-    std::atomic<std::uint64_t> left{0};    ///< clients who left before their answer
-    std::atomic<std::uint64_t> unread{0};  ///< bytes of answers that are being sent
+    std::atomic<std::uint64_t> left{0};    ///< clients that disconnected before their response
+    std::atomic<std::uint64_t> unread{0};  ///< bytes of responses being sent
 };
 
 class http_server {
   public:
-    struct state;  ///< defined in the one file that sees the network's library
-    /// Binds and listens. Throws usage_error for a host that is none, io_error where the port is taken or not allowed.
-    /// `counts` and `service` must outlive the server.
+    struct state;  ///< defined in the only file that includes the network library
+    /// Binds and listens. Throws usage_error for an invalid host, io_error if the port is in use or not
+    /// permitted. `counts` and `service` must outlive the server.
     http_server(const http_address& address, const http_limits& limits, http_service& service,
                 http_counts& counts);
     ~http_server();
@@ -61,8 +69,8 @@ class http_server {
     http_server& operator=(const http_server&) = delete;
 
     std::string url() const;  ///< "http://127.0.0.1:7700/"
-    /// Serves with `threads` beside this one until `stop` is not zero; then takes no more connections, gives the
-    /// answers that are under way within the time allowed, and returns.
+    /// Serves with this thread and `threads` more until `stop` is not zero; then accepts no more connections,
+    /// finishes the requests in progress within drain_time, and returns.
     void run(unsigned threads, const std::atomic<int>& stop);
 
   private:

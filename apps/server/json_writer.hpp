@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON, written front to back. Values are written as quern's JSON lines are: the same text for the same number, and
-// well-formed UTF-8 whatever a text holds.
+// A sequential JSON writer. Values look as in Quern's JSON lines: the same text for the same number, and
+// well-formed UTF-8 for any input.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class json_writer {
     void end_object() { end('}'); }
     void begin_list() { begin('['); }
     void end_list() { end(']'); }
-    /// The name of the member whose value comes next.
+    /// The name of the member whose value follows.
     void key(std::string_view name) {
         separate();
         append_json(text_, name);
@@ -38,7 +38,7 @@ class json_writer {
         text_ += v ? "true" : "false";
     }
     std::size_t size() const { return text_.size(); }
-    /// What was written; the writer may not be used again.
+    /// The written text; the writer must not be used again.
     std::string take() { return std::move(text_); }
 
   private:

@@ -39,15 +39,15 @@ void metrics::append_to(std::string& text) const {
                            count);
         }
     }
-    append_head(text, "quern_http_response_body_bytes_total", "counter",
-                "Bytes of answers, without headers.");
+    append_head(text, "quern_http_response_body_bytes_total", "counter", "Bytes of response bodies.");
     for (const auto& [route, all] : routes_) {
         fmt::format_to(out, "quern_http_response_body_bytes_total{{route=\"{}\"}} {}\n", route,
                        all.body_bytes);
     }
     constexpr std::string_view time = "quern_http_request_duration_seconds";
-    append_head(text, time, "histogram",
-                "From the last byte of a request's header to its answer, waiting for a thread included.");
+    append_head(
+        text, time, "histogram",
+        "Time from the last byte of a request's header to its response, including the wait for a thread.");
     for (const auto& [route, all] : routes_) {
         std::uint64_t count = 0;
         for (std::size_t i = 0; i < all.by_time.size(); ++i) {

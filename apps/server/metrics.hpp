@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server has done so far, for Prometheus: requests by route and status, how long they took, bytes sent.
+// Server metrics for Prometheus: requests by route and status, their durations, bytes sent.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace quern::server {
 
-/// Written and read by one thread, that of the connections.
+/// Used only by the thread of the connections.
 class metrics {
   public:
     void count(std::string_view route, unsigned status, std::chrono::nanoseconds taken,
                std::size_t body_bytes);
     std::uint64_t requests() const { return requests_; }
-    /// In the text format of Prometheus, version 0.0.4.
+    /// In the Prometheus text format, version 0.0.4.
     void append_to(std::string& text) const;
 
   private:
@@ -26,7 +26,7 @@ class metrics {
                                                    .1,    .25,  .5,    1,    2.5, 5};
     struct of_route {
         std::map<unsigned, std::uint64_t> by_status;
-        std::array<std::uint64_t, bounds.size() + 1> by_time{};  // the last: beyond all bounds
+        std::array<std::uint64_t, bounds.size() + 1> by_time{};  // the last: above all bounds
         double seconds = 0;
         std::uint64_t body_bytes = 0;
     };
@@ -34,7 +34,7 @@ class metrics {
     std::uint64_t requests_ = 0;
 };
 
-/// One metric without labels, with its explanation.
+/// Appends one metric without labels, with its help text.
 void append_metric(std::string& text, std::string_view name, std::string_view type, std::string_view help,
                    std::uint64_t value);
 

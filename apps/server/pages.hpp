@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of web/, which the build puts into the program.
+// The files of web/, which the build embeds in the program.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ struct page {
     std::string_view path;  ///< "/", "/app.js", …
     std::string_view content_type;
     std::string_view content;
-    std::string_view etag;  ///< quoted; another one for other content
+    std::string_view etag;  ///< quoted; changes with the content
 };
 
 std::span<const page> all_pages();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory kept ready for one small object, and an allocator that takes it.
+// Preallocated memory for one small object, and an allocator that uses it.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +7,26 @@
 
 namespace quern::server {
 
-/// Room for one small object, given out once: what an answer needs on its way back to the thread of the connections, kept
-/// ready from the time of the request. Out of memory there the answer would be lost, or the process with it.
+/// Memory for one small object, allocated with the request: passing the response back to the thread of the
+/// connections needs it. Without it, running out of memory at that point would lose the response or end the
+/// process.
 class reserve {
   public:
     void* take(std::size_t bytes) {
-        if (bytes > sizeof(room_) || taken_) return ::operator new(bytes);
+        if (bytes > sizeof(memory_) || taken_) return ::operator new(bytes);
         taken_ = true;
-        return room_;
+        return memory_;
     }
-    void give(void* place) noexcept {
-        if (place == static_cast<void*>(room_)) {
+    void give(void* memory) noexcept {
+        if (memory == static_cast<void*>(memory_)) {
             taken_ = false;
         } else {
-            ::operator delete(place);
+            ::operator delete(memory);
         }
     }
 
   private:
-    alignas(std::max_align_t) std::byte room_[256] = {};
+    alignas(std::max_align_t) std::byte memory_[256] = {};
     bool taken_ = false;
 };
 
@@ -36,7 +37,7 @@ struct reserve_allocator {
     template <typename U>
     reserve_allocator(const reserve_allocator<U>& other) noexcept : from(other.from) {}
     T* allocate(std::size_t n) { return static_cast<T*>(from->take(n * sizeof(T))); }
-    void deallocate(T* place, std::size_t) noexcept { from->give(place); }
+    void deallocate(T* memory, std::size_t) noexcept { from->give(memory); }
     template <typename U>
     bool operator==(const reserve_allocator<U>& other) const noexcept {
         return from == other.from;

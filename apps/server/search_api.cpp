@@ -21,35 +21,37 @@
 namespace quern::server {
 namespace {
 
-constexpr std::array<std::string_view, 20> search_parameters{
+constexpr std::array<std::string_view, 21> search_parameters{
     "q",       "k",        "offset",        "model",   "k1",
     "b",       "mu",       "lambda",        "order",   "title_weight",
     "prior",   "expand",   "expand_weight", "like",    "like_weight",
-    "phrases", "snippets", "parts",         "explain", "suggestions"};
-constexpr std::uint64_t most_expansion = 20, most_suggestions = 20;
+    "phrases", "snippets", "parts",         "explain", "suggestions",
+    "correct"};
+constexpr std::uint64_t max_expansion = 20, max_suggestions = 20;
 constexpr std::array<std::string_view, 4> document_parameters{"id", "q", "offset", "bytes"};
 
 struct search_request {
     std::string_view query;
-    std::size_t k = 10;  ///< after the offset
+    std::size_t k = 10;  ///< results after the offset
     bool parts = false;
+    bool correct = false;
     search_options options;
 };
 
-/// The lists beside the words'.
+/// The score components besides the words.
 void read_lists(const parameters& given, const search_engine& engine, bool like_alone,
                 search_options& options) {
-    const auto need = [](std::string_view name, bool there, std::string_view what) {
-        if (!there) throw bad_request(fmt::format("{}: the store has no {}", name, what));
+    const auto need = [](std::string_view name, bool present, std::string_view what) {
+        if (!present) throw bad_request(fmt::format("{}: the store has no {}", name, what));
     };
     options.prior = given.number("prior").value_or(0);
     if (options.prior != 0) need("prior", engine.has_link_ranks(), "link ranks");
-    options.expand = static_cast<std::uint32_t>(given.integer("expand", 0, most_expansion).value_or(0));
+    options.expand = static_cast<std::uint32_t>(given.integer("expand", 0, max_expansion).value_or(0));
     if (options.expand != 0) {
         need("expand", engine.has_thesaurus(), "thesaurus");
-        if (const auto most = engine.thesaurus()->question().top; options.expand > most)
+        if (const auto max = engine.thesaurus()->params().top; options.expand > max)
             throw bad_request(
-                fmt::format("expand: the thesaurus has {} similar words of each at most", most));
+                fmt::format("expand: the thesaurus has at most {} similar words per word", max));
     }
     options.expand_weight = given.number("expand_weight").value_or(options.expand_weight);
     options.like_weight = given.number("like_weight").value_or(like_alone ? 1 : options.like_weight);
@@ -60,13 +62,14 @@ void read_lists(const parameters& given, const search_engine& engine, bool like_
     }
 }
 
-/// An explanation has as many terms as a query has words, with those similar to each; a request of 2 KiB has thousands.
+/// An explanation has a term for each word of the query and for each similar word; a query of 2 KiB has
+/// thousands.
 void refuse_long_explanations(const search_request& request, const search_engine& engine,
                               const site_limits& limits) {
     const std::size_t words = engine.words_of(request.query).size();
     const std::size_t terms = std::max<std::size_t>(words, 1) * (1 + std::size_t{request.options.expand});
     if (request.k * terms > limits.explained_terms)
-        throw bad_request(fmt::format("explain: with {} terms each, {} results may be asked for at a time",
+        throw bad_request(fmt::format("explain: too many results with {} terms each (at most {} per request)",
                                       terms, std::max<std::size_t>(1, limits.explained_terms / terms)));
 }
 
@@ -77,38 +80,58 @@ search_request read_request(const parameters& given, const search_engine& engine
     request.k = given.integer("k", 1, limits.results).value_or(std::min<std::size_t>(10, limits.results));
     request.options.offset = given.integer("offset", 0, limits.results).value_or(0);
     if (request.options.offset + request.k > limits.results)
-        throw bad_request(fmt::format("offset and k together may be {} at most", limits.results));
+        throw bad_request(fmt::format("offset and k together are too large (at most {})", limits.results));
     request.parts = given.choice("parts").value_or(false);
+    request.correct = given.choice("correct").value_or(false);
     request.options.phrases = given.choice("phrases").value_or(true);
-    request.options.order = static_cast<unsigned>(given.integer("order", 1, most_query_order).value_or(1));
+    request.options.order = static_cast<unsigned>(given.integer("order", 1, max_query_order).value_or(1));
     if (request.options.order > 1 && request.query.size() > limits.history_query_bytes)
-        throw bad_request(
-            fmt::format("q may hold {} bytes at most with an order beyond 1", limits.history_query_bytes));
+        throw bad_request(fmt::format("q is too long (at most {} bytes with an order above 1)",
+                                      limits.history_query_bytes));
     request.options.explain = given.choice("explain").value_or(false);
     if (request.options.explain) refuse_long_explanations(request, engine, limits);
     request.options.snippets = given.choice("snippets").value_or(true);
     request.options.suggestions =
-        given.integer("suggestions", 0, most_suggestions).value_or(suggestions_for_people);
+        given.integer("suggestions", 0, max_suggestions).value_or(interactive_suggestions);
     ranking_options& ranking = request.options.ranking;
     ranking.model = static_cast<ranking_model>(given.name("model", ranking_model_names).value_or(0));
     ranking.k1 = given.number("k1").value_or(ranking.k1);
     ranking.b = given.number("b").value_or(ranking.b);
     ranking.mu = given.number("mu").value_or(ranking.mu);
     ranking.lambda = given.number("lambda").value_or(ranking.lambda);
-    ranking.title_weight = given.number("title_weight").value_or(title_weight_for_people);
+    ranking.title_weight = given.number("title_weight").value_or(interactive_title_weight);
     return request;
 }
 
-search_answer answer_of(const search_engine& engine, const search_request& request, const context& run) {
+search_result response_of(const search_engine& engine, const search_request& request, const context& ctx) {
     try {
-        return engine.search(request.query, request.options, run);
-    } catch (
-        const usage_error& e) {  // of options out of range: the engine reads nothing else that may be refused
+        return engine.search(request.query, request.options, ctx);
+    } catch (const usage_error& e) {  // options out of range: the engine refuses nothing else
         throw bad_request(e.what());
     }
 }
 
-/// A text as pieces that are and are not among the marked words, by turns; the first is not.
+/// Replaces the result by that of the corrected query if it has hits; keeps the unknown words and suggestions.
+bool take_corrected(const search_engine& engine, search_request request, std::string_view corrected,
+                    search_result& handle, const context& ctx) {
+    request.query = corrected;
+    request.options.suggestions = 0;
+    search_result other = response_of(engine, request, ctx);
+    if (other.hits.empty()) {
+        // All pages of a search agree: after its last hit, too, the corrected query is used.
+        if (request.options.offset == 0) return false;
+        request.options.offset = 0;
+        request.options.k = 1;
+        request.options.snippets = request.options.explain = false;
+        if (response_of(engine, request, ctx).hits.empty()) return false;
+    }
+    other.unknown_words = std::move(handle.unknown_words);
+    other.suggestions = std::move(handle.suggestions);
+    handle = std::move(other);
+    return true;
+}
+
+/// Splits a text into pieces, alternately outside and inside the marked words; the first is outside.
 void write_parts(json_writer& json, std::string_view name, const search_engine& engine, std::string_view text,
                  std::span<const std::string> marked) {
     json.key(name);
@@ -123,7 +146,7 @@ void write_parts(json_writer& json, std::string_view name, const search_engine& 
     json.end_list();
 }
 
-/// Where a character begins, at or before `at`.
+/// The start of the character at `at`.
 std::size_t back_to_character(std::string_view text, std::size_t at) {
     for (int back = 0; back < 3 && at > 0 && at < text.size(); ++back, --at) {
         if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) break;
@@ -131,12 +154,12 @@ std::size_t back_to_character(std::string_view text, std::size_t at) {
     return at;
 }
 
-/// A title as answers have it.
+/// A title, truncated to the limit.
 std::string_view shortened(std::string_view title, const site_limits& limits) {
     return title.substr(0, back_to_character(title, std::min(title.size(), limits.title_bytes)));
 }
 
-/// `marked`: the words to be marked in texts, sorted.
+/// `marked`: the words to mark in texts, sorted.
 void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
                std::span<const std::string> marked, const search_hit& hit) {
     json.begin_object();
@@ -145,10 +168,10 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
     json.member("score", hit.score);
     json.member("title", hit.title);
     if (request.options.snippets) json.member("snippet", std::string_view(hit.snippet));
-    if (engine.copies() != 0) {
-        const std::string copies = copies_json(hit);
-        json.member("copies", raw_json{copies});
-        json.member("copy_count", hit.copy_count);
+    if (engine.duplicates() != 0) {
+        const std::string duplicates = duplicates_json(hit);
+        json.member("copies", raw_json{duplicates});
+        json.member("copy_count", hit.duplicate_count);
     }
     if (request.options.explain) {
         const std::string explanation = explanation_json(hit);
@@ -159,29 +182,6 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
         if (request.options.snippets) write_parts(json, "snippet_parts", engine, hit.snippet, marked);
     }
     json.end_object();
-}
-
-/// The query with the first suggestion in the place of each unknown word; nothing where there is none.
-std::optional<std::string> meant(const search_engine& engine, std::string_view query,
-                                 const std::vector<suggested_words>& suggestions) {
-    struct change {
-        text_match at;
-        std::string_view word;
-    };
-    std::vector<change> changes;
-    for (const suggested_words& of : suggestions)
-        for (const text_match& at : engine.matches(query, std::span(&of.unknown, 1)))
-            changes.push_back({at, of.words[0].word});
-    if (changes.empty()) return {};
-    std::ranges::sort(changes, {}, [](const change& c) { return c.at.begin; });
-    std::string text;
-    std::size_t done = 0;
-    for (const change& c : changes) {
-        if (c.at.begin < done) continue;
-        text.append(query.substr(done, c.at.begin - done)).append(c.word);
-        done = c.at.end;
-    }
-    return text.append(query.substr(done));
 }
 
 void write_suggestions(json_writer& json, const std::vector<suggested_words>& suggestions) {
@@ -205,7 +205,7 @@ void write_suggestions(json_writer& json, const std::vector<suggested_words>& su
     json.end_list();
 }
 
-/// Words that were asked for beside the query's.
+/// The words by which the query was expanded.
 void write_similar(json_writer& json, const std::vector<similar_word>& words) {
     json.key("similar_words");
     json.begin_list();
@@ -219,10 +219,10 @@ void write_similar(json_writer& json, const std::vector<similar_word>& words) {
     json.end_list();
 }
 
-/// Which words of titles and snippets are marked: those of the query, and those similar to them.
+/// The words to mark in titles and snippets: those of the query and those similar to them.
 std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
                                       const std::vector<similar_word>& similar) {
-    std::vector<std::string> words = engine.telling_words_of(query);
+    std::vector<std::string> words = engine.discriminative_words_of(query);
     for (const similar_word& of : similar) words.push_back(of.word);
     std::ranges::sort(words);
     return words;
@@ -232,20 +232,24 @@ std::vector<std::string> marked_words(const search_engine& engine, std::string_v
 
 std::string_view query_of(const parameters& given, const site_limits& limits) {
     const auto query = given.text("q");
-    if (!query) throw bad_request("q, the query, is missing");
+    if (!query) throw bad_request("q (the query) is missing");
     if (query->size() > limits.query_bytes)
-        throw bad_request(fmt::format("q may hold {} bytes at most", limits.query_bytes));
+        throw bad_request(fmt::format("q is too long (at most {} bytes)", limits.query_bytes));
     return *query;
 }
 
 std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
-                        const context& run) {
+                        const context& ctx) {
     const parameters given(query, search_parameters);
     search_request request = read_request(given, engine, limits);
-    // One more than asked for tells whether there is more.
+    // Request one more, to see whether there are more results.
     request.options.k = request.options.offset + request.k + 1;
     const auto begin = std::chrono::steady_clock::now();
-    search_answer answer = answer_of(engine, request, run);
+    search_result handle = response_of(engine, request, ctx);
+    const auto other_query = engine.corrected(request.query, handle.suggestions);
+    const bool corrected =
+        request.correct && other_query && take_corrected(engine, request, *other_query, handle, ctx);
+    const std::string_view finished = corrected ? std::string_view(*other_query) : request.query;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
 
     json_writer json;
@@ -255,32 +259,32 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     json.member("offset", static_cast<std::uint64_t>(request.options.offset));
     json.member("k", static_cast<std::uint64_t>(request.k));
     json.member("seconds", taken.count());
-    json.flag("empty_query", answer.empty_query);
+    json.flag("empty_query", handle.empty_query);
     json.key("unknown_words");
     json.begin_list();
-    for (const std::string& word : answer.unknown_words) json.value(std::string_view(word));
+    for (const std::string& word : handle.unknown_words) json.value(std::string_view(word));
     json.end_list();
-    write_suggestions(json, answer.suggestions);
-    const auto other_query = meant(engine, request.query, answer.suggestions);
+    write_suggestions(json, handle.suggestions);
     json.member("did_you_mean", other_query ? cell(std::string_view(*other_query)) : cell(std::monostate()));
+    json.member("corrected_query", corrected ? cell(finished) : cell(std::monostate()));
     const auto like = given.text("like");
     json.member("like", like ? cell(*like) : cell(std::monostate()));
-    write_similar(json, answer.similar_words);
+    write_similar(json, handle.similar_words);
     std::vector<std::string> marked;
-    if (request.parts) marked = marked_words(engine, request.query, answer.similar_words);
-    json.flag("more", answer.hits.size() > request.k && request.options.offset + request.k < limits.results);
+    if (request.parts) marked = marked_words(engine, finished, handle.similar_words);
+    json.flag("more", handle.hits.size() > request.k && request.options.offset + request.k < limits.results);
     json.key("hits");
     json.begin_list();
-    for (std::size_t i = 0; i < std::min(answer.hits.size(), request.k); ++i) {
-        run.check_stop();
-        search_hit& hit = answer.hits[i];
+    for (std::size_t i = 0; i < std::min(handle.hits.size(), request.k); ++i) {
+        ctx.check_stop();
+        search_hit& hit = handle.hits[i];
         hit.title = shortened(hit.title, limits);
-        for (hit_copy& copy : hit.copies) copy.title = shortened(copy.title, limits);
+        for (duplicate_hit& copy : hit.duplicates) copy.title = shortened(copy.title, limits);
         write_hit(json, engine, request, marked, hit);
-        if (json.size() > limits.answer_bytes)
-            throw bad_request(fmt::format(
-                "the answer would be longer than {} bytes; fewer results at a time (k) are shorter",
-                limits.answer_bytes));
+        if (json.size() > limits.response_bytes)
+            throw bad_request(
+                fmt::format("the response would be longer than {} bytes; request fewer results (k)",
+                            limits.response_bytes));
     }
     json.end_list();
     json.end_object();
@@ -291,15 +295,15 @@ std::string document_json(const search_engine& engine, std::optional<std::string
                           std::string_view query, const site_limits& limits) {
     const parameters given(query, std::span(document_parameters).subspan(id ? 1 : 0));
     if (!id) id = given.text("id");
-    if (!id) throw bad_request("id, of the document, is missing");
+    if (!id) throw bad_request("id (of the document) is missing");
     const auto document = engine.find(*id);
     if (!document) throw not_found(fmt::format("there is no document '{}'", *id));
     const std::string_view words = given.text("q") ? query_of(given, limits) : std::string_view();
-    const std::size_t bytes = given.integer("bytes", 4, limits.most_text_bytes).value_or(limits.text_bytes);
+    const std::size_t bytes = given.integer("bytes", 4, limits.max_text_bytes).value_or(limits.text_bytes);
     const stored_document stored = engine.document(*document);
     const std::string_view text = stored.text, title = shortened(stored.title, limits);
-    const std::size_t asked = given.integer("offset", 0, text.size()).value_or(0);
-    const std::size_t begin = back_to_character(text, asked);
+    const std::size_t requested = given.integer("offset", 0, text.size()).value_or(0);
+    const std::size_t begin = back_to_character(text, requested);
     const std::size_t end = back_to_character(text, std::min(text.size(), begin + bytes));
     const std::string_view piece = text.substr(begin, end - begin);
 
@@ -314,7 +318,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
                 end < text.size() ? cell(static_cast<std::uint64_t>(end)) : cell(std::monostate()));
     json.member("text", piece);
     if (given.text("q")) {
-        const std::vector<std::string> marked = engine.telling_words_of(words);
+        const std::vector<std::string> marked = engine.discriminative_words_of(words);
         write_parts(json, "title_parts", engine, title, marked);
         write_parts(json, "text_parts", engine, piece, marked);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /api/search: parameters to options of the engine, its answer to JSON.
+// /api/search: turns parameters into engine options and the result into JSON.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ namespace quern::server {
 
 class parameters;
 
-/// `q`, which must be there. Throws bad_request where it is not, or is too long.
+/// The required parameter `q`. Throws bad_request if it is missing or too long.
 std::string_view query_of(const parameters& given, const site_limits& limits);
 
-/// Throws bad_request for parameters that are refused, `interrupted` where the run's stop flag is raised.
+/// Throws bad_request for invalid parameters, `interrupted` if the stop flag is set.
 std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
-                        const context& run);
+                        const context& ctx);
 
 class not_found : public error {
   public:
     using error::error;
 };
 
-/// One document, from a byte of its text on: that of `id`, which without one is a parameter. Throws not_found, and bad_request
-/// for parameters that are refused.
+/// One document, starting at a byte offset of its text: the one of `id`, or, without it, of the parameter id.
+/// Throws not_found, and bad_request for invalid parameters.
 std::string document_json(const search_engine& engine, std::optional<std::string_view> id,
                           std::string_view query, const site_limits& limits);
 

@@ -4,9 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "quern/base/error.hpp"
+#include "quern/base/lost_pages.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "server/json_writer.hpp"
 #include "server/pages.hpp"
@@ -17,24 +23,36 @@
 namespace quern::server {
 
 struct site::route {
-    std::string_view path;  ///< ends with / where more follows
+    std::string_view path;  ///< ends with / if an id follows
     std::string_view name;  ///< in the metrics
-    bool at_hand;
-    http_response (site::*answer)(const asked& request) const;
+    bool is_ready;
+    bool needs_store;  ///< unchanged since it was opened
+    http_response (site::*handle)(const parsed_request& request) const;
 };
 
-/// A request on its route: what follows the route's path, the parameters, and the word to stop.
-struct site::asked {
+/// A request on its route: the rest of the path after the route's, the parameters, and the stop flag.
+struct site::parsed_request {
     std::string_view rest, query;
     const std::atomic<int>& stop;
-    context run() const;
+    context ctx() const;
 };
 
 namespace {
 
 constexpr std::string_view document_path = "/api/documents/";
 
-/// A status's words, for those that are given here.
+/// The store has changed since it was opened: results from it are unreliable.
+class store_lost : public error {
+  public:
+    using error::error;
+};
+
+std::int64_t microseconds_now() {
+    using namespace std::chrono;
+    return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+/// The title of each status that the server uses.
 std::string_view title_of(unsigned status) {
     switch (status) {
         case 400:
@@ -60,8 +78,8 @@ std::string_view title_of(unsigned status) {
     }
 }
 
-/// What every answer says. Pages run their own script and style and nothing else, load nothing from elsewhere, are
-/// shown in no frame; no other site may include what is here, or learn what was asked.
+/// Security headers of every response. Pages use only their own script and style, load nothing from other sites
+/// and cannot be framed; other sites cannot embed the content or see the queries.
 void add_security(http_response& response) {
     response.headers.emplace_back(
         "Content-Security-Policy",
@@ -86,36 +104,38 @@ const page* find_page(std::string_view path) {
 }
 
 http_response page_response(const page& page, const http_request& request) {
-    // A list of tags, weak ones too: RFC 9110, section 13.1.2. Ours are never part of another.
+    // A list of tags, including weak ones: RFC 9110, section 13.1.2. No tag of ours is a substring of another.
     const bool same =
         request.if_none_match == "*" || request.if_none_match.find(page.etag) != std::string::npos;
     http_response response{same ? 304U : 200U, std::string(page.content_type), {}};
     if (!same) response.body = page.content;
     response.headers.emplace_back("ETag", page.etag);
-    response.headers.emplace_back("Cache-Control", "no-cache");  // kept, and asked for again by its tag
+    response.headers.emplace_back("Cache-Control", "no-cache");  // cached, but revalidated by its tag
     return response;
 }
 
 }  // namespace
 
-failed_answer answer_to(const std::exception_ptr& failure) {
-    constexpr std::string_view own = "the server failed at this answer";
+failed_response response_to(const std::exception_ptr& failure) {
+    constexpr std::string_view own = "the server failed to process this request";
     try {
         std::rethrow_exception(failure);
     } catch (const not_found& e) {
         return {404, e.what(), {}};
     } catch (const bad_request& e) {
         return {400, e.what(), {}};
+    } catch (const store_lost& e) {
+        return {503, "the store was changed or damaged while it was being served", e.what()};
     } catch (const out_of_memory& e) {
-        return {503, "the answer takes more memory than there is for it", e.what()};
+        return {503, "not enough memory for this request", e.what()};
     } catch (const std::bad_alloc&) {
         return {503, "out of memory", "out of memory"};
     } catch (const interrupted&) {
-        return {503, "the answer was given up", {}};
-    } catch (const std::exception& e) {  // a damaged store, a disk that fails, a fault of ours
+        return {503, "the request was cancelled", {}};
+    } catch (const std::exception& e) {  // a damaged store, a failing disk, a bug
         return {500, std::string(own), e.what()};
     } catch (...) {
-        return {500, std::string(own), "an error of a kind that is not known"};
+        return {500, std::string(own), "unknown error"};
     }
 }
 
@@ -128,9 +148,10 @@ std::string name_of_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-site::site(const std::filesystem::path& store, const site_limits& limits, const context& run)
-    : limits_(limits), engine_(search_engine::open(store, run)), name_(name_of_folder(store)), log_(run) {
-    engine_.warm_up();  // now, and not while the first client waits
+site::site(const std::filesystem::path& store, const std::filesystem::path& named, const site_limits& limits,
+           const context& ctx)
+    : limits_(limits), engine_(search_engine::open(store, ctx)), name_(name_of_folder(named)), log_(ctx) {
+    engine_.warm_up();  // now, not while the first client waits
 }
 
 void site::report(const std::string& fault) {
@@ -142,13 +163,13 @@ void site::report(const std::string& fault) {
 
 const site::route* site::find_route(std::string_view path) {
     static constexpr route routes[] = {
-        {"/api/search", "/api/search", false, &site::answer_search},
-        {document_path, "/api/documents/{id}", false, &site::answer_document},
-        {"/api/documents", "/api/documents", false, &site::answer_document_by_parameter},
-        {"/api/words", "/api/words", false, &site::answer_words},
-        {"/api/store", "/api/store", true, &site::answer_store},
-        {"/healthz", "/healthz", true, &site::answer_health},
-        {"/metrics", "/metrics", true, &site::answer_metrics},
+        {"/api/search", "/api/search", false, true, &site::respond_search},
+        {document_path, "/api/documents/{id}", false, true, &site::respond_document},
+        {"/api/documents", "/api/documents", false, true, &site::respond_document_by_parameter},
+        {"/api/words", "/api/words", false, true, &site::respond_words},
+        {"/api/store", "/api/store", true, false, &site::respond_store},
+        {"/healthz", "/healthz", true, true, &site::respond_health},
+        {"/metrics", "/metrics", true, false, &site::respond_metrics},
     };
     const auto at = std::ranges::find_if(routes, [path](const route& r) {
         return r.path.ends_with('/') ? path.starts_with(r.path) && path.size() > r.path.size()
@@ -157,30 +178,58 @@ const site::route* site::find_route(std::string_view path) {
     return at == std::end(routes) ? nullptr : &*at;
 }
 
-bool site::at_hand(const http_request& request) const {
+bool site::is_ready(const http_request& request) const {
     const route* const found = find_route(split_target(request.target).path);
-    return found == nullptr || found->at_hand;
+    return found == nullptr || found->is_ready;
 }
 
-http_response site::answer(const http_request& request, const std::atomic<int>& stop) {
+http_response site::handle(const http_request& request, const std::atomic<int>& stop) {
     const auto [path, query] = split_target(request.target);
     http_response response;
     try {
         if (const route* const found = find_route(path)) {
             const std::size_t rest = found->path.ends_with('/') ? found->path.size() : path.size();
-            response = (this->*found->answer)({path.substr(rest), query, stop});
+            response = respond_from_store(*found, {path.substr(rest), query, stop});
         } else if (const page* const found_page = find_page(path)) {
             response = page_response(*found_page, request);
         } else {
-            return refusal(404, "nothing is here; /openapi.json lists what is");
+            return refusal(404, "no such address; /openapi.json lists them");
         }
     } catch (...) {
-        const failed_answer failed = answer_to(std::current_exception());
+        const failed_response failed = response_to(std::current_exception());
         if (!failed.fault.empty()) report(failed.fault);
-        return refusal(failed.status, failed.told);
+        return refusal(failed.status, failed.reported);
     }
     if (response.status < 400) add_security(response);
     return response;
+}
+
+/// A result or an error that was computed while the store was truncated or changed in place is discarded.
+http_response site::respond_from_store(const route& found, const parsed_request& request) const {
+    if (!found.needs_store) return (this->*found.handle)(request);
+    // Check before, too, so that a changed store is not read at all. Under load the previous request has just
+    // done so.
+    constexpr std::int64_t just_now = 1000;
+    if (microseconds_now() - store_checked_.load(std::memory_order_relaxed) > just_now) check_store();
+    std::optional<http_response> response;
+    std::exception_ptr failure;
+    try {
+        response = (this->*found.handle)(request);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    check_store();
+    if (failure) std::rethrow_exception(failure);
+    return std::move(*response);
+}
+
+void site::check_store() const {
+    try {
+        check_mapped_files();
+    } catch (const error& e) {
+        throw store_lost(e.what());
+    }
+    store_checked_.store(microseconds_now(), std::memory_order_relaxed);
 }
 
 /// RFC 9457.
@@ -209,31 +258,31 @@ void site::note(const http_exchange& exchange) {
     metrics_.count(name, exchange.status, exchange.taken, exchange.body_bytes);
 }
 
-context site::asked::run() const {
+context site::parsed_request::ctx() const {
     context made = context::cpu(1);
     made.stop_signal = &stop;
     return made;
 }
 
-http_response site::answer_words(const asked& request) const {
-    return json_response(words_json(engine_, request.query, limits_, request.run()));
+http_response site::respond_words(const parsed_request& request) const {
+    return json_response(words_json(engine_, request.query, limits_, request.ctx()));
 }
 
-http_response site::answer_search(const asked& request) const {
-    return json_response(search_json(engine_, request.query, limits_, request.run()));
+http_response site::respond_search(const parsed_request& request) const {
+    return json_response(search_json(engine_, request.query, limits_, request.ctx()));
 }
 
-http_response site::answer_document(const asked& request) const {
+http_response site::respond_document(const parsed_request& request) const {
     const auto id = percent_decoded(request.rest, false);
     if (!id) throw bad_request("a % in the id is not followed by two hexadecimal digits");
     return json_response(document_json(engine_, *id, request.query, limits_));
 }
 
-http_response site::answer_document_by_parameter(const asked& request) const {
+http_response site::respond_document_by_parameter(const parsed_request& request) const {
     return json_response(document_json(engine_, {}, request.query, limits_));
 }
 
-http_response site::answer_store(const asked& request) const {
+http_response site::respond_store(const parsed_request& request) const {
     const parameters none(request.query, {});
     const store_info& info = store();
     json_writer json;
@@ -251,7 +300,7 @@ http_response site::answer_store(const asked& request) const {
     json.member("vocabulary", info.vocabulary);
     json.member("postings", info.postings);
     json.member("links", info.links);
-    json.member("copies", info.copies);
+    json.member("copies", info.duplicates);
     std::string stages;
     for (const build_stage stage : info.stages)
         stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
@@ -281,37 +330,38 @@ http_response site::answer_store(const asked& request) const {
     return json_response(json.take());
 }
 
-http_response site::answer_health(const asked& request) const {
+http_response site::respond_health(const parsed_request& request) const {
     const parameters none(request.query, {});
     return json_response(R"({"status":"ok"})");
 }
 
-http_response site::answer_metrics(const asked& request) const {
+http_response site::respond_metrics(const parsed_request& request) const {
     const parameters none(request.query, {});
     const store_info& info = store();
     http_response response{200, "text/plain; version=0.0.4; charset=utf-8", {}};
     std::string& text = response.body;
     metrics_.append_to(text);
-    append_metric(text, "quern_http_connections", "gauge", "Connections that are open.", connections_.open);
+    append_metric(text, "quern_http_connections", "gauge", "Open connections.", connections_.open);
     append_metric(text, "quern_http_connections_total", "counter", "Connections accepted.",
                   connections_.accepted);
-    append_metric(text, "quern_http_connections_refused_total", "counter", "Connections beyond the limit.",
-                  connections_.refused);
+    append_metric(text, "quern_http_connections_refused_total", "counter",
+                  "Connections refused because of the limit.", connections_.refused);
     append_metric(text, "quern_http_timeouts_total", "counter",
-                  "Connections closed for a header that took too long.", connections_.timed_out);
+                  "Connections closed because of a slow header.", connections_.timed_out);
     append_metric(text, "quern_http_clients_left_total", "counter",
-                  "Clients who left before their answer, which was given up.", connections_.left);
-    append_metric(text, "quern_http_requests_in_flight", "gauge", "Requests that wait for an answer.",
+                  "Clients that disconnected before their response; the request was cancelled.",
+                  connections_.left);
+    append_metric(text, "quern_http_requests_in_flight", "gauge", "Requests waiting for a response.",
                   connections_.in_flight);
-    append_metric(text, "quern_http_unread_bytes", "gauge", "Bytes of answers that are being sent.",
+    append_metric(text, "quern_http_unread_bytes", "gauge", "Bytes of responses being sent.",
                   connections_.unread);
-    append_metric(text, "quern_store_documents", "gauge", "Documents of the store.", info.documents);
-    append_metric(text, "quern_store_words", "gauge", "Different words of the store.", info.vocabulary);
+    append_metric(text, "quern_store_documents", "gauge", "Documents in the store.", info.documents);
+    append_metric(text, "quern_store_words", "gauge", "Distinct words in the store.", info.vocabulary);
     std::uint64_t bytes = 0;
     for (const store_section& section : info.sections) bytes += section.bytes;
     append_metric(text, "quern_store_bytes", "gauge", "Bytes of the store's sections.", bytes);
-    append_metric(text, "quern_process_peak_memory_bytes", "gauge",
-                  "The most memory held so far, mapped files included.", peak_memory_bytes());
+    append_metric(text, "quern_process_peak_memory_bytes", "gauge", "Peak memory, including mapped files.",
+                  peak_memory_bytes());
     response.headers.emplace_back("Cache-Control", "no-store");
     return response;
 }

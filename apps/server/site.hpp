@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store's web site answers: its pages, its JSON API, its health and its metrics. web/openapi.json describes the
-// API, and tests hold it to this.
+// The web site of a store: its pages, its JSON API, its health check and its metrics. web/openapi.json
+// describes the API; tests compare the two.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <mutex>
@@ -20,60 +22,66 @@ namespace quern::server {
 struct site_limits {
     std::size_t results = 1000;             ///< of one search: offset and k together
     std::size_t query_bytes = 2048;         ///< of q, decoded
-    std::size_t history_query_bytes = 200;  ///< of it where each word is scored behind those before it
-    std::size_t explained_terms = 20'000;   ///< of the results together that say how their scores come about
-    std::size_t title_bytes = 2048;         ///< of each; what is longer is cut
-    std::size_t answer_bytes = 16 << 20;    ///< a request that asks for more is refused
-    std::size_t text_bytes = 64 << 10;      ///< of a document, at once, where the request does not say
-    std::size_t most_text_bytes = 1 << 20;  ///< and where it does
+    std::size_t history_query_bytes = 200;  ///< of q if each word is scored given the words before it
+    std::size_t explained_terms = 20'000;   ///< of all results of one request with explanations
+    std::size_t title_bytes = 2048;         ///< of each; longer ones are truncated
+    std::size_t response_bytes = 16 << 20;  ///< of one response; requests for more are refused
+    std::size_t text_bytes = 64 << 10;      ///< of a document's text in one response, by default
+    std::size_t max_text_bytes = 1 << 20;   ///< the maximum of that
 };
 
 class site : public http_service {
   public:
-    /// Opens the store; throws as search_engine::open does.
-    site(const std::filesystem::path& store, const site_limits& limits, const context& run);
+    /// Opens the store; throws as search_engine::open does. `named`: the path of the store or of its corpus,
+    /// whose last component is the name of the site.
+    site(const std::filesystem::path& store, const std::filesystem::path& named, const site_limits& limits,
+         const context& ctx);
 
     const store_info& store() const { return engine_.store(); }
     http_counts& connections() { return connections_; }
     std::uint64_t requests() const { return metrics_.requests(); }
 
-    bool at_hand(const http_request& request) const override;
-    http_response answer(const http_request& request, const std::atomic<int>& stop) override;
+    bool is_ready(const http_request& request) const override;
+    http_response handle(const http_request& request, const std::atomic<int>& stop) override;
     http_response refusal(unsigned status, std::string_view detail) override;
     void note(const http_exchange& exchange) override;
 
   private:
     struct route;
-    struct asked;
+    struct parsed_request;
     static const route* find_route(std::string_view path);
-    http_response answer_search(const asked& request) const;
-    http_response answer_words(const asked& request) const;
-    http_response answer_document(const asked& request) const;
-    http_response answer_document_by_parameter(const asked& request) const;
-    http_response answer_store(const asked& request) const;
-    http_response answer_health(const asked& request) const;
-    http_response answer_metrics(const asked& request) const;
+    http_response respond_from_store(const route& found, const parsed_request& request) const;
+    /// Throws if a file of the store has changed since it was opened.
+    void check_store() const;
+    http_response respond_search(const parsed_request& request) const;
+    http_response respond_words(const parsed_request& request) const;
+    http_response respond_document(const parsed_request& request) const;
+    http_response respond_document_by_parameter(const parsed_request& request) const;
+    http_response respond_store(const parsed_request& request) const;
+    http_response respond_health(const parsed_request& request) const;
+    http_response respond_metrics(const parsed_request& request) const;
 
-    /// Says to whoever runs the server what its clients are not told; once, as long as it stays the same.
+    /// Logs a fault that clients must not see; repeats of the same fault are logged once.
     void report(const std::string& fault);
 
     const site_limits limits_;
     const search_engine engine_;
-    const std::string name_;  // of the store's folder; where it lies is nobody's concern
-    const context log_;       // whom to tell
+    const std::string name_;  // of the folder, without its path, which clients must not see
+    const context log_;       // for the log
+    mutable std::atomic<std::int64_t> store_checked_{0};  // time of the last check, in microseconds
     std::mutex reporting_;
     std::string last_fault_;
     http_counts connections_;
     metrics metrics_;
 };
 
-/// A failed answer. Clients are told what is theirs to know: no paths, nothing of this machine.
-struct failed_answer {
+/// An error response. Clients see no paths and nothing about this machine.
+struct failed_response {
     unsigned status = 500;
-    std::string told;
-    std::string fault;  ///< for whoever runs the server; empty where it is the client's
+    std::string reported;
+    std::string fault;  ///< for the server's log; empty for a mistake of the client
 };
-/// The one mapping of errors to statuses.
-failed_answer answer_to(const std::exception_ptr& failure);
+/// Maps errors to statuses; nothing else does.
+failed_response response_to(const std::exception_ptr& failure);
 
 }  // namespace quern::server

@@ -48,9 +48,9 @@ std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_b
 }
 
 target_parts split_target(std::string_view target) {
-    const std::size_t question = target.find('?');
-    if (question == std::string_view::npos) return {target, {}};
-    return {target.substr(0, question), target.substr(question + 1)};
+    const std::size_t query_start = target.find('?');
+    if (query_start == std::string_view::npos) return {target, {}};
+    return {target.substr(0, query_start), target.substr(query_start + 1)};
 }
 
 parameters::parameters(std::string_view query, std::span<const std::string_view> known) {
@@ -66,7 +66,7 @@ parameters::parameters(std::string_view query, std::span<const std::string_view>
         if (std::ranges::find(known, *name) == known.end()) {
             if (known.empty()) throw bad_request("this address takes no parameters");
             throw bad_request(
-                fmt::format("unknown parameter '{}'; there are {}", *name, fmt::join(known, ", ")));
+                fmt::format("unknown parameter '{}' (expected one of {})", *name, fmt::join(known, ", ")));
         }
         if (text(*name)) throw bad_request(fmt::format("{} is given twice", *name));
         values_.emplace_back(std::move(*name), std::move(*value));
@@ -79,13 +79,14 @@ std::optional<std::string_view> parameters::text(std::string_view name) const {
     return at->second;
 }
 
-std::optional<std::uint64_t> parameters::integer(std::string_view name, std::uint64_t least,
-                                                 std::uint64_t most) const {
+std::optional<std::uint64_t> parameters::integer(std::string_view name, std::uint64_t min,
+                                                 std::uint64_t max) const {
     const auto given = text(name);
     if (!given) return {};
     const auto value = parsed<std::uint64_t>(*given);
-    if (!value || *value < least || *value > most) {
-        throw bad_request(fmt::format("{}: '{}' is no integer from {} to {}", name, *given, least, most));
+    if (!value || *value < min || *value > max) {
+        throw bad_request(fmt::format("{}: invalid value '{}' (expected an integer from {} to {})", name,
+                                      *given, min, max));
     }
     return value;
 }
@@ -94,7 +95,7 @@ std::optional<double> parameters::number(std::string_view name) const {
     const auto given = text(name);
     if (!given) return {};
     const auto value = parsed<double>(*given);
-    if (!value) throw bad_request(fmt::format("{}: '{}' is no number", name, *given));
+    if (!value) throw bad_request(fmt::format("{}: invalid value '{}' (expected a number)", name, *given));
     return value;
 }
 
@@ -103,7 +104,7 @@ std::optional<bool> parameters::choice(std::string_view name) const {
     if (!given) return {};
     if (*given == "1" || *given == "true") return true;
     if (*given == "0" || *given == "false") return false;
-    throw bad_request(fmt::format("{}: '{}' is none of 1, 0, true, false", name, *given));
+    throw bad_request(fmt::format("{}: invalid value '{}' (expected 1, 0, true or false)", name, *given));
 }
 
 std::optional<std::size_t> parameters::name(std::string_view name,
@@ -112,7 +113,8 @@ std::optional<std::size_t> parameters::name(std::string_view name,
     if (!given) return {};
     const auto at = std::ranges::find(names, *given);
     if (at == names.end()) {
-        throw bad_request(fmt::format("{}: '{}' is none of {}", name, *given, fmt::join(names, ", ")));
+        throw bad_request(
+            fmt::format("{}: invalid value '{}' (expected one of {})", name, *given, fmt::join(names, ", ")));
     }
     return static_cast<std::size_t>(at - names.begin());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request's target taken apart: a path, and parameters as HTML forms send them.
+// Parses a request's target: a path, and parameters as sent by HTML forms.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@
 
 namespace quern::server {
 
-/// The request itself is refused: its sender is told why. Any other error here is the server's own.
+/// An invalid request: the client gets the reason. Any other error is the server's own.
 class bad_request : public error {
   public:
     using error::error;
 };
 
-/// %41 becomes A; with `plus_is_blank`, + a blank. Nothing where a % is not followed by two hexadecimal digits.
+/// %41 becomes A; with `plus_is_blank`, + becomes a blank. Empty if a % is not followed by two hexadecimal
+/// digits.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_blank);
 
 struct target_parts {
@@ -29,15 +30,15 @@ struct target_parts {
 };
 target_parts split_target(std::string_view target);
 
-/// The parameters of a request. Every member throws bad_request that names the parameter and says what was expected.
+/// The parameters of a request. Every member throws a bad_request that names the parameter and the expected
+/// value.
 class parameters {
   public:
-    /// Refuses bad escapes, names that are not `known`, and names given twice.
+    /// Refuses invalid escapes, unknown names, and names given twice.
     parameters(std::string_view query, std::span<const std::string_view> known);
 
     std::optional<std::string_view> text(std::string_view name) const;
-    std::optional<std::uint64_t> integer(std::string_view name, std::uint64_t least,
-                                         std::uint64_t most) const;
+    std::optional<std::uint64_t> integer(std::string_view name, std::uint64_t min, std::uint64_t max) const;
     std::optional<double> number(std::string_view name) const;
     /// 1 or true, 0 or false.
     std::optional<bool> choice(std::string_view name) const;

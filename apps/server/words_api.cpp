@@ -15,9 +15,9 @@ namespace quern::server {
 namespace {
 
 constexpr std::array<std::string_view, 2> words_parameters{"q", "k"};
-constexpr std::uint64_t most_similar = 100;
+constexpr std::uint64_t max_similar = 100;
 
-/// The words of a query as the thesaurus spells them, each once, in order; of those that it does not hold, too.
+/// The words of a query as the thesaurus spells them, each once, in order; including words that it lacks.
 std::vector<std::string> words_of(const search_engine& engine, const word_space& thesaurus,
                                   std::string_view query) {
     std::vector<std::string> words;
@@ -25,7 +25,7 @@ std::vector<std::string> words_of(const search_engine& engine, const word_space&
         try {
             std::string word = thesaurus.spelling(query.substr(at.begin, at.end - at.begin));
             if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
-        } catch (const usage_error&) {  // no single word by itself
+        } catch (const usage_error&) {  // not a single word on its own
         }
     }
     return words;
@@ -34,11 +34,11 @@ std::vector<std::string> words_of(const search_engine& engine, const word_space&
 }  // namespace
 
 std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
-                       const context& run) {
+                       const context& ctx) {
     const word_space* const thesaurus = engine.thesaurus();
     const parameters given(query, words_parameters);
     const std::string_view words = query_of(given, limits);
-    const auto k = static_cast<std::uint32_t>(given.integer("k", 1, most_similar).value_or(8));
+    const auto k = static_cast<std::uint32_t>(given.integer("k", 1, max_similar).value_or(8));
 
     json_writer json;
     json.begin_object();
@@ -48,13 +48,13 @@ std::string words_json(const search_engine& engine, std::string_view query, cons
     json.begin_list();
     if (thesaurus != nullptr) {
         for (const std::string& word : words_of(engine, *thesaurus, words)) {
-            run.check_stop();
+            ctx.check_stop();
             json.begin_object();
             json.member("word", std::string_view(word));
             json.key("similar");
             json.begin_list();
-            if (const auto id = thesaurus->find(word)) {
-                for (const neighbour& near : thesaurus->similar({{*id}, {}}, k, run)) {
+            if (const auto id = thesaurus->find(word); id && !thesaurus->is_stop_word(*id)) {
+                for (const neighbour& near : thesaurus->similar_but_stop_words({{*id}, {}}, k, ctx)) {
                     json.begin_object();
                     json.member("word", thesaurus->word(near.word));
                     json.member("score", near.score);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /api/words: the words of a query, each with the words that the collection uses alike.
+// /api/words: the words of a query, each with words that the collection uses alike.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace quern::server {
 
-/// In a store without a thesaurus no word has any. Throws bad_request for parameters that are refused, `interrupted` where
-/// the run's stop flag is raised.
+/// The result has no words if the store has no thesaurus. Throws bad_request for invalid parameters,
+/// `interrupted` if the stop flag is set.
 std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
-                       const context& run);
+                       const context& ctx);
 
 }  // namespace quern::server

@@ -11,9 +11,10 @@ namespace {
 
 constexpr double spread = 1.5;           // of lengths, in octaves: standard deviation
 constexpr double mean_to_median = 0.78;  // octaves: spread^2 ln(2) / 2
-constexpr double most_edits = 0.06;      // over both lengths: copies lie on both sides of a threshold of 0.05
+constexpr double max_edits =
+    0.06;  // relative to both lengths: copies are on both sides of a threshold of 0.05
 
-/// 2^x: a whole power of two times the roots 2^(1/2), 2^(1/4), … that the bits of the fraction name.
+/// 2^x: an integer power of two times the roots 2^(1/2), 2^(1/4), … selected by the bits of the fraction.
 double power_of_two(double x) {
     const double whole = std::floor(x);
     double result = std::ldexp(1.0, static_cast<int>(whole)), root = 2, rest = x - whole;
@@ -28,7 +29,7 @@ double power_of_two(double x) {
     return result;
 }
 
-/// The logarithm's inverse, by halving: how many octaves lie between 1 and x >= 1.
+/// The logarithm to base 2 of x >= 1, by bisection: the number of octaves between 1 and x.
 double octaves_of(double x) {
     double low = 0, high = 60;
     for (int step = 0; step < 40; ++step) {
@@ -49,23 +50,23 @@ char letter(random_numbers& chance) {
     return static_cast<char>('a' + chance.below(26));
 }
 
-/// Inserts, deletes and replaces single letters, up to most_edits of both lengths; what is not ASCII stays whole.
+/// Inserts, deletes and replaces single letters, up to max_edits of both lengths; characters beyond ASCII stay intact.
 std::string edited(const std::string& text, random_numbers& chance) {
     const double both_lengths = 2 * static_cast<double>(text.size());
-    const auto count = static_cast<std::uint64_t>(chance.uniform() * most_edits * both_lengths);
-    std::vector<std::uint64_t> places(count);
-    for (std::uint64_t& place : places) place = chance.below(text.size());
-    std::ranges::sort(places);
+    const auto count = static_cast<std::uint64_t>(chance.uniform() * max_edits * both_lengths);
+    std::vector<std::uint64_t> positions(count);
+    for (std::uint64_t& position : positions) position = chance.below(text.size());
+    std::ranges::sort(positions);
     std::string result;
     result.reserve(text.size() + count);
     std::size_t done = 0;
-    for (const std::uint64_t place : places) {
-        if (static_cast<unsigned char>(text[place]) >= 128 || place < done) continue;
-        result.append(text, done, place - done);
+    for (const std::uint64_t position : positions) {
+        if (static_cast<unsigned char>(text[position]) >= 128 || position < done) continue;
+        result.append(text, done, position - done);
         const std::uint64_t edit = chance.below(3);
         if (edit > 0) result += letter(chance);  // inserted, or in its place
-        if (edit == 1) result += text[place];
-        done = place + 1;
+        if (edit == 1) result += text[position];
+        done = position + 1;
     }
     return result.append(text, done);
 }
@@ -87,13 +88,13 @@ std::uint64_t corpus_with_copies::length(random_numbers& chance) const {
 }
 
 std::string_view corpus_with_copies::word(random_numbers& chance, std::uint64_t topic) const {
-    constexpr std::uint64_t everybodys = 5;  // octaves of words that no topic favours
+    constexpr std::uint64_t everybodys = 5;  // octaves of words shared by all topics
     constexpr std::uint64_t favourites = 3;  // of a topic, in each of the other octaves
     const std::uint64_t octave = chance.below(octaves), words = std::uint64_t{1} << octave;
-    std::uint64_t place = chance.next();
+    std::uint64_t position = chance.next();
     if (octave >= everybodys && chance.below(4) != 0)
-        place = random_numbers(topic + octave * favourites + place % favourites).next();
-    const std::uint64_t number = words - 1 + place % words;
+        position = random_numbers(topic + octave * favourites + position % favourites).next();
+    const std::uint64_t number = words - 1 + position % words;
     return std::string_view(letters_).substr(begins_[number], begins_[number + 1] - begins_[number]);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents for the search of near-duplicates: texts of which some are edited copies of earlier ones.
+// Documents for the search of near-duplicates: texts, some of them edited copies of earlier ones.
 //
-// A text depends on the seed and its own number only, so that texts are made by many threads and in any order; and it
-// is made of integers, sums, products and square roots, which IEEE 754 fixes to the last bit, so that every machine
-// makes the same one. What decides how hard near-duplicates are to tell apart is kept as in real text: lengths are
-// log-normal, as widely spread as those of source files (1.5 octaves); words by rank about as 1/rank (Zipf's law); a
-// text comes back to the rarer words that it has used (burstiness).
+// A text depends only on the seed and its own number, so that many threads can make texts in any order. It uses only
+// integers, sums, products and square roots, which IEEE 754 defines to the last bit, so that every machine makes the same
+// one. The properties that make near-duplicates hard to find are those of real text: log-normal lengths with the spread of
+// source files (1.5 octaves); words by rank about as 1/rank (Zipf's law); repeated use of the rarer words of a text
+// (burstiness).
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class corpus_with_copies {
   public:
     struct options {
         std::uint64_t seed = 1;
-        double copies = 0.01;  ///< the share of documents that are edited copies of one of those before
+        double copies = 0.01;  ///< the share of documents that are edited copies of an earlier one
         double mean_length = 2048;
     };
     explicit corpus_with_copies(const options& wanted);

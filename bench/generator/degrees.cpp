@@ -14,7 +14,7 @@
 namespace quern::generator {
 namespace {
 
-/// Where f, rising, reaches `wanted` between low and high.
+/// The point between low and high at which the increasing f reaches `wanted`.
 template <class Function>
 double solve(double low, double high, double wanted, const Function& f) {
     for (int step = 0; step < 60; ++step) {
@@ -28,11 +28,11 @@ struct moments {
     double mean = 0, variance = 0;
 };
 
-/// Chances of the lengths least … most.
+/// Probabilities of the lengths least … most.
 class bell_law {
   public:
     bell_law(const length_statistics& wanted, double mean, double variance)
-        : size_(wanted.most - wanted.least + 1.0) {
+        : size_(wanted.max - wanted.least + 1.0) {
         const double shifted = mean - wanted.least, steepest = 4 * size_ * size_;
         const auto of_curve = [&](double curve) {
             curve_ = curve;
@@ -44,7 +44,7 @@ class bell_law {
         };
         of_curve(solve(-size_ * size_, size_ * size_, variance, of_curve));
     }
-    /// Of least + k; not yet scaled to sum 1. exp(slope·z + curve·z²) over z = k / size, less its maximum.
+    /// Probability of least + k; not yet scaled to sum 1. exp(slope·z + curve·z²) over z = k / size, less its maximum.
     double weight(double k) const { return exponential(std::max(-690.0, height(k / size_) - highest())); }
 
   private:
@@ -69,9 +69,9 @@ class bell_law {
 class tail_law {
   public:
     tail_law(const length_statistics& wanted, double mean, double variance, double items)
-        : least_(wanted.least), most_(wanted.most) {
-        for (double k = least_; k <= most_; k = std::max(k + 1, std::floor(k * 1.01))) grid_.push_back(k);
-        grid_.push_back(most_ + 1);
+        : least_(wanted.least), max_(wanted.max) {
+        for (double k = least_; k <= max_; k = std::max(k + 1, std::floor(k * 1.01))) grid_.push_back(k);
+        grid_.push_back(max_ + 1);
         const auto of_exponent = [&](double exponent) {
             exponent_ = exponent;
             shift_of(mean);
@@ -88,11 +88,11 @@ class tail_law {
             exponent_ = anchored(items);
         }
     }
-    /// The chance of at least k.
+    /// The probability of at least k.
     double at_least(double k) const {
         if (k <= least_) return 1;
-        if (k > most_) return 0;
-        const double end = raw(most_ + 1);
+        if (k > max_) return 0;
+        const double end = raw(max_ + 1);
         return (raw(k) - end) / (1 - end);
     }
 
@@ -101,7 +101,7 @@ class tail_law {
     double shift_from(double logarithm) const { return exponential(logarithm) - least_; }
     double raw(double k) const { return power((k + shift_) / (least_ + shift_), -exponent_); }
     double anchored(double items) const {
-        return canonical_log(items) / canonical_log((most_ + shift_) / (least_ + shift_));
+        return canonical_log(items) / canonical_log((max_ + shift_) / (least_ + shift_));
     }
     void shift_of(double mean) {
         shift_ = shift_from(solve(-30, 30, mean, [&](double s) {
@@ -109,7 +109,7 @@ class tail_law {
             return measured().mean;
         }));
     }
-    /// Over the grid: lengths between two of its points count as their middle.
+    /// Over the grid: lengths between two of its points count as their midpoint.
     moments measured() const {
         double first = 0, second = 0, before = 1;
         for (std::size_t i = 0; i + 1 < grid_.size(); ++i) {
@@ -120,14 +120,14 @@ class tail_law {
         }
         return {first, second - first * first};
     }
-    double least_, most_, shift_ = 0, exponent_ = 1;
+    double least_, max_, shift_ = 0, exponent_ = 1;
     std::vector<double> grid_;
 };
 
-/// How many items have length least + k.
+/// The number of items of length least + k.
 using histogram = std::vector<std::uint64_t>;
 
-/// Counts from chances of at most least + k, rounded so that they add up.
+/// Counts from cumulative probabilities of least + k, rounded so that they add up.
 template <class Function>
 histogram counted(std::uint64_t items, std::size_t lengths, const Function& at_most) {
     histogram counts(lengths);
@@ -144,7 +144,7 @@ histogram counted(std::uint64_t items, std::size_t lengths, const Function& at_m
 
 histogram bell_counts(const length_statistics& wanted, std::uint64_t items, double mean, double variance) {
     const bell_law law(wanted, mean, variance);
-    std::vector<double> until(wanted.most - wanted.least + 1);
+    std::vector<double> until(wanted.max - wanted.least + 1);
     double sum = 0;
     for (std::size_t k = 0; k < until.size(); ++k) until[k] = sum += law.weight(static_cast<double>(k));
     return counted(items, until.size(), [&](std::size_t k) { return until[k] / sum; });
@@ -152,19 +152,19 @@ histogram bell_counts(const length_statistics& wanted, std::uint64_t items, doub
 
 histogram tail_counts(const length_statistics& wanted, std::uint64_t items, double mean, double variance) {
     const tail_law law(wanted, mean, variance, static_cast<double>(items));
-    return counted(items, wanted.most - wanted.least + 1, [&](std::size_t k) {
+    return counted(items, wanted.max - wanted.least + 1, [&](std::size_t k) {
         return 1 - law.at_least(wanted.least + static_cast<double>(k) + 1);
     });
 }
 
-/// Moves an item from the fullest length to length k, where there is none.
+/// Moves an item from the most frequent length to length k, if that has none.
 void occupy(histogram& counts, std::size_t k) {
     if (counts[k] > 0) return;
     --*std::ranges::max_element(counts);
     ++counts[k];
 }
 
-/// Moves items to the next length, or back, until the lengths' sum is right; the least and the greatest keep one.
+/// Moves items to the next length, or back, until the sum of the lengths is right; the minimum and the maximum keep one.
 void correct_sum(histogram& counts, std::uint32_t least, std::uint64_t sum) {
     const auto step = [&](std::size_t from, std::size_t to, std::uint64_t wanted) {
         const std::uint64_t kept = from == 0 || from + 1 == counts.size() ? 1 : 0;
@@ -194,8 +194,8 @@ void correct_sum(histogram& counts, std::uint32_t least, std::uint64_t sum) {
 std::vector<std::uint32_t> make_lengths(const length_statistics& wanted, std::uint64_t seed) {
     const auto none = static_cast<std::uint64_t>(wanted.empty * static_cast<double>(wanted.items));
     const std::uint64_t items = wanted.items - none;
-    if (items < 3 || wanted.most <= wanted.least || wanted.sum <= items * wanted.least + wanted.most ||
-        wanted.sum >= items * wanted.most)
+    if (items < 3 || wanted.max <= wanted.least || wanted.sum <= items * wanted.least + wanted.max ||
+        wanted.sum >= items * wanted.max)
         throw std::invalid_argument("no lengths have these statistics");
     const double mean = static_cast<double>(wanted.sum) / static_cast<double>(items);
     const double all_mean = static_cast<double>(wanted.sum) / static_cast<double>(wanted.items);
@@ -215,9 +215,9 @@ std::vector<std::uint32_t> make_lengths(const length_statistics& wanted, std::ui
     const permutation shuffle(wanted.items, seed);
     tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, wanted.items), [&](const auto& range) {
         for (std::uint64_t i = range.begin(); i < range.end(); ++i) {
-            const std::uint64_t place = shuffle(i);
-            if (place < none) continue;
-            const auto found = std::ranges::upper_bound(ends, place) - ends.begin();
+            const std::uint64_t position = shuffle(i);
+            if (position < none) continue;
+            const auto found = std::ranges::upper_bound(ends, position) - ends.begin();
             lengths[i] = wanted.least + static_cast<std::uint32_t>(found);
         }
     });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengths of rows, or degrees of nodes, with given statistics: the number of items, their sum, the least and the
-// greatest are met exactly, the variance nearly (tests/generator). Which item has which length is shuffled by the seed.
+// Lengths of rows, or degrees of nodes, with given statistics: the number of items, their sum, the minimum and the
+// maximum are exact, the variance is approximate (tests/generator). The seed shuffles the lengths over the items.
 //
-//   bell: a bell cut off at both ends, chance of length k ∝ exp(b k + c k²): of all distributions with this mean and
-//     variance the one that assumes least (maximum entropy). Meshes, planar graphs.
-//   tail: chance of at least k ∝ (k + s)^-a, cut off at the greatest (Zipf and Mandelbrot). Webs, networks of genes.
-//     Where no variance is known (0), a is such that one item is expected to reach the greatest length.
+//   bell: a bell truncated at both ends, probability of length k ∝ exp(b k + c k²): the distribution of maximum entropy for
+//     this mean and variance. Meshes, planar graphs.
+//   tail: probability of at least k ∝ (k + s)^-a, truncated at the maximum (Zipf and Mandelbrot). Webs, networks of genes.
+//     If the variance is unknown (0), a is such that one item is expected to reach the maximum length.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct length_statistics {
     length_law law = length_law::bell;
     std::uint64_t items = 0;
     std::uint64_t sum = 0;
-    std::uint32_t least = 0, most = 0;
+    std::uint32_t least = 0, max = 0;
     double variance = 0;  ///< 0: not known (tail only)
-    double empty = 0;     ///< share of items of length 0, beside the law
+    double empty = 0;     ///< share of items of length 0, in addition to the law
 };
 
-/// Throws std::invalid_argument where no such lengths exist.
+/// Throws std::invalid_argument if no such lengths exist.
 std::vector<std::uint32_t> make_lengths(const length_statistics& wanted, std::uint64_t seed);
 
 }  // namespace quern::generator

@@ -17,7 +17,7 @@ namespace {
 
 using range = tbb::blocked_range<std::uint64_t>;
 
-/// Purposes of chance, so that none sees the numbers of another.
+/// Separate streams of random numbers for separate purposes.
 enum purpose : std::uint64_t { of_nodes = 1, of_links, of_prototypes, of_parents, of_degrees, of_ends };
 std::uint64_t seed_for(std::uint64_t seed, purpose use) {
     return random_numbers(seed + use * 0x632be59bd9b4e019).next();
@@ -31,7 +31,7 @@ void sort_distinct(std::vector<link>& links) {
     links.erase(std::ranges::unique(links).begin(), links.end());
 }
 
-/// A web page by page; see web_options.
+/// A web, page by page; see web_options.
 class copying_model {
   public:
     explicit copying_model(const web_options& wanted)
@@ -39,7 +39,7 @@ class copying_model {
           popular_(wanted.nodes, seed_for(wanted.seed, of_ends)),
           degrees_(wanted.nodes),
           prototypes_(wanted.nodes) {
-        const double least = std::max(1.0, wanted.mean_links / mean_of_least);
+        const double least = std::max(1.0, wanted.mean_links / mean_of_min);
         const auto each_page = [&](auto& found, const auto& function) {
             tbb::parallel_for(range(0, wanted.nodes), [&](const range& some) {
                 for (std::uint64_t page = some.begin(); page < some.end(); ++page)
@@ -58,8 +58,8 @@ class copying_model {
     }
 
   private:
-    static constexpr double tail = 1.7;           // of the out-degrees: chance of at least k ∝ k^-1.7
-    static constexpr double mean_of_least = 2.1;  // mean over least: tail / (tail - 1), less repeated links
+    static constexpr double tail = 1.7;         // of the out-degrees: chance of at least k ∝ k^-1.7
+    static constexpr double mean_of_min = 2.1;  // mean over least: tail / (tail - 1), less repeated links
     static constexpr std::uint64_t longest = 4096;
 
     std::uint32_t drawn_degree(std::uint64_t page, double least) const {
@@ -73,13 +73,13 @@ class copying_model {
         random_numbers chance = numbers_of(seed_for(wanted_.seed, of_prototypes), page);
         return linking(page, chance.below(8) == 0 ? 1 + chance.below(page) : distance(chance, 8));
     }
-    /// The last page with links, this many pages back or more; 0 where there is none.
+    /// The last page with links, at least this many pages back; 0 if there is none.
     std::uint32_t linking(std::uint64_t page, std::uint64_t back) const {
         page -= std::min(back, page);
         while (page > 0 && degrees_[page] == 0) --page;
         return static_cast<std::uint32_t>(page);
     }
-    /// Of 1 to 2^octaves, small ones more often: each octave alike.
+    /// From 1 to 2^octaves, small ones more often: each octave equally likely.
     static std::uint64_t distance(random_numbers& chance, std::uint64_t octaves) {
         const std::uint64_t octave = std::uint64_t{1} << chance.below(octaves);
         return octave + chance.below(octave);
@@ -100,8 +100,8 @@ class copying_model {
             }
             if (chance.below(8) == 0) return home_page(chance);
             const std::uint64_t far = distance(chance, 10) % wanted_.nodes;
-            const std::uint64_t there = chance.below(2) == 0 ? page + far : page + wanted_.nodes - far;
-            return static_cast<std::uint32_t>(there % wanted_.nodes);
+            const std::uint64_t present = chance.below(2) == 0 ? page + far : page + wanted_.nodes - far;
+            return static_cast<std::uint32_t>(present % wanted_.nodes);
         }
     }
 
@@ -110,7 +110,7 @@ class copying_model {
     std::vector<std::uint32_t> degrees_, prototypes_;
 };
 
-/// Which node each end belongs to, by rising node.
+/// The node of each end, by ascending node.
 std::vector<std::uint32_t> ends_of(const std::vector<std::uint32_t>& degrees, std::uint64_t sum) {
     std::vector<std::uint32_t> owners(sum);
     std::size_t end = 0;
@@ -131,7 +131,7 @@ divided_ends divide(const std::vector<std::uint32_t>& ends, const Chosen& chosen
     return parts;
 }
 
-/// A shuffle that leaves an item within its window; what does not fill the last one stays where it is.
+/// A shuffle that keeps each item within its window; an incomplete last window stays unchanged.
 class local_shuffle {
   public:
     local_shuffle(std::uint64_t size, std::uint64_t seed) : windows_(size / window), within_(window, seed) {}
@@ -192,7 +192,7 @@ graph make_kronecker(const kronecker_options& wanted) {
 
 graph make_web(const web_options& wanted) {
     if (wanted.nodes == 0 || wanted.copied >= 1)
-        throw std::invalid_argument("a web has pages, and links of its own");
+        throw std::invalid_argument("web: needs at least one page and a share of copied links below 1");
     constexpr std::uint64_t block = 4096;
     const copying_model model(wanted);
     const std::uint64_t blocks = (wanted.nodes + block - 1) / block;

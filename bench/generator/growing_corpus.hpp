@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents for an index. What makes one large is kept as in real text: the n-th word of the collection is new with
-// the chance that lets the vocabulary grow as 50 n^0.56 (Heaps' law), and otherwise an earlier one, by rank, with a
-// chance of 1/rank (Zipf's law); document lengths are log-normal; links go to earlier documents, to few of them often.
+// Documents for an index, with the properties of real text that determine its size: the n-th word of the collection is new
+// with the probability that makes the vocabulary grow as 50 n^0.56 (Heaps' law), and otherwise an earlier one, with a
+// probability of 1/rank (Zipf's law); document lengths are log-normal; links go to earlier documents, to few of them often.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class growing_vocabulary {
 
   private:
     static constexpr std::uint64_t kept = 1 << 20;
-    /// Derivative of 50 n^0.56; computed anew once in 1,024 words, for its power is slow.
+    /// Derivative of 50 n^0.56; recomputed once in 1,024 words, since the power is slow.
     double growth() {
         if (occurrences_ % 1024 == 0) growth_ = 28 * std::pow(static_cast<double>(occurrences_), -0.44);
         return growth_;

@@ -19,7 +19,8 @@ using row_range = tbb::blocked_range<std::uint32_t>;
 double value_of(value_kind kind, std::size_t length, random_numbers& chance) {
     switch (kind) {
         case value_kind::signs: {
-            const double digits = 1 + chance.uniform();  // one draw a statement: operands have no order
+            const double digits =
+                1 + chance.uniform();  // one draw a statement: the order of operands is unspecified
             const double size = digits * static_cast<double>(1 << chance.below(20)) * 0x1p-10;
             return chance.below(2) == 0 ? size : -size;
         }
@@ -35,13 +36,13 @@ double value_of(value_kind kind, std::size_t length, random_numbers& chance) {
     return 0;
 }
 
-/// `columns` rise, and none but the last occurs twice: makes them distinct, below `bound`, by moving to the next.
+/// `columns` ascend, and only the last occurs twice: makes them distinct, below `bound`, by moving to the next.
 void make_distinct(std::span<std::uint32_t> columns, std::uint32_t bound) {
     for (std::size_t k = 1; k < columns.size(); ++k) columns[k] = std::max(columns[k], columns[k - 1] + 1);
     for (std::size_t k = columns.size(); k-- > 0; --bound) columns[k] = std::min(columns[k], bound - 1);
 }
 
-/// Columns of one row, rising and distinct; at most as many as there are.
+/// Columns of one row, ascending and distinct; at most as many as exist.
 class row_filler {
   public:
     row_filler(std::uint32_t columns, const column_pattern& pattern, std::uint64_t seed)
@@ -79,7 +80,7 @@ class row_filler {
             wanted[k] = static_cast<std::uint32_t>(begin + first + chance.below(last - first));
         }
     }
-    /// Runs begin at multiples of their length, one in each of as many parts of the band; the last is cut off.
+    /// Runs begin at multiples of their length, one in each of as many parts of the band; the last is truncated.
     void fill_band(std::uint32_t row, std::span<std::uint32_t> wanted, random_numbers& chance) const {
         const std::uint64_t run = pattern_.run, cells = columns_ / run,
                             runs = (wanted.size() + run - 1) / run;
@@ -142,7 +143,7 @@ std::vector<step> steps_of(unsigned points) {
     return steps;
 }
 
-/// The neighbours of a point that lie within the mesh, rising.
+/// The neighbours of a point within the mesh, ascending.
 class mesh_points {
   public:
     explicit mesh_points(const mesh_options& wanted)
@@ -194,7 +195,7 @@ matrix make_matrix(const std::vector<std::uint32_t>& lengths, const column_patte
                    value_kind values, std::uint64_t seed) {
     matrix made = with_rows(lengths);
     if (!lengths.empty() && *std::ranges::max_element(lengths) > made.columns)
-        throw std::invalid_argument("a row is no longer than there are columns");
+        throw std::invalid_argument("a row has more entries than the matrix has columns");
     const row_filler columns_of(made.columns, pattern, seed);
     fill_rows(made, seed, [&](std::uint32_t row, auto columns, auto row_values, random_numbers& chance) {
         columns_of(row, columns, chance);

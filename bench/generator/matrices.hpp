@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse matrices of any size for measurements and tests: compressed rows, columns rising and distinct within a row.
-// A row depends on the seed and its own number only, and all arithmetic is that of IEEE 754: the same matrix on
+// Sparse matrices of any size for benchmarks and tests: compressed rows, columns ascending and distinct within a row.
+// A row depends only on the seed and its own number, and all arithmetic is that of IEEE 754: the same matrix on
 // every machine, from any number of threads.
 #pragma once
 
@@ -19,15 +19,15 @@ struct matrix {
     std::vector<double> value;
 };
 
-/// signs: both signs, of 20 octaves, as in the stiffness matrices of finite elements. share: each row's sum is about 1,
-/// as of chances. weight: in (0, 1], as of correlations. whole: whole numbers of 1 to 2^20, as of lengths measured.
+/// signs: both signs, of 20 octaves, like stiffness matrices of finite elements. share: each row's sum is about 1,
+/// like probabilities. weight: in (0, 1], like correlations. whole: integers of 1 to 2^20, like measured lengths.
 enum class value_kind { signs, share, weight, whole };
 
-/// Where the entries of a row lie.
+/// The columns of the entries of a row.
 /// band: within half_width of the diagonal, in runs of `run` neighbouring columns (unknowns of one point of a mesh).
-/// spread: over all columns alike.
-/// planar: around the diagonal and around one parallel on each side, as neighbours on a map read line by line.
-/// far: at distances of all orders of magnitude, each alike.
+/// spread: uniformly over all columns.
+/// planar: around the diagonal and around one parallel on each side, like neighbours on a map read line by line.
+/// far: at distances of all orders of magnitude, each equally likely.
 /// web: more than half as far, the others in columns of which few have many entries (exponent 2.3).
 enum class pattern_kind { band, spread, planar, far, web };
 struct column_pattern {
@@ -52,11 +52,11 @@ matrix make_mesh(const mesh_options& wanted);
 /// Every entry within half_width of the diagonal.
 matrix make_banded(std::uint32_t rows, std::uint32_t half_width, std::uint64_t seed);
 
-/// Rows of `each` entries in columns drawn alike.
+/// Rows of `each` entries in columns drawn uniformly.
 matrix make_uniform_matrix(std::uint32_t rows, std::uint32_t each, std::uint64_t seed);
 
-/// The matrix that PageRank multiplies with: row t has an entry 1 / (links out of s) for each link s→t; links that occur
-/// twice stand there twice.
+/// The matrix of PageRank: row t has an entry 1 / (links out of s) for each link s→t; links that occur twice have two
+/// entries.
 matrix make_transition_matrix(const graph& from);
 
 }  // namespace quern::generator

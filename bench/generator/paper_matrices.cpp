@@ -15,8 +15,8 @@ constexpr column_pattern band(std::uint32_t half_width, std::uint32_t run) {
 }
 
 // Rows, entries, shortest and longest row, variance. Variances of consph, rma10, the mouse's genes and fl2010, il2010
-// and cage13 are the squares of the deviations that the paper prints as whole numbers (consph's and rma10's to the
-// digits that others publish).
+// and cage13 are the squares of the deviations that the paper prints as integers (consph's and rma10's to the
+// digits published elsewhere).
 constexpr paper_matrix matrices[] = {
     {"cant", {bell, 62'451, 4'007'383, 1, 78, 198}, band(275, 3), value_kind::signs},
     {"consph", {bell, 83'334, 6'010'480, 1, 81, 365}, band(4'000, 3), value_kind::signs},
@@ -30,8 +30,8 @@ constexpr paper_matrix matrices[] = {
     {"cage14", {bell, 1'505'785, 27'130'349, 5, 41, 28.8}, {pattern_kind::far}, value_kind::share},
 };
 
-// Nodes, links, greatest degrees. The shares of nodes without links in or out are assumed: about a tenth to a quarter
-// of a crawl, a third of a network of people.
+// Nodes, links, maximum degrees. The shares of nodes without links in or out are assumptions: about a tenth to a quarter
+// of a crawl, a third of a social network.
 constexpr paper_graph graphs[] = {
     {"eu-2005",
      {tail, 862'664, 19'235'140, 1, 68'922, 0, 0.05},

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of the matrices and graphs that BRCP was measured on (Yang et al. 2019, tables 2 and 4), which may not be handed
-// on with this project: the same number of rows, entries, the same shortest and longest row, nearly the same variance,
-// columns of the fitting kind. Figures are those of the public collections (SuiteSparse, SNAP, LAW) as far as they were at
-// hand; the variances of consph, rma10, mouse_gene, fl2010, il2010 and cage13, some greatest degrees and the graphs'
-// shares of nodes without links out are estimates. Where they differ from the paper's: its cant and consph count the
-// stored half of a symmetric matrix (and cant's mean and deviation stand in each other's place), its human_gene1 and
-// mouse_gene count the diagonal twice.
+// Twins of the matrices and graphs that BRCP was measured on (Yang et al. 2019, tables 2 and 4), which may not be
+// distributed with this project: the same number of rows, entries, the same shortest and longest row, nearly the same
+// variance, a similar distribution of columns. Figures are those of the public collections (SuiteSparse, SNAP, LAW) as far as
+// available; the variances of consph, rma10, mouse_gene, fl2010, il2010 and cage13, some maximum degrees and the graphs'
+// shares of nodes without links out are estimates. Differences from the paper: its cant and consph count the stored half of
+// a symmetric matrix (and cant's mean and deviation are swapped), its human_gene1 and mouse_gene count the diagonal twice.
 #pragma once
 
 #include <span>
@@ -32,7 +31,7 @@ struct paper_graph {
 };
 std::span<const paper_graph> paper_graphs();
 
-/// Throw std::invalid_argument for a name that is none of theirs.
+/// Throw std::invalid_argument for an unknown name.
 matrix make_paper_matrix(std::string_view name, std::uint64_t seed = 1);
 graph make_paper_graph(std::string_view name, std::uint64_t seed = 1);
 

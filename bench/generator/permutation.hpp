@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shuffle that is computed instead of stored: a keyed one-to-one map of 0 … size-1, so that any thread finds the
-// place of any item. A Feistel network of four rounds (Luby and Rackoff 1988) over the next even number of bits;
-// what falls beyond `size` is mapped again until it does not (cycle walking), less than four times on average.
+// position of any item. A Feistel network of four rounds (Luby and Rackoff 1988) over the next even number of bits;
+// results beyond `size` are mapped again until they are within it (cycle walking), less than four times on average.
 #pragma once
 
 #include <bit>

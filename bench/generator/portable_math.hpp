@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Powers with the same bits on every machine, made of IEEE additions and multiplications (the mathematical library's
-// differ between its versions): Taylor's series of e^r for |r| <= ln(2)/2, whose first term left out is below 2^-60.
+// Powers with the same bits on every machine, from IEEE additions and multiplications (the mathematical library's
+// differ between its versions): Taylor's series of e^r for |r| <= ln(2)/2, whose first omitted term is below 2^-60.
 #pragma once
 
 #include <cmath>

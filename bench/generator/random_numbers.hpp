@@ -23,7 +23,7 @@ class random_numbers {
     std::uint64_t below(std::uint64_t bound) {
         return static_cast<std::uint64_t>(uniform() * static_cast<double>(bound));
     }
-    /// Rank 0 … bound-1 with a chance of about 1 / (rank + 1).
+    /// Rank 0 … bound-1 with a probability of about 1 / (rank + 1).
     std::uint64_t ranked(std::uint64_t bound) {
         const double rank = std::exp(uniform() * std::log(static_cast<double>(bound) + 1));
         return std::min(static_cast<std::uint64_t>(rank) - 1, bound - 1);
@@ -36,8 +36,8 @@ class random_numbers {
     std::uint64_t state_;
 };
 
-/// The numbers of item `number`, independent of each other for different pairs: items are made in any order, by any
-/// number of threads.
+/// The random numbers of item `number`, independent for different pairs: items can be made in any order, by any number of
+/// threads.
 inline random_numbers numbers_of(std::uint64_t seed, std::uint64_t number) {
     random_numbers of_seed(seed);
     return random_numbers(random_numbers(of_seed.next() ^ number).next());

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::uint64_t clusters = 1024, groups = 32;
 constexpr std::uint64_t of_sets = 0x5e75, of_clusters = 0xc1u,
-                        of_groups = 0x67u;  // seeds apart from the rows'
+                        of_groups = 0x67u;  // seeds different from the rows'
 
 /// In [0, 1), a multiple of 2^-24: exact as a float.
 float unit(random_numbers& chance) {
     return static_cast<float>(chance.next() >> 40) * 0x1p-24f;
 }
 
-/// Nearly normal, mean 0 and deviation 1: eight uniform numbers of 16 bits, added up.
+/// Nearly normal, mean 0 and deviation 1: the sum of eight uniform numbers of 16 bits.
 float bell(random_numbers& chance) {
     std::int32_t sum = 0;
     for (int draw = 0; draw < 2; ++draw) {
@@ -42,7 +42,7 @@ void scale_to(double length, std::span<float> row) {
     for (float& value : row) value = static_cast<float>(value * factor);
 }
 
-/// What the rows of one set share.
+/// Shared by the rows of one set.
 class row_maker {
   public:
     row_maker(vectors_kind kind, std::uint32_t dimensions, std::uint64_t seed)
@@ -102,7 +102,7 @@ class row_maker {
     static bool is_original(std::uint64_t number, std::uint64_t drawn_kind) {
         return number == 0 || drawn_kind % 32 > 1;
     }
-    /// The numbers that make it, from behind the one that made it an original.
+    /// Its random numbers, after the one that made it an original.
     random_numbers earlier_original(std::uint64_t number, random_numbers& chance) const {
         for (;;) {
             const std::uint64_t earlier = chance.next() % number;

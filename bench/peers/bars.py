@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars in groups, as the papers draw times of several programs on several inputs."""
+"""Grouped bar charts, like the papers' charts of times of several programs on several inputs."""
 
-COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]  # told apart by the colour-blind too
+COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]  # distinguishable with colour blindness too
 
 
 def bars(path, title, groups, names, values):
-    """{(group, name): value}: a group of bars each, the figure above each bar; what is missing is left out. SVG, on
+    """{(group, name): value}: a group of bars each, the figure above each bar; missing values are skipped. SVG, on
     white."""
     groups = [group for group in groups if any((group, name) in values for name in names)]
     if not groups:

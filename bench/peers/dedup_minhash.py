@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """dedup_minhash.py datasketch|rensa CORPUS.jsonl.zst PAIRS: near-duplicates by MinHash and locality-sensitive hashing,
-as these libraries are used for it: the distinct shingles of five words, 128 permutations, Jaccard similarity 0.7, what
-the tables propose is a pair. Writes the pairs of ids; prints seconds and version as JSON. The clock begins with the
-file, behind the imports."""
+the usual way with these libraries: the distinct shingles of five words, 128 permutations, Jaccard similarity 0.7; every
+candidate of the tables is a pair. Writes the pairs of ids; prints seconds and version as JSON. The clock begins with the
+file, after the imports."""
 
 import importlib.metadata
 import json

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """dedup_text_dedup.py CORPUS.jsonl WORK CLUSTERS PROCESSES: text-dedup's MinHash program with its own defaults (shingles
 of five words, 250 permutations, Jaccard similarity 0.7). Writes the positions of the documents of each cluster as a
-line; prints seconds and version as JSON. The clock begins with its program, behind the imports."""
+line; prints seconds and version as JSON. The clock begins with its program, after the imports."""
 
 import contextlib
 import importlib.metadata

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """edit_distances.py WHO FOLDER: bounded distances of the folder's pairs with edlib or rapidfuzz, one thread.
 
-Prints the median processor seconds of three runs, of one where that takes long; distances go to distances.WHO.bin.
+Prints the median processor seconds of three runs, of one run if it takes long; distances go to distances.WHO.bin.
 """
 
 import statistics

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""faiss_flat.py BASE.fbin QUERIES.fbin THREADS: FAISS's exact search (IndexFlatL2), for bench/run-nearest, which asks it
-in turn with the others (its questions: bench/nearest_bench.cpp). knn: as it comes, which multiplies matrices where queries
-times dimensions are 128,000 (1.15); blas: from 20 queries on, as versions before did."""
+"""faiss_flat.py BASE.fbin QUERIES.fbin THREADS: FAISS's exact search (IndexFlatL2), for bench/run-nearest, which queries it
+in turn with the others (input lines: see bench/nearest_bench.cpp). knn: the default, which multiplies matrices if queries
+times dimensions are 128,000 (1.15); blas: from 20 queries on, like earlier versions."""
 
 import sys
 import time

@@ -32,7 +32,7 @@ def ours(path):
 
 
 def differing(run, path):
-    """Of how many documents, in how many the score is not ours."""
+    """The number of documents, and the number of scores that differ from ours."""
     expected = ours(path)
     count = sum(map(len, expected.values()))
     same = sum(math.isclose(score, expected.get(topic, {}).get(document, math.nan), rel_tol=1e-9, abs_tol=1e-12)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the run-NAME share: where things lie, how a peer is had, how a run is measured.
+"""Shared by the run-NAME scripts: paths, access to peers, measurement of runs.
 
-Standard library only. A peer that cannot be had is None, and becomes the row "not available here".
+Standard library only. A peer that is not available is None, and becomes the row "not available here".
 """
 
 import json
@@ -25,18 +25,18 @@ def say(message):
 
 
 def work_folder(name):
-    """Where data and indexes go: kept between runs."""
+    """The folder of data and indexes, kept between runs."""
     folder = Path(os.environ.get("QUERN_WORK", ROOT / "build" / "bench" / name))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def need_corpus():
-    """The collection measured: JSON lines, zstd-compressed."""
+    """The measured collection: JSON lines, zstd-compressed."""
     folder = os.environ.get("QUERN_DATA")
     path = Path(folder) / "wikischools.jsonl.zst" if folder else None
     if not path or not path.exists():
-        raise SystemExit("there is no wikischools.jsonl.zst in QUERN_DATA: nothing to measure")
+        raise SystemExit("no wikischools.jsonl.zst in QUERN_DATA; set QUERN_DATA to a folder that has it")
     return path
 
 
@@ -50,7 +50,7 @@ def decompress(corpus, folder):
 def built_from_source(name):
     """The folder of a peer that scripts/peer fetches and builds, or None."""
     maker = ROOT / "scripts" / "peer"
-    if not maker.exists():  # a machine that was given the benchmarks alone
+    if not maker.exists():  # a machine with only the benchmarks
         return None
     made = subprocess.run([maker, name], stdout=subprocess.PIPE, text=True)
     return Path(made.stdout.strip()) if made.returncode == 0 else None
@@ -63,8 +63,8 @@ def tantivy_python():
 
 
 def compile_xapian(name, folder):
-    """The peer's program, or None. Xapian is GPL, so this is no part of our build, which may be handed on:
-    it is compiled where it runs."""
+    """The peer's program, or None. Xapian is GPL, so this is not part of our redistributable build: it is
+    compiled where it runs."""
     if not shutil.which("xapian-config"):
         say("libxapian-dev is not installed")
         return None
@@ -75,7 +75,7 @@ def compile_xapian(name, folder):
 
 
 def run(command, cores=None):
-    """Runs to the end on `cores` cores; returns what it took (as run-build's rows name it) and its output."""
+    """Runs to the end on `cores` cores; returns its cost (with the names of run-build's rows) and its output."""
     chosen = sorted(os.sched_getaffinity(0))[-cores:] if cores else None
     pin = (lambda: os.sched_setaffinity(0, chosen)) if chosen else None
     begin = time.monotonic()
@@ -95,7 +95,7 @@ def run(command, cores=None):
 
 
 def run_peer(command, cores=None):
-    """A peer prints what it measured itself as one JSON object."""
+    """A peer prints its own measurements as one JSON object."""
     return json.loads(run(command, cores)[1])
 
 
@@ -112,7 +112,7 @@ def peak_memory_bytes():
 
 
 def medians_of_passes(queries, seconds_of, passes):
-    """Each query's median, the passes going through all queries."""
+    """Each query's median; every pass runs all queries."""
     seconds = [[] for _ in queries]
     for _ in range(passes):
         for times, query in zip(seconds, queries):

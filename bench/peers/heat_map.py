@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heat maps of times over blocks × threads, as the thesis draws them."""
+"""Heat maps of times over blocks × threads, like the thesis's."""
 
 
 def heat_map(path, title, times):

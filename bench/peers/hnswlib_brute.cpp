@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hnswlib_brute BASE.fbin QUERIES.fbin THREADS: hnswlib's exact search, for bench/run-nearest, which compiles it as its
-// users do (-O3 -march=native) and asks it in turn with the others (its questions: bench/nearest_bench.cpp). hnswlib
-// searches with one thread; here every thread has an index of a share of the rows, and the answers are merged.
+// hnswlib_brute BASE.fbin QUERIES.fbin THREADS: hnswlib's exact search, for bench/run-nearest, which compiles it with
+// the usual options (-O3 -march=native) and queries it in turn with the others (input lines: see bench/nearest_bench.cpp). hnswlib
+// searches with one thread; here every thread has an index of a share of the rows, and the results are merged.
 //
-// Complete rankings in two ways, because its heap is not made for them: `knn` drains the heap, `sort` calls its distance
+// Complete rankings in two ways, because its heap is not designed for them: `knn` drains the heap, `sort` calls its distance
 // function for every row and sorts pairs of distance and id.
 #include <hnswlib/hnswlib.h>
 #include <omp.h>

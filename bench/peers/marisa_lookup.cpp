@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// marisa-trie as dictionary_bench uses ours: marisa_lookup WORDS ROUNDS. The same words, asked in the same order.
+// marisa-trie, measured like our dictionary in dictionary_bench: marisa_lookup WORDS ROUNDS. The same words in the same order.
 #include <marisa.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ int main(int argc, char** argv) {
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
     std::mt19937_64 random(1);
-    std::vector<std::string> asked;
-    for (int i = 0; i < 2000000; ++i) asked.push_back(words[random() % words.size()]);
+    std::vector<std::string> requested;
+    for (int i = 0; i < 2000000; ++i) requested.push_back(words[random() % words.size()]);
 
     const auto start = std::chrono::steady_clock::now();
     marisa::Keyset keys;
@@ -47,27 +47,27 @@ int main(int argc, char** argv) {
     words = {};
 
     const int rounds = std::atoi(argv[2]);
-    std::vector<std::size_t> ids(asked.size());
+    std::vector<std::size_t> ids(requested.size());
     marisa::Agent agent;
-    std::printf("find\t%g\n", 1e9 / asked.size() * median_seconds(rounds, [&] {
-                                  for (std::size_t i = 0; i < asked.size(); ++i) {
-                                      agent.set_query(asked[i].data(), asked[i].size());
+    std::printf("find\t%g\n", 1e9 / requested.size() * median_seconds(rounds, [&] {
+                                  for (std::size_t i = 0; i < requested.size(); ++i) {
+                                      agent.set_query(requested[i].data(), requested[i].size());
                                       if (!trie.lookup(agent)) std::abort();
                                       ids[i] = agent.key().id();
                                   }
                               }));
-    std::printf("word\t%g\n", 1e9 / asked.size() * median_seconds(rounds, [&] {
-                                  for (std::size_t i = 0; i < asked.size(); ++i) {
+    std::printf("word\t%g\n", 1e9 / requested.size() * median_seconds(rounds, [&] {
+                                  for (std::size_t i = 0; i < requested.size(); ++i) {
                                       agent.set_query(ids[i]);
                                       trie.reverse_lookup(agent);
-                                      if (asked[i].compare(0, std::string::npos, agent.key().ptr(),
-                                                           agent.key().length()) != 0)
+                                      if (requested[i].compare(0, std::string::npos, agent.key().ptr(),
+                                                               agent.key().length()) != 0)
                                           std::abort();
                                   }
                               }));
-    for (std::string& word : asked) word += "~";
-    std::printf("find none\t%g\n", 1e9 / asked.size() * median_seconds(rounds, [&] {
-                                       for (const std::string& word : asked) {
+    for (std::string& word : requested) word += "~";
+    std::printf("find none\t%g\n", 1e9 / requested.size() * median_seconds(rounds, [&] {
+                                       for (const std::string& word : requested) {
                                            agent.set_query(word.data(), word.size());
                                            if (trie.lookup(agent)) std::abort();
                                        }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retrieval by PyTorch on the shapes of nearest_cuda_bench, in the same lines. One query: squared distances by direct
-differences where they fit memory (int16, uint8: in pieces, as float32), by |x|² − 2·x·q of float16 besides; then a stable
+"""Nearest neighbours by PyTorch on the shapes of nearest_cuda_bench, with the same output lines. One query: squared distances by direct
+differences if they fit memory (int16, uint8: in pieces, as float32), and also by |x|² − 2·x·q of float16; then a stable
 sort of everything. Many queries: products of float16 matrices, piece by piece, and topk. Its ties are in any order, and
-float16 products lose digits: times are what is compared."""
+float16 products lose digits: only times are compared."""
 import torch
 
 REPEATS = 9

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A whole suffix array over words with libsais, which a counter of n-grams of any length could start from: sorts, counts
- * nothing. Reads a text of documents (one a line), numbers its words by hashing (not timed), ends each document with a word of
- * its own. Prints words, wall seconds, CPU seconds (medians of 3). libsais.c is compiled beside. */
+ * A whole suffix array over words with libsais, a possible start for counting n-grams of any length: it sorts but does
+ * not count. Reads a text of documents (one a line), numbers its words by hashing (not timed), ends each document with a unique
+ * word. Prints words, wall seconds, CPU seconds (medians of 3). libsais.c is compiled with it. */
 #include <libsais.h>
 #include <stdint.h>
 #include <stdio.h>

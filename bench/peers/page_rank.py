@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """page_rank.py PEER FILE: reads a list of links, two integers a line, and ranks its nodes with α = 0.85 up to an L1
-change of 1e-5, as PEER (igraph, graphblas, networkx, scipy) has it; prints one JSON object: seconds to read, to rank,
-iterations where the peer says them, and the best node."""
+change of 1e-5, with PEER (igraph, graphblas, networkx, scipy); prints one JSON object: seconds to read, to rank,
+iterations if the peer reports them, and the best node."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ import time
 
 
 def text_columns(path):
-    """The quickest reader of two columns that numpy has."""
+    """numpy's fastest reader of two columns."""
     import numpy
 
     return numpy.loadtxt(path, dtype=numpy.int64, comments=None)

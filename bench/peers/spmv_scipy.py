@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spmv_scipy.py FILE.mtx: scipy's product of a matrix with a vector of ones, in float and in double, one thread (it has
-no more). Prints one JSON object: median seconds of each."""
+"""spmv_scipy.py FILE.mtx: scipy's product of a matrix with a vector of ones, in float and in double, one thread (scipy's
+maximum). Prints one JSON object: median seconds of each."""
 
 import json
 import statistics

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// stxxl_sort f32|u64 PAIRS MEMORY_MIB FOLDER: the same pairs as external_sort_bench makes, sorted by STXXL's sorter
-// within as much memory, and checked the same way; prints JSON. Ties are put in order by comparing the values as
-// well, since STXXL's sort is not stable.
+// stxxl_sort f32|u64 PAIRS MEMORY_MIB FOLDER: the pairs of external_sort_bench, sorted by STXXL's sorter
+// within as much memory, and checked the same way; prints JSON. Ties are ordered by comparing the values as well,
+// since STXXL's sort is not stable.
 #include <stxxl/sorter>
 
 #include <chrono>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tantivy_index.py CORPUS.jsonl INDEX THREADS TEXT(0|1): builds an index of tantivy's, prints JSON.
+"""tantivy_index.py CORPUS.jsonl INDEX THREADS TEXT(0|1): builds a tantivy index, prints JSON.
 
-Timed: handing over documents made before, commit, and the end of all merges. As close to Quern's index as
+Timed: adding prepared documents, commit, and the end of all merges. As close to Quern's index as
 tantivy allows: lower-cased words (its tokenizer "default"), frequencies without positions; ids and, where
 TEXT is 1, titles and texts stored. TEXT 0 shows what storing them costs.
 """
@@ -16,7 +16,7 @@ import tantivy
 
 from harness import folder_bytes, peak_memory_bytes
 
-HEAP_BYTES = 1_000_000_000  # enough to never flush early: fewest segments, fewest merges
+HEAP_BYTES = 1_000_000_000  # large enough to avoid early flushes: minimum of segments and merges
 
 
 def main():

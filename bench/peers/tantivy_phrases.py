@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tantivy_phrases.py CORPUS.jsonl INDEX PHRASES PASSES: builds an index with positions (one thread, one segment, nothing
-stored but a number), then times each phrase, all of its documents found and counted, the ten best by BM25. Prints JSON.
+"""tantivy_phrases.py CORPUS.jsonl INDEX PHRASES PASSES: builds an index with positions (one thread, one segment, only
+a number stored), then times each phrase: finds and counts all of its documents, ranks the ten best by BM25. Prints JSON.
 
 Queries are parsed before the clock starts. The call through Python is within the times; `overhead` is the median time of a
-phrase that no document holds.
+phrase that no document contains.
 """
 
 import json

@@ -2,7 +2,7 @@
 """tantivy_search.py INDEX QUERIES K PASSES: times each query (its words joined by OR, BM25), prints JSON.
 
 Queries are parsed before the clock starts. The call through Python is within the times; `overhead` is the
-median time of a query whose only word no document holds. tantivy's k1 is 1.2 and b 0.75, not to be changed.
+median time of a query whose only word no document contains. tantivy's k1 is 1.2 and b 0.75, both fixed.
 """
 
 import json

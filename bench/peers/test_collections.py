@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classic test collections, from the forms in which they are handed on to what Quern reads: JSON lines or files of
-documents, lines of topics, judgements as trec_eval reads them. No other collection has these forms, so this is no part of
+"""The classic test collections, converted from their distributed formats to those of Quern: JSON lines or files of
+documents, lines of topics, judgements in trec_eval format. No other collection has these formats, so this is not part of
 the program.
 
 Each reader gives (documents, topics, judgements): (id, title, text), or with links (id, title, text, ids); (id, text);
@@ -19,7 +19,7 @@ def read(path):
 
 
 def smart_records(text):
-    """SMART's form: `.I number`, then fields `.T`, `.A`, `.W`, ... on lines of their own. Yields number, fields."""
+    """SMART's format: `.I number`, then fields `.T`, `.A`, `.W`, ... on separate lines. Yields number, fields."""
     for record in re.split(r"^\.I\s*", text, flags=re.M)[1:]:
         number, _, body = record.partition("\n")
         fields = {}
@@ -41,7 +41,7 @@ def smart_topics(text):
 
 
 def cran(folder):
-    # Judgements count the topics from 1, whatever number stands in the file; of the grades, -1 is "not relevant".
+    # Judgements count the topics from 1, whatever number the file has; the grade -1 is "not relevant".
     topics = [(str(i), text) for i, (_, text) in enumerate(smart_topics(read(folder / "cran.qry")), 1)]
     judged = [line.split() for line in read(folder / "cranqrel").splitlines() if line.strip()]
     return (smart_documents(read(folder / "cran.all.1400")), topics,
@@ -61,9 +61,9 @@ def med(folder):
 
 
 def time(folder):
-    """`*TEXT ...` begins a document, which judgements name by its place; `*FIND n` begins a topic. The file lacks two of the
-    425 documents: judgements of the last two are left out. (Which two is not said. From about the 376th on, judgements seem
-    to mean documents two places before: moved so, MAP is .06 higher. The gates are of the numbers as they stand.)"""
+    """`*TEXT ...` begins a document, which judgements name by its position; `*FIND n` begins a topic. The file lacks two of the
+    425 documents: judgements of the last two are dropped. (The missing ones are unknown. From about the 376th on, judgements
+    seem to mean documents two positions earlier: with that shift MAP is .06 higher. The gates use the unshifted numbers.)"""
     bodies = re.split(r"^\*TEXT.*\n|^\*STOP.*\n", read(folder / "TIME.ALL"), flags=re.M)[1:-1]
     documents = [(str(place), "", body) for place, body in enumerate(bodies, 1)]
     topics = re.findall(r"^\*FIND\s+(\d+)\s*\n(.*?)(?=^\*)", read(folder / "TIME.QUE"), flags=re.M | re.S)
@@ -87,8 +87,8 @@ def lisa(folder):
 
 
 def cacm(folder):
-    """As Anserini has it: an HTML file a document. Its topics are those of SMART's file but for lines in which a full stop
-    follows a digit, and for a full stop with a capital behind it, wherever they stand."""
+    """In Anserini's version: an HTML file a document. Its topics are those of SMART's file except for lines in which a full stop
+    follows a digit, and for a full stop before a capital, anywhere."""
     with tarfile.open(folder / "anserini" / "cacm.tar.gz") as archive:
         documents = [(Path(member.name).name, "", archive.extractfile(member).read().decode("latin-1"))
                      for member in archive if member.isfile()]

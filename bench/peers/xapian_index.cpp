@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// xapian_index CORPUS.jsonl INDEX: builds an index of Xapian's, prints JSON. Timed: from documents held in
+// xapian_index CORPUS.jsonl INDEX: builds a Xapian index, prints JSON. Timed: from documents held in
 // memory to the end of commit. As close to Quern's index as Xapian allows: lower-cased words without stems,
-// frequencies without positions; ids, titles and texts stored. Compiled by bench/run-build where libxapian-dev is.
+// frequencies without positions; ids, titles and texts stored. Compiled by bench/run-build if libxapian-dev is installed.
 #include <xapian.h>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xapian_search INDEX QUERIES K1 B K PASSES: times each query (its words joined by OR, BM25), prints JSON in
-// the form of bench/engine_bench.cpp. Compiled by bench/run-search where libxapian-dev is.
+// the form of bench/engine_bench.cpp. Compiled by bench/run-search if libxapian-dev is installed.
 #include <xapian.h>
 
 #include <algorithm>

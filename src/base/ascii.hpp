@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Letters and blanks of ASCII, whatever the locale: what markup and line formats are made of. Bytes of other
-// characters are left alone.
+// ASCII letters and blanks, independent of the locale, as markup and line formats use them. Bytes of other characters
+// pass unchanged.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ constexpr bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// What HTML calls white space: without the vertical tab.
+/// HTML's definition of white space: excludes the vertical tab.
 constexpr bool is_html_space(char c) {
     return is_space(c) && c != '\v';
 }
 
-/// Without the blanks at either side.
+/// Without leading and trailing blanks.
 constexpr std::string_view trimmed(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(ascii_space), text.size()));
     return text.substr(0, text.find_last_not_of(ascii_space) + 1);
@@ -34,7 +34,7 @@ inline std::string lower(std::string_view text) {
     return out;
 }
 
-/// What follows the last '/'.
+/// The part after the last '/'.
 constexpr std::string_view file_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }

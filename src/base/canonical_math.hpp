@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The natural logarithm with the same bits on every compiler, processor and device. The mathematical
-// library's logarithm differs between libm versions and CUDA; this one is made of IEEE 754 additions,
-// subtractions, multiplications and divisions in a fixed order, each rounded once (compile without
-// contraction), and of integer operations on the bits. Error below 0.6 units in the last place
-// (tests/base/canonical_math.cpp).
+// The natural logarithm with the same bits on every compiler, processor and device. The mathematical library's
+// logarithm differs between libm versions and CUDA. This one uses only IEEE 754 additions, subtractions,
+// multiplications and divisions in a fixed order, each rounded once (compile without contraction), and integer
+// operations on the bits. Error below 0.6 units in the last place (tests/base/canonical_math_test.cpp).
 //
 // Method: x = 2^k m with sqrt(1/2) <= m < sqrt(2), f = m - 1, s = f / (2 + f). Then
 //   log m = 2 atanh(s) = 2 s + s R,  R = s² P(s²),  P(z) = 2/3 + 2/5 z + 2/7 z² + …
-// and since 2 s = f - s f and s f = h - s h with h = f²/2, also log m = f - (h - s (h + R)): here the large
-// part, f, is exact, so that only small parts carry rounding errors. ln 2 is split in two so that k times its
-// upper part is exact. P is a degree-6 Chebyshev interpolation over z in [0, (3 - 2 sqrt 2)²], error 2^-56.5
-// z^-1.
+// Since 2 s = f - s f and s f = h - s h with h = f²/2, also log m = f - (h - s (h + R)). The large part, f, is exact
+// here, so that only small parts carry rounding errors. ln 2 is split in two so that k times its upper part is exact. P
+// is a degree-6 Chebyshev interpolation over z in [0, (3 - 2 sqrt 2)²], error 2^-56.5 z^-1.
 #pragma once
 
 #include <bit>
@@ -19,16 +17,16 @@
 
 namespace quern {
 
-/// The logarithm of a normal positive finite x; for other arguments the result has no meaning. Free of
-/// branches, so that compilers vectorise loops over it.
+/// The logarithm of a normal positive finite x; for other arguments the result is meaningless. Branch-free, so that
+/// compilers vectorise loops over it.
 constexpr double canonical_log_normal(double x) noexcept {
     constexpr double p0 = 0x1.5555555555558p-1, p1 = 0x1.99999999952e2p-2, p2 = 0x1.2492492df148dp-2,
                      p3 = 0x1.c71c62e5800a1p-3, p4 = 0x1.7462b4ab2ef6cp-3, p5 = 0x1.39fe606542dbap-3,
                      p6 = 0x1.2b584aae78c14p-3;
     constexpr double ln2_upper = 0x1.62e42fefa3000p-1, ln2_lower = 0x1.3de6af278ece6p-42;
     constexpr std::uint64_t sqrt_half = 0x3fe6a09e667f3bcdu;  // the bits of sqrt(1/2)
-    constexpr std::uint64_t bias = 1024;        // keeps the exponent positive while it is shifted
-    constexpr double integer_shift = 0x1.8p52;  // adding it puts an integer in the lowest bits
+    constexpr std::uint64_t bias = 1024;                      // keeps the exponent positive during the shift
+    constexpr double integer_shift = 0x1.8p52;  // adding it puts an integer into the lowest bits
 
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
     const std::uint64_t exponent = ((bits - sqrt_half) + (bias << 52)) >> 52;  // k + 1024
@@ -49,9 +47,9 @@ constexpr double canonical_log(double x) noexcept {
     if (x >= std::numeric_limits<double>::min() && x <= std::numeric_limits<double>::max())
         return canonical_log_normal(x);
     if (x == 0) return -std::numeric_limits<double>::infinity();
-    if (x > 0 && x < 1) {  // subnormal: scaled by 2^54 into the normal range, exactly
+    if (x > 0 && x < 1) {  // subnormal: scaled exactly by 2^54 into the normal range
         constexpr double ln2_upper = 0x1.62e42fefa3000p-1, ln2_lower = 0x1.3de6af278ece6p-42;
-        // log(x 2^54) <= -670 is far from zero, so taking 54 ln 2 off costs at most one rounding.
+        // log(x 2^54) <= -670 is far from zero, so that subtracting 54 ln 2 costs at most one rounding.
         return canonical_log_normal(x * 0x1p54) - (54 * ln2_upper + 54 * ln2_lower);
     }
     if (x > 0) return x;  // +inf

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-constexpr int most_digits = 9;  // on each side of the point
+constexpr int max_digits = 9;  // on each side of the point
 
 [[noreturn]] void refuse(std::string_view text) {
     throw usage_error(
@@ -21,7 +21,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// Takes the digits that `text` begins with.
+/// Removes and returns the leading digits of `text`.
 std::string_view take_digits(std::string_view& text) {
     const auto end = std::ranges::find_if_not(text, is_digit);
     const auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -29,7 +29,7 @@ std::string_view take_digits(std::string_view& text) {
     return digits;
 }
 
-/// Takes "e-3"; 0 where there is none. Beyond three digits no number is left that could be read.
+/// Removes "e-3" and returns -3; 0 if there is no exponent. With more than three digits no readable number remains.
 int take_exponent(std::string_view& text, std::string_view whole) {
     if (text.empty()) return 0;
     if (text[0] != 'e' && text[0] != 'E') refuse(whole);
@@ -48,30 +48,30 @@ int take_exponent(std::string_view& text, std::string_view whole) {
 decimal parse_decimal(std::string_view text) {
     std::string_view rest = text;
     std::string digits(take_digits(rest));
-    int behind = 0;  // how many of the digits stand behind the point
+    int fraction_digits = 0;  // number of digits after the point
     if (rest.starts_with('.')) {
         rest.remove_prefix(1);
         const std::string_view fraction = take_digits(rest);
         digits += fraction;
-        behind = static_cast<int>(std::min<std::size_t>(fraction.size(), 4096));
+        fraction_digits = static_cast<int>(std::min<std::size_t>(fraction.size(), 4096));
         if (fraction.size() > 4096) refuse(text);
     }
     if (digits.empty()) refuse(text);
-    behind -= take_exponent(rest, text);
+    fraction_digits -= take_exponent(rest, text);
     if (!rest.empty()) refuse(text);
 
-    // What is left are the digits that count, so that equal numbers are equal decimals.
+    // Only significant digits remain, so that equal numbers are equal decimals.
     digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
     if (digits.empty()) return {0, 1};
-    for (; digits.back() == '0'; digits.pop_back()) --behind;
-    const int before = static_cast<int>(std::min<std::size_t>(digits.size(), 8192)) - behind;
-    if (behind > most_digits || before > most_digits) refuse(text);
+    for (; digits.back() == '0'; digits.pop_back()) --fraction_digits;
+    const int before = static_cast<int>(std::min<std::size_t>(digits.size(), 8192)) - fraction_digits;
+    if (fraction_digits > max_digits || before > max_digits) refuse(text);
 
     decimal value;
     for (const char digit : digits)
         value.numerator = 10 * value.numerator + static_cast<unsigned>(digit - '0');
-    for (; behind < 0; ++behind) value.numerator *= 10;
-    for (; behind > 0; --behind) value.denominator *= 10;
+    for (; fraction_digits < 0; ++fraction_digits) value.numerator *= 10;
+    for (; fraction_digits > 0; --fraction_digits) value.denominator *= 10;
     return value;
 }
 
@@ -79,7 +79,7 @@ std::string to_text(const decimal& value) {
     std::string text = std::to_string(value.numerator / value.denominator);
     if (value.denominator == 1) return text;
     std::string fraction = std::to_string(value.denominator + value.numerator % value.denominator);
-    fraction[0] = '.';  // the 1 that stood for the point
+    fraction[0] = '.';  // replaces the 1 that took the place of the point
     text += fraction;
     text.erase(text.find_last_not_of('0') + 1);
     if (text.ends_with('.')) text.pop_back();

@@ -10,7 +10,7 @@ reading_counts& reading_counts::operator+=(const reading_counts& other) {
     redirects += other.redirects;
     rejected += other.rejected;
     damaged += other.damaged;
-    cut += other.cut;
+    truncated += other.truncated;
     incomplete += other.incomplete;
     for (const auto& [reason, count] : other.skipped) skipped[reason] += count;
     return *this;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// XXH3, the one hash of the project: checksums, hash tables, fingerprints. The same value on every machine.
+// XXH3, the project's only hash: checksums, hash tables, fingerprints. The same value on every machine.
 #pragma once
 
 #define XXH_INLINE_ALL
@@ -14,8 +14,8 @@ inline std::uint64_t hash64(std::string_view bytes) {
     return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-/// 128 bits: two different strings of one collection may be taken to differ here too (the chance that any two
-/// of 10^9 strings meet is below 10^-20).
+/// 128 bits: distinct strings of one collection may be assumed to have distinct hashes (the chance that any two of 10^9
+/// strings collide is below 10^-20).
 struct hash128_value {
     std::uint64_t low = 0, high = 0;
     friend bool operator==(const hash128_value&, const hash128_value&) = default;

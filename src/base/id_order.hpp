@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of ids of documents and objects, which settles ties.
+// The order of document and object ids, which breaks ties.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ inline bool is_number(std::string_view id) {
     return !id.empty() && std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; }) &&
            (id.size() == 1 || id[0] != '0');
 }
-/// Where all ids are numbers (`numeric`) by number, else by bytes.
+/// By number if all ids are numbers (`numeric`), else by bytes.
 inline bool id_precedes(std::string_view a, std::string_view b, bool numeric) {
     return numeric && a.size() != b.size() ? a.size() < b.size() : a < b;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words by their first bytes: most are told apart, and put in order, without their letters.
+// Compares words by their first bytes: this distinguishes and orders most words without reading the rest.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace quern {
 
-/// The first 8 bytes as a number whose order is the order of the bytes; shorter words are padded with zeros.
+/// The first 8 bytes as a number that orders as the bytes do; shorter words are padded with zeros.
 inline std::uint64_t prefix_key(std::string_view word) {
     const char* const p = word.data();
     const std::size_t size = word.size();
@@ -20,7 +20,7 @@ inline std::uint64_t prefix_key(std::string_view word) {
         std::memcpy(&head, p, sizeof head);
         return swap ? __builtin_bswap64(head) : head;
     }
-    if (size >= 4) {  // two halves that overlap
+    if (size >= 4) {  // two overlapping halves
         std::uint32_t head, tail;
         std::memcpy(&head, p, sizeof head);
         std::memcpy(&tail, p + size - 4, sizeof tail);

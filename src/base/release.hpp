@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives a container's memory back at once. `v = {}` does not: for vectors it assigns an empty list, for strings
-// it moves from a short one, and both keep the capacity.
+// Releases a container's memory at once. `v = {}` does not: for vectors it assigns an empty list, for strings it moves
+// from a short one, and both keep the capacity.
 #pragma once
 
 namespace quern {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UTF-8 by the ranges that Unicode allows for the second byte: overlong forms and surrogates never get
-// further.
+// Decodes UTF-8 by the ranges that Unicode allows for the second byte, which excludes overlong forms and surrogates.
 #include "base/utf8.hpp"
 
 namespace quern {

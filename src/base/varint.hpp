@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variable-length integers: seven bits a byte, low bits first, the high bit says that more follow (LEB128).
+// Variable-length integers: seven bits a byte, low bits first; the high bit means that more follow (LEB128).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline void append_varint(std::string& out, std::uint64_t value) {
     out.push_back(static_cast<char>(value));
 }
 
-/// Reads one at `p` and moves `p` behind it; the caller knows that a whole one is there (10 bytes at most).
+/// Reads one at `p` and advances `p` past it. The caller guarantees that a whole one is there (10 bytes at most).
 inline std::uint64_t read_varint(const char*& p) {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

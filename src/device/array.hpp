@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of a place: uninitialised memory that counts against the place's budget and is given back with its
-// owner; and the few functions with which code for every place makes, fills and reads them.
+// Arrays of a place: uninitialised memory that counts against the place's budget and is freed with its owner; and the
+// few functions with which code for every place creates, fills and reads them.
 //
 //     auto keys = array_from(place, std::span<const float>(host));   // host → place
 //     sort_keys(place, keys.span());
@@ -18,18 +18,18 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/place.hpp"
-#include "device/cuda/place.hpp"
+#include "device/cpu/cpu_place.hpp"
+#include "device/cuda/cuda_place.hpp"
 #include "device/span.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
 
-/// Bytes of an array; where they have no number, more than any budget has.
+/// The size of an array in bytes; if it overflows, more than any budget has.
 template <class T>
 constexpr std::uint64_t array_bytes(std::size_t size) {
-    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-    return size > most / sizeof(T) ? most : size * sizeof(T);
+    constexpr std::uint64_t max = std::numeric_limits<std::int64_t>::max();
+    return size > max / sizeof(T) ? max : size * sizeof(T);
 }
 
 /// Host memory, aligned to 64 bytes, not initialised. Move-only; its place must outlive it.
@@ -135,7 +135,7 @@ inline void check_copy(std::size_t from, std::size_t to) {
     }
 }
 
-/// Host → place. Throws usage_error where the sizes differ.
+/// Host → place. Throws usage_error if the sizes differ.
 template <class T>
 void copy_in(cpu_place&, std::span<const T> from, std::span<T> to) {
     check_copy(from.size(), to.size());
@@ -147,7 +147,7 @@ void copy_in(cuda_place& place, std::span<const T> from, device_span<T> to) {
     place.copy_in(to.data(), from.data(), from.size_bytes());
 }
 
-/// Place → host. Throws usage_error where the sizes differ. Synchronises.
+/// Place → host. Throws usage_error if the sizes differ. Synchronises.
 template <class T>
 void copy_out(cpu_place&, std::span<const T> from, std::span<T> to) {
     check_copy(from.size(), to.size());

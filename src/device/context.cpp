@@ -8,20 +8,22 @@
 #include <fstream>
 #include <string>
 
+#include "device/cpu/available_threads.hpp"
+#include "device/files/mapped_pages.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
 namespace {
 
-/// The limit in one control-group file, or the largest number where there is none ("max", no such file).
+/// The limit in one control-group file, or the largest number if there is none ("max", no such file).
 std::uint64_t limit_in(const std::string& path) {
     std::ifstream file(path);
     std::uint64_t bytes = 0;
     return file >> bytes ? bytes : UINT64_MAX;
 }
 
-/// The least limit of this process's control group and of all groups around it (version 2, or version 1's
-/// memory controller).
+/// The smallest limit of this process's control group and of all groups around it (version 2, or version 1's memory
+/// controller).
 std::uint64_t control_group_limit() {
     std::uint64_t least = UINT64_MAX;
     std::ifstream groups("/proc/self/cgroup");
@@ -65,6 +67,7 @@ context context::cuda(int ordinal) {
 }
 
 void context::check_stop() const {
+    give_back_mapped_pages();
     if (stop_signal == nullptr) return;
     if (const int signal = stop_signal->load(std::memory_order_relaxed); signal != 0) {
         throw interrupted(signal);
@@ -80,11 +83,11 @@ void context::report(const progress& now) const {
 }
 
 unsigned context::thread_count() const {
-    if (threads != 0) return threads;
+    if (threads != 0) return available_threads(threads);
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+    return available_threads(static_cast<unsigned>(std::max(1, CPU_COUNT(&set))));
 }
 
 std::uint64_t context::memory_limit() const {

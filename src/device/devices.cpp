@@ -13,7 +13,7 @@
 namespace quern::device {
 namespace {
 
-// The part of the driver's C interface that is used, by its stable binary form (cuda.h, CUDA 11 to 13).
+// The part of the driver's C interface in use, by its stable binary form (cuda.h, CUDA 11 to 13).
 using result = int;
 constexpr result no_device = 100;
 constexpr int attribute_compute_major = 75, attribute_compute_minor = 76;
@@ -29,7 +29,7 @@ struct driver {
     result (*error_text)(result error, const char** text) = nullptr;
 };
 
-/// Looks the functions up; the name of the first that is missing, or null.
+/// Looks the functions up; returns the name of the first missing one, or null.
 const char* look_up(void* library, driver& found) {
     const char* missing = nullptr;
     const auto bind = [&](auto& function, const char* symbol) {
@@ -47,11 +47,11 @@ const char* look_up(void* library, driver& found) {
     return missing;
 }
 
-std::string explain(const driver& cuda, const char* asked, result error) {
+std::string explain(const driver& cuda, const char* requested, result error) {
     const char* text = nullptr;
     cuda.error_text(error, &text);
     return std::string("the driver answered \"") + (text != nullptr ? text : "unknown error") + "\" (" +
-           std::to_string(error) + ") to " + asked;
+           std::to_string(error) + ") to " + requested;
 }
 
 /// Describes one GPU; the first error, or 0.
@@ -80,7 +80,7 @@ std::vector<cuda_device_info> cuda_devices(std::string& why_none) {
 
 std::vector<cuda_device_info> cuda_devices(const char* library_name, std::string& why_none) {
     why_none.clear();
-    // Never closed: the driver starts threads of its own and does not expect to be unloaded.
+    // Never closed: the driver starts threads and does not expect to be unloaded.
     void* library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* reason = dlerror();
@@ -115,7 +115,7 @@ std::vector<cuda_device_info> cuda_devices(const char* library_name, std::string
         auto& info = devices[static_cast<std::size_t>(i)];
         info.driver_version = version;
         if (const result error = describe(cuda, i, info)) {
-            why_none = explain(cuda, ("a question about GPU " + std::to_string(i)).c_str(), error);
+            why_none = explain(cuda, ("a query of GPU " + std::to_string(i)).c_str(), error);
             return {};
         }
     }

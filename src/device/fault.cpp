@@ -18,7 +18,7 @@ void throw_fault(fault kind, std::uint64_t position) {
             throw invalid_value("the offsets do not rise from 0 to the number of items: see segment " + at,
                                 position);
     }
-    throw device_error("a kernel noted a fault of unknown kind " + std::to_string(static_cast<int>(kind)));
+    throw device_error("a kernel recorded a fault of unknown kind " + std::to_string(static_cast<int>(kind)));
 }
 
 }  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory a place may still hand out.
+// How much memory a place may still allocate.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace quern {
 
-/// Counts what is taken and given back; any number of threads.
+/// Counts allocations and releases. Thread-safe.
 class memory_budget {
   public:
     explicit memory_budget(std::uint64_t limit) noexcept : limit_(limit) {}
-    memory_budget(const memory_budget&) = delete;  // two counts of one memory would both be wrong
+    memory_budget(const memory_budget&) = delete;  // two counters for one budget would both be wrong
     memory_budget& operator=(const memory_budget&) = delete;
 
-    /// Throws out_of_memory (what for, asked, left) where less is left, and takes nothing then.
+    /// Throws out_of_memory (purpose, requested, left) if less is left, and takes nothing then.
     void take(std::uint64_t bytes, std::string_view what_for);
     void give_back(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 

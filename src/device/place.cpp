@@ -6,11 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "device/choice.hpp"
 #include "device/devices.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
 namespace {
+
+using device::machine;
 
 chosen_device on_cpu(std::string reason) {
     return {false, 0, "cpu", std::move(reason)};
@@ -20,18 +23,18 @@ chosen_device on_gpu(const device::cuda_device_info& gpu, std::string reason) {
     return {true, gpu.ordinal, "cuda:" + std::to_string(gpu.ordinal), std::move(reason)};
 }
 
-/// What a GPU is called, and why it cannot be used; empty: it can.
-std::string failure_of(const device::cuda_device_info& gpu) {
-    const auto report = device::check_cuda_runtime(gpu.ordinal);
+/// The GPU's name, and why it cannot be used; empty: it can.
+std::string failure_of(const machine& here, const device::cuda_device_info& gpu) {
+    const auto report = here.check(gpu.ordinal);
     if (report.works) return {};
     return "cuda:" + std::to_string(gpu.ordinal) + " (" + gpu.name + ") fails: " + report.note;
 }
 
-/// The first GPU that works, or nothing and why.
-std::optional<chosen_device> first_gpu(std::string& why_none) {
-    const auto gpus = device::cuda_devices(why_none);
+/// The first GPU that works, or nothing and the reason.
+std::optional<chosen_device> first_gpu(const machine& here, std::string& why_none) {
+    const auto gpus = here.gpus(why_none);
     for (const auto& gpu : gpus) {
-        const std::string failure = failure_of(gpu);
+        const std::string failure = failure_of(here, gpu);
         if (failure.empty()) return on_gpu(gpu, why_none + gpu.name + ", which works");
         why_none += failure + "; ";
     }
@@ -39,39 +42,40 @@ std::optional<chosen_device> first_gpu(std::string& why_none) {
     return {};
 }
 
-/// The GPU that was asked for. Throws device_error where it cannot be had.
-chosen_device asked_gpu(int ordinal) {
-    if (!has_cuda) throw device_error("CUDA is asked for, but this program was built without it");
+/// The requested GPU. Throws device_error if it cannot be used.
+chosen_device requested_gpu(const machine& here, int ordinal) {
+    if (!here.has_cuda) throw device_error("CUDA was requested, but this program was built without it");
     std::string why_none;
     if (ordinal < 0) {
-        if (auto chosen = first_gpu(why_none))
-            return chosen_device{true, chosen->ordinal, chosen->name, "asked for"};
-        throw device_error("CUDA is asked for, but " + why_none);
+        if (auto chosen = first_gpu(here, why_none))
+            return chosen_device{true, chosen->ordinal, chosen->name, "requested"};
+        throw device_error("CUDA was requested, but " + why_none);
     }
-    const auto gpus = device::cuda_devices(why_none);
-    if (gpus.empty()) throw device_error("CUDA is asked for, but " + why_none);
+    const auto gpus = here.gpus(why_none);
+    if (gpus.empty()) throw device_error("CUDA was requested, but " + why_none);
     const auto index = static_cast<std::size_t>(ordinal);
     if (index >= gpus.size()) {
         throw device_error("cuda:" + std::to_string(ordinal) +
-                           " is asked for, but the last GPU is cuda:" + std::to_string(gpus.size() - 1));
+                           " was requested, but the last GPU is cuda:" + std::to_string(gpus.size() - 1));
     }
-    if (const std::string failure = failure_of(gpus[index]); !failure.empty()) throw device_error(failure);
-    return on_gpu(gpus[index], "asked for");
+    if (const std::string failure = failure_of(here, gpus[index]); !failure.empty())
+        throw device_error(failure);
+    return on_gpu(gpus[index], "requested");
 }
 
-chosen_device best_device() {
-    if (!has_cuda) return on_cpu("this program was built without CUDA");
+chosen_device best_device(const machine& here) {
+    if (!here.has_cuda) return on_cpu("this program was built without CUDA");
     std::string why_none;
-    if (auto chosen = first_gpu(why_none)) return *chosen;
+    if (auto chosen = first_gpu(here, why_none)) return *chosen;
     return on_cpu(why_none);
 }
 
 template <class Holder>
-Holder open(const context& run, const chosen_device& chosen) {
+Holder open(const context& ctx, const chosen_device& chosen) {
     if constexpr (has_cuda) {
-        if (chosen.cuda) return Holder(std::in_place_type<cuda_place>, run, chosen.ordinal);
+        if (chosen.cuda) return Holder(std::in_place_type<cuda_place>, ctx, chosen.ordinal);
     }
-    return Holder(std::in_place_type<cpu_place>, run);
+    return Holder(std::in_place_type<cpu_place>, ctx);
 }
 
 std::string cpu_only(std::string_view operation) {
@@ -80,27 +84,41 @@ std::string cpu_only(std::string_view operation) {
 
 }  // namespace
 
-void require_cpu(const context& run, std::string_view operation) {
-    if (run.device.where == device_choice::kind::cuda) throw usage_error(cpu_only(operation));
+void require_cpu(const context& ctx, std::string_view operation) {
+    if (ctx.device.where == device_choice::kind::cuda) throw usage_error(cpu_only(operation));
 }
 
-chosen_device choose_device(const context& run, std::string_view operation, offered_places offered) {
+chosen_device device::choose_on(const machine& here, const context& ctx, std::string_view operation,
+                                offered_places offered) {
     using kind = device_choice::kind;
-    if (run.device.where == kind::cuda && run.device.ordinal < device_choice::all_ordinals) {
-        throw usage_error("there is no GPU cuda:" + std::to_string(run.device.ordinal));
+    const device_choice& requested = ctx.device;
+    if (requested.where == kind::cuda && requested.ordinal < device_choice::all_ordinals) {
+        throw usage_error("there is no GPU cuda:" + std::to_string(requested.ordinal));
     }
-    if (offered == offered_places::cpu_only) require_cpu(run, operation);
-    if (run.device.where == kind::cpu) return on_cpu("asked for");
-    if (run.device.where == kind::cuda) return asked_gpu(run.device.ordinal);
+    if (offered == offered_places::cpu_only) require_cpu(ctx, operation);
+    if (requested.where == kind::cpu) return on_cpu("requested");
+    if (requested.where == kind::cuda) {
+        chosen_device chosen = requested_gpu(here, requested.ordinal);
+        if (requested.ordinal == device_choice::all_ordinals && offered != offered_places::several_gpus)
+            ctx.log(log_level::info, "cuda:all: this command uses one GPU, " + chosen.name);
+        return chosen;
+    }
     if (offered == offered_places::cpu_only) return on_cpu(cpu_only(operation));
-    chosen_device chosen = best_device();
-    // Without CUDA there was no choice to tell of.
-    if (has_cuda) run.log(log_level::info, "device " + chosen.name + ": " + chosen.reason);
+    chosen_device chosen = best_device(here);
+    // Without CUDA there was no choice to report.
+    if (here.has_cuda) ctx.log(log_level::info, "device " + chosen.name + ": " + chosen.reason);
     return chosen;
 }
 
-any_place open_place(const context& run, std::string_view operation) {
-    return open<any_place>(run, choose_device(run, operation));
+chosen_device choose_device(const context& ctx, std::string_view operation, offered_places offered) {
+    static const machine this_machine{has_cuda,
+                                      [](std::string& why_none) { return device::cuda_devices(why_none); },
+                                      [](int ordinal) { return device::check_cuda_runtime(ordinal); }};
+    return device::choose_on(this_machine, ctx, operation, offered);
+}
+
+any_place open_place(const context& ctx, std::string_view operation) {
+    return open<any_place>(ctx, choose_device(ctx, operation));
 }
 
 }  // namespace quern

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stretch of a GPU's memory, as std::span is one of the host's: a type of its own, so that passing one where
-// the other is meant does not compile.
+// A range of a GPU's memory, as std::span is one of the host's: a separate type, so that confusing the two does not
+// compile.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace quern {
 
-/// Pointer and length; owns nothing. Readable by any compiler, dereferenced by kernels only.
+/// Pointer and length, not owning. Any compiler can read it; only kernels dereference it.
 template <class T>
 class device_span {
   public:

@@ -18,27 +18,27 @@ namespace quern::io {
 class byte_source {
   public:
     virtual ~byte_source() = default;
-    /// Fills as much of `out` as it can: fewer bytes than asked only at the end, 0 at and after the end.
-    /// Throws io_error, or invalid_input where compressed data is damaged or cut off. Every byte before the
-    /// damage has been delivered by then: the bytes first, the exception on the next call.
+    /// Fills as much of `out` as possible: fewer bytes than requested only at the end, 0 at and after the end. Throws
+    /// io_error, or invalid_input if compressed data is damaged or truncated. Every byte before the damage is delivered
+    /// first; the next call throws.
     virtual std::size_t read(std::span<char> out) = 0;
-    /// Bytes of the underlying file taken so far, for progress; and its size, 0 where unknown (a pipe).
+    /// Bytes of the underlying file consumed so far, for progress; and its size, 0 if unknown (a pipe).
     virtual std::uint64_t consumed() const = 0;
     virtual std::uint64_t size() const = 0;
     /// The path as the user gave it, "-" for standard input: for messages.
     virtual const std::string& name() const = 0;
 };
 
-/// Opens a file, or standard input for "-", and decompresses gzip, bzip2, zstd or xz, told by the first bytes
-/// and not by the name; concatenated members are one stream. bzip2 blocks (and zstd, xz or gzip where the
-/// format allows it) are decoded by up to `run.thread_count()` threads. Throws usage_error where there is no
-/// such file, io_error where it cannot be opened.
-std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& run);
+/// Opens a file, or standard input for "-", and decompresses gzip, bzip2, zstd or xz, detected by the first bytes and
+/// not by the name; concatenated members are one stream. bzip2 blocks (and zstd, xz or gzip if the format allows it)
+/// are decoded by up to `ctx.thread_count()` threads. Throws usage_error if the file does not exist, io_error if it
+/// cannot be opened.
+std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& ctx);
 
-/// The same over bytes in hand, which must outlive the source. `name` is for messages.
-std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& run);
+/// The same over bytes in memory, which must outlive the source. `name` is for messages.
+std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& ctx);
 
-/// Whether bytes that begin so are decompressed by these.
+/// Whether open_bytes decompresses data with these first bytes.
 bool is_compressed(std::string_view first_bytes);
 
 }  // namespace quern::io

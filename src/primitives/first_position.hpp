@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first position at which something is wrong, of those that several threads find: the least, whoever comes first.
+// The first position of a fault among those that several threads find: the minimum, independent of their order.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,14 @@ namespace quern::primitives {
 
 class first_position {
   public:
-    /// At once by any number of threads.
+    /// Any number of threads in parallel.
     void note(std::uint64_t position) {
         std::uint64_t before = found_.load(std::memory_order_relaxed);
         while (position < before &&
                !found_.compare_exchange_weak(before, position, std::memory_order_relaxed)) {
         }
     }
-    /// When the threads are done: what was found, if anything was.
+    /// After the threads are done: the position found, if any.
     std::uint64_t position() const { return found_.load(std::memory_order_relaxed); }
     bool none() const { return position() == nowhere; }
     void throw_if_any(fault kind) const {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-pass prefix scans over tiles: decoupled look-back (Merrill and Garland 2016). Each block reduces its tile,
-// publishes the result, and adds up what the blocks before it have published, until it meets one whose whole prefix
-// is known. The data is read once and written once.
+// One-pass prefix scans over tiles: decoupled look-back (Merrill and Garland 2016). Each block reduces its tile, publishes
+// the result, and adds up the published results of the previous blocks, back to one whose whole prefix is known. The data
+// is read once and written once.
 //
-// A tile's word has 128 bits and is read and written whole, so that a state never comes apart from its value.
+// A tile's word has 128 bits and is read and written atomically, so that a state is always consistent with its value.
 //
-// A tile is the block's whose index it has, and a block waits for blocks of lower index only. This ends where blocks
-// are started in the order of their indices and run on once they are started: CUDA does not promise the first, but
-// every GPU so far does it, and CUB's scans rest on the same. The result depends on no order. (A ticket, which the
-// radix sort takes, would do without it, for one more atomic operation a block at one address.)
+// A tile has the index of its block, and a block waits only for blocks of lower index. This terminates if blocks are
+// started in the order of their indices and keep running once started: CUDA does not promise the first, but every GPU so
+// far does it, and CUB's scans rely on the same. The result depends on no order. (A ticket, which the radix sort takes,
+// would avoid the assumption, for one more atomic operation per block at one address.)
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,12 +18,12 @@
 namespace quern::cuda {
 
 enum class tile_state : std::uint64_t {
-    nothing = 0,  ///< what memory filled with zeros says
+    nothing = 0,  ///< the state of memory filled with zeros
     own = 1,      ///< the tile alone
     whole = 2,    ///< the tile and all before it
 };
 
-/// What travels from tile to tile: a value, and a second one below 2⁶² for those who need it.
+/// The data passed from tile to tile: a value, and a second one below 2⁶² where needed.
 struct tile_prefix {
     std::uint64_t value, second;
 };
@@ -50,8 +50,8 @@ __device__ inline tile_word look_at(const tile_word* word) {
     return seen;
 }
 
-/// The prefix of all tiles before `tile` (> 0), for every lane of the one whole warp that calls. Combine: associative
-/// and commutative, on tile_prefix; `nothing` its identity. A window of `rows` · 32 tiles is looked at at once: the
+/// The prefix of all tiles before `tile` (> 0), for every lane of the calling warp, which must be whole. Combine:
+/// associative and commutative, on tile_prefix; `nothing` its identity. Reads a window of `rows` · 32 tiles at a time: the
 /// fewer windows between a tile and the last known prefix, the sooner the next one is known.
 template <unsigned rows, class Combine>
 __device__ tile_prefix look_back(const tile_word* tiles, std::uint64_t tile, Combine combine,

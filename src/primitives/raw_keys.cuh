@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Six types of key and two directions as four types and one: a kernel that is not bound by arithmetic takes keys as
-// std::uint32_t, std::uint64_t, float or double in ascending order, and a mask. The keys' bits are combined with the
-// mask (xor) where they are loaded and again where they are stored, so that what is stored is what was loaded. For
-// floats the mask is the sign bit in descending order and nothing otherwise, so −0 and +0 stay equal and keep their
-// bits; for integers it moves the first key of the order to 0.
+// Maps six types of key and two directions to four types and one direction: a kernel that is not bound by arithmetic takes
+// keys as std::uint32_t, std::uint64_t, float or double in ascending order, and a mask. The keys' bits are combined with
+// the mask (xor) on load and again on store, so that stored keys equal loaded ones. For floats the mask is the sign bit in
+// descending order and zero otherwise, so −0 and +0 stay equal and keep their bits; for integers it moves the first key of
+// the order to 0.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ constexpr key_bits_t<Key> mask_for(order direction) {
         return descending;
 }
 
-/// Applies a mask, and takes it back.
+/// Applies a mask, and removes it.
 template <class Raw>
 __device__ __forceinline__ Raw masked(Raw key, key_bits_t<Raw> mask) {
     if constexpr (std::is_same_v<Raw, float>)

@@ -7,9 +7,9 @@ namespace {
 
 constexpr unsigned block_threads = 256;
 
-/// Thread s looks at segment s; thread 0 also at the two ends. `heads` null: no marks. Neighbours of a warp that mark
-/// bits of one word send one atomic for all: short segments would otherwise queue up at few addresses. No shared
-/// memory; any grid that covers the offsets.
+/// Thread s checks segment s; thread 0 also the two ends. `heads` null: no marks. Neighbours of a warp that mark bits of
+/// one word send one atomic for all: short segments would otherwise queue up at few addresses. No shared memory; any grid
+/// that covers the offsets.
 __global__ void check_offsets_kernel(const std::uint64_t* offsets, std::uint64_t count, std::uint64_t items,
                                      std::uint32_t* heads, std::uint32_t* broken, std::uint64_t* fault_word) {
     const std::uint64_t s = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
@@ -23,7 +23,7 @@ __global__ void check_offsets_kernel(const std::uint64_t* offsets, std::uint64_t
         if (offsets[0] != 0) refuse(0);
         if (offsets[count] != items) refuse(count == 0 ? 0 : count - 1);
         if (!counted && items > ~count)
-            refuse(count - 1);  // with the segments' ends, more than 64 bits count
+            refuse(count - 1);  // with the segments' ends, more than 64 bits are needed
     }
     std::uint64_t begin = 0, end = 0;
     if (s < count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that primitives take: named once, so that every place is compiled for the same ones.
+// The value types of primitives: named once, so that every place is compiled for the same ones.
 #pragma once
 
 #include <concepts>
@@ -16,15 +16,15 @@ concept integer_value = one_of<T, std::uint32_t, std::int32_t, std::uint64_t, st
 template <class T>
 concept floating_value = one_of<T, float, double>;
 
-/// What can be sorted and selected by. Floats: −0 = +0, NaN is refused.
+/// The types of keys to sort and select by. Floats: −0 = +0, NaN is rejected.
 template <class T>
 concept sortable_key = integer_value<T> || floating_value<T>;
 
-/// What can travel with a key: ids, positions, counts. Other records travel as positions.
+/// The types that can accompany a key: ids, positions, counts. Other records are moved as positions.
 template <class T>
 concept payload = one_of<T, std::uint32_t, std::uint64_t>;
 
-/// In place of a payload where keys travel alone.
+/// Replaces a payload if keys are sorted alone.
 struct no_value {};
 
 enum class order { ascending, descending };

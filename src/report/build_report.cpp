@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "report/html.hpp"
+#include "report/html_page.hpp"
 
 namespace quern::report {
 namespace {
@@ -13,11 +13,10 @@ namespace {
 using sink = std::function<void(std::string_view)>;
 
 constexpr std::string_view style =
-    R"(th.n { text-align: right } .scrolls td:not(.n) { overflow-wrap: anywhere }
-.scrolls { overflow-x: auto } .words .note { font-size: 13px }
+    R"(th.n { text-align: right } .words .note { font-size: 13px }
 )";
 
-/// A document as a person finds it again: its title where it has one, and its id.
+/// A document in a recognisable form: its title if it has one, and its id.
 std::string shown_document(std::string_view id, std::string_view title) {
     if (title.empty() || title == id) return escaped(id);
     return escaped(title) + " <span class=\"note\">" + escaped(id) + "</span>";
@@ -28,7 +27,7 @@ void write_heading(const sink& out, std::string_view heading, std::string_view n
     if (!note.empty()) out(fmt::format("<p class=\"note\">{}</p>\n", note));
 }
 
-/// A table that scrolls by itself where the window is narrower; "#" begins the heading of a column of numbers.
+/// A table that scrolls by itself in narrow windows; "#" marks the heading of a numeric column.
 void begin_table(const sink& out, std::string_view columns) {
     out("<div class=\"scrolls\"><table>\n<tr>");
     for (std::size_t at = 0; at <= columns.size();) {
@@ -45,7 +44,7 @@ void end_table(const sink& out) {
     out("</table></div>\n");
 }
 
-void write_text_facts(const sink& out, const build_report::facts& rows) {
+void write_text_summary(const sink& out, const build_report::summary& rows) {
     out("<table>\n");
     for (const auto& [name, value] : rows)
         out("<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + "</td></tr>\n");
@@ -54,8 +53,8 @@ void write_text_facts(const sink& out, const build_report::facts& rows) {
 
 void write_reading(const sink& out, const build_report& page) {
     if (page.reading.empty() && page.issues.empty()) return;
-    write_heading(out, "What was not read as it stood");
-    if (!page.reading.empty()) write_facts(page.reading, out);
+    write_heading(out, "Input problems");
+    if (!page.reading.empty()) write_summary(page.reading, out);
     if (page.issues.empty()) return;
     out(fmt::format("<p class=\"note\">The first {} of {}:</p>\n", grouped(page.issues.size()),
                     grouped(page.issues_count)));
@@ -73,11 +72,11 @@ void write_time(const sink& out, const build_report& page) {
         std::vector<bar> bars;
         for (const shown_stage& s : page.steps)
             bars.push_back({s.name, s.seconds, fmt::format("{:.2f} s", s.seconds), {}});
-        out("<p class=\"note\">Steps within a stage run beside each other; their seconds are added up over "
+        out("<p class=\"note\">Steps within a stage overlap; their seconds are summed over "
             "threads.</p>\n");
-        out(bar_plot("Seconds of each step, added up over threads", bars));
+        out(bar_plot("Seconds of each step, summed over threads", bars));
     }
-    if (!page.resources.empty()) write_facts(page.resources, out);
+    if (!page.resources.empty()) write_summary(page.resources, out);
 }
 
 void write_groups(const sink& out, const build_report& page) {
@@ -86,19 +85,20 @@ void write_groups(const sink& out, const build_report& page) {
         out, "Near-duplicates",
         fmt::format("{} documents were left out as copies of {} that were kept. The {} with most "
                     "copies; distances are bytes inserted, deleted or replaced.",
-                    grouped(page.copies_count), grouped(page.groups_count), grouped(page.groups.size())));
+                    grouped(page.duplicates_count), grouped(page.groups_count), grouped(page.groups.size())));
     begin_table(out, "kept|#copies|which, and how far");
     for (const auto& group : page.groups) {
         std::string list;
-        for (const auto& copy : group.copies) {
+        for (const auto& copy : group.duplicates) {
             list += fmt::format("{}{} ({})", list.empty() ? "" : " · ", shown_document(copy.id, copy.title),
                                 grouped(copy.distance));
         }
-        if (group.copies.size() < group.copies_count) {
-            list += fmt::format(" · … and {} more", grouped(group.copies_count - group.copies.size()));
+        if (group.duplicates.size() < group.duplicates_count) {
+            list +=
+                fmt::format(" · … and {} more", grouped(group.duplicates_count - group.duplicates.size()));
         }
         out(fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-                        shown_document(group.id, group.title), grouped(group.copies_count), list));
+                        shown_document(group.id, group.title), grouped(group.duplicates_count), list));
     }
     end_table(out);
 }
@@ -106,9 +106,10 @@ void write_groups(const sink& out, const build_report& page) {
 void write_words(const sink& out, const build_report& page) {
     if (page.words.empty()) return;
     write_heading(
-        out, "Words that tell documents apart",
+        out, "Words that distinguish documents",
         std::string(
-            "The first by how often they occur, times ln(all documents / documents that hold them).") +
+            "The first by how often they occur, times ln(all documents / documents that hold them); without "
+            "stop words.") +
             (page.has_thesaurus ? " With the words that are used most like them, by the thesaurus." : ""));
     begin_table(out, page.has_thesaurus ? "word|#documents|#occurs|used alike" : "word|#documents|#occurs");
     for (const auto& entry : page.words) {
@@ -155,9 +156,9 @@ void write_build_report(const build_report& page, const sink& out) {
     out(page_head(escaped(page.store) + " – a Quern store", std::string(plot_style).append(style)));
     out("<h1>" + escaped(page.store) + "</h1>\n");
     out("<div class=\"run\">\n");
-    write_text_facts(out, page.run);
+    write_text_summary(out, page.run);
     out("</div>\n");
-    write_facts(page.sizes, out);
+    write_summary(page.sizes, out);
     write_reading(out, page);
     write_time(out, page);
     if (!page.sections.empty()) {
@@ -169,7 +170,7 @@ void write_build_report(const build_report& page, const sink& out) {
     write_pages(out, page);
     write_plots(out, page);
     write_heading(out, "How it was made");
-    write_text_facts(out, page.question);
+    write_text_summary(out, page.params);
     out("</body>\n</html>\n");
 }
 

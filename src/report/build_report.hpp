@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build as one HTML page: what was read and what was not, what the store holds, where the time and the disk went,
-// which documents are copies, which words and pages stand out. Self-contained, without scripts.
+// A build as one HTML page: what was read and what was skipped, the contents of the store, time and disk use,
+// near-duplicates removed, notable words and pages. Self-contained, without scripts.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace quern::report {
 
-/// Texts are any bytes. A part whose list is empty is left out of the page.
+/// Texts may be any bytes. A section whose list is empty is omitted from the page.
 struct build_report {
-    using facts = std::vector<std::pair<std::string, std::string>>;  ///< name and value
+    using summary = std::vector<std::pair<std::string, std::string>>;  ///< name and value
     struct issue {
         std::string where, what, reason;
     };
@@ -25,9 +25,9 @@ struct build_report {
         std::uint64_t distance;  ///< in bytes of edits
     };
     struct group {
-        std::string id, title;       ///< of the document that was kept
-        std::uint64_t copies_count;  ///< of all
-        std::vector<copy> copies;    ///< the first of them
+        std::string id, title;           ///< of the kept document
+        std::uint64_t duplicates_count;  ///< total
+        std::vector<copy> duplicates;    ///< the first of them
     };
     struct word {
         std::string word;
@@ -37,24 +37,24 @@ struct build_report {
     struct page {
         std::string id, title;
         double rank;
-        std::uint64_t links;  ///< to it
+        std::uint64_t links;  ///< links to it
     };
 
     std::string store;  ///< its name
-    /// What else tells this page from that of another run: date, program, inputs.
-    facts run;
-    facts sizes, reading, question;
+    /// What else distinguishes this page from another run's: date, program, inputs.
+    summary run;
+    summary sizes, reading, params;
     std::vector<issue> issues;        ///< the first ones
-    std::uint64_t issues_count = 0;   ///< of all
-    std::vector<shown_stage> stages;  ///< of the clock
-    std::vector<shown_stage> steps;   ///< within stages, added up over threads
-    facts resources;                  ///< threads, memory: what may differ from run to run
-    std::vector<bar> sections;        ///< bytes on disk, sections of a kind together
-    std::vector<group> groups;        ///< the largest first
-    std::uint64_t groups_count = 0, copies_count = 0;
+    std::uint64_t issues_count = 0;   ///< total
+    std::vector<shown_stage> stages;  ///< wall-clock time
+    std::vector<shown_stage> steps;   ///< within stages, summed over threads
+    summary resources;                ///< threads, memory: may differ from run to run
+    std::vector<bar> sections;        ///< bytes on disk, sections of one kind together
+    std::vector<group> groups;        ///< largest first
+    std::uint64_t groups_count = 0, duplicates_count = 0;
     std::vector<word> words;
     bool has_thesaurus = false;         ///< whether words have neighbours
-    std::vector<page> pages;            ///< by falling rank
+    std::vector<page> pages;            ///< by descending rank
     std::vector<bar> document_lengths;  ///< a histogram
     std::vector<plot_point> word_frequencies;
 };

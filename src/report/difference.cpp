@@ -15,10 +15,10 @@ using sequence = std::span<const std::uint32_t>;
 /// The furthest points on each diagonal k = x - y after d edits, for every d; row d holds k = -d, -d + 2 … d.
 class furthest_points {
   public:
-    /// Finds a shortest way from (0, 0) to the end; false where it needs more than `most` edits.
-    bool search(sequence a, sequence b, std::size_t most) {
+    /// Finds a shortest path from (0, 0) to the end; false if it needs more than `max` edits.
+    bool search(sequence a, sequence b, std::size_t max) {
         const auto n = static_cast<std::ptrdiff_t>(a.size()), m = static_cast<std::ptrdiff_t>(b.size());
-        for (std::ptrdiff_t d = 0; d <= static_cast<std::ptrdiff_t>(most); ++d) {
+        for (std::ptrdiff_t d = 0; d <= static_cast<std::ptrdiff_t>(max); ++d) {
             rows_.emplace_back(static_cast<std::size_t>(d) + 1);
             for (std::ptrdiff_t k = -d; k <= d; k += 2) {
                 std::ptrdiff_t x = d == 0 ? 0 : is_down(d, k) ? at(d - 1, k + 1) : at(d - 1, k - 1) + 1;
@@ -32,7 +32,7 @@ class furthest_points {
         return false;
     }
 
-    /// The way found, as edits from the last to the first: calls edit(x, y, down) for the step that leaves (x, y).
+    /// The path found, as edits from last to first: calls edit(x, y, down) for the step that leaves (x, y).
     template <class Edit>
     void walk_back(std::ptrdiff_t n, std::ptrdiff_t m, Edit edit) {
         std::ptrdiff_t k = n - m;
@@ -65,7 +65,7 @@ bool is_blank(char c) {
 
 }  // namespace
 
-std::vector<change> differences(sequence a, sequence b, std::size_t most_edits) {
+std::vector<change> differences(sequence a, sequence b, std::size_t max_edits) {
     std::size_t same = 0;
     while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
     std::size_t tail = 0;
@@ -77,9 +77,9 @@ std::vector<change> differences(sequence a, sequence b, std::size_t most_edits) 
     if (left.empty() && right.empty()) return {};
 
     furthest_points points;
-    if (!points.search(left, right, most_edits))
+    if (!points.search(left, right, max_edits))
         return {{same, same + left.size(), same, same + right.size()}};
-    std::vector<change> found;  // from the last to the first
+    std::vector<change> found;  // from last to first
     points.walk_back(static_cast<std::ptrdiff_t>(left.size()), static_cast<std::ptrdiff_t>(right.size()),
                      [&](std::size_t x, std::size_t y, bool down) {
                          const std::size_t x_end = x + (down ? 0 : 1), y_end = y + (down ? 1 : 0);
@@ -95,7 +95,7 @@ std::vector<change> differences(sequence a, sequence b, std::size_t most_edits) 
     return found;
 }
 
-std::vector<change> differences(const pieces& a, const pieces& b, std::size_t most_edits) {
+std::vector<change> differences(const pieces& a, const pieces& b, std::size_t max_edits) {
     std::unordered_map<std::string_view, std::uint32_t> numbers;
     const auto numbered = [&](const pieces& list) {
         std::vector<std::uint32_t> out;
@@ -106,7 +106,7 @@ std::vector<change> differences(const pieces& a, const pieces& b, std::size_t mo
         return out;
     };
     const auto left = numbered(a), right = numbered(b);
-    return differences(sequence(left), sequence(right), most_edits);
+    return differences(sequence(left), sequence(right), max_edits);
 }
 
 pieces lines_of(std::string_view text) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "report/difference.hpp"
-#include "report/html.hpp"
-#include "report/utf8.hpp"
+#include "report/html_page.hpp"
+#include "report/utf8_output.hpp"
 
 namespace quern::report {
 namespace {
@@ -38,24 +38,24 @@ std::string percent(double share) {
     return fmt::format("{:.2f}%", 100 * share);
 }
 
-/// The place between two characters that is the last one up to `at`.
+/// The last position between two characters that is not after `at`.
 std::size_t between_characters(std::string_view text, std::size_t at) {
     const std::size_t least = at - std::min<std::size_t>(at, 3);
     while (at > least && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
     return at;
 }
 
-/// The beginning of a text, ended between two characters.
-std::string_view beginning(std::string_view text, std::size_t most) {
-    return text.size() <= most ? text : text.substr(0, between_characters(text, most));
+/// The beginning of a text, ending between two characters.
+std::string_view beginning(std::string_view text, std::size_t max) {
+    return text.size() <= max ? text : text.substr(0, between_characters(text, max));
 }
 
 std::string shown_id(std::string_view id) {
     return escaped(beginning(id, shown_id_bytes)) + (id.size() > shown_id_bytes ? "…" : "");
 }
 
-/// Where the part of two long texts begins that is shown: at the start, or shortly before the first difference where
-/// that lies far behind it.
+/// Where the shown part of two long texts begins: at the start, or shortly before the first difference if that is far
+/// from the start.
 std::size_t shown_from(std::string_view left, std::string_view right) {
     constexpr std::size_t before = 1 << 10;
     const auto same = static_cast<std::size_t>(std::ranges::mismatch(left, right).in1 - left.begin());
@@ -66,7 +66,7 @@ std::size_t shown_from(std::string_view left, std::string_view right) {
     return between_characters(left, same - before);
 }
 
-/// One side of a change: what the other side lacks is marked; long stretches that both have are cut.
+/// One side of a change: marks what the other side lacks; shortens long runs that both have.
 std::string marked_side(const pieces& words, const std::vector<change>& changes, bool left) {
     constexpr std::size_t uncut = 240, kept = 80;
     std::string out;
@@ -156,32 +156,33 @@ void write_difference(const sink& out, std::string_view left_id, std::string_vie
 }
 
 void write_counts(const sink& out, const duplicate_report& page) {
-    const duplicate_facts& facts = page.facts;
+    const duplicate_summary& summary = page.summary;
     out("<h1>Near-duplicates</h1>\n<table>\n");
     const auto row = [&](std::string_view name, std::string_view value) {
         out(fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", name, escaped(value)));
     };
-    row("asked for", facts.question);
-    row("method", facts.method + ", on " + facts.device);
-    row("documents", grouped(facts.documents));
-    if (facts.earlier != 0) row("compared with earlier", grouped(facts.earlier));
+    row("asked for", summary.params);
+    row("method", summary.method + ", on " + summary.device);
+    row("documents", grouped(summary.documents));
+    if (summary.earlier != 0) row("compared with earlier", grouped(summary.earlier));
     row("pairs", grouped(page.pairs.size()));
     row("groups", grouped(page.groups.size()));
-    const double share =
-        facts.documents == 0 ? 0 : static_cast<double>(facts.dropped) / static_cast<double>(facts.documents);
-    row("documents not kept", fmt::format("{} ({})", grouped(facts.dropped), percent(share)));
-    row("kept of a group", facts.keep);
-    for (const auto& [name, value] : facts.origin) row(name, value);
+    const double share = summary.documents == 0
+                             ? 0
+                             : static_cast<double>(summary.dropped) / static_cast<double>(summary.documents);
+    row("documents not kept", fmt::format("{} ({})", grouped(summary.dropped), percent(share)));
+    row("kept of a group", summary.keep);
+    for (const auto& [name, value] : summary.origin) row(name, value);
     out("</table>\n");
 }
 
 void write_bars(const sink& out, std::string_view unit,
                 const std::vector<std::pair<std::string, std::uint64_t>>& bars) {
-    std::uint64_t most = 1;
-    for (const auto& [name, count] : bars) most = std::max(most, count);
+    std::uint64_t max = 1;
+    for (const auto& [name, count] : bars) max = std::max(max, count);
     out(fmt::format("<table>\n<tr><th>{}</th><th>pairs</th><th></th></tr>\n", unit));
     for (const auto& [name, count] : bars) {
-        const double width = 100.0 * static_cast<double>(count) / static_cast<double>(most);
+        const double width = 100.0 * static_cast<double>(count) / static_cast<double>(max);
         out(fmt::format(
             "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"bar\">{}</td></tr>\n", name, grouped(count),
             count == 0 ? std::string() : fmt::format("<div style=\"width:{:.1f}%\"></div>", width)));
@@ -192,9 +193,9 @@ void write_bars(const sink& out, std::string_view unit,
 void write_rates(const sink& out, const duplicate_report& page) {
     std::vector<std::uint64_t> counts(bins);
     std::uint64_t equal = 0;
-    const double largest = page.facts.largest_rate;
+    const double largest = page.summary.largest_rate;
     const auto begin_of = [largest](std::size_t bin) { return largest * static_cast<double>(bin) / bins; };
-    // By the bounds as they are shown: a division would put a rate that equals one on either side of it.
+    // Compares with the bounds as displayed: a division could put a rate that equals one on either side of it.
     const auto bin_of = [&](double rate) {
         std::size_t bin = 0;
         while (bin + 1 < bins && rate >= begin_of(bin + 1)) ++bin;
@@ -242,7 +243,7 @@ void write_sizes(const sink& out, const duplicate_report& page) {
     out("</table>\n");
 }
 
-/// The member to set beside the kept one: of those in a pair with it the farthest, else any.
+/// The member to compare with the kept one: the farthest of those paired with it, else any.
 std::uint32_t member_to_compare(const duplicate_report& page, const duplicate_group& group) {
     std::uint32_t chosen = group.members[0] == group.kept ? group.members[1] : group.members[0];
     double farthest = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Near-duplicates as one HTML page: what was asked and found, how far the pairs are apart, and the largest groups, each
-// with the differences of its kept document and another one side by side. Self-contained, without scripts.
+// Near-duplicates as one HTML page: parameters and result, the distribution of distances, and the largest groups, each
+// with the differences between its kept document and another one side by side. Self-contained, without scripts.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace quern::report {
 
-struct duplicate_facts {
-    std::string method, question, keep, device;
-    double largest_rate = 0;  ///< that a pair can have: the histogram's end
+struct duplicate_summary {
+    std::string method, params, keep, device;
+    double largest_rate = 0;  ///< maximum a pair can have: the histogram's end
     std::uint64_t documents = 0, earlier = 0, dropped = 0;
-    /// Where it comes from, as rows of name and value: inputs, what could not be read, the program.
+    /// Origin, as rows of name and value: inputs, what could not be read, the program.
     std::vector<std::pair<std::string, std::string>> origin;
 };
 
 struct duplicate_report {
-    duplicate_facts facts;
+    duplicate_summary summary;
     std::span<const duplicate_pair> pairs;
     std::span<const duplicate_group> groups;
     std::function<std::string_view(std::uint32_t)> id, text;  ///< of a document
     std::size_t groups_shown = 20;
 };
 
-/// Cost: O(pairs), and the differences of the groups shown.
+/// Cost: O(pairs), plus the differences of the groups shown.
 void write_duplicate_report(const duplicate_report& page, const std::function<void(std::string_view)>& out);
 
 }  // namespace quern::report

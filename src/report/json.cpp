@@ -5,7 +5,7 @@
 
 #include <iterator>
 
-#include "report/utf8.hpp"
+#include "report/utf8_output.hpp"
 
 namespace quern::report {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as text. std::to_chars without a format picks the shortest decimal that reads back to the same
-// value, whatever the locale; of the two notations it takes the shorter one, as in 1e+20.
+// Numbers as text. std::to_chars without a format picks the shortest decimal that reads back to the same value,
+// independent of the locale; of the two notations it uses the shorter one, as in 1e+20.
 #include <charconv>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 template <typename Float>
 std::string shortest_decimal(Float value) {
-    if (std::isnan(value)) return "nan";  // the sign of a not-a-number means nothing
+    if (std::isnan(value)) return "nan";  // the sign of a NaN has no meaning
     char text[32];
     const auto [end, failure] = std::to_chars(text, text + sizeof text, value);
     return failure == std::errc{} ? std::string(text, end) : std::string();

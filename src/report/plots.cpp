@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/html.hpp"
+#include "report/html_page.hpp"
 
 namespace quern::report {
 namespace {
@@ -35,12 +35,12 @@ std::string mark(double x, double y, double across, double down, const bar& of) 
 }
 
 double largest(std::span<const bar> bars) {
-    double most = 0;
-    for (const bar& b : bars) most = std::max(most, b.value);
-    return most > 0 ? most : 1;
+    double max = 0;
+    for (const bar& b : bars) max = std::max(max, b.value);
+    return max > 0 ? max : 1;
 }
 
-/// The exponent of the first power of ten that is not below `value`; at least 1, so that an axis has a length.
+/// The exponent of the first power of ten not below `value`; at least 1, so that an axis has a length.
 int decades(double value) {
     int exponent = 1;
     double power = 10;
@@ -61,26 +61,26 @@ std::string power_of_ten(int exponent) {
 }  // namespace
 
 std::string bar_plot(std::string_view title, std::span<const bar> bars) {
-    const double most = largest(bars);
+    const double max = largest(bars);
     std::string out = fmt::format("<table class=\"bars\" aria-label=\"{}\">\n", escaped(title));
     for (const bar& b : bars) {
         const std::string hint = b.hint.empty() ? "" : fmt::format(" title=\"{}\"", escaped(b.hint));
         out += fmt::format(
             "<tr{}><th>{}</th><td class=\"n\">{}</td><td class=\"bar\"><div "
             "style=\"width:{:.1f}%\"></div></td></tr>\n",
-            hint, escaped(b.name), escaped(b.label), 100 * b.value / most);
+            hint, escaped(b.name), escaped(b.label), 100 * b.value / max);
     }
     return out + "</table>\n";
 }
 
 std::string column_plot(std::string_view title, std::span<const bar> bars, std::string_view x_axis) {
     constexpr double top = 20, body = 180, bottom = 44;
-    const double most = largest(bars);
+    const double max = largest(bars);
     std::string out = opened(top + body + bottom, title);
     const double each = width / static_cast<double>(std::max<std::size_t>(bars.size(), 8));
     double x = 0;
     for (const bar& b : bars) {
-        const double height = body * b.value / most;
+        const double height = body * b.value / max;
         if (b.value > 0) {
             out += mark(x + 2, top + body - height, each - 4, std::max(height, .5), b);
             out += text_at(x + each / 2, top + body - height - 4, "middle", b.label);
@@ -95,12 +95,12 @@ std::string column_plot(std::string_view title, std::span<const bar> bars, std::
 std::string log_plot(std::string_view title, std::span<const plot_point> points, std::string_view x_axis,
                      std::string_view y_axis) {
     constexpr double left = 60, right = 20, top = 24, body = 280, bottom = 44;
-    double most_x = 1, most_y = 1;
+    double max_x = 1, max_y = 1;
     for (const plot_point& p : points) {
-        most_x = std::max(most_x, p.x);
-        most_y = std::max(most_y, p.y);
+        max_x = std::max(max_x, p.x);
+        max_y = std::max(max_y, p.y);
     }
-    const int across = decades(most_x), up = decades(most_y);
+    const int across = decades(max_x), up = decades(max_y);
     const auto x_of = [&](double log) { return left + (width - left - right) * log / across; };
     const auto y_of = [&](double log) { return top + body - body * log / up; };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plots of a page, as inline SVG and bars as rows of a table: they take their colours from the page, show each number when
-// pointed at, and their words are as large on a phone as anywhere.
+// Plots of a page, as inline SVG, and bars as table rows. They take their colours from the page and show each number on
+// hover; their text is as large on a phone as elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,24 @@
 
 namespace quern::report {
 
-/// One bar. Texts are any bytes; the plot escapes them.
+/// One bar. Texts may be any bytes; the plot escapes them.
 struct bar {
     std::string name;
     double value = 0;   ///< >= 0; the longest bar fills the width
-    std::string label;  ///< the number as it is shown
-    std::string hint;   ///< shown when pointed at; empty: name and label
+    std::string label;  ///< the number as displayed
+    std::string hint;   ///< shown on hover; empty: name and label
 };
-/// Lying bars, one below the other, with their names and labels on the left. `title` is for readers who do not see the plot.
+/// Horizontal bars, one below the other, with names and labels on the left. `title` is for readers who do not see the
+/// plot.
 std::string bar_plot(std::string_view title, std::span<const bar> bars);
-/// Standing bars side by side, with their labels above and their names below: a histogram.
+/// Vertical bars, with labels above and names below: a histogram.
 std::string column_plot(std::string_view title, std::span<const bar> bars, std::string_view x_axis);
 
 struct plot_point {
     double x, y;  ///< >= 1
     std::string hint;
 };
-/// Points joined in their order, on two logarithmic axes from 1 to the next power of ten.
+/// Points joined in order, on two logarithmic axes from 1 to the next power of ten.
 std::string log_plot(std::string_view title, std::span<const plot_point> points, std::string_view x_axis,
                      std::string_view y_axis);
 
@@ -36,13 +37,13 @@ struct shown_stage {
     double seconds;
     std::uint64_t bytes;  ///< 0: not counted
 };
-/// Under the heading "Time": how long each stage took, and all.
+/// Under the heading "Time": the duration of each stage and the total.
 void write_stages(std::span<const shown_stage> stages, const std::function<void(std::string_view)>& out);
 
-/// What a page that has plots adds to its style.
+/// Style rules for pages that have plots.
 inline constexpr std::string_view plot_style =
     R"(.plot { overflow-x: auto } svg { display: block; width: 100%; min-width: 38rem; max-width: 52rem; height: auto; margin: .5rem 0 1rem }
-.bars { width: 100%; max-width: 52rem } .bars th { font-weight: 400; max-width: 45vw; overflow-wrap: break-word }
+.bars { width: 100%; max-width: 52rem } .bars th { font-weight: 400; max-width: 45vw }
 .bars .bar { width: 100% } .bars tr > * { padding-top: 0; padding-bottom: 0 }
 svg text { fill: currentColor; font: 12px system-ui, sans-serif } svg .mark { fill: var(--bar) }
 svg .grid { stroke: var(--line); fill: none } svg .curve { stroke: var(--bar); stroke-width: 2; fill: none }

@@ -10,29 +10,19 @@
 #include <type_traits>
 #include <utility>
 
+#include "quern/base/terminal_text.hpp"
 #include "report/json.hpp"
 #include "report/tsv.hpp"
-#include "report/utf8.hpp"
+#include "report/utf8_output.hpp"
 
 namespace quern {
 namespace {
 
-using report::append_code_point;
 using report::append_json_string;
 using report::append_tsv_field;
-using report::each_code_point;
 
-/// For a table: one line, nothing a terminal would obey.
-std::string visible(std::string_view text) {
-    std::string out;
-    each_code_point(text, [&](char32_t c) {
-        const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
-        append_code_point(out, control ? U' ' : c);
-    });
-    return out;
-}
-
-/// For a table: four decimals serve the scores and measures shown there; below 0.1 four digits, for ranks of nodes.
+/// For a table: four decimals suffice for the scores and measures shown; below 0.1 four significant digits, for ranks
+/// of nodes.
 std::string rounded(double value) {
     const double size = std::abs(value);
     if (!std::isfinite(value)) return shortest(value);
@@ -46,10 +36,11 @@ inline constexpr bool is_text = std::is_same_v<Value, std::string_view>;
 template <typename Value>
 inline constexpr bool is_nothing = std::is_same_v<Value, std::monostate>;
 
-/// The text of a cell that holds one.
+/// The text of a cell, if it holds one.
 std::optional<std::string_view> text_of(const cell& c) {
     if (const auto* text = std::get_if<std::string_view>(&c)) return *text;
     if (const auto* json = std::get_if<raw_json>(&c)) return json->text;
+    if (const auto* marked = std::get_if<marked_text>(&c)) return marked->text;
     return {};
 }
 
@@ -59,7 +50,8 @@ void append_tsv(std::string& out, const cell& c) {
             using value_type = decltype(value);
             if constexpr (is_text<value_type>) {
                 append_tsv_field(out, value);
-            } else if constexpr (std::is_same_v<value_type, raw_json>) {
+            } else if constexpr (std::is_same_v<value_type, raw_json> ||
+                                 std::is_same_v<value_type, marked_text>) {
                 append_tsv_field(out, value.text);
             } else if constexpr (is_nothing<value_type>) {
                 // an empty field
@@ -83,6 +75,10 @@ void append_json(std::string& out, const cell& c) {
         out += json->text;
         return;
     }
+    if (const auto* marked = std::get_if<marked_text>(&c)) {
+        append_json_string(out, marked->text);
+        return;
+    }
     const auto* wide = std::get_if<double>(&c);
     const auto* narrow = std::get_if<float>(&c);
     const bool finite =
@@ -96,15 +92,32 @@ void append_json(std::string& out, const cell& c) {
 
 namespace {
 
+/// Appends the terminal form of a text with marks of bold. `bold`: whether it begins bold; afterwards, whether the next
+/// line does.
+void append_shown(std::string& out, std::string_view text, bool& bold) {
+    constexpr std::string_view begin = "\x1b[1m", end = "\x1b[22m";
+    if (bold) out += begin;
+    for (const char c : text) {
+        if (c == report::bold_begin || c == report::bold_end) {
+            bold = c == report::bold_begin;
+            out += bold ? begin : end;
+        } else {
+            out += c;
+        }
+    }
+    if (bold) out += end;
+}
+
 void append_padded(std::string& out, std::string_view text, std::size_t width, bool right, bool last) {
     const std::size_t used = report::display_width(text);
     const std::size_t fill = width > used ? width - used : 0;
     if (right) out.append(fill, ' ');
-    out += text;
+    bool bold = false;
+    append_shown(out, text, bold);
     if (!right && !last) out.append(fill, ' ');
 }
 
-/// Takes columns from the widest text column until the row fits; none becomes narrower than is readable.
+/// Takes columns from the widest text column until the row fits; keeps each readable.
 void fit(std::vector<std::size_t>& widths, const std::vector<bool>& numeric, std::size_t limit) {
     constexpr std::size_t least = 8;
     std::size_t total = 2 * (widths.size() - 1);
@@ -122,8 +135,9 @@ void fit(std::vector<std::size_t>& widths, const std::vector<bool>& numeric, std
         for (std::size_t i = 0; i < widths.size(); ++i) {
             if (!numeric[i] && i != widest) second = std::max(second, widths[i]);
         }
-        const std::size_t room = std::max<std::size_t>(1, widths[widest] - std::min(second, widths[widest]));
-        const std::size_t taken = std::min(total - limit, room);
+        const std::size_t capacity =
+            std::max<std::size_t>(1, widths[widest] - std::min(second, widths[widest]));
+        const std::size_t taken = std::min(total - limit, capacity);
         widths[widest] -= taken;
         total -= taken;
     }
@@ -154,8 +168,10 @@ void row_writer::row(const std::vector<cell>& cells) {
         auto& held = held_.emplace_back().cells;
         for (const cell& c : cells) {
             std::string text;
-            if (const auto field = text_of(c)) {
-                text = visible(*field);
+            if (const auto* marked = std::get_if<marked_text>(&c)) {
+                text = shown(*marked);
+            } else if (const auto field = text_of(c)) {
+                text = for_terminal(*field);
             } else if (const auto* wide = std::get_if<double>(&c)) {
                 text = rounded(*wide);
             } else if (const auto* narrow = std::get_if<float>(&c)) {
@@ -183,8 +199,23 @@ void row_writer::row(const std::vector<cell>& cells) {
     out_(line_);
 }
 
-void row_writer::text_below(std::string_view text) {
-    if (format_ == row_format::table && !held_.empty()) held_.back().below = visible(text);
+std::string row_writer::shown(const marked_text& text) const {
+    if (!emphasises_ || text.marks.empty()) return for_terminal(text.text);
+    std::string out;
+    std::size_t at = 0;
+    for (const text_mark& mark : text.marks) {
+        if (mark.begin < at || mark.end <= mark.begin || mark.end > text.text.size()) continue;
+        out += for_terminal(text.text.substr(at, mark.begin - at));
+        out += report::bold_begin;
+        out += for_terminal(text.text.substr(mark.begin, mark.end - mark.begin));
+        out += report::bold_end;
+        at = mark.end;
+    }
+    return out + for_terminal(text.text.substr(at));
+}
+
+void row_writer::text_below(const marked_text& text) {
+    if (format_ == row_format::table && !held_.empty()) held_.back().below = shown(text);
 }
 
 void row_writer::finish() {
@@ -204,34 +235,57 @@ void row_writer::write_table() {
         }
     }
     if (width_ != 0) fit(widths, numeric, width_);
-    line_.clear();
-    const auto append_line = [&](auto text_of) {
-        for (std::size_t i = 0; i < count; ++i) {
-            if (i != 0) line_ += "  ";
-            const auto [text, right] = text_of(i);
-            const bool last = i + 1 == count;
-            append_padded(line_, report::cut_to_width(text, widths[i]), widths[i], right, last);
-        }
-        line_.erase(line_.find_last_not_of(' ') + 1);
-        line_ += '\n';
-        out_(line_);
-        line_.clear();
-    };
-    append_line([&](std::size_t i) { return std::pair<std::string_view, bool>(columns_[i], numeric[i]); });
+    const layout columns{std::move(widths), std::move(numeric)};
+    write_line(columns, {columns_.begin(), columns_.end()});
     constexpr std::size_t indent = 6, least = 16;
-    const std::size_t room =
+    const std::size_t capacity =
         width_ == 0 ? ~std::size_t{0} : std::max<std::size_t>(width_, indent + least) - indent;
     for (const auto& row : held_) {
-        append_line(
-            [&](std::size_t i) { return std::pair<std::string_view, bool>(row.cells[i].text, numeric[i]); });
+        std::vector<std::string_view> cells;
+        for (const text_cell& c : row.cells) cells.emplace_back(c.text);
+        wraps_ ? write_wrapped(columns, std::move(cells)) : write_line(columns, cells);
+        bool bold = false;
         for (std::string_view rest = row.below; !rest.empty();) {
-            const std::size_t end = report::line_that_fits(rest, room);
-            line_.append(indent, ' ').append(rest.substr(0, end)).append("\n");
+            const std::size_t end = report::line_that_fits(rest, capacity);
+            line_.append(indent, ' ');
+            append_shown(line_, rest.substr(0, end), bold);
+            line_ += '\n';
             rest.remove_prefix(std::min(rest.find_first_not_of(' ', end), rest.size()));
         }
         out_(line_);
         line_.clear();
     }
+}
+
+void row_writer::write_line(const layout& columns, const std::vector<std::string_view>& cells) {
+    line_.clear();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        if (i != 0) line_ += "  ";
+        const std::size_t width = columns.widths[i];
+        append_padded(line_, report::cut_to_width(cells[i], width), width, columns.numeric[i],
+                      i + 1 == cells.size());
+    }
+    line_.erase(line_.find_last_not_of(' ') + 1);
+    line_ += '\n';
+    out_(line_);
+    line_.clear();
+}
+
+/// Writes as many lines as the longest text takes in its column.
+void row_writer::write_wrapped(const layout& columns, std::vector<std::string_view> rest) {
+    std::vector<std::string> open(rest.size());  // formatting still active at the end of its last line
+    do {
+        std::vector<std::string> parts;
+        for (std::size_t i = 0; i < rest.size(); ++i) {
+            const std::size_t end = report::line_that_fits(rest[i], columns.widths[i]);
+            parts.push_back(open[i] + std::string(rest[i].substr(0, end)));
+            const std::size_t mark = parts[i].find_last_of(std::string{report::bold_begin, report::bold_end});
+            const bool bold = mark != std::string::npos && parts[i][mark] == report::bold_begin;
+            open[i] = bold ? std::string(1, report::bold_begin) : "";
+            rest[i].remove_prefix(std::min(rest[i].find_first_not_of(' ', end), rest[i].size()));
+        }
+        write_line(columns, {parts.begin(), parts.end()});
+    } while (std::ranges::any_of(rest, [](std::string_view text) { return !text.empty(); }));
 }
 
 }  // namespace quern

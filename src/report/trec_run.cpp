@@ -5,15 +5,15 @@
 #include <unordered_map>
 
 #include "quern/base/rows.hpp"
-#include "report/utf8.hpp"
+#include "report/utf8_output.hpp"
 
 namespace quern {
 namespace {
 
-/// Printable ASCII stays as it is, and nearly every field is that.
+/// Printable ASCII stays unchanged; nearly every field consists of it.
 bool is_plain(std::string_view field) {
     bool plain = true;
-    for (const char c : field) plain &= c > ' ' && c <= '~';  // to the end: eight at a time
+    for (const char c : field) plain &= c > ' ' && c <= '~';  // no early exit: vectorised, eight at a time
     return plain;
 }
 
@@ -24,7 +24,7 @@ void append_field(std::string& out, std::string_view field) {
     }
     for (std::size_t i = 0; i < field.size();) {
         const char32_t c = report::next_code_point(field, i);
-        // Readers of runs split at what isspace() names in the C locale.
+        // Readers of runs split at what isspace() accepts in the C locale.
         const bool space = c == ' ' || (c >= '\t' && c <= '\r');
         report::append_code_point(out, space ? U'_' : c);
     }
@@ -34,7 +34,7 @@ void append_field(std::string& out, std::string_view field) {
 
 std::optional<std::pair<std::string_view, std::string_view>> alike_in_run(
     std::span<const std::string_view> ids) {
-    // Two ids meet only where at least one is changed; nearly always none is.
+    // Two ids can collide only if at least one was changed, which is very rare.
     std::unordered_map<std::string, std::string_view> changed;
     std::string field;
     const auto written = [&](std::string_view id) -> const std::string& {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A space of words as one HTML page: what it was made of and how, what took how long, and the most frequent words with
-// their neighbours.
+// A word space as one HTML page: input and parameters, time per stage, and the most frequent words with their
+// neighbours.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct word_report {
         std::uint64_t frequency;
         std::vector<std::pair<std::string, double>> neighbours;
     };
-    std::vector<std::pair<std::string, std::string>> sizes, question;  ///< name and value
+    std::vector<std::pair<std::string, std::string>> sizes, params;  ///< name and value
     std::vector<shown_stage> stages;
     std::vector<entry> words;
 };

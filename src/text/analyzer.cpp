@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pipeline of text to words: find and normalise them by the rule chosen, mark sentences and paragraphs,
-// then drop and stem. Each step is a class of its own that works on the whole token list.
+// The pipeline from text to words: find and normalise them by the chosen rule, mark sentences and paragraphs, then drop
+// and stem. Each step is a class that works on the whole token list.
 #include "text/analyzer.hpp"
 
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -24,7 +25,7 @@ icu::Locale locale_of(const std::string& language) {
     icu::Locale locale = icu::Locale::createCanonical(language.c_str());
     const bool known = !locale.isBogus() && *locale.getLanguage() != 0 && *locale.getISO3Language() != 0;
     if (!known) {
-        throw usage_error("unknown language '" + language + "': expected auto or a code such as en, de, zh");
+        throw usage_error("unknown language '" + language + "' (expected auto or a code such as en, de, zh)");
     }
     return locale;
 }
@@ -59,15 +60,17 @@ struct analyzer::state {
         filter.emplace(options, std::move(stop_words));
     }
 
-    void find_words(std::string_view text, token_list& out) {
-        if (words) return words->find(text, out);
-        find_plain_words(text, rule == token_rule::ascii, out);
+    void find_words(std::string_view text, token_list& out) { find_words(text, 0, text.size(), out); }
+    /// Finds the words that begin in text[from, to), by whole segments; returns where it stopped.
+    std::size_t find_words(std::string_view text, std::size_t from, std::size_t to, token_list& out) {
+        if (words) return words->find(text, from, to, out);
+        return find_plain_words(text, from, to, rule == token_rule::ascii, out);
     }
 
     token_rule rule;
     icu::Locale locale;
     std::optional<unicode_words> words;      // with that rule only
-    std::optional<passage_marker> passages;  // made when first asked for
+    std::optional<passage_marker> passages;  // made on first use
     std::optional<word_filter> filter;
 };
 
@@ -87,6 +90,18 @@ void analyzer::analyze(std::string_view text, token_list& out, boundaries wanted
         state_->passages->mark(text, out, wanted);
     }
     if (!state_->filter->idle()) state_->filter->apply(out, dropped);
+}
+
+void analyzer::analyze_in_pieces(std::string_view text, token_list& scratch,
+                                 const std::function<void(const token_list&)>& sink, dropped_words dropped) {
+    constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+    refuse_too_long(text);
+    for (std::size_t at = 0; at < text.size();) {
+        clear(scratch);
+        at = state_->find_words(text, at, std::min(at + piece_bytes, text.size()), scratch);
+        if (!state_->filter->idle()) state_->filter->apply(scratch, dropped);
+        sink(scratch);
+    }
 }
 
 void analyzer::take_lines(std::string_view text, token_list& out) {
@@ -109,11 +124,11 @@ std::string unicode_version() {
 }
 
 void warn_of_other_unicode(const std::filesystem::path& path, const std::string& made_with,
-                           const context& run) {
+                           const context& ctx) {
     if (made_with == unicode_version()) return;
-    run.log(log_level::warning, path.string() + " was made with Unicode " + made_with +
+    ctx.log(log_level::warning, path.string() + " was made with Unicode " + made_with +
                                     "; this program has " + unicode_version() +
-                                    ", and may cut some words differently");
+                                    ", and may segment some words differently");
 }
 
 }  // namespace quern::text

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ICU compiles the rules of UAX #29, with its own additions for each language, into a table of states by
-// character categories; its iterator runs that table behind two layers of caches and a virtual text, at some
-// 15 MB/s. We take the very table (RuleBasedBreakIterator::getBinaryRules), flatten it, and run it over
-// UTF-8: the same boundaries as the installed ICU by construction, whatever its version and the language, and
-// no rules of our own to keep up with.
+// ICU compiles the rules of UAX #29, with its own additions for each language, into a state table by character
+// category. Its iterator runs that table through two layers of caches and a virtual text, at about 15 MB/s. This class
+// takes the same table (RuleBasedBreakIterator::getBinaryRules), flattens it, and runs it over UTF-8. The boundaries
+// equal those of the installed ICU by construction, for any version and language, and there are no own rules to
+// maintain.
 //
-// The table's layout is not a promise of ICU, so everything read is checked: its magic and form (version 6,
-// in use since ICU 68), every offset and every state; what is not as known makes the reading fail, and the
-// caller asks ICU's iterator instead. The run is ICU's: the longest match from where the last one ended, no
-// rule with a look-ahead mark; tests hold it to ICU on random and real text.
+// ICU does not guarantee the table's layout, so everything read is checked: its magic and form (version 6, in use since
+// ICU 68), every offset and every state. Anything unknown makes the reading fail, and the caller uses ICU's iterator
+// instead. The run follows ICU: the longest match from where the last one ended, no rule with a look-ahead mark. Tests
+// compare it with ICU on random and real text.
 #include "text/break_rules.hpp"
 
 #include <unicode/rbbi.h>
@@ -57,15 +57,15 @@ std::uint32_t number_at(const std::uint8_t* bytes, std::size_t index) {
     return number;
 }
 
-/// True when ICU has a dictionary for Hangul: its syllables are marked "by dictionary" in the rules, for
-/// which ICU 72 has none, so that they are found by the rules alone.
+/// True if ICU has a dictionary for Hangul. The rules mark its syllables "by dictionary", but ICU 72 has no such
+/// dictionary, so that the rules alone find them.
 bool has_hangul_dictionary() {
     UErrorCode code = U_ZERO_ERROR;
     UResourceBundle* bundle = ures_open(U_ICUDATA_NAME "-brkitr", "root", &code);
     UResourceBundle* dictionaries = ures_getByKey(bundle, "dictionaries", nullptr, &code);
     if (U_FAILURE(code)) {
         ures_close(bundle);
-        return true;  // not to be known: leave them to ICU
+        return true;  // unknown: leave them to ICU
     }
     UErrorCode missing = U_ZERO_ERROR;
     std::int32_t size = 0;
@@ -81,7 +81,7 @@ std::shared_ptr<const break_rules> break_rules::read(const icu::BreakIterator& i
     const auto* rules = dynamic_cast<const icu::RuleBasedBreakIterator*>(&iterator);
     if (rules == nullptr) return nullptr;
     std::uint32_t size = 0;
-    // getBinaryRules only reads, though it is not declared so.
+    // getBinaryRules only reads, but is not declared const.
     const std::uint8_t* bytes = const_cast<icu::RuleBasedBreakIterator*>(rules)->getBinaryRules(size);
     auto made = std::make_shared<break_rules>();
     if (bytes == nullptr || !made->load(bytes, size)) return nullptr;
@@ -109,8 +109,8 @@ std::shared_ptr<const break_rules> break_rules::get(kind wanted, const icu::Loca
 bool break_rules::load(const std::uint8_t* bytes, std::size_t size) {
     if (size < header_fields * 4 || number_at(bytes, magic) != known_magic || bytes[4] != 6) return false;
     const auto field = [&](header_field f) { return std::size_t{number_at(bytes, f)}; };
-    const auto inside = [&](std::size_t offset, std::size_t bytes_there) {
-        return offset % 4 == 0 && offset <= size && bytes_there <= size - offset;
+    const auto inside = [&](std::size_t offset, std::size_t bytes_present) {
+        return offset % 4 == 0 && offset <= size && bytes_present <= size - offset;
     };
     if (!inside(field(forward), field(forward_length)) || !inside(field(trie), field(trie_length)) ||
         !inside(field(status), field(status_length)) || field(forward_length) < table_fields * 4 ||
@@ -138,7 +138,7 @@ bool break_rules::load(const std::uint8_t* bytes, std::size_t size) {
     for (std::size_t row = 0; row < rows; ++row) {
         const std::size_t accepting = cell_at(row, 0), tags = cell_at(row, 2);
         if (accepting > 1 || cell_at(row, 1) != 0) return false;  // a rule with a look-ahead mark
-        // A row's statuses: their number, then the values rising; the last is what getRuleStatus() tells.
+        // A row's statuses: their number, then the values in rising order; getRuleStatus() returns the last.
         if ((tags + 1) * 4 > field(status_length)) return false;
         const std::size_t last = tags + number_at(bytes + field(status), tags);
         if ((last + 1) * 4 > field(status_length)) return false;
@@ -166,7 +166,7 @@ bool break_rules::load(const std::uint8_t* bytes, std::size_t size) {
     return *std::max_element(categories_.begin(), categories_.end()) < field(categories);
 }
 
-/// Category of every code point, in blocks of 128, equal blocks kept once.
+/// The category of every code point, in blocks of 128; equal blocks are kept once.
 void break_rules::load_categories(const void* trie, bool hangul_by_dictionary) {
     const auto* tree = static_cast<const UCPTrie*>(trie);
     std::vector<std::uint8_t> all(0x110000);
@@ -192,8 +192,8 @@ void break_rules::load_categories(const void* trie, bool hangul_by_dictionary) {
     }
 }
 
-/// Checks on the table what ascii_words_are_simple() says. `inside` are the states after a letter or digit of
-/// a run, `idle` those after neutral bytes only, `lone` those after a joiner at a segment's begin.
+/// Checks on the table what ascii_words_are_simple() states. `inside`: the states after a letter or digit of a run;
+/// `idle`: those after neutral bytes only; `lone`: those after a joiner at a segment's begin.
 void break_rules::prove_ascii() {
     std::vector<char> members[4];
     for (int c = 0; c < 128; ++c)
@@ -251,7 +251,7 @@ void break_rules::prove_ascii() {
     for (const state s : lone) {
         for (const char c : neutral) simple = simple && after(s, c) == stop;
     }
-    // Whether two neutral bytes may be of one segment, after anything neutral.
+    // Whether two neutral bytes may belong to one segment, after anything neutral.
     std::vector<state> before = idle;
     before.push_back(start_);
     for (const char a : neutral) {

@@ -14,16 +14,15 @@
 
 namespace quern::text {
 
-/// The finite machine by which ICU finds word or sentence boundaries in one language. Immutable, shared by
-/// threads.
+/// The state machine by which ICU finds word or sentence boundaries in one language. Immutable, shared by threads.
 class break_rules {
   public:
     enum class kind { words, sentences };
 
-    /// Made once per kind and language. Null when the machine of the ICU in use is of a form unknown here:
-    /// ask ICU's iterator then. Throws std::runtime_error when ICU itself fails.
+    /// Made once per kind and language. Null if the installed ICU's machine has an unknown form: use ICU's iterator
+    /// then. Throws std::runtime_error if ICU itself fails.
     static std::shared_ptr<const break_rules> get(kind wanted, const icu::Locale& locale);
-    /// The same from an iterator's own machine.
+    /// The same from an iterator's machine.
     static std::shared_ptr<const break_rules> read(const icu::BreakIterator& iterator);
 
     struct segment {
@@ -31,16 +30,16 @@ class break_rules {
         bool word;        ///< letters, numbers, kana or ideographs by ICU's rule status
         bool dictionary;  ///< ICU divides it further by a dictionary
     };
-    /// The segment that begins at `begin`, a boundary below text.size(). What it returns depends on nothing
-    /// before `begin`. Cost: the bytes read, which may go a little beyond the segment's end.
+    /// The segment that begins at `begin`, a boundary below text.size(). The result does not depend on anything before
+    /// `begin`. Cost: the bytes read, which may extend slightly past the segment's end.
     segment next(std::string_view text, std::size_t begin) const;
 
-    /// How a byte of ASCII takes part in words; see ascii_words_are_simple().
+    /// How an ASCII byte takes part in words; see ascii_words_are_simple().
     enum class ascii_class : std::uint8_t { alphanumeric, joiner, special, neutral };
-    /// True when, proved on the machine itself, in text of ASCII
-    /// - a run of letters and digits is one segment, a word, and begins and ends at boundaries but for:
-    /// - a joiner (' . , : ;) behind a run may join it to an alphanumeric or special byte next, and has
-    ///   boundaries at both sides where it does not;
+    /// True if the following is proved on the machine itself, for ASCII text:
+    /// - a run of letters and digits is one segment, a word, and begins and ends at boundaries, with these exceptions:
+    /// - a joiner (' . , : ;) after a run may join it to a following alphanumeric or special byte, and has boundaries
+    ///   on both sides otherwise;
     /// - a special byte (_ @) may join anything;
     /// - every other byte has a boundary between it and any byte of the three classes above.
     bool ascii_words_are_simple() const { return ascii_simple_; }
@@ -52,8 +51,8 @@ class break_rules {
             return ascii_class::joiner;
         return byte == '_' || byte == '@' ? ascii_class::special : ascii_class::neutral;
     }
-    /// With simple ASCII words, and nothing alphanumeric or special in text[from, at): the latest position in
-    /// [from, at] that is surely a boundary when `from` is one. `at` is below text.size().
+    /// Requires simple ASCII words and nothing alphanumeric or special in text[from, at): the latest position in [from,
+    /// at] that is certainly a boundary if `from` is one. `at` is below text.size().
     std::size_t boundary_before(std::string_view text, std::size_t from, std::size_t at) const;
 
   private:
@@ -74,8 +73,8 @@ class break_rules {
     std::vector<std::uint16_t> blocks_;  // of 128 code points
     std::vector<std::uint8_t> categories_;
     std::array<bool, 256> dictionary_{};  // by category
-    std::array<bool, 256> clings_{};      // by category: may stay with a neutral byte or joiner before it
-    std::array<bool, 128 * 128> keep_{};  // two neutral bytes that may be of one segment
+    std::array<bool, 256> clings_{};      // by category: may stay with a preceding neutral byte or joiner
+    std::array<bool, 128 * 128> keep_{};  // two neutral bytes that may belong to one segment
     unsigned shift_ = 0;
     unsigned flags_column_ = 0;
     unsigned dictionary_from_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting bytes into classes, 64 at a time: a dozen vector comparisons instead of 64 look-ups, and the answer
-// as bits, so that the search for words steps from word to word and not from byte to byte. This file is
-// compiled once for each kind of processor (Highway's foreach_target) and the best one is taken at run time.
+// Classifies bytes, 64 at a time: a dozen vector comparisons instead of 64 look-ups. The result is a bit mask, so that
+// the search for words steps from word to word instead of byte by byte. This file is compiled once for each kind of
+// processor (Highway's foreach_target); the best one is chosen at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "text/byte_masks.cpp"
 #include <hwy/foreach_target.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes of a stretch of text are letters, digits, …, as bits; and the stretch in lower case.
+// Which bytes of a chunk of text are letters, digits, …, as bit masks; and the chunk in lower case.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace quern::text {
 
-/// Bit i of each mask speaks of byte i of 64.
+/// Bit i of each mask describes byte i of 64.
 struct byte_masks {
     std::uint64_t letters;  ///< A-Z a-z
     std::uint64_t digits;   ///< 0-9
@@ -18,24 +18,24 @@ struct byte_masks {
     std::uint64_t others;   ///< break_rules::ascii_class::special, and bytes beyond ASCII
 };
 
-/// Classifies `blocks` times 64 bytes at `from` and writes them to `lowered` with A-Z in lower case. Vector
-/// code chosen for the processor at run time.
+/// Classifies 64 * `blocks` bytes at `from` and writes them to `lowered` with A-Z in lower case. The vector code is
+/// chosen for the processor at run time.
 void classify_bytes(const char* from, std::size_t blocks, char* lowered, byte_masks* masks);
 
-/// A stretch of text with its masks. Bytes behind the text's end count as zero.
-// Its arrays are written before they are read, for every text anew.
+/// A chunk of text with its masks. Bytes past the text's end count as zero.
+// Its arrays are written before they are read, for each text again.
 class byte_chunk {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   public:
     static constexpr std::size_t max_bytes = 4096;
-    static constexpr std::size_t max_blocks = max_bytes / 64 + 1;  // one of zeros behind a full chunk
+    static constexpr std::size_t max_blocks = max_bytes / 64 + 1;  // one of zeros after a full chunk
     static constexpr std::size_t copy_width = 32;
 
-    /// The stretch of `text` that begins at `begin`.
+    /// The chunk of `text` that begins at `begin`.
     void load(std::string_view text, std::size_t begin);
     std::size_t size() const { return size_; }
     std::size_t blocks() const { return blocks_; }
     const byte_masks& masks(std::size_t block) const { return masks_[block]; }
-    /// Lower-case bytes from position `at`; copy_width bytes may be read wherever it is.
+    /// Lower-case bytes from position `at`; copy_width bytes are readable from any position.
     const char* lowered(std::size_t at) const { return lowered_.data() + at; }
 
   private:
@@ -44,7 +44,7 @@ class byte_chunk {  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::array<char, max_blocks * 64 + copy_width> lowered_;
 };
 
-/// A bit for every byte of a chunk, and one behind them that is always set, which ends every search.
+/// A bit for every byte of a chunk, plus one past the end that is always set and ends every search.
 class chunk_bits {
   public:
     std::uint64_t& operator[](std::size_t block) { return words_[block]; }

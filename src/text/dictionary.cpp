@@ -28,7 +28,7 @@ std::string dictionary_builder::finish() {
 }
 
 std::optional<dictionary_view> dictionary_view::open(std::span<const char> bytes) {
-    const auto words = primitives::packed_words::open(bytes);
+    const auto words = primitives::packed_dictionary::open(bytes);
     if (!words) return std::nullopt;
     return dictionary_view(*words);
 }
@@ -70,7 +70,7 @@ std::optional<std::string_view> dictionary_view::walker::next() {
 
 std::pair<std::uint32_t, std::uint32_t> dictionary_view::with_prefix(std::string_view prefix) const {
     const std::uint32_t first = words_.lower_bound(prefix).rank;
-    // The least string greater than every one with this prefix: its last byte below 255 raised by one.
+    // The smallest string greater than every one with this prefix: its last byte below 255 raised by one.
     std::string beyond(prefix);
     while (!beyond.empty() && static_cast<unsigned char>(beyond.back()) == 0xFF) beyond.pop_back();
     if (beyond.empty()) return {first, size()};

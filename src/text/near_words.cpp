@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of distances between all beginnings of two words needs, for a longer word, one more row; so words with a common
-// beginning share its rows, and where no row can come below the bound again none of them is near. In a sorted list words
-// with a common beginning are a stretch. While edits are left any character may come next, and stretches are taken one
-// after the other; once they are spent only a few of the asked word's characters may, and their stretches are looked up.
-// Short stretches are read word by word.
+// The table of distances between all prefixes of two words grows by one row for each character of a word. Words with a
+// common prefix therefore share its rows, and if no row can come below the bound again, none of them is near. In a
+// sorted list words with a common prefix form a range. While edits are left any character may come next, and ranges are
+// visited in order; afterwards only a few of the query word's characters may follow, and their ranges are looked up.
+// Short ranges are read word by word.
 #include "text/near_words.hpp"
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace quern::text {
 namespace {
 
-constexpr std::uint32_t short_stretch = 48;  // words: about what two look-ups cost
+constexpr std::uint32_t short_range = 48;  // words: about the cost of two look-ups
 
 struct character {
     std::string_view bytes;
-    bool whole;  // not ill-formed: no character begins with another
+    bool whole;  // not ill-formed: no character is a prefix of another
 };
 
 character character_at(std::string_view text, std::size_t at) {
@@ -29,30 +29,30 @@ character character_at(std::string_view text, std::size_t at) {
 
 class walk {
   public:
-    walk(const dictionary_view& words, std::string_view asked, std::uint32_t bound, const context& run)
-        : words_(words), bound_(bound), run_(run) {
-        for (std::size_t at = 0; at < asked.size(); at += asked_.back().bytes.size())
-            asked_.push_back(character_at(asked, at));
+    walk(const dictionary_view& words, std::string_view requested, std::uint32_t bound, const context& ctx)
+        : words_(words), bound_(bound), ctx_(ctx) {
+        for (std::size_t at = 0; at < requested.size(); at += requested_.back().bytes.size())
+            requested_.push_back(character_at(requested, at));
         // A word of more characters is further away.
-        rows_.resize(asked_.size() + bound + 2);
+        rows_.resize(requested_.size() + bound + 2);
         ends_.resize(rows_.size());
-        for (auto& row : rows_) row.resize(asked_.size() + 1);
-        for (std::size_t j = 0; j <= asked_.size(); ++j) rows_[0][j] = static_cast<std::uint32_t>(j);
+        for (auto& row : rows_) row.resize(requested_.size() + 1);
+        for (std::size_t j = 0; j <= requested_.size(); ++j) rows_[0][j] = static_cast<std::uint32_t>(j);
     }
 
     std::vector<near_word> found() {
         std::string beginning;
         enter(beginning, 0, 0, words_.size());
         std::ranges::sort(found_, {}, &near_word::id);
-        // Stretches of ill-formed characters may overlap with others.
+        // Ranges of ill-formed characters may overlap with others.
         found_.erase(std::ranges::unique(found_).begin(), found_.end());
         return std::move(found_);
     }
 
   private:
-    bool same(std::string_view c, std::size_t j) const { return c == asked_[j].bytes; }
+    bool same(std::string_view c, std::size_t j) const { return c == requested_[j].bytes; }
 
-    // The row of a beginning of `depth` characters, 1 or more, whose last is `c`, from the rows before.
+    // The row of a prefix of `depth` characters, 1 or more, whose last is `c`, from the rows before.
     void fill_row(std::string_view text, std::size_t depth, std::string_view c) {
         ends_[depth] = ends_[depth - 1] + c.size();
         auto& row = rows_[depth];
@@ -70,17 +70,17 @@ class walk {
         }
     }
 
-    // Whether no word with this beginning is near.
+    // Whether no word with this prefix is near.
     bool dead(std::size_t depth) const {
         if (std::ranges::min(rows_[depth]) <= bound_) return false;
-        // Two characters exchanged, of which the row has seen one.
+        // Two characters transposed, of which the row has seen one.
         return depth == 0 || std::ranges::min(rows_[depth - 1]) >= bound_;
     }
 
     // Words [first, last) begin with `text`, of `depth` characters.
     void enter(std::string& text, std::size_t depth, std::uint32_t first, std::uint32_t last) {
-        run_.check_stop();
-        if (last - first <= short_stretch || depth + 2 >= rows_.size()) return read(depth, first, last);
+        ctx_.check_stop();
+        if (last - first <= short_range || depth + 2 >= rows_.size()) return read(depth, first, last);
         if (words_.word(first).size() == text.size()) {  // it ends here
             if (rows_[depth].back() <= bound_) found_.push_back({first, rows_[depth].back()});
             ++first;
@@ -96,13 +96,13 @@ class walk {
         }
     }
 
-    // The stretch of those of [first, last) that go on with a character; returns where it ends.
+    // The range within [first, last) whose words continue with a character; returns its end.
     std::uint32_t enter_next(std::string& text, std::size_t depth, const character& next, std::uint32_t first,
                              std::uint32_t last) {
         const std::size_t size = text.size();
         text += next.bytes;
-        const auto stretch = words_.with_prefix(text);
-        const std::uint32_t begin = std::max(first, stretch.first), end = std::min(last, stretch.second);
+        const auto range = words_.with_prefix(text);
+        const std::uint32_t begin = std::max(first, range.first), end = std::min(last, range.second);
         if (begin < end) {
             if (!next.whole) {
                 read(depth, begin, end);
@@ -115,26 +115,26 @@ class walk {
         return end;
     }
 
-    // With no edit left: the characters behind which a word may still be near, each once.
+    // With no edit left: the characters after which a word may still be near, each once.
     std::vector<character> possible(std::string_view text, std::size_t depth) const {
         std::vector<character> some;
         const auto add = [&](const character& c) {
             if (std::ranges::find(some, c.bytes, &character::bytes) == some.end()) some.push_back(c);
         };
         const std::string_view last = depth == 0 ? std::string_view() : text.substr(ends_[depth - 1]);
-        for (std::size_t j = 1; j <= asked_.size(); ++j) {
-            if (rows_[depth][j - 1] <= bound_) add(asked_[j - 1]);
+        for (std::size_t j = 1; j <= requested_.size(); ++j) {
+            if (rows_[depth][j - 1] <= bound_) add(requested_[j - 1]);
             if (depth > 0 && j > 1 && same(last, j - 1) && rows_[depth - 1][j - 2] < bound_)
-                add(asked_[j - 2]);
+                add(requested_[j - 2]);
         }
         return some;
     }
 
-    // Words one by one, of which the first `depth` characters have their rows.
+    // Reads words one by one; their first `depth` characters have their rows.
     void read(std::size_t depth, std::uint32_t first, std::uint32_t last) {
         dictionary_view::walker walker(words_, first);
         for (std::uint32_t id = first; id < last; ++id) {
-            if (id % 256 == 0) run_.check_stop();
+            if (id % 256 == 0) ctx_.check_stop();
             const std::string_view word = *walker.next();
             std::size_t at = ends_[depth], row = depth;
             while (at < word.size() && row + 1 < rows_.size() && !dead(row)) {
@@ -148,9 +148,9 @@ class walk {
 
     const dictionary_view& words_;
     std::uint32_t bound_;
-    const context& run_;
-    std::vector<character> asked_;
-    std::vector<std::vector<std::uint32_t>> rows_;  // by how many characters of the other word
+    const context& ctx_;
+    std::vector<character> requested_;
+    std::vector<std::vector<std::uint32_t>> rows_;  // by the number of characters of the other word
     std::vector<std::size_t> ends_;                 // of its characters, in bytes
     std::vector<near_word> found_;
 };
@@ -158,9 +158,9 @@ class walk {
 }  // namespace
 
 std::vector<near_word> near_words(const dictionary_view& words, std::string_view word, std::uint32_t bound,
-                                  const context& run) {
+                                  const context& ctx) {
     if (words.size() == 0) return {};
-    return walk(words, word, bound, run).found();
+    return walk(words, word, bound, ctx).found();
 }
 
 }  // namespace quern::text

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sentences are those of ICU's sentence rules (UAX #29 and the language's own), run by break_rules as words
-// are; a paragraph ends at an empty line or U+2029, and its last sentence with it. Both are found as offsets
-// and then counted against the words in one merge, so that they are independent of how words are found.
+// Sentences are those of ICU's sentence rules (UAX #29 and the language's own), run by break_rules as words are. A
+// paragraph ends at an empty line or U+2029 and ends its last sentence. Both are found as offsets and then counted
+// against the words in one merge, independent of how words are found.
 #include "text/passages.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace quern::text {
 namespace {
 
 constexpr std::string_view paragraph_separator = "\xE2\x80\xA9";
-constexpr std::size_t fallback_stretch = std::size_t{1} << 20;
+constexpr std::size_t fallback_chunk = std::size_t{1} << 20;
 
-/// For each offset the number of tokens that begin before it; equal ones once, zero never.
+/// For each offset the number of tokens that begin before it, without zeros and repetitions.
 void count_tokens(const std::vector<std::uint32_t>& offsets, const std::vector<token>& tokens,
                   std::vector<std::uint32_t>& ends) {
     std::size_t count = 0;
@@ -65,7 +65,7 @@ void passage_marker::find_paragraphs(std::string_view text) {
         while (next < text.size() && (text[next] == ' ' || text[next] == '\t' || text[next] == '\r')) ++next;
         if (next < text.size() && text[next] == '\n') {
             end_here(line);
-            line = next;  // the empty line's own end may begin another
+            line = next;  // the end of the empty line may begin another
         }
     }
     end_here(text.size());
@@ -89,7 +89,7 @@ void passage_marker::find_sentences(std::string_view text) {
         return;
     }
     for (std::size_t at = 0; at < text.size();) {  // a line feed ends a sentence in every rule set
-        std::size_t end = text.find('\n', std::min(text.size(), at + fallback_stretch));
+        std::size_t end = text.find('\n', std::min(text.size(), at + fallback_chunk));
         end = end == std::string_view::npos ? text.size() : end + 1;
         icu_->divide(text, at, end, [this](std::size_t, std::size_t stop, bool) {
             sentences_.push_back(static_cast<std::uint32_t>(stop));

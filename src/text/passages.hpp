@@ -15,8 +15,8 @@
 
 namespace quern::text {
 
-/// Marks passages in a finished token list. A word belongs to the passage in which it begins; passages
-/// without words are left out.
+/// Marks passages in a finished token list. A word belongs to the passage in which it begins; passages without words
+/// are omitted.
 class passage_marker {
   public:
     explicit passage_marker(const icu::Locale& locale, word_path path = word_path::best);
@@ -28,8 +28,8 @@ class passage_marker {
     void find_lines(std::string_view text);
     void find_sentences(std::string_view text);
 
-    std::unique_ptr<icu_boundaries> icu_;                // only where the rules cannot be read
-    std::shared_ptr<const break_rules> rules_;           // else
+    std::unique_ptr<icu_boundaries> icu_;                // only if the rules cannot be read
+    std::shared_ptr<const break_rules> rules_;           // otherwise
     std::vector<std::uint32_t> paragraphs_, sentences_;  // offsets of ends
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of letters or of letters and digits: their begins and ends are where a bit of the class mask differs
-// from the bit before it, so that the loop steps from one such bit to the next.
+// Runs of letters, or of letters and digits: they begin and end where a bit of the class mask differs from the
+// preceding bit, so that the loop steps from one such bit to the next.
 #include "text/plain_words.hpp"
 
 #include <string>
@@ -17,12 +17,14 @@ bool belongs(char c, bool digits) {
 
 }  // namespace
 
-void find_plain_words(std::string_view text, bool digits, token_list& out) {
-    word_writer writer(out, text.size());
+std::size_t find_plain_words(std::string_view text, std::size_t from, std::size_t to, bool digits,
+                             token_list& out) {
+    word_writer writer(out, to - from);
     byte_chunk chunk;
     chunk_bits changes;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
     std::string long_word;
-    for (std::size_t base = 0; base < text.size();) {
+    std::size_t base = from;
+    while (base < to) {
         chunk.load(text, base);
         std::uint64_t before = 0;
         for (std::size_t b = 0; b < chunk.blocks(); ++b) {
@@ -38,16 +40,16 @@ void find_plain_words(std::string_view text, bool digits, token_list& out) {
             at = changes.next(at);
             if (at >= size) break;
             const std::size_t end = changes.next(at + 1);
-            if (end >= size && !last) break;  // it may go on in the next chunk
+            if (end >= size && !last) break;  // it may continue in the next chunk
             writer.add_padded(chunk.lowered(at), end - at, base + at);
-            at = end + 1;  // the byte at `end`, if any, is of no word
+            at = end + 1;  // the byte at `end`, if any, belongs to no word
             if (at >= size) break;
         }
         if (at > 0 || last) {
             base += std::min(at, size);
             continue;
         }
-        // The whole chunk is of one run: take it byte by byte.
+        // The whole chunk belongs to one run: process it byte by byte.
         long_word.clear();
         std::size_t end = base;
         for (; end < text.size() && belongs(text[end], digits); ++end) {
@@ -57,6 +59,7 @@ void find_plain_words(std::string_view text, bool digits, token_list& out) {
         writer.add(long_word, base, end);
         base = end;
     }
+    return base;
 }
 
 }  // namespace quern::text

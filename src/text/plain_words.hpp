@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that know ASCII only.
+// Word rules for ASCII only.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,12 @@
 
 namespace quern::text {
 
-/// Appends the runs of letters (and digits, where wanted) of ASCII, in lower case.
-void find_plain_words(std::string_view text, bool digits, token_list& out);
+/// Appends the ASCII runs of letters (and digits, if requested), in lower case. Starts at `from`, which must not be
+/// inside a run, and stops at such a position at or after `to`, which it returns.
+std::size_t find_plain_words(std::string_view text, std::size_t from, std::size_t to, bool digits,
+                             token_list& out);
+inline void find_plain_words(std::string_view text, bool digits, token_list& out) {
+    find_plain_words(text, 0, text.size(), digits, out);
+}
 
 }  // namespace quern::text

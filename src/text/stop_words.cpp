@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stop-word lists: plain text, one or more words a line, `#` opens a comment. The lists that come with Quern
-// are the files in stop_words/, which the build puts into the program.
+// Stop-word lists: plain text, one or more words a line, `#` begins a comment. Quern's own lists are the files in
+// stop_words/, which the build embeds in the program.
 #include "text/stop_words.hpp"
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <span>
+#include <system_error>
 
+#include "device/files/descriptor.hpp"
 #include "quern/base/error.hpp"
 #include "text/stop_word_files.hpp"
 
 namespace quern::text {
 namespace {
 
-/// One word a line. A carriage return, blanks at either side and a byte-order mark are not part of it.
+/// One word a line. A carriage return, surrounding blanks and a byte-order mark are not part of it.
 std::vector<std::string> words_of_lines(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n\f\v";
     std::vector<std::string> words;
@@ -29,8 +32,8 @@ std::vector<std::string> words_of_lines(std::string_view text) {
     return words;
 }
 
-/// The lists of ours hold several words a line, and each word with an apostrophe also stands for its spelling
-/// with the typographic one.
+/// The built-in lists have several words a line; a word with an apostrophe also means its spelling with the typographic
+/// one.
 std::vector<std::string> words_of_builtin(std::string_view text) {
     std::vector<std::string> words;
     for (const std::string& line : words_of_lines(text)) {
@@ -63,6 +66,9 @@ std::vector<std::string_view> builtin_stop_lists() {
     return names;
 }
 
+// Lists in use have a few KiB; folded, a word may take eleven times its bytes.
+constexpr std::size_t max_stop_word_bytes = std::size_t{4} << 20;
+
 std::string read_stop_word_file(const std::string& path) {
     std::error_code failed;
     const auto status = std::filesystem::status(path, failed);
@@ -71,15 +77,19 @@ std::string read_stop_word_file(const std::string& path) {
                           known_names());
     }
     // A pipe would be empty at the second reading.
-    std::ifstream file(path, std::ios::binary);
+    if (!failed && !std::filesystem::is_regular_file(status))
+        throw usage_error("cannot read the stop-word file '" + path + "'");
+    const descriptor file = open_file(path, O_RDONLY);
     std::string text;
-    if (file && std::filesystem::is_regular_file(status)) {
-        text.assign(std::istreambuf_iterator<char>(file), {});
-    } else {
-        file.setstate(std::ios::failbit);
+    for (std::size_t held = 0;; held = text.size()) {
+        text.resize(held + (std::size_t{1} << 16));
+        text.resize(held + read_some(file.number(), std::span(text).subspan(held), path));
+        if (text.size() == held) return text;
+        if (text.size() > max_stop_word_bytes) {
+            throw usage_error("the stop-word file '" + path +
+                              "' is larger than 4 MiB; a list of stop words has one word a line");
+        }
     }
-    if (!file || file.bad()) throw usage_error("cannot read the stop-word file '" + path + "'");
-    return text;
 }
 
 std::vector<std::string> stop_words_of_file(std::string_view bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words by Unicode's boundaries, in the form of NFKC case folding.
+// Words by Unicode's boundaries, in NFKC case-folded form.
 #pragma once
 
 #include <unicode/brkiter.h>
@@ -19,7 +19,7 @@
 
 namespace quern::text {
 
-/// One iterator of ICU over stretches of UTF-8.
+/// An ICU iterator over chunks of UTF-8.
 class icu_boundaries {
   public:
     icu_boundaries(break_rules::kind wanted, const icu::Locale& locale);
@@ -47,34 +47,49 @@ class icu_boundaries {
     std::vector<std::uint32_t> offsets_;  // in UTF-8, of every unit and of the end
 };
 
-/// How far to trust ourselves: each step is checked against the one below it by tests.
+/// Which fast paths to use: tests compare each with the next.
 enum class word_path {
-    best,   ///< masks over ASCII, ICU's rules run by us, ICU for what needs a dictionary
+    best,   ///< masks over ASCII, ICU's rules run by Quern, ICU for dictionaries
     rules,  ///< the same without the masks
-    icu,    ///< ICU for everything: the fallback where its rules cannot be read
+    icu,    ///< ICU for everything: the fallback if its rules cannot be read
 };
 
 class unicode_words {
   public:
     explicit unicode_words(const icu::Locale& locale, word_path path = word_path::best);
     /// Appends the words of `text`.
-    void find(std::string_view text, token_list& out);
+    void find(std::string_view text, token_list& out) { find(text, 0, text.size(), out); }
+    /// Appends the words from the boundary `from` to a boundary at or after `to`, which it returns.
+    std::size_t find(std::string_view text, std::size_t from, std::size_t to, token_list& out);
 
   private:
-    void find_by_masks(std::string_view text, word_writer& out);
+    std::size_t find_segments(std::string_view text, std::size_t at, std::size_t to, word_writer& out);
+    std::size_t find_by_masks(std::string_view text, std::size_t from, std::size_t to, word_writer& out);
     std::size_t next_segment(std::string_view text, std::size_t begin, word_writer& out);
     std::size_t next_by_dictionary(std::string_view text, std::size_t begin, std::size_t end,
                                    word_writer& out);
     void add(std::string_view text, std::size_t begin, std::size_t end, word_writer& out);
+    void add_between_blanks(std::string_view text, std::size_t begin, std::size_t end, word_writer& out);
+    void go_on(std::string_view text, std::size_t to, word_writer& out);
     void mark_events(std::size_t& last_safe);
 
+    /// A segment so long that its words are emitted before its end is reached.
+    struct long_segment {
+        std::size_t end = 0, at = 0;                 ///< before `at` all is folded; `end`: none
+        std::size_t piece_begin = 0, piece_end = 0;  ///< the piece between white space that contains `at`
+        std::string word;                            ///< of the folded text, not yet ended
+        bool is_cut = false;                         ///< it or its folded form has white space
+    };
+
     word_path path_;
+    long_segment long_;
+    std::size_t to_ = 0;  ///< past it, at most a piece of a long segment is needed
     icu_boundaries icu_;
     std::shared_ptr<const break_rules> rules_;  // null with word_path::icu
     case_folding folding_;
     byte_chunk chunk_;
-    // Of the chunk: where a run of letters and digits begins or a segment not of ASCII may; where a run ends;
-    // and which of these the rules must decide.
+    // Bits of the chunk: where a run of letters and digits or a non-ASCII segment may begin; where a run ends; and
+    // which of these the rules must decide.
     chunk_bits events_{}, ends_{}, unclear_{};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words dropped and stemmed. One pass over a finished token list writes the words kept into a second buffer,
-// so that the segmenters above know nothing of filters. Stems are looked up in a fixed table of the words met
-// last: text repeats its words, and the stemmer costs some hundred times the look-up.
+// Drops and stems words. One pass over a finished token list writes the kept words into a second buffer, so that the
+// segmenters need no filters. Stems are cached in a fixed table of recent words: text repeats its words, and the
+// stemmer costs some hundred times the look-up.
 #include "text/word_filter.hpp"
 
 #include <libstemmer.h>
@@ -14,11 +14,13 @@ namespace quern::text {
 namespace {
 
 constexpr std::size_t stem_slots = std::size_t{1} << 14;
-/// Longer words are stemmed anew each time: they are rare, and the table's memory stays bounded.
+/// Longer words are stemmed each time: they are rare, and the table's memory stays bounded.
 constexpr std::size_t longest_remembered = 64;
+/// In code points. Porter's program leaves shorter words unchanged; his rules would reduce "s" to "", and "is" to "i".
+constexpr unsigned shortest_stemmed = 3;
 
 std::uint64_t mix(std::string_view word) {
-    // Multiply-and-fold over eight bytes at a time; the length keeps zero filling apart from zero bytes.
+    // Multiply-and-fold over eight bytes at a time; the length distinguishes zero filling from zero bytes.
     std::uint64_t hash = word.size() * 0x9E3779B97F4A7C15U;
     const char* at = word.data();
     std::size_t left = word.size();
@@ -38,12 +40,12 @@ std::uint64_t mix(std::string_view word) {
     return hash ^ hash >> 32;
 }
 
-/// Copies a word of `words` or of elsewhere to where `room` bytes are free; a fixed number of bytes at a time
-/// where both sides have that many.
-void copy_word(std::string_view word, std::string_view words, char* to, std::size_t room) {
+/// Copies a word, from `words` or elsewhere, to `capacity` free bytes; a fixed number of bytes at a time if both sides have
+/// that many.
+void copy_word(std::string_view word, std::string_view words, char* to, std::size_t capacity) {
     constexpr std::size_t step = 16;
     const bool within = word.data() >= words.data() && word.data() + step <= words.data() + words.size();
-    if (word.size() <= step && room >= step && within) {
+    if (word.size() <= step && capacity >= step && within) {
         std::memcpy(to, word.data(), step);
     } else {
         std::memcpy(to, word.data(), word.size());
@@ -96,13 +98,14 @@ word_filter::~word_filter() {
 
 std::string_view word_filter::stem(std::string_view word) {
     const auto run = [this](std::string_view w) {
+        if (!has_at_least(w, shortest_stemmed)) return w;
         const sb_symbol* out = sb_stemmer_stem(stemmer_, reinterpret_cast<const sb_symbol*>(w.data()),
                                                static_cast<int>(w.size()));
         if (out == nullptr) throw std::bad_alloc();
         return std::string_view(reinterpret_cast<const char*>(out),
                                 static_cast<std::size_t>(sb_stemmer_length(stemmer_)));
     };
-    // The stemmer counts in int, and no word of a language is that long.
+    // The stemmer counts in int, and no real word is that long.
     if (word.size() > longest_remembered) return word.size() > (1U << 20) ? word : run(word);
     stemmed& slot = cache_[mix(word) & (stem_slots - 1)];
     if (slot.word != word) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to words after they are found: short ones and stop words are dropped, the rest may be stemmed.
+// Filters words after they are found: drops short ones and stop words, and may stem the rest.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct sb_stemmer;
 
 namespace quern::text {
 
-/// An exact set of words, made for being asked about words that are mostly not in it.
+/// An exact set of words, optimised for look-ups that mostly fail.
 class word_set {
   public:
     void insert(std::string_view word);
@@ -26,7 +26,7 @@ class word_set {
     std::size_t size() const { return words_.size(); }
 
   private:
-    std::size_t slot_of(std::string_view word) const;  // where it is, or the free slot where it would be
+    std::size_t slot_of(std::string_view word) const;  // its slot, or the free slot for it
 
     std::vector<std::string> words_;
     std::vector<std::uint32_t>
@@ -44,7 +44,7 @@ class word_filter {
 
     /// True when every word passes unchanged, so that apply() need not be called.
     bool idle() const { return min_length_ <= 1 && stop_words_.size() == 0 && stemmer_ == nullptr; }
-    void apply(token_list& list, dropped_words dropped = dropped_words::left_out);
+    void apply(token_list& list, dropped_words dropped = dropped_words::excluded);
 
   private:
     std::string_view stem(std::string_view word);
@@ -56,9 +56,9 @@ class word_filter {
     unsigned min_length_;
     word_set stop_words_;
     sb_stemmer* stemmer_ = nullptr;
-    std::vector<stemmed> cache_;              // slot by hash; a newcomer takes the slot over
-    std::string kept_;                        // the words kept
-    std::vector<std::uint32_t> kept_before_;  // for every token, the tokens kept before it; and all
+    std::vector<stemmed> cache_;              // slot by hash; a new word replaces the old one
+    std::string kept_;                        // the kept words
+    std::vector<std::uint32_t> kept_before_;  // kept tokens before every token; then the total
 };
 
 }  // namespace quern::text

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string_view>
 
 #include "quern/base/error.hpp"
@@ -13,17 +12,17 @@
 
 namespace quern::text {
 
-/// While it lives, list.words is longer than the words in it; the destructor cuts it to size.
+/// During its lifetime list.words is longer than the words in it; the destructor truncates it.
 class word_writer {
   public:
     word_writer(token_list& list, std::size_t expected_bytes) : list_(list), used_(list.words.size()) {
         list_.words.resize(used_ + expected_bytes + byte_chunk::copy_width);
     }
     ~word_writer() { list_.words.resize(used_); }
-    word_writer(const word_writer&) = delete;  // two would cut each other's words
+    word_writer(const word_writer&) = delete;  // two would truncate each other's words
     word_writer& operator=(const word_writer&) = delete;
 
-    /// `size` bytes at `from`, of which copy_width can be read whatever the size.
+    /// `size` bytes at `from`; copy_width bytes must be readable there whatever the size.
     void add_padded(const char* from, std::size_t size, std::size_t source) {
         make_room(size);
         char* to = list_.words.data() + used_;
@@ -46,8 +45,8 @@ class word_writer {
             grow(needed);
     }
     void grow(std::size_t needed) {
-        constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-        if (needed > most) throw out_of_memory("the words of one text", needed, most);
+        const std::size_t max = list_.max_bytes;
+        if (needed > max) throw out_of_memory("the words of one text", needed, max);
         list_.words.resize(std::max(needed, list_.words.size() + list_.words.size() / 2));
     }
     void finish(std::size_t size, std::size_t source_begin, std::size_t source_end) {

@@ -6,7 +6,7 @@
 namespace quern {
 namespace {
 
-TEST(Ascii, TrimsBlanksAtBothSides) {
+TEST(ascii_test, trims_blanks_at_both_sides) {
     EXPECT_EQ(trimmed(" \t\n\v\f\ra b \r\n"), "a b");
     EXPECT_EQ(trimmed("a"), "a");
     EXPECT_EQ(trimmed(" \n"), "");
@@ -14,11 +14,11 @@ TEST(Ascii, TrimsBlanksAtBothSides) {
     EXPECT_EQ(trimmed("\u00A0a"), "\u00A0a");
 }
 
-TEST(Ascii, LowersLettersAlone) {
+TEST(ascii_test, lowers_letters_alone) {
     EXPECT_EQ(lower("AZ[@`az\u00C4"), "az[@`az\u00C4");
 }
 
-TEST(Ascii, KnowsBlanks) {
+TEST(ascii_test, knows_blanks) {
     std::string blanks, html;
     for (int c = 0; c < 256; ++c) {
         if (is_space(static_cast<char>(c))) blanks += static_cast<char>(c);
@@ -28,7 +28,7 @@ TEST(Ascii, KnowsBlanks) {
     EXPECT_EQ(html, "\t\n\f\r ");
 }
 
-TEST(Ascii, FileNamesFollowTheLastSlash) {
+TEST(ascii_test, file_names_follow_the_last_slash) {
     EXPECT_EQ(file_name("a/b.c"), "b.c");
     EXPECT_EQ(file_name("b.c"), "b.c");
     EXPECT_EQ(file_name("a/"), "");

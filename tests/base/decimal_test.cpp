@@ -12,7 +12,7 @@
 namespace quern {
 namespace {
 
-TEST(Decimal, IsWhatWasWritten) {
+TEST(decimal_test, is_what_was_written) {
     EXPECT_EQ(parse_decimal("0.05"), (decimal{5, 100}));
     EXPECT_EQ(parse_decimal(".05"), (decimal{5, 100}));
     EXPECT_EQ(parse_decimal("3"), (decimal{3, 1}));
@@ -27,14 +27,14 @@ TEST(Decimal, IsWhatWasWritten) {
     EXPECT_EQ(parse_decimal("0.000000001"), (decimal{1, 1'000'000'000}));
 }
 
-TEST(Decimal, EqualNumbersAreEqual) {
+TEST(decimal_test, equal_numbers_are_equal) {
     for (const char* text : {"0.050", "00.05", "5e-2", "0.0005e2", "0.050000000000000"}) {
         EXPECT_EQ(parse_decimal(text), (decimal{5, 100})) << text;
     }
     EXPECT_EQ(parse_decimal("000000000000001"), (decimal{1, 1}));
 }
 
-TEST(Decimal, RefusesWhatIsNone) {
+TEST(decimal_test, refuses_what_is_none) {
     for (const char* text :
          {"",      ".",     "e3",         ".e1", "-1",           "+1",    " 1",          "1 ",
           "1,5",   "1.5.2", "0x1",        "nan", "inf",          "1e",    "1e-",         "1e1000",
@@ -48,7 +48,7 @@ TEST(Decimal, RefusesWhatIsNone) {
     }
 }
 
-RC_GTEST_PROP(Decimal, IsReadBackFromItsText, ()) {
+RC_GTEST_PROP(decimal_test, is_read_back_from_its_text, ()) {
     const auto digits = *rc::gen::inRange(0, 10);
     decimal value;
     for (int i = 0; i < digits; ++i) value.denominator *= 10;

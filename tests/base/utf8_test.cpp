@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UTF-8 against ICU's decoder: every code point, and every string of up to four bytes from the ones that matter.
+// UTF-8 against ICU's decoder: every code point, and every string of up to four relevant bytes.
 #include "base/utf8.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-TEST(Utf8, EveryCharacterComesBack) {
+TEST(utf8_test, every_character_comes_back) {
     for (char32_t point = 0; point <= 0x10FFFF; ++point) {
         if (point >= 0xD800 && point < 0xE000) continue;
         std::string bytes;
@@ -22,7 +22,7 @@ TEST(Utf8, EveryCharacterComesBack) {
     }
 }
 
-TEST(Utf8, IllFormedBytesEndWhereIcuEndsThem) {
+TEST(utf8_test, ill_formed_bytes_end_where_icu_ends_them) {
     // The edges of every range of table 3-7.
     constexpr std::uint8_t edges[] = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF,
                                       0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,

@@ -14,7 +14,7 @@ same_store() { diff -r --exclude stats.json "$1" "$2"; }
     [ -z "$stderr" ]
 }
 
-@test "closed standard files: messages go nowhere else, and results are not lost in silence" {
+@test "closed standard files: messages go nowhere else, and lost results are an error" {
     local status=0
     "$QUERN" build "$data/corpus.jsonl" -o store --skip all --progress json <&- >&- 2>&-
     quern verify store
@@ -53,7 +53,7 @@ interrupted() {
 @test "Ctrl-C: 130 within two seconds, nothing left" { interrupted INT 130; }
 @test "SIGTERM: 143 within two seconds, nothing left" { interrupted TERM 143; }
 
-@test "Ctrl-C while nothing comes from the pipe: 130 within two seconds" {
+@test "Ctrl-C while waiting for a pipe: 130 within two seconds" {
     mkdir out
     mkfifo pipe
     sleep 60 >pipe 3>&- &
@@ -75,7 +75,7 @@ interrupted() {
     [ "$(ls -A out)" = store ]
 }
 
-@test "the second Ctrl-C ends at once" {
+@test "the second Ctrl-C ends the program at once" {
     mkdir out
     mkfifo pipe
     sleep 60 >pipe 3>&- &
@@ -95,7 +95,7 @@ interrupted() {
     [ ! -e out/store ]
 }
 
-@test "interrupting a rebuild leaves the old store" {
+@test "an interrupted rebuild keeps the old store" {
     build "$data/corpus.jsonl" store
     cp -r store before
     mkfifo pipe
@@ -111,7 +111,7 @@ interrupted() {
     diff -r before store
 }
 
-@test "a full disk: 4, by name, and nothing half-written" {
+@test "a full disk: 4, with the file's name, and nothing half-written" {
     endless_corpus | head -n 100000 >large.jsonl
     mkdir full
     mount -t tmpfs -o size=1m tmpfs full 2>/dev/null || skip "needs the right to mount"
@@ -137,7 +137,7 @@ interrupted() {
     quern search small word17 document --quiet -k all --threads 1 | cmp - first
 }
 
-@test "the same bytes wherever the corpus lies" {
+@test "the same bytes wherever the corpus is" {
     mkdir -p elsewhere/deeper
     cp -r "$data/garden" elsewhere/deeper/garden
     build "$data/garden" one
@@ -145,7 +145,7 @@ interrupted() {
     same_store one two
 }
 
-@test "a memory budget holds" {
+@test "a memory budget is kept" {
     if grep -q -e __asan_init -e __tsan_init "$QUERN"; then skip "sanitizers need memory of their own"; fi
     endless_corpus | head -n 1500000 >large.jsonl
     quern build large.jsonl -o store --skip all --quiet --memory 256M --stats stats.json
@@ -154,7 +154,7 @@ interrupted() {
     [ "$peak" -le $((256 << 20)) ]
 }
 
-@test "the answers to many topics take no more memory than the budget" {
+@test "results of many topics keep to the memory budget" {
     if grep -q -e __asan_init -e __tsan_init "$QUERN"; then skip "sanitizers need memory of their own"; fi
     endless_corpus | head -n 40000 >large.jsonl
     build large.jsonl store
@@ -167,7 +167,7 @@ interrupted() {
     quern search store --topics topics -k all --memory 4G --threads 3 --quiet | cmp - small.run
 }
 
-@test "a line that is no query ends no conversation" {
+@test "an invalid query line does not end an interactive session" {
     printf '{"id":"1","text":"a pie of apple"}\n{"id":"2","text":"a pear"}\n' >corpus.jsonl
     build corpus.jsonl store
     {
@@ -180,8 +180,8 @@ interrupted() {
     } >lines
     quern search store --quiet <lines >hits 2>said
     [ "$(cut -f 1 hits | uniq | tr '\n' ' ')" = "0 3 " ]
-    grep -q "warning: query 1 is not answered: a query may hold 262144 words" said
-    grep -q "warning: query 2 is not answered: a query may hold 1,048,576 bytes" said
+    grep -q "warning: query 1 was skipped: too many words in a query (at most 262144)" said
+    grep -q "warning: query 2 was skipped: the query is too long (at most 1,048,576 bytes)" said
     printf 'apple' | quern search store --quiet | cut -f 1 | grep -q 0 # without an end of line
     ends_with 2 bash -c 'echo apple | "$QUERN" search store --stem porter' # but bad options do end it
 }
@@ -194,7 +194,7 @@ interrupted() {
         "(6, True, 2, 'cpu')" ]
     [ "$(json build.json "all(s['seconds'] >= 0 and s['name'] for s in d['stages']) and len(d['stages']) > 2")" = True ]
     quern search store apple --quiet --stats search.json --device cpu
-    [ "$(json search.json "d['counts']['hits'], d['device_reason']")" = "(3, 'asked for')" ]
+    [ "$(json search.json "d['counts']['hits'], d['device_reason']")" = "(3, 'requested')" ]
     quern search store pear --quiet --stats search.json # a record is replaced
     [ "$(json search.json "d['counts']['hits']")" -eq 1 ]
     quern search store --topics "$data/topics.tsv" --run out.run --quiet --stats topics.json
@@ -205,7 +205,7 @@ interrupted() {
     [ "$(json verify.json "d['stages'][0]['bytes'] > 1000")" = True ]
 }
 
-@test "what has no choice of a device says nothing of one, but in its statistics" {
+@test "an operation without a choice of device mentions it only in its statistics" {
     ends_with 0 quern build "$data/corpus.jsonl" -o store --skip all --stats stats.json
     [[ $stderr != *"device"* ]]
     [ "$(json stats.json "d['device'], d['device_reason']")" = "('cpu', 'an index runs on cpu only')" ]
@@ -237,14 +237,60 @@ assert last["read"] == int(sys.argv[1]), last
 END
 }
 
-@test "progress is silent where nobody looks and a run is short" {
+# stages_in FILE: the stages of --progress json, each once, in order; fails where one comes again or goes backwards.
+stages_in() {
+    python3 - "$1" <<'END'
+import json, sys
+stages, last = [], {}
+for line in open(sys.argv[1]):
+    d = json.loads(line)
+    assert {"stage", "done", "total", "unit", "seconds"} <= set(d), d
+    if d["stage"] not in stages: stages.append(d["stage"])
+    assert stages[-1] == d["stage"], (stages, d)
+    assert d["done"] >= last.get(d["stage"], 0), d
+    last[d["stage"]] = d["done"]
+    assert d["total"] is None or d["done"] <= d["total"], d
+print(*stages, sep="\n")
+END
+}
+
+@test "--progress json: every stage of a command is reported" {
+    endless_corpus | head -n 3000 >large.jsonl
+    quern dedup large.jsonl -o kept.jsonl --groups groups.tsv --quiet --progress json 2>lines
+    [ "$(stages_in lines | tr '\n' ' ')" = "read compare groups write groups write documents " ]
+    quern dedup large.jsonl --method shingle --pairs pairs.tsv --quiet --progress json 2>lines
+    stages_in lines >stages
+    for stage in read shingles compare groups; do grep -qx "$stage" stages; done
+    quern words large.jsonl -o space --quiet --progress json 2>lines
+    stages_in lines >stages
+    for stage in read vocabulary count weigh write similar commit; do grep -qx "$stage" stages; done
+    quern dictionary large.jsonl -o words.dict --quiet --progress json 2>lines
+    [ "$(stages_in lines | tr '\n' ' ')" = "read choose write " ]
+    printf 'a b\nb c\nc a\nc b\n' >graph.txt
+    quern pagerank graph.txt -o ranks.tsv --quiet --progress json 2>lines
+    [ "$(stages_in lines | tr '\n' ' ')" = "reading graph rank write " ]
+    grep '"stage":"rank"' lines | tail -n 1 | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["unit"] == "iterations" and d["done"] > 3 and 0 < d["change"] < 1e-4, d'
+}
+
+@test "progress continues while a stage reports nothing" {
+    endless_corpus | head -n 30000 >large.jsonl
+    { cat large.jsonl; sleep 3; } | quern signature - --quiet --progress json -o s.tsv 2>lines
+    [ "$(grep -c '"stage":"read"' lines)" -ge 3 ]
+    stages_in lines >/dev/null
+    tail -n 1 lines | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["seconds"] > 1.5, d'
+}
+
+@test "no progress without a terminal in a short run" {
     quern build "$data/corpus.jsonl" -o store --skip all --device cpu 2>said
     [ "$(wc -l <said)" -eq 1 ] # the summary
     quern build "$data/corpus.jsonl" -o other --skip all --device cpu --progress never --quiet 2>said
     [ ! -s said ]
 }
 
-@test "on a terminal progress is one line that disappears" {
+@test "on a terminal progress is one line that is erased" {
     command -v script >/dev/null || skip "needs script(1) of util-linux"
     endless_corpus | head -n 400000 >large.jsonl
     SHELL=/bin/sh script -qec "stty cols 70; '$QUERN' build large.jsonl -o store --skip all --device cpu" /dev/null </dev/null >seen
@@ -253,7 +299,7 @@ END
     sed 's/.*\r\x1b\[K//; s/\r$//' seen | tail -n 1 | grep -q '^quern build: 400,000 documents'
 }
 
-@test "--config gives options, and the command line wins" {
+@test "--config sets options, and the command line overrides them" {
     cat >quern.toml <<'END'
 # for every command
 quiet = true
@@ -275,21 +321,21 @@ END
     [[ $(quern search store apple --config=quern.toml --format tsv) == 1$'\t'* ]]
     printf '[build]\nstemm = "porter"\n' >wrong.toml
     ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
-    says "'stemm' is no option of build"
+    says "wrong.toml:2: 'stemm' is not an option of quern build; did you mean 'stem'?"
     for line in 'bogus = 3' '[search]\nbogus = 3' '[serch]\nk = 3' '[evaluate]\nk = 3' 'config = "x"' '[a.b]\nk = 3'; do
         printf "$line\n" >wrong.toml # also where another command is meant
         ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
-        says "' is no "
+        says "' is not a"
     done
     gzip -c "$data/corpus.jsonl" >wrong.toml # no text at all
     ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
     [ ! -e new ]
     printf 'threads = many\n' >wrong.toml
     ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
-    says "--threads: 'many' is not a whole number"
+    says "--threads: invalid value 'many' (expected a whole number"
 }
 
-@test "a word in square brackets is a word" {
+@test "a word in square brackets is an ordinary word" {
     build "$data/corpus.jsonl" store
     [ "$(quern search store "[apple, honey]" --quiet | wc -l)" -eq "$(quern search store apple honey --quiet | wc -l)" ]
     cp "$data/corpus.jsonl" "[a,b]"
@@ -297,14 +343,56 @@ END
     same_store store bracketed
 }
 
-@test "words that begin with a dash go behind --" {
+@test "words that begin with a dash follow --" {
     build "$data/corpus.jsonl" store
     [ "$(quern search store --quiet -- -apple | wc -l)" -eq 3 ]
 }
 
-@test "a store travels: moved, it answers the same" {
+@test "a moved store gives the same results" {
     build "$data/corpus.jsonl" store
     quern search store apple --quiet >before
     mkdir other && mv store other/place
     quern search other/place apple --quiet | cmp - before
+}
+
+# Bytes that a terminal obeys, or that turn its direction: ESC, CSI of C1 (in UTF-8 and as a byte), an override, an isolate, a mark.
+hostile=$'a\x1b[2Jb\xc2\x9b2Jc\xe2\x80\xaed\xe2\x81\xa6e\xe2\x80\x8ff'
+commands() { LC_ALL=C grep -caP '\x1b\[2J|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae\x8e\x8f]|\xe2\x81[\xa6-\xa9]|\xd8\x9c' "$@"; }
+
+@test "messages never contain terminal control sequences" {
+    mkdir folder
+    echo text >folder/good.txt
+    printf 'cut short' | zstd -q -c | head -c 12 >"folder/$hostile.txt.zst"
+    quern build folder -o store --max-errors 1 2>said
+    grep -q "a \[2Jb" said # it is named
+    [ "$(commands said)" -eq 0 ]
+    run --separate-stderr quern search store "$hostile" --like "$hostile"
+    [ "$(commands <<<"$stderr")" -eq 0 ]
+    run --separate-stderr quern build "$hostile" -o new
+    [ "$(commands <<<"$stderr")" -eq 0 ]
+    run --separate-stderr quern "$hostile"
+    [ "$(commands <<<"$stderr")" -eq 0 ]
+    run --separate-stderr quern search store text --format "$hostile"
+    [ "$(commands <<<"$stderr")" -eq 0 ]
+}
+
+@test "results never contain control sequences on a terminal; files and pipes get them unchanged" {
+    command -v script >/dev/null || skip "needs script(1) of util-linux"
+    python3 - "$hostile" <<'END' >corpus.jsonl
+import json, sys
+print(json.dumps({"id": "one " + sys.argv[1], "title": "Title " + sys.argv[1], "text": "apple " + sys.argv[1] + " pie"}, ensure_ascii=False))
+END
+    quern build corpus.jsonl -o store --quiet
+    for form in tsv jsonl table; do
+        SHELL=/bin/sh script -qec "'$QUERN' search store apple --format $form --quiet" /dev/null </dev/null >seen
+        grep -q "apple" seen
+        [ "$(commands seen)" -eq 0 ]
+    done
+    SHELL=/bin/sh script -qec "'$QUERN' dedup corpus.jsonl -o - --quiet" /dev/null </dev/null >seen
+    grep -q "apple" seen
+    [ "$(commands seen)" -eq 0 ]
+    quern search store apple --quiet | LC_ALL=C grep -qP '\xc2\x9b2J'
+    quern search store apple --quiet -o rows
+    LC_ALL=C grep -qP '\xe2\x80\xae' rows
+    [ "$(quern dedup corpus.jsonl -o - --quiet)" = "$(cat corpus.jsonl)" ]
 }

@@ -22,26 +22,26 @@ property() { quern info "$1" --format tsv | awk -F '\t' -v name="$2" '$1 == name
 # same_bytes A B: two stores hold the same, but for what a run costs.
 same_bytes() { diff -r -x stats.json "$1" "$2"; }
 
-@test "a stage that has nothing to work on says so" {
+@test "a stage without input reports it" {
     printf '{"id": "1", "text": "one word"}\n{"id": "2", "text": "two other words"}\n' >few.jsonl
     ends_with 0 quern build few.jsonl -o store
-    [[ $stderr == *"ranks: there are no links"*"thesaurus: there is too little text for one"*"vectors: there is no thesaurus"* ]]
+    [[ $stderr == *"ranks: there are no links"*"thesaurus: there is too little text"*"vectors: the store has no thesaurus"* ]]
     [[ $stderr != *".quern-"* && $stderr != *"--min-count"* && $stderr != *"dimensions"* ]]
     quern verify store
 }
 
-@test "near-duplicates go out, and info counts them" {
+@test "near-duplicates are excluded, and info counts them" {
     mills >mills.jsonl
     ends_with 0 quern build mills.jsonl -o store --device cpu
     [[ $stderr == *"duplicates: done on cpu"*"index: done on cpu"*"ranks: done on cpu"* ]]
-    [[ $stderr == *"4 documents"*"3 near-duplicates left out"* ]]
+    [[ $stderr == *"4 documents"*"3 near-duplicates excluded"* ]]
     [ "$(property store documents) $(property store copies) $(property store links)" = "4 3 5" ]
     [[ $(property store stages) == duplicates,ranks* ]]
     [ "$(quern search store miller --quiet | cut -f 2)" = b ]
     quern verify store
 }
 
-@test "--skip leaves stages out" {
+@test "--skip skips stages" {
     mills >mills.jsonl
     quern build mills.jsonl -o all --skip all --quiet
     [ "$(property all documents) $(property all copies)" = "7 0" ]
@@ -50,7 +50,7 @@ same_bytes() { diff -r -x stats.json "$1" "$2"; }
     [ "$(property some documents)" -eq 7 ]
     [[ $(property some stages) != *ranks* ]]
     ends_with 2 quern build mills.jsonl -o none --skip rank
-    says "'rank' is none of duplicates, ranks, thesaurus, vectors"
+    says "invalid value 'rank' (expected one of duplicates, ranks, thesaurus, vectors)"
     ends_with 2 quern build mills.jsonl -o none --skip ''
     [ ! -e none ]
 }
@@ -62,7 +62,7 @@ same_bytes() { diff -r -x stats.json "$1" "$2"; }
     same_bytes file piped
 }
 
-@test "--stats tells every stage" {
+@test "--stats reports every stage" {
     mills >mills.jsonl
     quern build mills.jsonl -o store --quiet --stats build.json
     [ "$(json build.json "all(n in [s['name'] for s in d['stages']] for n in ('read', 'duplicates', 'collection', 'ranks', 'commit'))")" = True ]
@@ -105,21 +105,21 @@ killed_after() {
     [ "$status" -eq 137 ]
 }
 
-@test "killed after a stage, a build goes on from there to the same bytes" {
+@test "killed after a stage, a build resumes there and gives the same bytes" {
     large_corpus >large.jsonl
     quern build large.jsonl -o whole --quiet
     for stage in duplicates index; do
         killed_after "$stage: done" "$QUERN" build large.jsonl -o store --threads 1
         [ ! -e store ]
         ends_with 0 quern build large.jsonl -o store
-        [[ $stderr == *"going on with a build that was stopped; done are:"*"$stage"* ]]
+        [[ $stderr == *"resuming an interrupted build; finished stages:"*"$stage"* ]]
         same_bytes whole store
         rm -r store
         [ -z "$(find . -name '.store*')" ]
     done
 }
 
-@test "killed twice, over an older store: that one stays until the end" {
+@test "killed twice, over an older store: the old store stays until the end" {
     large_corpus >large.jsonl
     mills >mills.jsonl
     quern build large.jsonl -o whole --quiet
@@ -130,22 +130,22 @@ killed_after() {
     killed_after "index: done" "$QUERN" build large.jsonl -o store --force
     same_bytes old store
     ends_with 0 quern build large.jsonl -o store --force
-    [[ $stderr == *"done are: duplicates index"* ]]
+    [[ $stderr == *"finished stages: duplicates index"* ]]
     same_bytes whole store
     [ -z "$(find . -name '.store*')" ]
 }
 
-@test "a killed build of a corpus that changed since begins anew" {
+@test "a killed build of a changed corpus starts over" {
     large_corpus >large.jsonl
     killed_after "index: done" "$QUERN" build large.jsonl -o store
     echo '{"id": "new", "text": "one more"}' >>large.jsonl
     ends_with 0 quern build large.jsonl -o store
-    [[ $stderr != *"going on"* ]]
+    [[ $stderr != *"resuming"* ]]
     quern search store more --quiet | grep -q new
     [ -z "$(find . -name '.store*')" ]
 }
 
-@test "--update adds to a store; killed, it goes on, and the old store stays until the end" {
+@test "--update adds to a store; killed, it resumes, and the old store stays until the end" {
     large_corpus >large.jsonl
     head -n 2000 large.jsonl >old.jsonl
     tail -n 1000 large.jsonl >new.jsonl
@@ -157,13 +157,13 @@ killed_after() {
         same_bytes old store
     done
     ends_with 0 quern build new.jsonl -o store --update
-    [[ $stderr == *"done are: duplicates index"* ]]
+    [[ $stderr == *"finished stages: duplicates index"* ]]
     same_bytes both store
     [ -z "$(find . -name '.store*')" ]
     quern verify store
     cp -r store before
     ends_with 2 flock .store.quern-lock "$QUERN" build new.jsonl -o store --update # as if another one were at work
-    says "another build of $PWD/store is under way"
+    says "another build of $PWD/store is in progress"
     ends_with 2 flock .store.quern-lock "$QUERN" build new.jsonl -o store --force
     diff -r before store
     ends_with 2 quern build new.jsonl -o store --update --skip ranks

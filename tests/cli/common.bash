@@ -41,6 +41,19 @@ ends_with() {
     [ "$status" -eq "$code" ]
 }
 
+# within MEMORY CODE ARGUMENT...: "quern ARGUMENT... --memory MEMORY" ends with the code, as ends_with has it, and what it
+# holds in memory stays below the budget and 64 MB more, whatever it maps; $peak is the most it had, in MB.
+within() {
+    local memory=$1 code=$2 budget
+    shift 2
+    ends_with "$code" "$BATS_TEST_DIRNAME/peak_memory" peak_kib "$QUERN" "$@" --memory "$memory" || return 1
+    peak=$(($(cat peak_kib) >> 10))
+    budget=$(($(numfmt --from=iec "$memory") >> 20))
+    echo "peak $peak MB within $memory: $*" # shown when the test fails
+    if grep -q -e __asan_init -e __tsan_init "$QUERN"; then return 0; fi # sanitizers need memory of their own
+    [ "$peak" -lt $((budget + 64)) ]
+}
+
 says() { # says TEXT: the last message holds the text
     [[ ${stderr_lines[-1]} == "quern"*": "*"$1"* ]] || {
         echo "said: $stderr"

@@ -39,28 +39,28 @@ silent_about() { # silent_about WORD...: none of them is in the collection
     done
 }
 
-@test "a folder: HTML without its markup, hidden and binary files counted" {
+@test "a folder: HTML without markup; hidden and binary files are counted" {
     read_as "$data/garden" stats.json
     documents "apple bees Bienen" >rows
     grep -q $'^notes/bees.html\tBees & hives$' rows || skip "HTML is not read yet"
     [ "$(cut -f 1 rows | tr '\n' ' ')" = "autumn.md notes/bees.html notes/count.py notes/winter.txt spring.txt " ]
     silent_about secret never script doctype nbsp
     [ "$(quern search store "honey harvested" -k 1 --quiet | cut -f 2)" = notes/bees.html ]
-    [[ $said == *"skipped by rule:"*"1 binary file"*"1 hidden file"* ]]
+    [[ $said == *"skipped 1 file: 1 .bin; 1 hidden file"* ]]
     [ "$(json stats.json "d['counts']['documents']")" -eq 5 ]
 }
 
-@test "a folder of what is no document: why, by extension; the form folder reads it" {
+@test "a folder without documents: the reasons, by extension; the form folder reads it" {
     mkdir man
     for page in a b; do echo ".TH $page" >"man/$page.1"; done
     echo "a,b" >man/table.csv
     printf '{\n  "name": "x"\n}\n' >man/package.json
     ends_with 3 quern build man -o store
-    [[ $stderr == *"man: holds no documents; skipped by rule: 4 files of another kind (2 .1, 1 .csv, 1 .json); --input-format folder reads"* ]]
+    [[ $stderr == *"man: holds no documents; skipped 4 files: 2 .1, 1 .csv, 1 .json; --input-format folder reads"* ]]
     ln -s /nope man/link
     echo "honey" >man/README
     ends_with 0 quern build man -o store --skip all
-    [[ $stderr == *"skipped by rule: 4 files of another kind (2 .1, 1 .csv, 1 .json), 1 link that leads nowhere"* ]]
+    [[ $stderr == *"skipped 4 files: 2 .1, 1 .csv, 1 .json; 1 link that leads nowhere"* ]]
     ends_with 0 quern build man -o store --skip all --input-format folder --force
     [ "$(json store/stats.json "d['counts']['documents']")" -eq 5 ]
 }
@@ -71,20 +71,20 @@ silent_about() { # silent_about WORD...: none of them is in the collection
     silent_about docno text
 }
 
-@test "wikiextractor output: its ids and titles, entities read" {
+@test "wikiextractor output: its ids and titles, entities decoded" {
     read_as "$data/corpus.wikiextractor" stats.json
     [ "$(documents "apple bees")" = $'12\tApple tree\n25\tBee' ]
     silent_about amp curid doc
 }
 
-@test "a Wikipedia dump: prose alone, namespaces skipped, redirects resolved" {
+@test "a Wikipedia dump: only prose, namespaces skipped, redirects resolved" {
     read_as "$data/wiki.xml" stats.json
     [ "$(documents "bee apple")" = $'Apple_tree\tApple tree\nBee\tBee' ]
     silent_about infobox nested book cell wikitable picture jpg hidden ref category article
     # Apple tree -> Bee twice, once through the redirect; Bee -> Apple tree; "spring" is not here.
     [ "$(json stats.json "[d['counts'][k] for k in ('documents', 'redirects', 'links', 'dangling_links', 'rejected')]")" = \
         "[2, 1, 3, 1, 0]" ]
-    [[ $said == *"skipped by rule:"*namespace* ]]
+    [[ $said == *"skipped "*namespace* ]]
 }
 
 same_store() { # same_store A B: byte for byte, the record of the run excepted
@@ -115,12 +115,12 @@ compressed() { # compressed PROGRAM SUFFIX
     same_store plain piped
 }
 
-@test "a text from a pipe is read once and whole" {
+@test "a text from a pipe is read once and completely" {
     quern build <(echo "honey from one pipe") -o piped --skip all --quiet
     quern search piped "honey pipe" --quiet | grep -q "honey from one pipe"
 }
 
-@test "several inputs are one collection, in the order given" {
+@test "several inputs form one collection, in the order given" {
     quern build "$data/corpus.jsonl" "$data/garden" -o store --skip all --quiet
     [ "$(quern info store | awk '$1 == "documents" { print $2 }')" -eq 11 ]
 }
@@ -153,7 +153,7 @@ compressed() { # compressed PROGRAM SUFFIX
     [ -d home/.cache/quern ]
 }
 
-@test "rejected documents are told with file and line, the first ten and a count" {
+@test "rejected documents are reported with file and line, the first ten and a count" {
     { cat "$data/corpus.jsonl"; for i in $(seq 12); do echo "broken $i"; done; } >mixed.jsonl
     ends_with 0 quern build mixed.jsonl -o store --skip all --max-errors 12
     [[ $stderr == *"warning: mixed.jsonl:7: "* ]]
@@ -163,7 +163,7 @@ compressed() { # compressed PROGRAM SUFFIX
     [ "$(json store/stats.json "d['counts']['rejected']")" -eq 12 ]
 }
 
-@test "a cut-off file keeps what came before the cut" {
+@test "a truncated file keeps the documents before the cut" {
     command -v gzip >/dev/null || skip "needs gzip"
     for i in $(seq 2000); do echo "{\"id\": $i, \"text\": \"apple number $((i * 7919 % 2003))\"}"; done >many.jsonl
     gzip -c many.jsonl >many.gz
@@ -185,18 +185,18 @@ cut_corpora() {
     done
 }
 
-@test "an input that ends within its data fails the run, whatever the share" {
+@test "an input that ends within its data fails the run, whatever its share" {
     cut_corpora
     for cut in cut.*; do
         ends_with 3 quern build "$cut" -o store --skip all --quiet
         says "$cut:"
-        says "data are cut off at byte"
-        says "the rest is lost (--max-errors 100% goes on with what could be read)"
+        says "data are truncated at byte"
+        says "the rest is lost (--max-errors 100% continues with what could be read)"
         [ ! -e store ]
         ends_with 0 quern build "$cut" -o store --skip all --max-errors 100% --quiet
         documents=$(json store/stats.json "d['counts']['documents']")
         [ "$documents" -gt 1000 ] && [ "$documents" -lt 10000 ]
-        [[ $stderr == *"the rest is lost"*" rejected, 1 kept in part, 0 mended"* ]]
+        [[ $stderr == *"the rest is lost"*" rejected, 1 kept in part, 0 repaired"* ]]
         rm -r store
         # Whoever names a limit has it kept: it counts as one, and the line in which it ends as another.
         ends_with 0 quern dedup "$cut" -o kept.jsonl --max-errors 2 --quiet
@@ -206,7 +206,7 @@ cut_corpora() {
     done
 }
 
-@test "every command that reads a corpus refuses one that is not whole" {
+@test "every command that reads a corpus rejects an incomplete one" {
     cut_corpora
     mkdir folder && cp cut.gz folder/part.jsonl.gz && head -n 5000 many.jsonl >first.jsonl
     head -n 5 many.jsonl | sed 's/"d/"x/' >new.jsonl
@@ -215,14 +215,14 @@ cut_corpora() {
         "search cut.gz apple"; do
         # shellcheck disable=SC2086 # a command line
         ends_with 3 bash -c "\"$QUERN\" $command --quiet <new.jsonl"
-        says "gzip data are cut off at byte"
+        says "gzip data are truncated at byte"
         says "--max-errors 100%"
     done
     [ ! -e space ] && [ ! -e dictionary ]
     ends_with 0 bash -c "\"$QUERN\" dedup --stream --against cut.gz --max-errors 100% --quiet <new.jsonl"
 }
 
-@test "wrong bytes where all came: told so, and not that anything is lost" {
+@test "wrong bytes in a complete file: reported as such, not as a loss" {
     cut_corpora
     python3 - <<'END'
 import bz2, gzip, shutil, subprocess
@@ -239,17 +239,17 @@ if shutil.which('zstd'):
 END
     for wrong in wrong.*; do
         ends_with 3 quern dedup "$wrong" -o kept.jsonl --quiet
-        says "everything was read, but some of it is wrong"
+        says "everything was read, but parts are wrong"
         [[ $stderr != *lost* ]]
         ends_with 0 quern dedup "$wrong" -o kept.jsonl --quiet --threshold 0.001 --max-errors 100%
         cmp kept.jsonl many.jsonl
         rm kept.jsonl
     done
     ends_with 3 quern dedup followed.gz --quiet
-    says "what follows is not read"
+    says "the rest is not read"
 }
 
-@test "a dump without its end is not whole; a file of a folder that is cut off is one document" {
+@test "a dump without its end is incomplete; a truncated file of a folder is one document" {
     head -n 20 "$data/wiki.xml" >part.xml
     ends_with 3 quern build part.xml -o store --skip all --quiet
     says "the dump ends"
@@ -258,18 +258,99 @@ END
     head -c 3000000 /dev/urandom | base64 >long.txt
     gzip -c long.txt | head -c 1000000 >texts/long.txt.gz
     ends_with 0 quern build texts -o store --skip all --quiet
-    [[ $stderr == *"long.txt.gz: gzip data are cut off"*"(kept in part)"* ]]
+    [[ $stderr == *"long.txt.gz: gzip data are truncated"*"(kept in part)"* ]]
 }
 
-@test "errors that fail the run: the first ten, then the summary and what would let it pass" {
+@test "errors that fail the run: the first ten, then the summary; no message advises dropping documents" {
     { seq 40 | sed 's/.*/{"id":"same","text":"word &"}/'; } >same.jsonl
     ends_with 3 quern build same.jsonl -o store --quiet
-    [ "$(grep -c 'warning: same.jsonl:[0-9]*: the id "same" is repeated' <<<"$stderr")" -eq 10 ]
-    says 'same.jsonl:2: the id "same" is repeated (the first of 39 rejected or cut among 40 documents, more than 1%; --max-errors 39 lets that pass)'
+    [ "$(grep -c 'warning: same.jsonl:[0-9]*: duplicate id "same"' <<<"$stderr")" -eq 10 ]
+    says 'same.jsonl:2: duplicate id "same"; first used in same.jsonl:1 (the first of 39 rejected or cut among 40 documents, more than the 1% of --max-errors; 39 of them repeat an id: --ids generate gives every record the id FILE:LINE)'
+    [[ $stderr != *"lets that pass"* ]]
+    build same.jsonl generated --ids generate
+    [ "$(json generated/store.json 'd["documents"]')" -eq 40 ]
     ends_with 3 quern build same.jsonl -o store --quiet --max-errors 3
     says "--max-errors 3 allows no more"
     ends_with 0 quern build same.jsonl -o store --quiet --skip all --max-errors 39
     head -n 2 same.jsonl >two.jsonl
     ends_with 3 quern dedup two.jsonl # a single one is said once
-    [ "$(grep -c repeated <<<"$stderr")" -eq 1 ]
+    [ "$(grep -c "duplicate id" <<<"$stderr")" -eq 1 ]
+}
+
+@test "links out of a folder are followed only with --follow-links, by every command" {
+    mkdir -p away/deep inside/own
+    echo "secret of another house" >away/secret.txt
+    echo "deeper secret" >away/deep/more.txt
+    echo "own garden" >inside/own/garden.txt
+    ln -s "$PWD/away/secret.txt" inside/secret.txt
+    ln -s "$PWD/away/deep" inside/deep
+    ln -s "$PWD/inside" away/deep/back
+    ln -s own/garden.txt inside/again.txt
+    quern build inside -o store 2>said
+    grep -q "2 links that lead out of the folder" said
+    ends_with 1 quern search store secret
+    quern build inside -o linked --follow-links --quiet
+    [ "$(quern search linked secret --quiet | cut -f 2 | LC_ALL=C sort | tr '\n' ' ')" = "deep/more.txt secret.txt " ]
+    [ "$(quern search linked garden --quiet | wc -l)" -eq 1 ]
+    for command in "dedup" "words -o space" "dictionary -o dictionary" "ngrams" "signature" "search"; do
+        read -ra words <<<"$command"
+        query=()
+        [ "$command" != search ] || query=(secret)
+        "$QUERN" "${words[0]}" inside "${query[@]}" "${words[@]:1}" --stats without --force >rows 2>said || true
+        ! grep -q secret rows
+        rm -rf space dictionary
+        "$QUERN" "${words[0]}" inside "${query[@]}" "${words[@]:1}" --stats with --follow-links --force >rows 2>said || true
+        [ "$(json without "d['counts']['documents']")" -eq 1 ]
+        [ "$(json with "d['counts']['documents']")" -eq 3 ]
+        rm -rf space dictionary
+    done
+    ln -s "$PWD/away" named # what is named is read
+    quern build named -o of_named --quiet
+    ends_with 0 quern search of_named secret
+}
+
+@test "outputs of private files are private" {
+    umask 022
+    mkdir secret open
+    echo "a private word" >secret/letter.txt
+    echo "a public word" >open/letter.txt
+    chmod 600 secret/letter.txt
+    modes() { find "$@" -printf '%m\n' | sort -u | tr '\n' ' '; }
+    quern search secret private --quiet >hits
+    quern search open public --quiet >>hits
+    [ "$(modes "$QUERN_CACHE" -type d)" = "700 " ] # a cache is private whatever it was made of
+    [ "$(modes "$QUERN_CACHE" -type f)" = "600 " ]
+    quern build secret -o kept --report report.html --stats stats --quiet
+    [ "$(modes kept -type d)" = "700 " ]
+    [ "$(modes kept report.html stats -type f)" = "600 " ]
+    quern search kept private --quiet -o rows # what is read of a private store
+    quern dictionary secret -o words --quiet
+    printf '{"id":"1","text":"word"}\n' >secret.jsonl && chmod 600 secret.jsonl
+    quern dictionary - -o piped --quiet <secret.jsonl
+    [ "$(modes piped)" = "600 " ]
+    quern dedup secret -o documents --store seen --quiet
+    [ "$(modes rows words documents seen -type f)" = "600 " ]
+    touch old # open to all, replaced by what is not
+    quern dictionary secret -o old --quiet --force
+    [ "$(modes old)" = "600 " ]
+    # A link to private files counts where it is followed.
+    ln -s "$PWD/secret/letter.txt" open/link.txt
+    quern build open -o linked --follow-links --quiet
+    [ "$(modes linked)" = "600 700 " ]
+
+    echo "more words" >more.txt
+    quern build more.txt -o kept --update --quiet # its private documents stay
+    [ "$(modes kept)" = "600 700 " ]
+
+    quern build open -o shared --quiet
+    [ "$(modes shared -type d)" = "755 " ]
+    [ "$(modes shared -type f)" = "644 " ]
+    chmod 640 open/letter.txt
+    quern build open -o grouped --quiet
+    [ "$(modes grouped -type d)" = "750 " ]
+    [ "$(modes grouped -type f)" = "640 " ]
+    chmod 644 open/letter.txt
+    umask 027 # and a mask of the user's stays
+    quern build open -o masked --quiet
+    [ "$(modes masked)" = "640 750 " ]
 }

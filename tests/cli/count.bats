@@ -9,7 +9,7 @@ own_setup() {
     build corpus.jsonl store
 }
 
-@test "documents in input order, with how often each holds the words" {
+@test "documents in input order, with the number of occurrences in each" {
     [ "$(quern count store steam engine --quiet)" = "b	3
 c	1" ]
     [ "$(quern count store "Steam ENGINE" --quiet)" = "b	3
@@ -48,11 +48,11 @@ c	1" ]
     [ "$(quern count stemmed "engine steam engine" --total --quiet | cut -f 2-)" = "2	1	2" ] # "a" is left out
 }
 
-@test "a list of words is taken as it is" {
+@test "a list of words is used unchanged" {
     printf 'New York\nis\n\nis New York\n' >list
     build list words --input-format lines
     ends_with 1 quern count words New
-    says "nothing found: no document holds New"
+    says "nothing found: no document contains New"
     [ "$(quern count words is --quiet)" = "0	1" ] # the second document's one word is "is New York"
     # With a tab, words stand between tabs and may hold blanks.
     [ "$(quern count words $'New York\t' --quiet)" = "0	1" ]
@@ -64,25 +64,25 @@ c	1" ]
 1" ]
 }
 
-@test "nothing found, and what cannot be" {
+@test "nothing found, and impossible requests" {
     ends_with 1 quern count store engine steam engine steam
-    says "nothing found: no document holds 'engine steam engine steam'"
+    says "nothing found: no document contains 'engine steam engine steam'"
     [ -z "$output" ]
     ends_with 1 quern count store steam zebra
-    says "nothing found: no document holds zebra"
+    says "nothing found: no document contains zebra"
     ends_with 1 quern count store "..."
-    says "nothing found: '...' holds no word"
+    says "nothing found: '...' contains no word"
     ends_with 2 quern count nowhere steam
     says "nowhere: no such store"
     ends_with 2 quern count corpus.jsonl steam
-    says "is no store"
+    says "not a store"
     ends_with 2 quern count
     ends_with 2 quern count store steam --device cuda
     ends_with 2 quern count store steam -o store/rows
 }
 
-@test "a store of another version is refused" {
+@test "a store of another version is rejected" {
     sed -i 's/"version": [0-9]*/"version": 1/' store/store.json
     ends_with 5 quern count store steam
-    says "is of format version 1, and this program reads version "
+    says "has format version 1, but this program reads version "
 }

@@ -18,7 +18,7 @@ name_of() { # the section a file holds
     esac
 }
 
-@test "a flipped byte anywhere is found, and the section named" {
+@test "a flipped byte anywhere is found, and the section is reported" {
     for file in whole/*.section whole/store.json; do
         file=${file#whole/}
         size=$(wc -c <"whole/$file")
@@ -32,7 +32,7 @@ name_of() { # the section a file holds
     done
 }
 
-@test "a file cut off, emptied or gone is found, and the section named" {
+@test "a truncated, empty or missing file is found, and the section is reported" {
     for file in whole/*.section; do
         file=${file#whole/}
         rm -rf hurt && cp -r whole hurt
@@ -48,7 +48,7 @@ name_of() { # the section a file holds
     done
 }
 
-@test "search refuses what it would have to read, and never gives another answer" {
+@test "search rejects damaged data that it must read, and never gives a wrong result" {
     quern search whole apple bees --quiet >right
     for file in whole/*.section whole/store.json; do
         file=${file#whole/}

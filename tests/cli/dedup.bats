@@ -41,12 +41,12 @@ dedup() { quern dedup --quiet "$@"; }
     [ -z "$(dedup kept.jsonl)" ]
 }
 
-@test "with a file for one result, nothing else goes to standard output" {
+@test "with a file for one result, standard output stays empty" {
     [ -z "$(dedup corpus.jsonl --groups groups.tsv)" ]
     [ -n "$(dedup corpus.jsonl --report page.html)" ]
 }
 
-@test "TSV comes out byte for byte, other forms as JSON lines" {
+@test "TSV is written byte for byte, other formats as JSON lines" {
     printf 'x\tsome text that is long enough for it\r\ny\tsome text that is long enough for is\nz\t' >c.tsv
     dedup c.tsv -o - | cmp - <(printf 'x\tsome text that is long enough for it\r\nz\t\n')
     dedup "$data/garden" -o garden.jsonl
@@ -90,7 +90,7 @@ dedup() { quern dedup --quiet "$@"; }
     diff <(pairs many.jsonl) <(pairs turned.jsonl)
 }
 
-@test "a report is one page that fetches nothing" {
+@test "a report is one page without external resources" {
     dedup corpus.jsonl --report page.html >/dev/null
     grep -q '<del>stands</del>' page.html
     grep -q '<ins>stood</ins>' page.html
@@ -99,7 +99,7 @@ dedup() { quern dedup --quiet "$@"; }
     dedup corpus.jsonl --report page.html --force >/dev/null
 }
 
-@test "a store: only the new part is compared and written, and nothing twice" {
+@test "a store: only the new part is compared and written, each once" {
     head -n 2 corpus.jsonl >monday.jsonl
     tail -n 3 corpus.jsonl >tuesday.jsonl
     dedup monday.jsonl --store seen -o - | cmp - monday.jsonl
@@ -108,22 +108,22 @@ dedup() { quern dedup --quiet "$@"; }
     tail -n 1 corpus.jsonl | cmp - new.jsonl
     dedup tuesday.jsonl --store seen --pairs again.tsv -o - | cmp - new.jsonl
     cmp pairs.tsv again.tsv
-    refused "threshold 0.05, and is asked with 0.1" dedup tuesday.jsonl --store seen --threshold 0.1
-    refused "lies within seen" dedup tuesday.jsonl --store seen -o seen/out
+    refused "threshold 0.05 (now 0.1)" dedup tuesday.jsonl --store seen --threshold 0.1
+    refused "is inside the input seen" dedup tuesday.jsonl --store seen -o seen/out
     [ -z "$(compgen -G '.seen*')" ]
 }
 
-@test "info and verify know a store" {
+@test "info and verify accept a store" {
     dedup corpus.jsonl --store seen --threshold 0.1 >/dev/null
     quern info seen | head -n 9 | diff - <(printf '%s\t%s\n' kind duplicates format_version 2 method edit-rate threshold 0.1 unit byte documents 5 text_bytes 296 pairs 2 shards 1)
     quern verify seen --quiet | grep -q $'^seen\twhole\t[0-9]'
-    refused "lies within the store" build corpus.jsonl -o x --stats seen/000000.stats.json
+    refused "is inside the store" build corpus.jsonl -o x --stats seen/000000.stats.json
     printf 'X' | dd of=seen/000000.pairs.section bs=1 seek=3 conv=notrunc status=none
     ends_with 5 quern verify seen
     says "000000.pairs"
 }
 
-@test "a damaged store: 5, and the section named" {
+@test "a damaged store: 5, and the section is reported" {
     dedup corpus.jsonl --store seen >/dev/null
     printf 'X' | dd of=seen/000000.texts.section bs=1 seek=20 conv=notrunc status=none
     ends_with 5 quern dedup corpus.jsonl --store seen
@@ -152,10 +152,10 @@ dedup() { quern dedup --quiet "$@"; }
     # Within the corpus an id is still one document's.
     { cat new.jsonl new.jsonl; } >twice.jsonl
     ends_with 3 quern dedup twice.jsonl --against old.jsonl
-    says 'twice.jsonl:3: the id "a" is repeated'
+    says 'twice.jsonl:3: duplicate id "a"'
 }
 
-@test "a stream answers each line as it comes" {
+@test "a stream answers each line immediately" {
     mkfifo questions answers
     "$QUERN" dedup --stream --quiet <questions >answers 3>&- &
     exec 8>questions 9<answers
@@ -170,7 +170,7 @@ dedup() { quern dedup --quiet "$@"; }
     [ "$got" = "$expected " ]
 }
 
-@test "a stream: all pairs in a file, memory told, lines that are no documents answered" {
+@test "a stream: all pairs in a file, memory reported, invalid lines answered" {
     { cat corpus.jsonl; echo nonsense; } | quern dedup --stream --max-errors 1 --pairs pairs.tsv --stats stats.json >rows 2>said
     [ "$(wc -l <rows)" -eq 6 ]
     sed -n 3p rows | grep -q $'^c\t1\ta\t3\t0.01'
@@ -182,9 +182,9 @@ dedup() { quern dedup --quiet "$@"; }
     quern dedup --stream --quiet --format jsonl <corpus.jsonl | sed -n 1p | grep -qx '{"id":"a","duplicates":0,"nearest":null,"distance":null,"rate":null}'
     ends_with 3 bash -c 'echo nonsense | "$QUERN" dedup --stream'
     refused "reads standard input" dedup corpus.jsonl --stream
-    refused "need all of them" dedup --stream -o kept
+    refused "they need all documents" dedup --stream -o kept
     refused "compares words" dedup --stream --method shingle
-    refused "no other form" dedup --stream --input-format tsv
+    refused "reads only JSON lines" dedup --stream --input-format tsv
     refused "needs all rows" dedup --stream --format table
     printf '\xEF\xBB\xBF' | cat - corpus.jsonl | quern dedup --stream --quiet | head -n 1 | grep -q $'^a\t0'
 }
@@ -195,7 +195,7 @@ dedup() { quern dedup --quiet "$@"; }
     dedup corpus.jsonl --store seen | cut -f 1-3 | diff <(printf 'a\tc\t3\nb\td\t1\n') -
 }
 
-@test "Ctrl-C in the middle leaves no file, and a store that goes on" {
+@test "Ctrl-C in the middle leaves no file, and a usable store" {
     mkdir out scratch
     mkfifo pipe
     endless_corpus >pipe 2>/dev/null &
@@ -213,10 +213,10 @@ dedup() { quern dedup --quiet "$@"; }
     nothing_left out
 }
 
-@test "refusals: values, outputs over inputs, two results in one place" {
-    refused "above 0" dedup corpus.jsonl --threshold 0.6
+@test "errors: values, outputs over inputs, two results in one file" {
+    refused "expected at most 0.5" dedup corpus.jsonl --threshold 0.6
     refused "decimal" dedup corpus.jsonl --threshold -1
-    refused "is none of auto" dedup corpus.jsonl --method minhash
+    refused "(expected one of auto" dedup corpus.jsonl --method minhash
     refused "from 1 to 1000" dedup corpus.jsonl --signature-length 0
     refused "whole number" dedup corpus.jsonl --cut x
     refused "similarity" dedup corpus.jsonl --similarity 1.1
@@ -224,14 +224,14 @@ dedup() { quern dedup --quiet "$@"; }
     refused "is an input" dedup corpus.jsonl --report ./corpus.jsonl --force
     refused "both go to ./out" dedup corpus.jsonl --pairs out --groups ./out
     refused "both go to standard output" dedup corpus.jsonl --pairs - --groups -
-    refused "--report needs" dedup corpus.jsonl --report -
+    refused "--report cannot go to standard output" dedup corpus.jsonl --report -
     refused "CORPUS is required" dedup
     refused "cpu only" dedup corpus.jsonl --method simhash --device cuda
-    refused "cannot be asked piece by piece" dedup corpus.jsonl --method i-match --store seen
+    refused "cannot work in batches" dedup corpus.jsonl --method i-match --store seen
     refused "both go to" dedup corpus.jsonl --stats out -o out
-    refused "can be read once" dedup - -
-    refused "can be read once" dedup - --against -
-    refused "can be read once" dedup --stream --against -
+    refused "can be given only once" dedup - -
+    refused "can be given only once" dedup - --against -
+    refused "can be given only once" dedup --stream --against -
     refused "--store: the name is empty" dedup corpus.jsonl --store ""
     touch there
     refused "there exists; --force" dedup corpus.jsonl -o there
@@ -241,7 +241,7 @@ dedup() { quern dedup --quiet "$@"; }
 @test "3: bad input beyond --max-errors, and no result" {
     echo '{"id":"a","text":"again"}' >>corpus.jsonl
     ends_with 3 quern dedup corpus.jsonl -o kept --store seen
-    says 'corpus.jsonl:6: the id "a" is repeated'
+    says 'corpus.jsonl:6: duplicate id "a"'
     [ ! -e kept ] && [ ! -e seen ]
     dedup corpus.jsonl --max-errors 1 -o kept
     [ -e kept ]
@@ -254,7 +254,7 @@ dedup() { quern dedup --quiet "$@"; }
     [ "$(json stats.json "d['device'] in ('cpu', 'cuda:0')")" = True ]
 }
 
-@test "several sets to compare with, of every kind, each with ids of its own" {
+@test "several sets to compare with, of every kind, each with its own ids" {
     head -n 1 corpus.jsonl >one.jsonl
     sed -n 2p corpus.jsonl | sed 's/"id":"b"/"id":"a"/' >two.jsonl
     mkdir three && echo "Something else entirely!" >three/e.txt
@@ -275,12 +275,12 @@ dedup() { quern dedup --quiet "$@"; }
     dedup --stream --against one.jsonl --against seen_two --against three <new.jsonl | cut -f 1-3 |
         diff <(printf 'c\t1\ta\nd\t1\ta\ne\t1\te.txt\n') -
     refused "no such file" dedup new.jsonl --against one.jsonl --against absent
-    refused "given twice" dedup - --against one.jsonl --against -
+    refused "given only once" dedup - --against one.jsonl --against -
     printf '[dedup]\nagainst = ["one.jsonl", "two.jsonl"]\n' >options.toml
     dedup new.jsonl --config options.toml | cut -f 1,2 | diff <(head -n 2 expected) -
 }
 
-@test "a corpus or a set without documents is refused" {
+@test "a corpus or a set without documents is an error" {
     mkdir nothing pictures && : >empty.jsonl && printf '\x89PNG\r\n\x1a\n\0\0' >pictures/a.png
     for empty in nothing pictures empty.jsonl /dev/null; do
         ends_with 3 quern dedup "$empty" --quiet -o kept.jsonl
@@ -296,7 +296,7 @@ dedup() { quern dedup --quiet "$@"; }
     ends_with 0 quern dedup --stream --quiet </dev/null
 }
 
-@test "TSV among other forms comes out as JSON lines, so that the whole can be read" {
+@test "TSV among other formats is written as JSON lines, so that the output is readable" {
     printf 'x\tA line of TSV with "quotes" in it\r\n{"y"\tone that looks like JSON\n' >c.tsv
     mkdir folder && echo "A text in a folder" >folder/z.txt
     dedup corpus.jsonl c.tsv folder -o kept
@@ -313,19 +313,19 @@ END
     dedup c.tsv c.tsv --input-format tsv --max-errors 2 -o - | cmp - c.tsv # TSV alone stays TSV
 }
 
-@test "options that the method does not look at are refused, those of a file for all commands are not" {
-    refused "--similarity is for --method shingle; auto does not look at it" dedup corpus.jsonl --similarity 0.3
-    refused "--hamming is for --method simhash" dedup corpus.jsonl --method shingle --hamming 2
-    refused "--threshold is for --method auto" dedup corpus.jsonl --method simhash --threshold 0.1
-    refused "--signature-length is for --method signature" dedup corpus.jsonl --signature-length=64
-    refused "--stem is for --method shingle, simhash, i-match" dedup corpus.jsonl --stem porter
+@test "options that the method ignores are errors, except those of a file for all commands" {
+    refused "--similarity requires --method shingle; auto ignores it" dedup corpus.jsonl --similarity 0.3
+    refused "--hamming requires --method simhash" dedup corpus.jsonl --method shingle --hamming 2
+    refused "--threshold requires --method auto" dedup corpus.jsonl --method simhash --threshold 0.1
+    refused "--signature-length requires --method signature" dedup corpus.jsonl --signature-length=64
+    refused "--stem requires --method shingle, simhash, i-match" dedup corpus.jsonl --stem porter
     printf 'stem = "porter"\nthreshold = 0.1\n' >options.toml
     dedup corpus.jsonl --config options.toml >rows
     dedup corpus.jsonl --threshold 0.1 | cmp - rows
     dedup corpus.jsonl --method shingle --config options.toml
 }
 
-@test "an option given twice is refused; the command line wins over a file, a section over its top" {
+@test "a repeated option is an error; the command line overrides a file, a section overrides its top level" {
     refused "--pairs is given twice" dedup corpus.jsonl --pairs one --pairs two
     refused "--threshold is given twice" dedup corpus.jsonl --threshold 0.1 --threshold=0.1
     refused "-o, --output is given twice" dedup corpus.jsonl -o one --output two
@@ -338,7 +338,7 @@ END
     quern dedup x.tsv --quiet --quiet
 }
 
-@test "the page says where it comes from: inputs, sets, what was rejected, the program" {
+@test "the page shows its origin: inputs, sets, rejected documents, the program" {
     head -n 1 corpus.jsonl >'test<set>.jsonl'
     { tail -n 4 corpus.jsonl; echo "no JSON"; } >new.jsonl
     dedup new.jsonl --against 'test<set>.jsonl' --max-errors 1 --report page.html

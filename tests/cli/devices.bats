@@ -25,7 +25,7 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
     cmp hits expected
 }
 
-@test "a machine without a driver: all works on the CPU, and doctor says what is missing" {
+@test "a machine without a driver: everything works on the CPU, and doctor names the missing part" {
     : >no-driver
     with_driver no-driver "$QUERN" doctor --format tsv >table
     [[ $(finding CUDA <table) == "none: there is no NVIDIA driver: "* ]]
@@ -33,7 +33,7 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
     works_on_the_cpu no-driver
 }
 
-@test "a driver that fails: all works on the CPU, and doctor says what failed" {
+@test "a driver that fails: everything works on the CPU, and doctor names the failure" {
     fake=$(dirname "$QUERN")/../lib/libfake_libcuda.so
     [ -e "$fake" ] || skip "needs the tests' fake driver"
     with_driver "$fake" "$QUERN" doctor --format tsv >table
@@ -45,14 +45,14 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
     works_on_the_cpu "$fake"
 }
 
-@test "doctor says what --device and --gpu-memory come to" {
+@test "doctor shows the effect of --device and --gpu-memory" {
     : >no-driver
     for device in cuda cuda:3 cuda:all; do
         with_driver no-driver "$QUERN" doctor --format tsv --device "$device" --gpu-memory 2G >table
-        [[ $(finding device <table) == "none: CUDA is asked for, but "*"would be refused" ]]
+        [[ $(finding device <table) == "none: CUDA was requested, but "*"would be refused" ]]
     done
     quern doctor --format tsv --device cpu >table
-    [[ $(finding device <table) == "cpu: asked for: "* ]]
+    [[ $(finding device <table) == "cpu: requested: "* ]]
     [[ $(finding primitives <table) == "cpu"* ]]
 }
 
@@ -61,11 +61,11 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
     : >no-driver
     ends_with 4 with_driver no-driver "$QUERN" build "$data/corpus.jsonl" -o store --config c.toml
     [ ! -e store ]
-    says "CUDA is asked for, but "
+    says "CUDA was requested, but "
     ends_with 0 quern build "$data/corpus.jsonl" -o store --config c.toml --device cpu --stats s.json
-    [ "$(json s.json "d['device'], d['device_reason']")" = "('cpu', 'asked for')" ]
+    [ "$(json s.json "d['device'], d['device_reason']")" = "('cpu', 'requested')" ]
     for wrong in cuda:-1 cuda:1024 cuda: gpu ''; do
         ends_with 2 quern search store apple --device "$wrong"
-        says "is none of auto, cpu, cuda, cuda:N, cuda:all"
+        says "(expected auto, cpu, cuda, cuda:N or cuda:all)"
     done
 }

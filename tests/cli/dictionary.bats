@@ -6,7 +6,7 @@ own_setup() {
     printf '{"id":"1","text":"The cat and the hat."}\n{"id":"2","text":"A cat, 42 cats!"}\n' >corpus.jsonl
 }
 
-@test "a dictionary says what it holds, and is whole" {
+@test "info shows the content of a dictionary, and verify finds no damage" {
     run --separate-stderr quern dictionary corpus.jsonl -o made --stats stats
     [ "$status" -eq 0 ] && [ -z "$output" ]
     [[ $stderr == *"2 documents, 9 words, 7 distinct, 7 in the dictionary"* ]]
@@ -25,20 +25,20 @@ own_setup() {
     [ "$(quern info often --quiet | grep '^words	')" = "words	2" ]
 }
 
-@test "a list of words is taken as it is" {
+@test "a list of words is used unchanged" {
     printf 'Zebra\napple pie\n\napple pie\n' >list
     quern dictionary list --input-format lines -o made --quiet
     [ "$(quern info made --quiet | grep -cE '^(words	2|verbatim	1|occurrences	3)$')" -eq 3 ]
 }
 
-@test "what cannot be" {
+@test "impossible requests" {
     quern dictionary corpus.jsonl -o made --quiet
     ends_with 2 quern dictionary corpus.jsonl -o made
     quern dictionary corpus.jsonl -o made --force --quiet
     ends_with 2 quern dictionary corpus.jsonl
     ends_with 2 quern dictionary corpus.jsonl -o -
     ends_with 2 quern dictionary made -o other
-    [[ $stderr == *"is no corpus"* ]]
+    [[ $stderr == *"is not a corpus"* ]]
     ends_with 2 quern dictionary corpus.jsonl -o corpus.jsonl --force
     ends_with 2 quern dictionary corpus.jsonl -o other --device cuda
     ends_with 2 quern dictionary corpus.jsonl -o other --min-count 0
@@ -46,7 +46,7 @@ own_setup() {
     [ ! -e other ]
 }
 
-@test "damage is found and named" {
+@test "damage is found and reported" {
     quern dictionary corpus.jsonl -o made --quiet
     printf 'X' | dd of=made bs=1 seek=100 conv=notrunc 2>dd.log
     ends_with 5 quern verify made

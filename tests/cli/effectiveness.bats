@@ -2,7 +2,7 @@
 # Published values of retrieval effectiveness, on the classic collections: needs QUERN_DATA and the sources.
 load common
 
-@test "MAP within .005 of what is published, on six collections" {
+@test "MAP within .005 of published values, on six collections" {
     [ -e "${QUERN_SOURCE:-}/bench/run-effectiveness" ] || skip "needs the sources"
     [ -d "${QUERN_DATA:-}/ir/cacm" ] || skip "set QUERN_DATA to a folder of real data"
     QUERN_WORK=$PWD/work "$QUERN_SOURCE/bench/run-effectiveness" >table

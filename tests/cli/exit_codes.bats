@@ -15,19 +15,19 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
 
 @test "0: done" { ends_with 0 quern search store apple; }
 
-@test "1: no document holds the words, and which" {
+@test "1: no document contains the words, which are reported" {
     ends_with 1 quern search store zebra apfel
     [ -z "$output" ]
-    says "no document holds"
+    says "no document contains"
     [[ $stderr == *apfel* && $stderr == *zebra* ]]
 }
 
-@test "1: the query holds no word" {
+@test "1: the query contains no word" {
     ends_with 1 quern search store "..."
-    says "holds no word"
+    says "contains no word"
 }
 
-@test "1: no topic has an answer" {
+@test "1: no topic has a result" {
     printf '1\tzebra\n' >topics
     ends_with 1 quern search store --topics topics --run out.run
     [ -f out.run ] && [ ! -s out.run ]
@@ -38,9 +38,9 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     ends_with 1 quern evaluate "$data/qrels.txt" other.run
 }
 
-@test "an unknown word beside known ones is a remark, not a failure" {
+@test "an unknown word among known ones is a note, not a failure" {
     ends_with 0 quern search store apple zebra
-    says "no document holds zebra"
+    says "no document contains zebra"
 }
 
 @test "2: no command: the help page, on standard error" {
@@ -58,27 +58,27 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
 
 @test "2: an unknown option, with the nearest one" {
     refused "unknown option --thread; did you mean --threads?" build x -o y --thread 2
-    refused "unknown option -z; words that begin with a dash go behind --" search store -z
+    refused "unknown option -z; put words that begin with a dash after --" search store -z
 }
 
-@test "2: values that are none" {
-    refused "--threads: '0' is not a whole number from 1" build x -o y --threads 0
-    refused "--threads: '2x' is not a whole number" build x -o y --threads 2x
-    refused "--memory: '1Q' is not a size" build x -o y --memory 1Q
-    refused "--memory: '-1G' is not a size" build x -o y --memory=-1G
-    refused "--format: 'csv' is none of tsv, jsonl, table" search store apple --format csv
-    refused "--progress: 'often' is none of" search store apple --progress often
-    refused "--device: 'tpu' is none of" search store apple --device tpu
-    refused "--device: 'cuda:x' is none of" search store apple --device cuda:x
-    refused "--model: 'tfidf' is none of" search store apple --model tfidf
-    refused "--k1: 'high' is not a number" search store apple --k1 high
-    refused "--max-errors: '101%' is neither" build x -o y --max-errors 101%
-    refused "--max-errors: '-3' is neither" build x -o y --max-errors=-3
-    refused "--input-format: 'pdf' is none of" build x -o y --input-format pdf
-    refused "--tokens: 'words' is none of" build x -o y --tokens words
-    refused "--stem: 'snowball' is none of" build x -o y --stem snowball
-    refused "--tmp: /no/such is no folder" build x -o y --tmp /no/such
-    refused "-k: '0' is not a whole number" search store apple -k 0
+@test "2: invalid values" {
+    refused "--threads: invalid value '0' (expected a whole number from 1" build x -o y --threads 0
+    refused "--threads: invalid value '2x' (expected a whole number" build x -o y --threads 2x
+    refused "--memory: invalid size '1Q'" build x -o y --memory 1Q
+    refused "--memory: invalid size '-1G'" build x -o y --memory=-1G
+    refused "--format: invalid value 'csv' (expected one of tsv, jsonl, table)" search store apple --format csv
+    refused "--progress: invalid value 'often' (expected one of" search store apple --progress often
+    refused "--device: invalid device 'tpu' (expected" search store apple --device tpu
+    refused "--device: invalid device 'cuda:x' (expected" search store apple --device cuda:x
+    refused "--model: invalid value 'tfidf' (expected one of" search store apple --model tfidf
+    refused "--k1: invalid value 'high' (expected a number)" search store apple --k1 high
+    refused "--max-errors: invalid value '101%' (expected" build x -o y --max-errors 101%
+    refused "--max-errors: invalid value '-3' (expected" build x -o y --max-errors=-3
+    refused "--input-format: invalid value 'pdf' (expected one of" build x -o y --input-format pdf
+    refused "--tokens: invalid value 'words' (expected one of" build x -o y --tokens words
+    refused "--stem: invalid value 'snowball' (expected one of" build x -o y --stem snowball
+    refused "--tmp: /no/such is not a folder" build x -o y --tmp /no/such
+    refused "-k: invalid value '0' (expected a whole number" search store apple -k 0
 }
 
 @test "2: parameters out of range" {
@@ -87,25 +87,25 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     ends_with 2 quern search store apple --model dirichlet --mu 0
     ends_with 2 quern search store apple --k1 nan
     # Whatever the model, and before a corpus is read.
-    refused "--lambda: lambda must lie" search store apple --lambda 7
-    refused "--b: b must lie" search store apple --model ql --b 2
-    refused "mu must lie" search "$data/corpus.jsonl" apple --mu 0
+    refused "--lambda: lambda must be" search store apple --lambda 7
+    refused "--b: b must be" search store apple --model ql --b 2
+    refused "mu must be" search "$data/corpus.jsonl" apple --mu 0
     [ ! -e "$QUERN_CACHE" ]
 }
 
-@test "2: what is required is missing" {
+@test "2: missing required options" {
     refused "CORPUS" build -o y
     refused "--output is required" build "$data/corpus.jsonl"
     refused "STORE" search
     refused "RUN" evaluate "$data/qrels.txt"
 }
 
-@test "2: one argument too many" { refused "one argument too many" info store store; }
+@test "2: an unexpected argument" { refused "unexpected argument" info store store; }
 
 @test "2: options that exclude each other" {
-    refused "--run needs --topics" search store apple --run out.run
-    refused "exclude each other" search store apple --topics "$data/topics.tsv"
-    refused "same thing" search store --topics "$data/topics.tsv" --run a -o b
+    refused "--run requires --topics" search store apple --run out.run
+    refused "cannot be combined with" search store apple --topics "$data/topics.tsv"
+    refused "same file" search store --topics "$data/topics.tsv" --run a -o b
 }
 
 @test "2: missing inputs" {
@@ -121,13 +121,13 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     [ ! -e y ]
 }
 
-@test "2: a folder that is no store" {
+@test "2: a folder that is not a store" {
     mkdir empty
-    refused "is no store" info empty
-    refused "is no store" verify empty
+    refused "not a store" info empty
+    refused "not a store" verify empty
 }
 
-@test "2: what quern wrote is no corpus" {
+@test "2: an output of quern is not a corpus" {
     quern build "$data/corpus.jsonl" -o made --quiet
     quern dedup "$data/corpus.jsonl" --store seen --quiet
     quern words "$data/corpus.jsonl" -o space --min-count 1 --quiet
@@ -135,16 +135,16 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     for what in made seen space words; do
         for command in "build $what -o new" "ngrams $what" "signature $what" "dictionary $what -o new"; do
             # shellcheck disable=SC2086 # a command and its arguments
-            refused "$what was made by quern and is no corpus" $command
+            refused "$what was made by quern and is not a corpus" $command
         done
     done
     for what in seen space words; do
-        refused "$what was made by quern and is no corpus" words $what -o new
-        refused "$what was made by quern and is no corpus" search $what apple
+        refused "$what was made by quern and is not a corpus" words $what -o new
+        refused "$what was made by quern and is not a corpus" search $what apple
     done
     for what in space words; do
-        refused "$what was made by quern and is no corpus" dedup $what
-        refused "$what was made by quern and is no corpus" dedup "$data/corpus.jsonl" --against $what
+        refused "$what was made by quern and is not a corpus" dedup $what
+        refused "$what was made by quern and is not a corpus" dedup "$data/corpus.jsonl" --against $what
     done
     [ ! -e new ]
     mkdir mine # a folder of one's own
@@ -161,7 +161,7 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     [ "$(quern info store | awk '$1 == "documents" { print $2 }')" -eq 3 ]
 }
 
-@test "2: what is no store is not overwritten even with --force" {
+@test "2: a folder that is not a store is not overwritten, even with --force" {
     mkdir precious && echo x >precious/file
     refused "precious" build "$data/corpus.tsv" -o precious --force
     [ "$(cat precious/file)" = x ]
@@ -188,7 +188,7 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     cmp in.jsonl "$data/corpus.jsonl"
 }
 
-@test "an output may be called as a list of stop words is" {
+@test "an output may have the name of a list of stop words" {
     printf 'der\nfor\n' >own
     for command in "build $data/corpus.jsonl" "words $data/corpus.jsonl --min-count 1" "dedup $data/corpus.jsonl --method shingle" \
         "search store apple"; do
@@ -214,7 +214,7 @@ kept() {
     cmp "$file" kept-before
 }
 
-@test "2: a record of the run over anything the run reads or writes" {
+@test "2: a record of the run over any input or output of the run" {
     cp "$data/corpus.jsonl" in.jsonl
     cp "$data/topics.tsv" topics.tsv
     cp "$data/qrels.txt" qrels.txt
@@ -232,7 +232,7 @@ kept() {
     kept store/ids.section search store apple --stats store/ids.section
     kept qrels.txt evaluate qrels.txt a.run --stats qrels.txt
     kept a.run evaluate qrels.txt a.run --stats a.run
-    refused "lies within new" build in.jsonl -o new --stats new/record.json
+    refused "is inside the input new" build in.jsonl -o new --stats new/record.json
     refused "both go to" build in.jsonl -o new --stats new
     refused "both go to ./o.tsv" search store apple -o o.tsv --stats ./o.tsv
     refused "is a folder" search store apple --stats garden
@@ -242,7 +242,7 @@ kept() {
 
 @test "2: a record of the run replaces records only, without --force" {
     echo precious >file
-    refused "is no record of a run" search store apple --stats file
+    refused "is not a record of a run" search store apple --stats file
     [ "$(cat file)" = precious ]
     ends_with 0 quern search store apple --stats file --force
     ends_with 0 quern search store pear --stats file
@@ -258,15 +258,15 @@ kept() {
     kept store/ids.section search store apple -o store/ids.section
     kept store/store.json info store -o store/store.json
     kept store/stats.json evaluate "$data/qrels.txt" "$data/topics.tsv" -o store/stats.json
-    refused "lies within garden" search garden bees -o garden/notes/new
-    refused "lies within store" verify store -o store/new
-    refused "lies within" build garden -o garden/notes/new
+    refused "is inside the input garden" search garden bees -o garden/notes/new
+    refused "is inside the input store" verify store -o store/new
+    refused "is inside the" build garden -o garden/notes/new
     [ ! -e garden/notes/new ] && [ ! -e store/new ]
     mkdir garden/.hidden # is not read with the folder
     ends_with 0 quern build garden -o garden/.hidden/store
     quern build garden -o beside
     diff -r -x stats.json beside garden/.hidden/store
-    refused "lies within" search garden/.hidden/store apple -o garden/.hidden/store/new
+    refused "is inside the" search garden/.hidden/store apple -o garden/.hidden/store/new
     quern verify store
 }
 
@@ -281,7 +281,7 @@ kept() {
     [ ! -e garden/store ]
 }
 
-@test "2: a device the operation does not run on" {
+@test "2: a device that the operation does not support" {
     refused "search without --topics runs on cpu only" search store apple --device cuda:0
     refused "evaluate runs on cpu only" evaluate a b --device cuda:all
 }
@@ -304,17 +304,17 @@ kept() {
     ends_with 0 quern build bad.jsonl -o new --max-errors 25% --force
 }
 
-@test "3: an id that is missing or repeated" {
+@test "3: an id that is repeated within a file, or a text that is missing" {
     printf '{"id":"a","text":"x"}\n{"id":"a","text":"y"}\n' >twice.jsonl
     ends_with 3 quern build twice.jsonl -o new
     says "twice.jsonl:2: "
-    printf '{"id":"a","text":"x"}\n{"text":"y"}\n' >none.jsonl
+    printf '{"id":"a","text":"x"}\n{"id":"b"}\n' >none.jsonl
     ends_with 3 quern build none.jsonl -o new
     says "none.jsonl:2: "
     [ ! -e new ]
 }
 
-@test "2: text options are judged before the corpus is read" {
+@test "2: text options are checked before the corpus is read" {
     echo broken >broken.jsonl
     ends_with 2 quern build broken.jsonl -o new --input-format jsonl --language xx
     ends_with 2 quern build broken.jsonl -o new --input-format jsonl --stop-words ./no-such-list
@@ -337,12 +337,12 @@ kept() {
     says "run:2: "
 }
 
-@test "3: ids that a TREC run cannot tell apart" {
+@test "3: ids that a TREC run cannot distinguish" {
     printf '{"id":"a_b","text":"apple"}\n{"id":"a b","text":"apple pie"}\n{"id":"c d","text":"pear"}\n' >blanks.jsonl
     build blanks.jsonl blanks
     printf 't\tapple\n' >topics
     ends_with 3 quern search blanks --topics topics --run out.run
-    says "'a_b' and 'a b' are written alike"
+    says "'a_b' and 'a b' look the same"
     [ ! -e out.run ]
     ends_with 0 quern search blanks --topics topics --format tsv
     printf 't\tpear\n' >topics # a blank alone is no clash
@@ -362,7 +362,7 @@ kept() {
     [ "$status" -eq 129 ]
 }
 
-@test "4: the disk does not take the results" {
+@test "4: the disk cannot store the results" {
     [ -e /dev/full ] || skip "needs /dev/full"
     run --separate-stderr bash -c '"$QUERN" search store apple --quiet >/dev/full'
     [ "$status" -eq 4 ]
@@ -396,7 +396,7 @@ kept() {
     ends_with 5 quern info store
 }
 
-@test "every exit code stands in the table of the help pages" {
+@test "every exit code is in the table of the help pages" {
     local table
     table=$(quern --help | sed -n '/^Exit codes:/,$p')
     for code in 0 1 2 3 4 5 70 129 130 143; do grep -qE "^ *([0-9]+ )*$code( [0-9]+)* " <<<"$table" || { echo "$code"; return 1; }; done
@@ -407,6 +407,7 @@ kept() {
     for name in build search dedup signature evaluate info verify doctor; do
         [[ $output == *"  $name "* ]]
         help=$(quern "$name" --help)
+        [ "$(wc -L <<<"$(quern "$name" --help-all)")" -le 80 ]
         [ "$help" = "$(quern help "$name")" ]
         [[ $help == "quern $name - "*"Usage: quern $name "*"Examples:"*"Exit codes:"* ]]
         [ "$(wc -L <<<"$help")" -le 80 ]

@@ -58,7 +58,7 @@ assert at == len(data)
 PY
 }
 
-@test "a store goes out with every word, posting and document" {
+@test "a store is exported with every word, posting and document" {
     quern export store --ciff index.ciff --quiet --stats stats
     [ "$(read_ciff index.ciff)" = "a 1 1 1:1
 apples 1 1 0:1
@@ -73,14 +73,14 @@ red 2 3 0:2 1:1
     grep -qa "tokens unicode" index.ciff
 }
 
-@test "compressed where the name says so, and to standard output" {
+@test "compressed if the name ends accordingly, and to standard output" {
     quern export store --ciff index.ciff --quiet
     quern export store --ciff index.ciff.gz --quiet --threads 3
     gzip -dc index.ciff.gz | cmp - index.ciff
     quern export store --ciff - --quiet | cmp - index.ciff
 }
 
-@test "a model of the store is that of its documents with their titles" {
+@test "a model of the store equals that of its documents with their titles" {
     quern export store --arpa model --order 2 --smoothing absolute --quiet --stats stats
     quern ngrams corpus.jsonl --titles --arpa expected --order 2 --smoothing absolute --quiet
     cmp model expected
@@ -105,11 +105,11 @@ red 2 3 0:2 1:1
     printf '{"id":"1 2","text":"x","links":["c"]}\n{"id":"c","text":"y"}\n' >odd.jsonl
     build odd.jsonl odd
     ends_with 3 quern export odd --graph odd.tsv
-    says "holds the id '1 2'"
+    says "has the id '1 2'"
     [ ! -e odd.tsv ]
 }
 
-@test "whole or not at all" {
+@test "a complete output or none" {
     quern export store --ciff index.ciff --quiet
     ends_with 2 quern export store --ciff index.ciff
     cp -r store damaged
@@ -125,24 +125,24 @@ red 2 3 0:2 1:1
     [ ! -e store/index.ciff ]
 }
 
-@test "each kind of folder has its own options" {
+@test "each kind of folder accepts its own options" {
     ends_with 2 quern export store
-    says "what to export is not given"
+    says "nothing to export"
     ends_with 2 quern export store --words b.tsv
     says "is a store of documents"
     ends_with 2 quern export store --ciff a --order 2
-    says "with --arpa only"
+    says "require --arpa"
     ends_with 2 quern export store --ciff a --arpa a
     ends_with 2 quern export missing --ciff a
     says "no such store"
     ends_with 2 quern export corpus.jsonl --ciff a
-    says "is no store"
+    says "not a store"
     printf 'red\ncar\n\nred\nbus\n' >lines
     quern words lines -o space --input-format lines --min-count 1 --quiet
     ends_with 2 quern export space --ciff a
-    says "is a space of words"
+    says "is a word space"
     ends_with 2 quern export store --vectors a.txt
-    says "--vectors: the name ends in .npy"
+    says "--vectors: wrong file name (expected the ending .npy"
     printf '{"id":"a","text":"two words"}\n' >few.jsonl
     for skip in "" "--skip vectors" "--skip thesaurus"; do
         # shellcheck disable=SC2086 # an option and its value, or nothing
@@ -155,9 +155,9 @@ red 2 3 0:2 1:1
         esac
     done
     ends_with 2 quern export space --documents a
-    says "is a space of words"
+    says "is a word space"
     ends_with 2 quern export space --arpa a
-    says "is a space of words"
+    says "is a word space"
     ends_with 2 quern export store --ciff a --device cuda
     [ ! -e a ]
 }

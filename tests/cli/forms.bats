@@ -13,9 +13,50 @@ own_setup() { build "$data/corpus.jsonl" store; }
 
 @test "a table is as wide as the terminal and no wider" {
     command -v script >/dev/null || skip "needs script(1) of util-linux"
-    SHELL=/bin/sh script -qec "stty cols 60; '$QUERN' search store apple bees 東京 --quiet" /dev/null </dev/null |
+    NO_COLOR=1 SHELL=/bin/sh script -qec "stty cols 60; '$QUERN' search store apple bees 東京 --quiet" /dev/null </dev/null |
         tr -d '\r' >actual
     matches_golden search.terminal actual
+}
+
+# on_terminal COLUMNS COMMAND: what a terminal of that width gets.
+on_terminal() {
+    command -v script >/dev/null || skip "needs script(1) of util-linux"
+    SHELL=/bin/sh script -qec "stty cols $1; $2" /dev/null </dev/null | tr -d '\r'
+}
+
+@test "hits on a terminal mark the words of the query" {
+    local bold=$'\x1b\\[1m' plain=$'\x1b\\[22m'
+    for option in "" --explain; do
+        on_terminal 80 "'$QUERN' search store apple bees --quiet $option" >seen
+        grep -qi "${bold}apples*$plain" seen
+        grep -qi "${bold}bees$plain" seen
+        # But for the marks, what a program gets that asks for a table of that width.
+        on_terminal 80 "NO_COLOR=1 '$QUERN' search store apple bees --quiet $option" >expected
+        ! grep -q "$bold" expected
+        sed 's/\x1b\[[0-9]*m//g' seen | diff expected -
+    done
+    ! quern search store apple --format table | grep -q "$bold"
+}
+
+@test "doctor wraps long notes and truncates nothing" {
+    for width in 40 60 80 110; do
+        on_terminal $width "'$QUERN' doctor --device cpu" >seen
+        ! grep -q '…' seen
+        [ "$width" -lt 60 ] || [ "$(wc -L <seen)" -le "$width" ]
+    done
+    # The words of the notes are all there, in order, as a file has them.
+    quern doctor --device cpu --format jsonl | python3 -c '
+import json, re, sys
+seen = re.sub(r"\s+", "", open("seen").read())
+rows = [json.loads(line) for line in sys.stdin]
+for row in rows[:3]:
+    assert re.sub(r"\s+", "", row["note"]), row
+lines = open("seen").read().split("\n")
+start = lines[0].index("note")
+column = re.sub(r"\s+", "", "".join(line[start:] for line in lines[1:]))
+for row in rows:
+    if row["subject"] not in ("scratch space", "memory limit", "memory budget"):
+        assert re.sub(r"\s+", "", row["note"]) in column, row'
 }
 
 @test "search writes the same to a file" {
@@ -36,7 +77,7 @@ own_setup() { build "$data/corpus.jsonl" store; }
     golden search.k1.tsv quern search store apple bees --quiet --k1 2 --b 1
 }
 
-@test "-k cuts the ranking, all does not" {
+@test "-k truncates the ranking, -k all does not" {
     [ "$(quern search store apple --quiet -k 2 | wc -l)" -eq 2 ]
     [ "$(quern search store apple bees --quiet -k all | wc -l)" -eq 4 ]
 }
@@ -68,7 +109,7 @@ own_setup() { build "$data/corpus.jsonl" store; }
     golden evaluate.table quern evaluate "$data/qrels.txt" out.run --quiet --format table
 }
 
-@test "info shows what the store holds" {
+@test "info shows the content of the store" {
     # Checksums and sizes of sections change with the format; all else does not.
     quern info store | grep -v '^section\.' >actual
     matches_golden info.tsv actual
@@ -79,13 +120,13 @@ own_setup() { build "$data/corpus.jsonl" store; }
     quern info store | grep '^section\.postings\.checksum	[0-9a-f]\{16\}$'
 }
 
-@test "verify says that the store is whole" {
+@test "verify confirms an intact store" {
     [[ $(quern verify store) == store$'\t'whole$'\t'* ]]
     [ "$(quern verify store --format jsonl | python3 -c 'import json,sys; print(sorted(json.loads(sys.stdin.read())))')" = \
         "['bytes', 'path', 'verdict']" ]
 }
 
-@test "doctor fills three columns, in every form" {
+@test "doctor fills three columns, in every format" {
     quern doctor >rows
     awk -F'\t' 'NF != 3 || $1 == "" || $2 == "" { exit 1 }' rows
     for subject in processor cores "memory limit" "scratch space" compiler Unicode "store format" "operation search"; do
@@ -98,7 +139,7 @@ for line in sys.stdin: assert list(json.loads(line)) == ["subject", "value", "no
     [[ $(quern doctor --format table | head -n 1) == subject*value*note ]]
 }
 
-@test "doctor shows what other options mean here" {
+@test "doctor shows the effect of other options" {
     quern doctor --memory 1.5G --threads 3 --tmp "$PWD" >rows
     grep -q '^memory budget	1.5 GiB	' rows
     grep -q '^threads	3	' rows

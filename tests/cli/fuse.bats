@@ -22,7 +22,7 @@ own_setup() {
     [ "$(quern fuse one.run two.run --aggregate borda -k 1 --quiet | cut -d ' ' -f 1,3,5 | tr '\n' ' ')" = "1 b 4 2 c 2 3 c 2 " ]
 }
 
-@test "weights of a topic, and topics that a run lacks" {
+@test "weights of a topic, and topics missing from a run" {
     printf '1\t0\t1\n' >weights
     run --separate-stderr quern fuse one.run two.run --topic-weights weights --stats stats
     [ "${lines[0]}" = "1 Q0 b 1 2.4 quern" ]
@@ -33,7 +33,7 @@ own_setup() {
     [[ $stderr == *weights:1:* ]]
 }
 
-@test "ties stand by id, numbers as numbers, and ranks are by score and id" {
+@test "ties are ordered by id, numbers as numbers, and ranks by score and id" {
     printf '1 Q0 10 1 5 x\n1 Q0 9 2 5 x\n' >ties.run
     [ "$(quern fuse ties.run --quiet | cut -d ' ' -f 3 | tr '\n' ' ')" = "9 10 " ]
     [ "$(quern fuse ties.run --aggregate rrf --constant 0 --quiet | cut -d ' ' -f 3,5 | tr '\n' ' ')" = "9 1 10 0.5 " ]
@@ -47,7 +47,7 @@ own_setup() {
     quern fuse a.run.gz b.run --aggregate rrf --quiet --threads 4 | cmp - expected
 }
 
-@test "bad lines are named" {
+@test "bad lines are reported" {
     for line in '1 Q0 a 1' '1 Q0 a 1 5' '1 Q0 a 1 nan x' '1 Q0 a 1 -inf x' '1 Q0 a 1 1e999 x' '1 Q0 a 1 5x t' '1 Q0 a 1 1,5 t'; do
         printf '1 Q0 b 1 3 x\n%s\n' "$line" >bad.run
         ends_with 3 quern fuse one.run bad.run -o out.run
@@ -55,19 +55,19 @@ own_setup() {
     done
     printf '1 Q0 b 1 3 x\n\r\n1 Q0 a 1 2 x\r\n1 Q0 b 1 1 x\n' >bad.run
     ends_with 3 quern fuse one.run bad.run -o out.run
-    says 'bad.run:4: document "b" again in topic "1"'
+    says 'bad.run:4: duplicate document "b" in topic "1"'
     printf '1 Q0 b 1 1 x\n1 Q0 a 2 3 x\n1 Q0 b 3 5 x\n' >rising.run
     ends_with 3 quern fuse one.run rising.run -o out.run
-    says 'rising.run:3: document "b" again in topic "1"'
+    says 'rising.run:3: duplicate document "b" in topic "1"'
     gzip -c bad.run >bad.run.gz
     ends_with 3 quern fuse one.run bad.run.gz -o out.run
-    says 'bad.run.gz:4: document "b" again in topic "1"'
+    says 'bad.run.gz:4: duplicate document "b" in topic "1"'
     head -c 40 bad.run.gz >cut.run.gz
     ends_with 3 quern fuse one.run cut.run.gz -o out.run
-    says "cut.run.gz: gzip data are cut off"
+    says "cut.run.gz: gzip data are truncated"
     printf '1 Q0 a 1 1e308 x\n' >huge.run
     ends_with 3 quern fuse huge.run huge.run -o out.run
-    says "huge.run:1: the fused score of its document is beyond the greatest double"
+    says "huge.run:1: the fused score of its document exceeds the range of double"
     [ ! -e out.run ]
     ends_with 2 quern fuse
     ends_with 2 quern fuse one.run missing.run
@@ -77,12 +77,12 @@ own_setup() {
     ends_with 2 quern fuse one.run -o one.run
 }
 
-@test "of several bad runs and topics the first is named, whatever the threads" {
+@test "of several bad runs and topics the first is reported, whatever the threads" {
     for t in 1 2 3 4 5 6 7 8 9; do printf "$t Q0 a 1 5 x\n$t Q0 a 2 4 x\n"; done >twice.run
     printf '1 Q0 b 1 3 x\n2 Q0 b 1 x\n' >short.run
     for threads in 1 3 8; do
         ends_with 3 quern fuse one.run twice.run --threads $threads -o out.run
-        says 'twice.run:2: document "a" again in topic "1"'
+        says 'twice.run:2: duplicate document "a" in topic "1"'
         ends_with 3 quern fuse short.run missing.run twice.run --threads $threads -o out.run
         says "short.run:2: a line of a run is"
         ends_with 2 quern fuse missing.run short.run twice.run --threads $threads -o out.run
@@ -99,10 +99,10 @@ own_setup() {
     [ "$(quern fuse zero.run --aggregate rrf --ranks field --constant 1 --quiet | cut -d ' ' -f 3,5 | tr '\n' ' ')" = "a 1 b 0.5 " ]
     ends_with 3 quern fuse zero.run --aggregate rrf --ranks field --constant 0
     says "zero.run:1: the rank and the constant of reciprocal ranks are both 0"
-    [ "$(quern fuse zero.run --aggregate borda --ranks field --constant 0 --quiet | cut -d ' ' -f 3,5 | tr '\n' ' ')" = "a 3 b 2 " ]
+    [ "$(quern fuse zero.run --aggregate borda --ranks field --quiet | cut -d ' ' -f 3,5 | tr '\n' ' ')" = "a 3 b 2 " ]
 }
 
-@test "runs as they come: CR LF, a byte order mark, any bytes, topics in pieces, nothing at all" {
+@test "runs in any form: CR LF, a byte order mark, any bytes, topics in pieces, empty" {
     printf '\xef\xbb\xbf1\tQ0\tb\t1\t24\tx\r\n2 Q0 c 1 99 x\r\n\r\n1  Q0  a  2  13  a tag of words' >odd.run
     quern fuse one.run --quiet >expected
     quern fuse odd.run --quiet | cmp - expected
@@ -122,11 +122,11 @@ own_setup() {
     says "what large.run holds needs"
     : >empty.run
     run --separate-stderr quern fuse one.run empty.run
-    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 3 ] && [[ $stderr == *"empty.run lacks 2 of 2 topics, 1 first"* ]]
+    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 3 ] && [[ $stderr == *"empty.run lacks 2 of 2 topics; the first is 1"* ]]
     ends_with 1 quern fuse empty.run empty.run
 }
 
-@test "topics with weights of their own" {
+@test "topics with their own weights" {
     printf '1\t0\t1\n3\t1\t-2\r\n\n' >weights
     [ "$(quern fuse one.run two.run --topic-weights weights --weight 2,2 --quiet | cut -d ' ' -f 1,3,5 | tr '\n' ' ')" = \
         "1 b 2.4 1 a 1.3 2 c 198 3 c -6.6 " ]
@@ -137,8 +137,8 @@ own_setup() {
     done
     printf '1\t0\t1\n4\t0\t1\n5\t0\t1\n' >weights
     run --separate-stderr quern fuse one.run two.run --topic-weights weights
-    [ "$status" -eq 0 ] && [[ $stderr == *"weights has weights for 2 topics that no run has, 4 first"* ]]
+    [ "$status" -eq 0 ] && [[ $stderr == *"weights has weights for 2 topics missing in all runs; the first is 4"* ]]
     printf '1\t0\t1\n1\t1\t1\n' >weights
     ends_with 3 quern fuse one.run two.run --topic-weights weights
-    says 'weights:2: topic "1" again'
+    says 'weights:2: duplicate topic "1"'
 }

@@ -32,7 +32,7 @@ two	2	the cat	2	3	0.875" ]
     quern ngrams - --order 4 --counts --quiet <corpus.jsonl | cmp - auto
 }
 
-@test "a saved dictionary: other words are unknown, told and counted" {
+@test "a saved dictionary: other words are unknown, reported and counted" {
     printf '{"id":"1","text":"the hat of another"}\n' >other.jsonl
     quern dictionary other.jsonl -o known --quiet
     run --separate-stderr quern ngrams corpus.jsonl --dictionary known --order 2 --stats stats
@@ -72,7 +72,7 @@ and the	1" ]
     quern ngrams corpus.jsonl --order 2 --totals - -o rows --force --quiet | cmp - totals
 }
 
-@test "what cannot be" {
+@test "impossible requests" {
     ends_with 2 quern ngrams
     ends_with 2 quern ngrams missing
     ends_with 2 quern ngrams corpus.jsonl --order 0
@@ -86,17 +86,29 @@ and the	1" ]
     ends_with 2 quern ngrams corpus.jsonl --totals corpus.jsonl --force
     ends_with 2 quern ngrams corpus.jsonl --only --arpa model
     ends_with 2 quern ngrams corpus.jsonl --totals - --arpa -
-    says "two kinds of results both go to standard output"
+    says "two kinds of results cannot both go to standard output"
     ends_with 2 quern ngrams corpus.jsonl --totals - -o -
     printf '{"id":1,"text":"a"}\n{"id":1,"text":"b"}\n' >repeated.jsonl
     ends_with 3 quern ngrams repeated.jsonl --totals made -o rows
-    printf 'two words\n' >verbatim
-    ends_with 3 quern ngrams verbatim --input-format lines --arpa model
     ends_with 5 quern ngrams corpus.jsonl --dictionary <(printf x)
     [ ! -e model ] && [ ! -e made ] && [ ! -e rows ]
 }
 
-@test "titles are words where they are asked for, in rows and dictionaries" {
+@test "words that an ARPA file cannot contain are skipped and reported, and narrow spaces separate words" {
+    printf 'two words\nfine\nfine\n' >verbatim
+    run --separate-stderr quern ngrams verbatim --input-format lines --order 2 --arpa model --quiet --stats stats
+    [ "$status" -eq 0 ]
+    [ "$(json stats 'd["counts"]["model_words_left_out"]')" -eq 1 ]
+    run --separate-stderr quern ngrams verbatim --input-format lines --order 2 --arpa other
+    [[ "$stderr" == *"lacks 1 word that the format cannot hold"*"'two words'"* ]]
+    grep -q $'\tfine fine' model
+    ! grep -q 'two words' model
+    printf '{"id":"1","text":"rund 12\\u202f256 Menschen"}\n' >narrow.jsonl
+    quern ngrams narrow.jsonl --arpa narrow --quiet
+    grep -q $'\t12 256' narrow
+}
+
+@test "titles count as words if requested, in rows and dictionaries" {
     [ "$(quern ngrams corpus.jsonl --titles --order 2 --quiet | cut -f 1,3,4 | grep -P '^one\t(left|out the)')" = "one	left	1
 one	left out	1
 one	out the	1" ]
@@ -106,7 +118,7 @@ one	out the	1" ]
     [ "$(quern info without --quiet | grep -cE '^(titles	0|words	4)$')" -eq 2 ]
 }
 
-@test "a reader that goes, and an end in the middle" {
+@test "a reader that closes the pipe, and an interruption" {
     quern ngrams corpus.jsonl --quiet | head -n 1 >/dev/null
     endless_corpus | ( ! timeout -s INT 2 "$QUERN" ngrams - -o made --totals counts --quiet )
     [ ! -e made ] && [ ! -e counts ]

@@ -27,7 +27,7 @@ same() {
     zstd -dcq "$file.zst" | cmp - "$file"
 }
 
-@test "a name in .gz or .zst is compressed, whatever is written" {
+@test "an output named .gz or .zst is compressed, whatever its content" {
     command -v zstd >/dev/null || skip "needs zstd"
     same quern dedup corpus.jsonl --threshold 0.2 -o clean.jsonl
     same quern dedup corpus.jsonl --threshold 0.2 --pairs pairs.tsv
@@ -50,7 +50,7 @@ same() {
     gzip -dc report.html.gz | grep -q '<html'
 }
 
-@test "what is not written is refused by its name, before the work" {
+@test "an unsupported output is rejected by its name, before the work" {
     mkdir out
     for name in c.bz2 c.xz c.tsv.zip c.npy c.ivecs c.graphml c.fbin.gz c.NPY; do
         for command in "dedup corpus.jsonl -o" "ngrams corpus.jsonl --totals" "pagerank graph.tsv -o" \
@@ -67,7 +67,7 @@ same() {
     nothing_left out
 }
 
-@test "a folder that is not there" {
+@test "a missing folder" {
     for command in "build corpus.jsonl -o" "words corpus.jsonl -o" "dictionary corpus.jsonl -o" "dedup corpus.jsonl -o" \
         "dedup corpus.jsonl --store" "pagerank graph.tsv -o" "export store --ciff" "pagerank graph.tsv --stats" \
         "ngrams corpus.jsonl --arpa" "search store red -o" "nearest set.txt --queries set.txt -o"; do
@@ -78,11 +78,172 @@ same() {
     ends_with 2 quern nearest set.txt --queries set.txt -o nowhere/x.ibin
     says "there is no folder nowhere"
     ends_with 2 quern pagerank graph.tsv -o a.run/x
-    says "a.run is no folder"
+    says "a.run is not a folder"
     [ ! -e nowhere ]
 }
 
-@test "a folder in the place of a file" {
+# Every option that names an output, up to its value.
+outputs() {
+    cat <<'END'
+build corpus.jsonl --skip all -o STORE
+build corpus.jsonl --skip all -o new --report
+words corpus.jsonl --min-count 1 -o STORE
+words corpus.jsonl --min-count 1 -o new --export
+words corpus.jsonl --min-count 1 -o new --report
+dictionary corpus.jsonl -o
+dedup corpus.jsonl -o
+dedup corpus.jsonl --pairs
+dedup corpus.jsonl --groups
+dedup corpus.jsonl --report
+dedup corpus.jsonl --store STORE
+signature corpus.jsonl -o
+ngrams corpus.jsonl -o
+ngrams corpus.jsonl --totals
+ngrams corpus.jsonl --arpa
+search store red -o
+search store --topics topics --run
+similar space red -o
+contexts space red -o
+count store red -o
+export store --ciff
+export store --arpa
+export store --graph
+export store --documents
+export space --words
+pagerank graph.tsv -o
+spmv graph.mtx -o
+nearest set.txt --queries set.txt -o
+topk list -o
+fuse a.run -o
+evaluate qrels a.run -o
+info store -o
+verify store -o
+doctor -o
+pagerank graph.tsv --stats
+serve store --port 0 --stats
+END
+}
+
+@test "a name that cannot be written is rejected before the work, whatever the option" {
+    printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n' >graph.mtx
+    printf 'a\t1\n' >list
+    printf '1 0 a 1\n' >qrels
+    mkdir folder
+    ln -s circle circle
+    touch plain
+    long=$(head -c 256 /dev/zero | tr '\0' x)
+    before=$(find . -not -name 'separate-stderr*' | sort)
+    [ "$(outputs | wc -l)" -gt 30 ]
+    while read -r command; do
+        names="gone/ folder nowhere/x plain/x $long circle"
+        if [[ $command == *STORE ]]; then
+            command=${command% STORE}
+            names="nowhere/x plain/x $long circle plain"
+        fi
+        for name in $names ''; do
+            # shellcheck disable=SC2086 # words of the command
+            run --separate-stderr timeout 20 "$QUERN" $command "$name"
+            [ "$status" -eq 2 ] && [ -z "$output" ] || { echo "$command $name: $status $output $stderr"; return 1; }
+            case $name in
+            '') said="the name is empty" ;;
+            gone/) said="gone/ names a folder" ;;
+            folder) said="folder is a folder" ;;
+            nowhere/x) said="there is no folder nowhere" ;;
+            plain/x) said="plain is not a folder" ;;
+            plain) said="plain exists and is not a folder" ;;
+            circle) said="circle: a symbolic link that leads to itself" ;;
+            *) said="the name is longer than the file system allows" ;;
+            esac
+            [[ $stderr == *"$said"* ]] || { echo "$command $name said $stderr"; return 1; }
+        done
+        [ "$(find . -not -name 'separate-stderr*' | sort)" = "$before" ] || { echo "$command left something"; return 1; }
+    done < <(outputs)
+}
+
+@test "a read-only folder is rejected before the work" {
+    mkdir locked
+    local mounted=
+    if mount -t tmpfs -o ro tmpfs locked 2>/dev/null; then
+        mounted=yes
+    else
+        chmod a-w locked
+        [ "$(id -u)" -ne 0 ] || skip "root writes everywhere, and may not mount"
+    fi
+    refused_in_locked >said 2>&1 || touch failed
+    [ -z "$mounted" ] || umount locked
+    cat said
+    [ ! -e failed ]
+}
+
+refused_in_locked() {
+    for command in "export store --documents new --ciff" "ngrams corpus.jsonl --totals new --arpa" "dictionary corpus.jsonl -o" \
+        "build corpus.jsonl -o" "words corpus.jsonl -o" "dedup corpus.jsonl --store" "dedup corpus.jsonl --groups new -o"; do
+        # shellcheck disable=SC2086
+        ends_with 4 quern $command locked/x && says "locked: cannot write in this folder" && [ ! -e new ] || return 1
+    done
+}
+
+@test "a name of the maximum length" {
+    long=$(head -c 255 /dev/zero | tr '\0' y)
+    ends_with 0 quern pagerank graph.tsv -o "$long"
+    ends_with 0 quern pagerank graph.tsv -o "$long" --force
+    [ "$(wc -l <"$long")" -eq 3 ]
+    ends_with 0 quern build corpus.jsonl -o "${long:0:254}" --skip all
+    ends_with 0 quern build corpus.jsonl -o "${long:0:254}" --skip all --force
+    quern verify "${long:0:254}"
+}
+
+@test "a name with an unsupported ending is rejected with the supported ones" {
+    for command in "ngrams corpus.jsonl --arpa" "export store --arpa" "pagerank graph.tsv -o" "export store --graph" \
+        "words corpus.jsonl -o new --report" "search store --topics topics --run"; do
+        for ending in bin pdf parquet h5 sqlite; do
+            # shellcheck disable=SC2086
+            ends_with 2 quern $command x.$ending
+            says "x.$ending: the extension .$ending does not fit this output"
+        done
+    done
+    for command in "ngrams corpus.jsonl --arpa" "words corpus.jsonl -o new --report" "export store --ciff"; do
+        # shellcheck disable=SC2086
+        ends_with 2 quern $command x.tsv
+    done
+    ends_with 2 quern nearest set.txt --queries set.txt -o nn.npy
+    says "(expected rows, such as FILE.tsv, or two matrices, FILE.ibin of ids and FILE.fbin of distances"
+    [ ! -e new ]
+    ends_with 0 quern dictionary corpus.jsonl -o words.bin
+    ends_with 0 quern export store --ciff x.bin
+    ends_with 0 quern ngrams corpus.jsonl --arpa x.lm.gz
+}
+
+@test "rows of another format than the name suggests are reported" {
+    ends_with 0 quern pagerank graph.tsv -o ranks.jsonl
+    [[ $stderr == *"warning: ranks.jsonl: contains tab-separated rows; --format jsonl"* ]]
+    ends_with 0 quern pagerank graph.tsv -o ranks.jsonl --format jsonl --force
+    [[ $stderr != *warning* ]]
+    ends_with 0 quern pagerank graph.tsv -o ranks.csv
+    [[ $stderr == *"warning: ranks.csv: contains tab-separated rows, not comma-separated ones"* ]]
+    ends_with 0 quern pagerank graph.tsv -o ranks.tsv
+    [[ $stderr != *warning* ]]
+}
+
+@test "a store for near-duplicates must not be inside an input" {
+    mkdir texts
+    echo one two >texts/a.txt
+    ends_with 2 quern dedup texts --store texts/seen
+    says "texts/seen is inside the input texts"
+    ends_with 2 quern dedup corpus.jsonl --store corpus.jsonl
+    says "corpus.jsonl is an input"
+    quern dedup corpus.jsonl --store seen --quiet
+    ends_with 2 quern dedup corpus.jsonl --store seen -o seen/new
+    says "seen/new is inside the"
+}
+
+@test "many topics on the CPU alone: no message mentions GPUs" {
+    quern doctor --format tsv | grep -q '^primitives	cpu	' || skip "built with CUDA"
+    ends_with 0 quern search store --topics topics
+    [[ $stderr != *GPU* ]]
+}
+
+@test "a folder in place of a file" {
     mkdir folder
     echo 1 0 a 1 >judged
     for command in "pagerank folder" "spmv folder" "evaluate folder a.run" "evaluate judged folder" "fuse folder" "topk folder"; do
@@ -92,7 +253,7 @@ same() {
     done
 }
 
-@test "all outputs are looked at before one is written" {
+@test "all outputs are checked before one is written" {
     touch there.tsv
     ends_with 2 quern export store --arpa new.arpa --ciff new.ciff --documents there.tsv
     says "there.tsv exists; --force"
@@ -113,33 +274,74 @@ same() {
     ends_with 2 quern export words --words out.tsv
     says "is a dictionary"
     ends_with 2 quern export graph.tsv --words out.tsv
-    says "graph.tsv is no space of words"
+    says "graph.tsv is not a word space"
     ends_with 2 quern export nosuch --ciff out
     says "no such store"
 }
 
-@test "an answer that was asked for is told to a quiet user" {
+@test "a requested result is printed even with --quiet" {
     printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n' >m.mtx
     run --separate-stderr quern spmv m.mtx --error --quiet
-    [[ $stderr == *"0 rows not rounded right"* ]]
+    [[ $stderr == *"0 rows not correctly rounded"* ]]
     printf '0 1\n1 0\n2 0\n' >truth.txt
     run --separate-stderr quern nearest set.txt --queries set.txt -k 1 --truth truth.txt --quiet
     [[ $stderr == *"recall@1"* ]]
     : >none
     run --separate-stderr quern search store --topics none --quiet
-    [ "$status" -eq 1 ] && [[ $stderr == *"none holds no topics"* ]]
+    [ "$status" -eq 1 ] && [[ $stderr == *"none contains no topics"* ]]
 }
 
-@test "messages that say what to do" {
+@test "messages advise what to do" {
     printf 'id and text\na\tone two\nb\tthree\n' >odd.tsv
     ends_with 3 quern build odd.tsv -o other
-    says "odd.tsv: the form of the collection cannot be told: line 1 has no tab"
+    says "odd.tsv: cannot detect the corpus format: line 1 has no tab"
     printf 'a\tone two\nb\tthree\nc\n' >odd.tsv
     ends_with 3 quern build odd.tsv -o other
-    says "line 3 has no tab behind an id, as others have; with --input-format tsv"
-    printf '{"text":"one"}\n' >no.jsonl
+    says "line 3 has no tab after an id, unlike others; with --input-format tsv"
+    printf '{"uuid":7,"question":"one"}\n' >no.jsonl
     ends_with 3 quern build no.jsonl -o other
-    says 'no.jsonl:1: the id is missing: a document needs "id" and "text"'
+    says 'no.jsonl:1: no text: expected "text" (or "contents", "content", "body"), found "uuid", "question"'
     quern build corpus.jsonl -o other --skip all,ranks --quiet
-    quern words --help | tr -s ' \n' ' ' | grep -q 'rejected before the run fails with exit code 3'
+    quern words --help | tr -s ' \n' ' ' | grep -q 'the run fails with exit code 3'
+}
+
+@test "several outputs appear together or not at all" {
+    # The last output fails at its end: the disk is full.
+    ends_with 4 quern dedup corpus.jsonl --pairs pairs --groups groups -o kept --report /dev/full
+    says "/dev/full: cannot write: No space left"
+    [ ! -e pairs ] && [ ! -e groups ] && [ ! -e kept ]
+    ends_with 4 quern dedup corpus.jsonl --pairs pairs --groups /dev/full
+    [ ! -e pairs ]
+    ends_with 4 quern export store --graph links --documents /dev/full
+    [ ! -e links ]
+    ends_with 4 quern ngrams corpus.jsonl -o rows --totals totals --arpa /dev/full
+    [ ! -e rows ] && [ ! -e totals ]
+    ends_with 4 quern ngrams corpus.jsonl -o /dev/full --totals totals --arpa model.arpa
+    [ ! -e totals ] && [ ! -e model.arpa ]
+    ends_with 4 quern words corpus.jsonl -o new --min-count 1 --export rows --report /dev/full
+    [ ! -e rows ]
+    # With --force, the old files are kept.
+    for file in pairs groups; do echo old >$file; done
+    ends_with 4 quern dedup corpus.jsonl --pairs pairs --groups groups -o /dev/full --force
+    [ "$(cat pairs groups)" = $'old\nold' ]
+    [ -z "$(find . -name '.*quern*')" ]
+}
+
+@test "an output to an open descriptor" {
+    quern dedup corpus.jsonl --pairs - --quiet >expected
+    [ -s expected ]
+    quern dedup corpus.jsonl --pairs /dev/stdout --quiet | diff expected -
+    quern dedup corpus.jsonl --pairs /dev/stdout --quiet >file
+    diff expected file
+    quern dedup corpus.jsonl --pairs /dev/fd/5 --quiet 5>file | diff /dev/null -
+    diff expected file
+    quern dedup corpus.jsonl --groups >(cat >groups.pipe) --pairs /dev/fd/1 --quiet | diff expected -
+    quern dedup corpus.jsonl --pairs /dev/stderr --quiet 2>file
+    diff expected file
+    ends_with 2 quern dedup corpus.jsonl --pairs /dev/stdout --groups -
+    says "two kinds of results cannot both go to standard output"
+    ends_with 4 quern dedup corpus.jsonl --pairs /dev/fd/0 </dev/null
+    says "/dev/fd/0: cannot write: Bad file descriptor"
+    ends_with 4 quern dedup corpus.jsonl --pairs /dev/fd/77
+    says "/dev/fd/77: cannot write: Bad file descriptor"
 }

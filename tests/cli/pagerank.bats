@@ -27,7 +27,7 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     [ "$(cut -f 1 rows | tr '\n' ' ')" = "a 10 9 B b " ]
 }
 
-@test "the order of the lines, threads and compression do not show" {
+@test "the order of the lines, threads and compression have no effect" {
     awk 'BEGIN { srand(3); for (i = 0; i < 5000; i++) print int(400 * rand()^2), int(400 * rand()) }' >edges
     quern pagerank edges --tolerance 1e-12 --quiet --threads 1 >first
     shuf --random-source=edges edges | gzip >shuffled.gz
@@ -51,7 +51,7 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     [ "$(head -n 1 rows | cut -f 1)" = 0 ]
 }
 
-@test "weights, where asked for" {
+@test "weights, if requested" {
     printf '0 1 3\n0 2 1\n1 0 1\n2 0 1\n' >weighted
     quern pagerank weighted --quiet >plain
     quern pagerank weighted --weighted --quiet >rows
@@ -78,7 +78,7 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     [ "$(json warm 'd["counts"]["iterations"]')" -lt "$(json cold 'd["counts"]["iterations"]')" ]
     paste ranks again | awk -F '\t' '{ if ($1 != $3) exit 1; d = $2 - $4; if (d < 0) d = -d; s += d } END { exit !(s < 1e-9) }'
     ends_with 3 quern pagerank edges --personalize <(printf '2\nnobody\n')
-    says ":2: 'nobody' is no node of the graph"
+    says ":2: 'nobody' is not a node of the graph"
     ends_with 3 quern pagerank edges --personalize <(printf '2\t1\n2\t1\n')
     ends_with 3 quern pagerank edges --personalize <(printf '2\t-1\n')
     ends_with 3 quern pagerank edges --personalize <(printf '2\t0\n')
@@ -86,17 +86,17 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     says "is not a finite number"
     ends_with 2 quern pagerank edges --personalize missing
     ends_with 2 quern pagerank - --personalize - <edges
-    says "standard input can be read once"
+    says "standard input (-) can be given only once"
     [ "$(quern pagerank edges --personalize <(printf '2\t+3\n3\t1e-400\n') --quiet)" = "$(quern pagerank edges --personalize <(echo 2) --quiet)" ]
     run --separate-stderr quern pagerank edges --warm <(printf '0\t1\ngone\t1\n')
-    [ "$status" -eq 0 ] && [[ $stderr == *"1 id that the graph does not have"* ]]
+    [ "$status" -eq 0 ] && [[ $stderr == *"1 id not in the graph"* ]]
 }
 
-@test "not converged is said, with the result" {
+@test "missing convergence is reported, with the result" {
     printf '0 1\n1 2\n2 0\n3 0\n' >edges
     run --separate-stderr quern pagerank edges --max-iterations 2 --tolerance 1e-9 --stats stats
     [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 4 ]
-    [[ $stderr == *"not converged after 2 iterations: the last changed"* ]]
+    [[ $stderr == *"not converged after 2 iterations: the last change was"* ]]
     [ "$(json stats 'd["converged"], d["counts"]["iterations"]')" = "(False, 2)" ]
     quern pagerank edges --stats stats --quiet >rows
     [ "$(json stats 'd["converged"], d["measures"]["error_bound"] > 0')" = "(True, True)" ]
@@ -115,7 +115,7 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     # h1 points to both authorities.
     [ "$(sort -t $'\t' -k 3,3gr rows | head -n 1 | cut -f 1)" = h1 ]
     ends_with 2 quern pagerank edges --method hits --damping 0.5
-    says "--damping does not go with --method hits"
+    says "--damping cannot be combined with --method hits"
 }
 
 @test "Matrix Market: all n nodes, entry (i, j) is a link from i to j" {
@@ -142,12 +142,12 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     ends_with 5 quern pagerank store
 }
 
-@test "sizes that would not fit are refused, and what one stage holds is not another's to take" {
+@test "sizes that do not fit are rejected, and no stage uses another's memory" {
     printf '%%%%MatrixMarket matrix coordinate pattern general\n4294967290 4294967290 1\n1 2\n' >large.mtx
     ends_with 4 quern pagerank large.mtx --memory 1G
     printf '%%%%MatrixMarket matrix coordinate pattern general\n4000000000 4000000000 9000000000000\n1 2\n' >lie.mtx
-    ends_with 3 quern pagerank lie.mtx --memory 1G
-    says ":3: "
+    ends_with 4 quern pagerank lie.mtx --memory 1G
+    says "a graph of 9,000,000,000,000 links"
     # 2.4 MB of links as they were read, 1.2 MB sorted, and 2.4 MB to sort them.
     awk 'BEGIN { for (i = 0; i < 300000; i++) print i % 1000, (i * 7919) % 1009 }' >edges
     ends_with 4 quern pagerank edges --memory 5M
@@ -164,7 +164,7 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     [ "$(cat rows)" = $'1\t0.5\n2\t0.5' ]
 }
 
-@test "bad input names file, line and reason, and writes nothing" {
+@test "bad input: the error has file, line and reason, and nothing is written" {
     printf '0 1\n1\n' >edges
     ends_with 3 quern pagerank edges -o ranks
     says "edges:2: "
@@ -181,11 +181,28 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     ends_with 2 quern pagerank edges --max-iterations 0
 }
 
-@test "rows in every form" {
+@test "rows in every format" {
     printf '0 1\n1 0\n' >edges
     [ "$(quern pagerank edges --quiet --format jsonl | head -n 1)" = '{"id":"0","rank":0.5}' ]
     quern pagerank edges --quiet --format table | grep -q 'id *rank'
     quern pagerank edges --quiet -o rows
     ends_with 2 quern pagerank edges --quiet -o rows
     ends_with 2 quern pagerank edges -o edges --force
+}
+
+@test "a binary file is reported as such" {
+    python3 -c '
+import sys
+header = "{\x27descr\x27: \x27<i8\x27, \x27fortran_order\x27: False, \x27shape\x27: (2, 2), }".ljust(117) + "\n"
+open("links.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(32))'
+    ends_with 3 quern pagerank links.npy
+    says "links.npy: a NumPy array; a graph is lines of source and target, as numpy.savetxt"
+    printf 'PK\3\4 and more\n' >links.npz
+    ends_with 3 quern pagerank links.npz
+    says "links.npz: a zip archive, such as .npz"
+    printf 'PAR1\025 x\n' >links
+    ends_with 3 quern pagerank links
+    says "a Parquet file"
+    printf 'PAR1 x\n' >links # a node of that name
+    ends_with 0 quern pagerank links
 }

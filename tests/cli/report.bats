@@ -66,7 +66,7 @@ no document
 END
 }
 
-@test "the page says what the statistics say" {
+@test "the page shows the same numbers as the statistics" {
     corpus
     build corpus.jsonl store --max-errors 50% --report page.html --stats stats.json
     [ "$(page page.html 'facts["documents"]')" = "$(json stats.json 'd["counts"]["documents"]')" ]
@@ -85,19 +85,19 @@ END
     [ "$(page page.html 'facts["by"]')" = "$(quern --version | sed 's/quern/Quern/')" ]
     grep -F '<h1>store</h1>' page.html
     # Words are counted as the store counts them.
-    counted=$(quern count store the --total --quiet | awk -F '\t' '{ print $3, $2 }')
-    [ "$(page page.html '[" ".join(row[1:3]) for table in tables for row in table if row[0] == "the"][0]')" = "$counted" ]
+    counted=$(quern count store mill --total --quiet | awk -F '\t' '{ print $3, $2 }')
+    [ "$(page page.html '[" ".join(row[1:3]) for table in tables for row in table if row[0] == "mill"][0]')" = "$counted" ]
 }
 
-@test "what was rejected is shown with its line and reason" {
+@test "rejected documents are shown with line and reason" {
     corpus
     build corpus.jsonl store --max-errors 50% --report page.html
     page page.html '[row for table in tables for row in table if row[0].startswith("corpus.jsonl:")]' >rows
-    grep -F "['corpus.jsonl:4', 'rejected', 'the id \"a\" is repeated']" rows
+    grep -F "['corpus.jsonl:4', 'rejected', 'duplicate id \"a\"; first used in corpus.jsonl:1']" rows
     grep -F "'corpus.jsonl:6', 'rejected'" rows
 }
 
-@test "nothing of a document becomes markup" {
+@test "document content never becomes markup" {
     corpus
     build corpus.jsonl store --max-errors 50% --report page.html
     run ! grep -qE '<script|<b>&amp;|onload="' page.html
@@ -105,7 +105,7 @@ END
     run ! grep -qE 'https?://[^w]|src=|url\(|@import' page.html
 }
 
-@test "documents stand by their link ranks" {
+@test "documents are ordered by link rank" {
     corpus
     quern build corpus.jsonl -o store --max-errors 50% --report page.html --quiet
     quern pagerank store --quiet >ranks
@@ -116,7 +116,7 @@ END
     head -n 1 shown | grep -F "$(head -n 1 ranks | cut -f 1)"
 }
 
-@test "copies stand beside the document that was kept, most copies first" {
+@test "copies are listed with the kept document, most copies first" {
     cat >copies.jsonl <<'END'
 {"id": "one", "text": "The mill at the bridge grinds rye on Mondays, wheat on all other days."}
 {"id": "alone", "text": "Rye bread wants time; wheat rises fast, and oats do not rise."}
@@ -132,7 +132,7 @@ END
     page page.html text | grep '3 documents were left out as copies of 2 that were kept'
 }
 
-@test "parts that the store lacks are left out" {
+@test "parts that the store lacks are omitted" {
     printf '{"id": "1", "text": "one"}\n' >small.jsonl
     build small.jsonl store --report page.html
     page page.html headings >headings
@@ -140,7 +140,7 @@ END
     grep 'Lengths of documents' headings
 }
 
-@test "the page is the same but for time, memory and threads" {
+@test "the page is the same except for time, memory and threads" {
     corpus
     build corpus.jsonl store --max-errors 50% --report page.html --threads 1
     build corpus.jsonl again --max-errors 50% --report other.html --threads 2
@@ -148,10 +148,10 @@ END
     diff <(without_cost page.html) <(without_cost other.html)
 }
 
-@test "the page is no store, no input, no standard output, and is not replaced unasked" {
+@test "the page is neither store, input nor standard output, and is not overwritten without --force" {
     corpus
     ends_with 2 quern build corpus.jsonl -o store --max-errors 50% --report -
-    says "--report needs the name of a file"
+    says "--report cannot go to standard output"
     ends_with 2 quern build corpus.jsonl -o store --max-errors 50% --report corpus.jsonl
     echo mine >page.html
     ends_with 2 quern build corpus.jsonl -o store --max-errors 50% --report page.html

@@ -7,7 +7,7 @@ own_setup() { build "$data/corpus.jsonl" store; }
 
 ids() { quern search store "$@" --quiet | cut -f 2 | LC_ALL=C sort | tr '\n' ' '; }
 
-@test "text in quotes must occur, word behind word" {
+@test "text in quotes must occur, words adjacent and in order" {
     [ "$(ids 'apple flowers')" = "3 a1 f6 " ]
     [ "$(ids '"apple flowers"')" = "a1 f6 " ]
     [ "$(ids '"Apple, FLOWERS!" bees')" = "a1 f6 " ]
@@ -23,22 +23,22 @@ ids() { quern search store "$@" --quiet | cut -f 2 | LC_ALL=C sort | tr '\n' ' '
     done
 }
 
-@test "a phrase that no document holds is named" {
+@test "a phrase that no document contains is reported" {
     ends_with 1 quern search store 'bees "hive bees"'
-    says 'no document holds "hive bees"'
+    says 'no document contains "hive bees"'
     ends_with 1 quern search store '"apple zebra"'
-    says "no document holds zebra"
+    says "no document contains zebra"
     ends_with 1 quern search store '""'
-    says "holds no word"
+    says "contains no word"
 }
 
-@test "quotes in topics are text, unless they are asked to be phrases" {
+@test "quotes in topics are text, unless phrases are requested" {
     printf '1\t"apple flowers"\n' >topics
     [ "$(quern search store --topics topics --quiet | wc -l)" -eq 3 ]
     [ "$(quern search store --topics topics --quiet --phrases on | wc -l)" -eq 2 ]
 }
 
-@test "words behind histories" {
+@test "words after histories" {
     golden search.order.tsv quern search store apple trees bloom --quiet --model ql --order 3
     quern search store apple trees bloom --quiet --model ql >plain
     quern search store apple trees bloom --quiet --model ql --order 1 | cmp - plain
@@ -75,7 +75,7 @@ PYTHON
     done
 }
 
-@test "explanations have no place in a TREC run" {
+@test "explanations are rejected for a TREC run" {
     ends_with 2 quern search store --topics "$data/topics.tsv" --explain
     says "--format"
     ends_with 2 quern search store --topics "$data/topics.tsv" --explain --run out.run --format tsv
@@ -120,7 +120,7 @@ PYTHON
     ends_with 2 quern search whole wheel --prior many
 }
 
-@test "similar words are asked for" {
+@test "similar words expand the query" {
     whole_store
     quern search whole "wheel nothing" --quiet -k all --explain --format jsonl --expand 2 --expand-weight 0.5 >hits
     python3 - hits <<'PYTHON'
@@ -137,7 +137,7 @@ PYTHON
     ends_with 2 quern search whole wheel --expand 2 --expand-weight 0
     ends_with 0 quern search whole wheel --expand 20
     ends_with 2 quern search whole wheel --expand 21
-    says "similar words may be 20 a word at most"
+    says "at most 20 similar words per word"
     printf '1\twheel\n' >topics
     ends_with 2 quern search whole --topics topics --expand 21 --run out.run
     [ ! -e out.run ]
@@ -173,7 +173,7 @@ PYTHON
     done
 }
 
-@test "near-duplicates of a hit stand under it" {
+@test "near-duplicates of a hit are listed under it" {
     python3 - >twice.jsonl <<'PYTHON'
 import json
 text = " ".join(f"the mill grinds grain number {number} of the village" for number in range(30))
@@ -194,7 +194,7 @@ PYTHON
     quern search store bees --quiet --format jsonl -k 1 | grep -vq copies
 }
 
-@test "of many near-duplicates the first ten are named, and all counted" {
+@test "of many near-duplicates the first ten are listed, and all are counted" {
     python3 - >many.jsonl <<'PYTHON'
 import json
 text = " ".join(f"the mill grinds grain number {number} of the village" for number in range(30))
@@ -221,7 +221,7 @@ PYTHON
     grep -q '^ *  and 3 more' table
 }
 
-@test "a store without a list says which stage makes it" {
+@test "for a store without a list the error names the stage that makes it" {
     ends_with 2 quern search store bees --prior 1
     says "the stage ranks"
     ends_with 2 quern search store bees --expand 3
@@ -233,14 +233,60 @@ PYTHON
 
 @test "known words are suggested for unknown ones" {
     ends_with 1 quern search store bese
-    says "no document holds bese; did you mean bees?"
+    says "no document contains bese; did you mean bees?"
     ends_with 0 quern search store aple hony bees
     says "did you mean apple for aple, honey for hony?"
     ends_with 1 quern search store zzzzzzzz
     [[ $stderr != *"did you mean"* ]]
 }
 
-@test "topics on a GPU: the same run, or why there is none" {
+@test "a near word with the same beginning is suggested before more frequent ones" {
+    for i in $(seq 40); do printf '{"id":"c%s","text":"casting lasting hosting"}\n' "$i"; done >near.jsonl
+    for i in $(seq 20); do printf '{"id":"h%s","text":"the battle of hastings"}\n' "$i"; done >>near.jsonl
+    printf '{"id":"html","text":"hypertext html"}\n' >>near.jsonl
+    build near.jsonl near
+    ends_with 1 quern search near hasting
+    says "no document contains hasting; did you mean hastings,"
+    ends_with 1 quern search near hotel # two edits from html: another word
+    [[ $stderr != *"did you mean"* ]]
+}
+
+@test "a table shows the hits of the corrected query, rows for programs only on request" {
+    ends_with 0 quern search store aple --format table
+    says "no document contains 'aple'; showing results for 'apple'"
+    [[ $output == *a1* ]]
+    ends_with 0 quern search store 'bees aple' '"hony"' --format table
+    says "no document contains 'aple', 'hony'; showing results for 'bees apple \"honey\"'"
+    [[ $output == *b2* ]]
+    ends_with 1 quern search store aple --format table --correct off
+    [ -z "$output" ]
+    for form in tsv jsonl; do
+        ends_with 1 quern search store aple --format "$form"
+        says "no document contains aple; did you mean apple?"
+        [ -z "$output" ]
+    done
+    # Other words of the query are found: the rows are those of the query as typed.
+    quern search store bees --format jsonl --quiet >plain
+    quern search store bees hony --format jsonl --quiet >typed
+    cmp plain typed
+    ends_with 2 quern search store --topics "$data/topics.tsv" --correct on
+}
+
+@test "--correct on reports the corrected query in JSON lines" {
+    ends_with 0 quern search store aple --format jsonl --correct on --stats stats
+    head -n 1 <<<"$output" | grep -q ',"corrected_query":"apple"}$'
+    [ "$(json stats "d['counts']['corrected_queries']")" = 1 ]
+    ends_with 0 quern search store apple --format jsonl --correct on
+    head -n 1 <<<"$output" | grep -q ',"corrected_query":null}$'
+    cmp <(quern search store aple --correct on --quiet) <(quern search store apple --quiet)
+    printf 'aple\nbees\n' | quern search store --correct on --quiet --format jsonl >lines
+    [ "$(grep -c '"query":0,.*"corrected_query":"apple"' lines)" -eq 3 ]
+    [ "$(grep -c '"query":1,.*"corrected_query":null' lines)" -ge 1 ]
+    ends_with 1 quern search store '"aple zebra"' --correct on # and no document holds that
+    says "did you mean apple for aple"
+}
+
+@test "topics on a GPU: the same run, or the reason for failure" {
     quern search store --topics "$data/topics.tsv" --run cpu.run --quiet --device cpu --stats stats
     [ "$(json stats "d['device']")" = cpu ]
     run --separate-stderr quern search store --topics "$data/topics.tsv" --run gpu.run --quiet --device cuda
@@ -248,17 +294,22 @@ PYTHON
         cmp cpu.run gpu.run
     else
         [ "$status" -eq 4 ]
-        says "CUDA is asked for, but "
+        says "CUDA was requested, but "
         [ ! -e gpu.run ]
     fi
 }
 
 @test "few topics over few documents stay on the CPU, and the log says so" {
     quern search store --topics "$data/topics.tsv" --run out.run 2>said
-    grep -q "device cpu: [0-9]* topics over [0-9]* documents take less time than starting a GPU" said
+    local built=
+    quern doctor --format tsv | grep -q '^primitives	cpu	' || built="with CUDA"
+    told() { # told TEXT: where there is a choice of devices, and nothing of it where there is none
+        if [ -n "$built" ]; then grep -q "$1" said; else [ "$(grep -c "GPU\|device" said)" -eq 0 ]; fi
+    }
+    told "device cpu: [0-9]* topics over [0-9]* documents take less time than starting a GPU"
     whole_store
     printf '1\twheel\n' >topics
     quern search whole --topics topics --prior 0.05 --run prior.run --stats stats 2>said
-    grep -q "device cpu: topics with a prior are ranked by the CPU" said
+    told "device cpu: topics with a prior are ranked by the CPU"
     [ "$(json stats "d['device']")" = cpu ]
 }

@@ -33,5 +33,5 @@ load common
     ends_with 3 quern signature <(echo nonsense) --input-format jsonl
     quern dedup empty.jsonl --store seen --quiet
     ends_with 2 quern signature seen
-    says "was made by quern and is no corpus"
+    says "was made by quern and is not a corpus"
 }

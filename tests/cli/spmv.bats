@@ -15,7 +15,7 @@ own_setup() {
     [ "$(gzip -c paper.mtx | quern spmv - --precision f32 --quiet | tr '\n' ' ')" = "3 0 12 6 " ]
 }
 
-@test "every format gives the same bits, but those that say otherwise" {
+@test "every format gives the same bits, except the documented ones" {
     awk 'BEGIN { srand(5); n = 300; print "%%MatrixMarket matrix coordinate real general"; print n, n, 4000
         for (k = 0; k < 4000; k++) print 1 + int(n * rand()), 1 + int(n * rand()^3), (rand() - 0.5) * 10^int(8 * rand()) }' >m.mtx
     for precision in f64 f32; do
@@ -48,7 +48,7 @@ own_setup() {
     [ "$(quern spmv m.mtx --quiet --vector <(echo 0.5) | tr '\n' ' ')" = "5e-201 0 1e-323 " ]
 }
 
-@test "the error is that of the exact sum, rounded" {
+@test "the error is relative to the exact sum, rounded" {
     # 1e16 + 1 - 1e16: added in doubles from the left, 0.
     printf '%%%%MatrixMarket matrix coordinate real general\n1 3 3\n1 1 1e16\n1 2 1\n1 3 -1e16\n' >cancel.mtx
     [ "$(quern spmv cancel.mtx --quiet)" = 1 ]
@@ -57,7 +57,7 @@ own_setup() {
     quern spmv cancel.mtx --quiet --error --storage brc --stats stats >y
     [ "$(json stats 'd["counts"]["wrong_rows"]')" = 1 ]
     run --separate-stderr quern spmv cancel.mtx --error --repeat 3
-    [ "$status" -eq 0 ] && [[ $stderr == *"not rounded right"* ]]
+    [ "$status" -eq 0 ] && [[ $stderr == *"not correctly rounded"* ]]
 }
 
 @test "the check of floats rounds the exact sum once" {
@@ -71,7 +71,7 @@ own_setup() {
     [ "$(json stats 'd["counts"]["wrong_rows"]')" = 2 ]
 }
 
-@test "what is not a number stays in its row" {
+@test "not-a-number stays in its row" {
     printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 1\n3 1 2\n' >m.mtx
     printf '1\ninf\n' >x
     [ "$(quern spmv m.mtx --vector x --quiet | tr '\n' ' ')" = "1 inf 2 " ]
@@ -85,7 +85,7 @@ own_setup() {
     says ":3: "
     ends_with 3 quern spmv <(printf 'no matrix\n')
     ends_with 3 quern spmv paper.mtx --vector <(printf '1\n2\n') -o y
-    says "2 values, and the matrix has 4 columns"
+    says "2 values, but the matrix has 4 columns"
     [ ! -e y ]
     ends_with 2 quern spmv paper.mtx --precision f16
     ends_with 2 quern spmv paper.mtx --repeat 0
@@ -95,7 +95,7 @@ own_setup() {
     # Billions of columns in three lines: x would not fit.
     printf '%%%%MatrixMarket matrix coordinate real general\n1 4294967290 1\n1 2 1\n' >wide.mtx
     ends_with 4 quern spmv wide.mtx --memory 1G
-    says "needs 34359738"
+    says "needs 32 GiB"
     ends_with 4 quern spmv wide.mtx --memory 1G --vector <(echo 1)
     # ell would be nearly all padding.
     awk 'BEGIN { print "%%MatrixMarket matrix coordinate pattern general"; print 3000, 3000, 3000

@@ -17,7 +17,7 @@ own_setup() {
     [ "$(quern topk one.tsv two.tsv --floor -1,-2 --quiet | tr '\t\n' '  ')" = "a 1.5 c 1.1 b -1.1 " ]
 }
 
-@test "every method writes the same bytes, and says how deep it read" {
+@test "every method writes the same bytes, and reports its reading depth" {
     awk 'BEGIN { srand(5); for (l = 0; l < 4; l++) for (o = 0; o < 3000; o++) printf "%d\t%.4f\n", o, rand() > ("list" l) }'
     for l in 0 1 2 3; do sort -t "$(printf '\t')" -k 2,2nr -k 1,1n list$l >l$l.tsv; done
     for rule in sum min max product mean rrf; do
@@ -38,14 +38,14 @@ own_setup() {
     [ "$(wc -l <all)" -eq 3000 ]
 }
 
-@test "ties by id: as numbers where all are" {
+@test "ties by id: as numbers if all ids are numbers" {
     printf '10\t1\n9\t1\n' >ties.tsv
     [ "$(quern topk ties.tsv --quiet | cut -f 1 | tr '\n' ' ')" = "9 10 " ]
     printf '10\t1\n9a\t1\n' >ties.tsv
     [ "$(quern topk ties.tsv --quiet | cut -f 1 | tr '\n' ' ')" = "10 9a " ]
 }
 
-@test "bad lists are named" {
+@test "bad lists are reported" {
     for lines in 'a\t1\nb\t2' 'a\t1\na\t0.5' 'a\t1\nb' 'a\t1\n\t1' 'a\t1\nb\tnan' 'a\t1\nb\tx' 'a\t1\nb\t-1'; do
         printf "$lines\n" >bad.tsv
         ends_with 3 quern topk one.tsv bad.tsv -o out.tsv
@@ -54,14 +54,14 @@ own_setup() {
     [ ! -e out.tsv ]
     printf 'a\t1e308\nx\t1\n' >huge.tsv
     ends_with 3 quern topk one.tsv huge.tsv huge.tsv -o out.tsv
-    says "one.tsv:2: its object's score over all lists is beyond the greatest double"
+    says "one.tsv:2: its object's score over all lists exceeds the range of double"
     [ ! -e out.tsv ]
     ends_with 2 quern topk
     ends_with 2 quern topk one.tsv missing.tsv
     ends_with 2 quern topk one.tsv two.tsv --weight 1
     ends_with 2 quern topk one.tsv --weight -1
     ends_with 2 quern topk one.tsv -k 0
-    says "-k, --top: '0' is not a whole number"
+    says "-k, --top: invalid value '0' (expected a whole number"
     # One budget for all lists: what is decompressed is held.
     awk 'BEGIN { for (o = 0; o < 60000; o++) printf "document-%08d\t%d\n", o, 60000 - o }' | gzip >packed.gz
     quern topk packed.gz -k 1 --memory 8M --quiet
@@ -70,7 +70,7 @@ own_setup() {
     ends_with 1 quern topk empty.tsv
 }
 
-@test "methods that a GPU does not have are refused there" {
+@test "methods without GPU code are rejected there" {
     for method in nra sc lara; do
         ends_with 2 quern topk one.tsv two.tsv --method $method --device cuda
         [[ $stderr == *"topk by $method runs on cpu only"* ]]

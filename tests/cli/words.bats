@@ -25,7 +25,7 @@ refused() { # refused TEXT ARGUMENT...
     says "$text"
 }
 
-@test "neighbours: word and score, most similar first, in every form" {
+@test "neighbours: word and score, most similar first, in every format" {
     space
     quern similar village tea --quiet >rows
     grep -q '^coffee	' rows
@@ -47,7 +47,7 @@ refused() { # refused TEXT ARGUMENT...
     diff -r --exclude stats.json village reduced
 }
 
-@test "a score of two, of a file of pairs, neighbours within a list" {
+@test "the score of two words, of a file of pairs; neighbours within a list" {
     space
     score=$(quern similar village tea --with coffee --quiet | cut -f 2)
     [ "$score" = "$(quern similar village tea --quiet | awk '$1 == "coffee" { print $2 }')" ]
@@ -63,7 +63,7 @@ refused() { # refused TEXT ARGUMENT...
     says 'bad:3'
 }
 
-@test "lists as other systems write them: a byte order mark, CR, empty lines" {
+@test "lists from other systems: a byte order mark, CR, empty lines" {
     space
     printf '\xef\xbb\xbftea\tcoffee\r\n\r\ntea\thorse\r\n' >pairs
     printf 'tea\tcoffee\ntea\thorse\n' >plain
@@ -73,16 +73,16 @@ refused() { # refused TEXT ARGUMENT...
     [ "$(quern similar village tea --within list --quiet | cut -f 1)" = coffee ]
 }
 
-@test "1: nothing is similar, nothing is shared, and it is said" {
+@test "1: no similar words or no shared contexts, with a message" {
     printf 'a b a b a b a b a b a b\n' >two.txt
     words two.txt -o two
     ends_with 1 quern similar two a
-    says "no word is similar"
+    says "no similar word found"
     ends_with 1 quern contexts two a b
     says "share no context"
 }
 
-@test "several words: plus and minus, however they are written" {
+@test "several words: plus and minus, in every spelling" {
     space
     quern similar village tea +milk -hot --quiet >rows
     run ! grep -qE '^(tea|milk|hot)	' rows
@@ -101,13 +101,13 @@ refused() { # refused TEXT ARGUMENT...
     quern contexts village tea coffee --quiet >both
     awk -F '\t' 'NF != 4 || $3 <= 0 || $4 <= 0 { exit 1 }' both
     grep -q '^-1	hot	' both
-    refused "one word or of two" contexts village a b c
+    refused "expected one or two" contexts village a b c
 }
 
-@test "1: an unknown word, and the words near to it" {
+@test "1: an unknown word, with similar spellings" {
     space
     ends_with 1 quern similar village hosre
-    says "'hosre' is not in the vocabulary; near are horse"
+    says "'hosre' is not in the vocabulary; did you mean horse?"
     [ -z "$output" ]
     ends_with 1 quern contexts village hosre
     ends_with 1 quern similar village tea --with hosre
@@ -142,8 +142,8 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     run ! grep -qE '<script|https?:|src=|@import' page.html
     grep -q '<b>tea</b>' page.html
     ends_with 2 quern export village --vectors v.npy
-    refused "ends in .npy or .txt" export village --vectors v.bin
-    refused "what to export" export village
+    refused "expected the ending .npy or .txt" export village --vectors v.bin
+    refused "nothing to export" export village
     space --force
     refused "has no vectors" export village --vectors w.npy
     [ ! -e w.npy ]
@@ -155,7 +155,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     [ "$(head -n 1 rows)" = $'kind\twords' ]
     grep -q '^window	3$' rows
     quern verify village --quiet | grep -q '^village	whole	'
-    refused "lies within" similar village tea -o village/rows
+    refused "is inside the" similar village tea -o village/rows
     printf 'x' | dd of=village/contexts.section bs=1 seek=3 conv=notrunc status=none
     ends_with 5 quern verify village
     says "contexts"
@@ -165,7 +165,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     says "version 9"
 }
 
-@test "triples, with lines that are none" {
+@test "triples, with invalid lines" {
     printf 'eat\tobj\tbread\t4\nbake\tobj\tbread\t9\nride\tobj\thorse\t9\nride\tobj\tcow\nnonsense\n' >t.tsv
     ends_with 3 quern words t.tsv --input-format triples -o t --min-count 1
     says "t.tsv:5"
@@ -178,7 +178,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     diff -r --exclude stats.json t piped
 }
 
-@test "the thesis's preset, and what is given beside it" {
+@test "the thesis's preset, with further options" {
     space --preset thesis
     asked() { quern info village --quiet | grep -E "^(discount|gaps|measure|relation|window-end)	" | cut -f 2 | tr '\n' ' '; }
     [ "$(asked)" = "0 keep lin position sentence " ]
@@ -205,7 +205,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     [ -s documents/vectors.section ]
 }
 
-@test "too little, and what else is refused" {
+@test "too little input, and other errors" {
     echo "one" >one.txt
     ends_with 3 quern words one.txt -o space --min-count 1
     says "too little for a thesaurus"
@@ -213,22 +213,22 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     space
     refused "village exists; --force" words village.txt -o village
     mkdir home
-    refused "no space" words village.txt -o home --force
+    refused "not a word space" words village.txt -o home --force
     refused "--output is required" words village.txt
     refused "unknown language" words village.txt -o x --language xx
     refused "--window" words village.txt -o x --window 0
-    refused "none of" words village.txt -o x --measure euclid
+    refused "expected one of" words village.txt -o x --measure euclid
     refused "column-reduced needs" words village.txt -o x --method column-reduced
-    refused "no space of words" similar "$data/garden" tea
-    refused "no such space" similar nowhere tea
-    refused "WORD is required" similar village
-    refused "exclude each other" similar village tea --pairs x
+    refused "not a word space" similar "$data/garden" tea
+    refused "no such word space" similar nowhere tea
+    refused "WORD or --pairs is required" similar village
+    refused "cannot be combined with" similar village tea --pairs x
     quern build village.txt -o store --skip all --quiet
     refused "is a store without a thesaurus; quern words store -o SPACE" similar store tea
     refused "both go to" words village.txt -o x --export f --report f
 }
 
-@test "--stats says where the time went" {
+@test "--stats reports the time of each stage" {
     space --stats s.json
     [ "$(json s.json '"read" in [s["name"] for s in d["stages"]] and "similar" in [s["name"] for s in d["stages"]]')" = True ]
     [ "$(json s.json 'd["counts"]["vocabulary"] > 5 and d["counts"]["documents"] == 1')" = True ]
@@ -236,7 +236,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     [ "$(json s.json 'd["counts"]["neighbours"] > 0')" = True ]
 }
 
-@test "--top 0 stores no neighbours, and every answer is the same" {
+@test "--top 0 stores no neighbours, and every result is the same" {
     space
     words village.txt -o bare --stop-words en --min-count 2 --top 0
     quern similar village tea -k 5 --quiet >stored
@@ -250,7 +250,7 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     [ -n "$(quern similar vectors tea -k 3 --quiet)" ]
 }
 
-@test "a store's thesaurus is asked as a space is, and its texts make other spaces" {
+@test "a store's thesaurus is queried like a space, and its texts make other spaces" {
     mkdir many
     for copy in 1 2 3 4 5 6; do
         awk -v RS= -v copy=$copy '{ print > ("many/" NR "-" copy ".txt") }' village.txt
@@ -261,13 +261,13 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     quern similar store/thesaurus tea -k 3 --quiet | cmp - rows
     quern contexts store tea coffee --quiet | grep -q hot
     ends_with 1 quern similar store hosre
-    says "near are horse"
+    says "did you mean horse"
     quern words store -o of_store --stop-words en --quiet
     quern words many -o of_texts --stop-words en --quiet
     diff -r --exclude stats.json of_store of_texts
-    refused "read alone" words store many -o both
+    refused "must be the only input" words store many -o both
     refused "is a store" words store --input-format jsonl -o both
-    refused "lies within" words store -o store/space
+    refused "is inside the" words store -o store/space
 
     quern verify store --quiet
     quern info store --quiet | grep -q '^thesaurus.bytes'
@@ -283,4 +283,34 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     ends_with 5 quern verify again
     says thesaurus
     ends_with 5 quern similar again tea
+}
+
+@test "stop words are not neighbours, unless requested" {
+    python3 - <<'END' >beasts.jsonl
+import json
+for i in range(60):
+    text = " ".join(f"The {('horse', 'donkey', 'mule')[(i + j) % 3]} of the {('miller', 'baker', 'smith')[(i + j // 2) % 3]} drinks from the {('well', 'river')[j % 2]}."
+                    for j in range(8))
+    print(json.dumps({"id": str(i), "text": text}))
+END
+    quern words beasts.jsonl -o space --quiet
+    quern similar space of --all-words --quiet | cut -f 1 | grep -qx the
+    for word in of horse; do
+        quern similar space "$word" --quiet | cut -f 1 >near
+        [ -s near ]
+        ! grep -qxE 'the|of|from' near
+    done
+    # What is left is as it was.
+    quern similar space horse --all-words --quiet | grep -vE '^(the|of|from)	' >expected
+    quern similar space horse --quiet | cmp - expected
+    printf 'the\nmule\n' >list
+    quern similar space of --within list --quiet | cut -f 1 | grep -qx the
+    # A word that is a stop word of another language alone stays ("war").
+    sed 's/donkey/war/g' beasts.jsonl >war.jsonl
+    quern words war.jsonl -o war --quiet
+    quern similar war horse --quiet | cut -f 1 | grep -qx war
+    # Without a list of the language, or with few of its words, nothing is a stop word.
+    sed -E 's/\b([Tt]he|of|from)\b/zz\1/g' beasts.jsonl >none.jsonl
+    quern words none.jsonl -o none --quiet
+    quern similar none zzof --quiet | cut -f 1 | grep -qx zzthe
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The page of results: what was measured here, what was brought from another machine, and what no machine here can.
+# The page of results: sections measured here, sections from another machine, and sections that cannot be measured here.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -36,14 +36,14 @@ on() { # on gpu|no_gpu ARGUMENT...
     script mill 'echo "## Mill"; echo; echo 2 bags'
     on no_gpu
     [ "$status" -eq 0 ]
-    [[ $output == *"cuda-mill skipped: there is no GPU here"* ]]
+    [[ $output == *"cuda-mill skipped: no GPU found"* ]]
     grep -q '^2 bags$' docs/results.md
     grep -q '^100 bags$' docs/results.md
     on no_gpu cuda-mill
     [ "$status" -eq 1 ]
 }
 
-@test "a section measured elsewhere is put into the page" {
+@test "a section measured elsewhere is inserted into the page" {
     on no_gpu mill
     mkdir elsewhere
     cp -r scripts bench elsewhere
@@ -56,7 +56,7 @@ on() { # on gpu|no_gpu ARGUMENT...
     grep -q 'NVIDIA Windmill' docs/results.md
 }
 
-@test "what is not a section is refused" {
+@test "a file without a section is rejected" {
     on no_gpu mill
     cp docs/results.md before
     echo '## nothing of ours' >file.md
@@ -68,14 +68,14 @@ on() { # on gpu|no_gpu ARGUMENT...
     cmp before docs/results.md
 }
 
-@test "a peer that cannot be fetched is told, and none is taken for it" {
+@test "a peer that cannot be fetched is reported, and no other takes its place" {
     cp "$QUERN_SOURCE/scripts/peer" scripts/
     export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=url.file:///nowhere/.insteadOf GIT_CONFIG_VALUE_0=https://github.com/
     for turn in 1 2; do
         run --separate-stderr scripts/peer libsais
         [ "$status" -eq 4 ]
         [ -z "$output" ]
-        [[ $stderr == *"peer: libsais cannot be had here"* ]]
+        [[ $stderr == *"peer: cannot fetch or build libsais"* ]]
     done
     run scripts/peer windmill
     [ "$status" -eq 2 ]

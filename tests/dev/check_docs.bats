@@ -19,40 +19,40 @@ says() {
     [[ $output == *"$1"* ]]
 }
 
-@test "pages whose links lead somewhere" {
+@test "pages without dead links" {
     check
     [ "$status" -eq 0 ]
     [[ $output == *"3 pages"* ]]
 }
 
-@test "a link to a file that is not there" {
+@test "a link to a missing file" {
     echo '[gone](b.md)' >>docs/a.md
     check
-    says "docs/a.md:7: the link b.md leads nowhere"
+    says "docs/a.md:7: dead link b.md (no such file)"
 }
 
-@test "a link to a heading that is not there" {
+@test "a link to a missing heading" {
     echo '[gone](a.md#another)' >>docs/a.md
     check
-    says "docs/a.md:7: docs/a.md has no heading another"
+    says "docs/a.md:7: dead link: docs/a.md has no heading another"
 }
 
-@test "a page that no link leads to" {
+@test "a page that no link reaches" {
     echo '# Lost' >docs/lost.md
     check
-    says "docs/lost.md:1: no link leads here from README.md"
+    says "docs/lost.md:1: links from README.md do not reach this page"
 }
 
-@test "a command that fails, and one that prints something else" {
+@test "a failing command, and one with unexpected output" {
     printf '```sh run\nfalse\n```\n' >>docs/a.md
     check
     says "failed (exit 1)"
     printf '# Part\n```sh run\necho one\n```\n\n```text output\ntwo\n```\n' >docs/part/README.md
     check
-    says "and not"
+    says "unexpected output"
 }
 
-@test "a page to type from says first where its commands run, and that is run" {
+@test "a page with commands to type begins with a block that sets up their folder, and the block is run" {
     mkdir -p build/release/bin docs/how-to
     printf '#!/bin/sh\necho it is $1\n' >build/release/bin/quern
     chmod +x build/release/bin/quern

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The checker itself: a clean tree passes, and each kind of breach is found with its file, line and rule.
+# The checker itself: a clean tree passes, and each kind of breach is reported with its file, line and rule.
 
 setup() {
     tree=$BATS_TEST_TMPDIR/tree
@@ -31,14 +31,14 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     [[ $output == *"5 files"* ]]
 }
 
-@test "a room that looks up is caught" {
+@test "a module that includes a higher one is caught" {
     header src/base/bad.hpp '' '#include "io/file.hpp"'
-    breach 'src/base/bad.hpp:3: base may include no room only, not io'
+    breach 'src/base/bad.hpp:3: base may not include io (allowed: none)'
 }
 
 @test "an operation that reads files is caught" {
     header src/ops/search/bad.hpp '#include "io/file.hpp"'
-    breach 'src/ops/search/bad.hpp:2: ops may include base, device, primitives only, not io'
+    breach 'src/ops/search/bad.hpp:2: ops may not include io (allowed: base, device, primitives)'
 }
 
 @test "an operation that includes another is caught" {
@@ -46,17 +46,17 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'src/ops/rank/bad.hpp:2: ops/rank may not include ops/search'
 }
 
-@test "a public header that shows a private one is caught" {
+@test "a public header that includes a private one is caught" {
     header include/quern/tasks/bad.hpp '#include "io/file.hpp"'
     breach 'include/quern/tasks/bad.hpp:2: a public header may include public headers only'
 }
 
-@test "a public header that looks up is caught" {
+@test "a public header that includes a higher one is caught" {
     header include/quern/base/bad.hpp '#include "quern/ops/search.hpp"'
-    breach 'include/quern/base/bad.hpp:2: public base may include public base only'
+    breach 'include/quern/base/bad.hpp:2: public base may not include public ops (allowed: base)'
 }
 
-@test "a room that sees a contract above it is caught" {
+@test "a module that includes a higher contract is caught" {
     header src/text/bad.hpp '#include "quern/ops/search.hpp"'
     breach 'src/text/bad.hpp:2: text may not include quern/ops'
 }
@@ -66,7 +66,7 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'apps/cli/main.cpp:1: programs may include quern/... and their own files only'
 }
 
-@test "a program includes the library of servers, which includes no program; one file sees the network's library" {
+@test "programs may include the server library but not vice versa; one file includes the network library" {
     mkdir -p "$tree/apps/server"
     header apps/server/site.hpp
     echo '#include "server/site.hpp"' >"$tree/apps/cli/main.cpp"
@@ -80,10 +80,10 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'apps/server/site.cpp:1: programs may include quern/... and their own files only'
 }
 
-@test "a circle of includes is caught" {
+@test "a cycle of includes is caught" {
     header src/io/one.hpp '#include "io/two.hpp"'
     header src/io/two.hpp '#include "io/one.hpp"'
-    breach 'src/io/one.hpp:1: a circle of includes: src/io/one.hpp -> src/io/two.hpp -> src/io/one.hpp'
+    breach 'src/io/one.hpp:1: cycle of includes: src/io/one.hpp -> src/io/two.hpp -> src/io/one.hpp'
 }
 
 @test "conditional compilation outside the seam is caught, SIMD dispatch is not" {
@@ -94,23 +94,23 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'src/io/bad.hpp:2: conditional compilation outside the seam'
 }
 
-@test "an include that leads nowhere, our own in angle brackets, a header without a guard are caught" {
+@test "an include of a missing file, our own header in angle brackets, a header without a guard are caught" {
     header src/io/bad.hpp '#include "io/none.hpp"'
-    breach 'src/io/bad.hpp:2: there is no file io/none.hpp'
+    breach 'src/io/bad.hpp:2: no such file io/none.hpp'
     header src/io/bad.hpp '#include <quern/base/id.hpp>'
-    breach 'src/io/bad.hpp:2: our own headers are included with'
+    breach 'src/io/bad.hpp:2: include our own headers with'
     echo 'int x;' >"$tree/src/io/bad.hpp"
-    breach 'src/io/bad.hpp:1: a header begins with #pragma once'
+    breach 'src/io/bad.hpp:1: header without #pragma once'
 }
 
-@test "a library that is confined to a room is caught elsewhere" {
+@test "a library that is confined to a module is caught elsewhere" {
     header src/text/bad.hpp '#include <CLI/CLI.hpp>'
     breach 'src/text/bad.hpp:2: <CLI/CLI.hpp> may be included in apps only'
     header src/text/bad.hpp '#include <cub/cub.cuh>'
     breach 'src/text/bad.hpp:2: <cub/cub.cuh> may be included in primitives only'
 }
 
-@test "CUDA in a file that every compiler reads is caught" {
+@test "a CUDA header outside .cu and .cuh files is caught" {
     header src/device/bad.hpp '#include <cuda_runtime.h>'
     breach 'src/device/bad.hpp:2: <cuda_runtime.h> may be included in .cu and .cuh files only'
     header src/device/check.cuh '#include <cuda_runtime.h>'
@@ -118,7 +118,7 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'src/device/bad.hpp:2: device/check.cuh may be included in .cu and .cuh files only'
 }
 
-@test "what nvcc does not read is caught in .cu files, also through our own headers" {
+@test "a library that nvcc cannot read is caught in .cu files, also through our own headers" {
     printf '%s\n' '#include <cuda/std/span>' '#include <vector>' '#include "device/check.cuh"' >"$tree/src/device/good.cu"
     header src/device/check.cuh '#include <cuda_runtime.h>'
     check
@@ -128,10 +128,10 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     header src/device/words.hpp '#include <fmt/format.h>'
     header src/device/between.hpp '#include "device/words.hpp"'
     echo '#include "device/between.hpp"' >"$tree/src/device/bad.cu"
-    breach 'src/device/bad.cu:1: comes to <fmt/format.h>, which nvcc does not read, through src/device/words.hpp'
+    breach 'src/device/bad.cu:1: includes <fmt/format.h>, which nvcc cannot read, through src/device/words.hpp'
 }
 
-@test "conditional compilation is seen in .cu and .cuh files too" {
+@test "conditional compilation is caught in .cu and .cuh files too" {
     header src/device/bad.cuh '  #  ifdef __CUDA_ARCH__' '#endif'
     breach 'src/device/bad.cuh:2: conditional compilation outside the seam'
     rm "$tree/src/device/bad.cuh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# What must not compile: an operation that lacks a place, memory of one place given to another. And what must: the
-# example of docs/places.md. Every place type is readable by the host's compiler, so no CUDA is needed here.
+# These must not compile: an operation that lacks a place, memory of one place passed to another. This must: the
+# example of docs/places.md. The host's compiler can read every place type, so no CUDA is needed here.
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# compile QUERN_CUDA: the program on standard input; what the compiler says is in $output.
+# compile QUERN_CUDA: compiles the program on standard input; the compiler's messages are in $output.
 compile() {
     { printf '#include "device/array.hpp"\n#include "device/place.hpp"\nusing namespace quern;\n' && cat; } >tried.cpp
     run "${CXX:-c++}" -std=c++20 -fsyntax-only -DQUERN_CUDA="$1" -I"$QUERN_SOURCE/include" -I"$QUERN_SOURCE/src" tried.cpp
@@ -24,18 +24,18 @@ door='void door(const context& run, std::span<const int> values) {
     [ "$status" -eq 0 ]
 }
 
-@test "one without code for CUDA does not, and the message names cuda_place" {
+@test "one without code for CUDA does not compile, and the message names cuda_place" {
     compile 1 <<<"$cpu_only $door"
     [ "$status" -ne 0 ]
     [[ $output == *"cuda_place"* ]]
 }
 
-@test "without a CUDA back end it does: this program has no such place" {
+@test "without a CUDA back end it compiles: the program has no such place" {
     compile 0 <<<"$cpu_only $door"
     [ "$status" -eq 0 ]
 }
 
-@test "one whose overloads return different types does not" {
+@test "one whose overloads return different types does not compile" {
     compile 1 <<<'int size(cpu_place&); long size(cuda_place&);
         auto door(const context& run) { return at_place(run, "counting", [](auto& place) { return size(place); }); }'
     [ "$status" -ne 0 ]
@@ -47,7 +47,7 @@ refused() { # refused WORDS STATEMENT: it does not compile, and the message hold
     [[ $output == *"$1"* ]]
 }
 
-@test "memory of the host is not taken for the device's, nor the device's for the host's" {
+@test "host memory and device memory do not convert into each other" {
     refused device_span 'twice(cuda, host)'
     refused span 'twice(cpu, device)'
     refused device_span 'device_span<int> wrong = host'
@@ -56,7 +56,7 @@ refused() { # refused WORDS STATEMENT: it does not compile, and the message hold
     refused device_span 'device_span<int> wrong = device_span<const int>()'
 }
 
-@test "the host does not read the device's memory" {
+@test "the host cannot read device memory" {
     refused 'deleted' 'int wrong = device[0]'
     refused 'begin' 'for (int wrong : device) (void)wrong'
 }
@@ -68,7 +68,7 @@ refused() { # refused WORDS STATEMENT: it does not compile, and the message hold
     refused 'plain values' 'cuda_array<std::string> wrong(cuda, 5)'
 }
 
-@test "the example of docs/places.md compiles, for each compiler that is here" {
+@test "the example of docs/places.md compiles, with every available compiler" {
     awk '/^```cpp$/ { getline; file = $2; next } /^```$/ { file = "" } file { print >file }' "$QUERN_SOURCE/docs/places.md"
     [ -s shift.cpp ] && [ -s shift_cpu.cpp ] && [ -s shift_cuda.cu ]
     local search=(-I"$QUERN_SOURCE/include" -I"$QUERN_SOURCE/src" -I.)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Which options reach which test program of a bundle, and that no failure is lost.
+# The options that reach each test program of a bundle; no failure is lost.
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -18,14 +18,14 @@ program() { # program NAME COMMAND
     chmod +x "bin/test_$1"
 }
 
-@test "options of places go to the programs that know them" {
+@test "options of places go only to the programs that accept them" {
     run ./run-tests --device=cuda --sizes=small
     [ "$status" -eq 0 ]
     [ "${lines[-1]}" = "2 passed, 0 failed" ]
     [ "$(cat said)" = "$(printf '%s\n' 'places --gtest_brief=1 --device=cuda --sizes=small' 'plain --gtest_brief=1')" ]
 }
 
-@test "named programs only, and from another folder" {
+@test "only the named programs run, also from another folder" {
     cd / && run "$OLDPWD/run-tests" plain
     [ "$status" -eq 0 ]
     [ "$(cat "$BATS_TEST_TMPDIR/said")" = "plain --gtest_brief=1" ]

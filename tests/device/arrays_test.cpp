@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays and transfers on every place, at the sizes around the limits of the CUDA place's ways of copying.
+// Arrays and transfers on every place, at sizes around the limits of the CUDA place's copy methods.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace quern {
 namespace {
 
 constexpr std::size_t kib = 1 << 10, mib = 1 << 20;
-// 64 KiB: answers that wait once; 8 MiB: transfers through staging, once 64 MiB have been moved.
+// 64 KiB: results that wait once; 8 MiB: transfers through staging, once 64 MiB have been moved.
 constexpr std::size_t transfer_sizes[] = {
     0,       1,           63,           64 * kib - 1, 64 * kib,     64 * kib + 1, 256 * kib + 1, 8 * mib - 1,
     8 * mib, 8 * mib + 1, 16 * mib - 1, 16 * mib,     16 * mib + 1, 40 * mib + 3, 130 * mib + 1};
 
-/// Bytes that differ wherever a copy could go astray by a power of two.
+/// Bytes that differ wherever a copy could be wrong by a power of two.
 std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed) {
     std::vector<std::uint8_t> bytes(size);
     std::uint32_t state = seed * 2654435761u + 1;
@@ -43,7 +43,7 @@ TYPED_TEST(transfers_test, bring_back_every_byte_and_touch_no_other) {
         const auto bytes = pattern(size, 1);
         auto array = this->array(pattern(size, 2));
         copy_in<std::uint8_t>(place, bytes, array.span());
-        EXPECT_EQ(array.host(), bytes) << size;  // also looks at the guards beside it
+        EXPECT_EQ(array.host(), bytes) << size;  // also checks the guard zones
     }
 }
 
@@ -68,7 +68,7 @@ TYPED_TEST(transfers_test, start_and_end_anywhere) {
 }
 
 TYPED_TEST(transfers_test, follow_each_other_without_waiting) {
-    // The second begins while the first may still be under way; each source is changed as soon as it may be.
+    // The second begins while the first may still be in progress; each source is changed as soon as allowed.
     auto& place = this->place();
     for (const std::size_t size : {std::size_t{100}, 200 * kib, 7 * mib, 33 * mib}) {
         std::vector<std::vector<std::uint8_t>> expected;
@@ -108,7 +108,7 @@ TYPED_TEST(arrays_test, own_their_memory_through_moves) {
         EXPECT_EQ(first.size(), 0u);  // NOLINT(bugprone-use-after-move): what is left is an empty array
         EXPECT_EQ(first.data(), nullptr);
         EXPECT_EQ(to_host(place, second.span()), values);
-        second = make_array<std::uint32_t>(place, 5);  // what it held goes back
+        second = make_array<std::uint32_t>(place, 5);  // its old memory is released
         EXPECT_EQ(place.memory().used(), before + 20);
         auto& itself = second;
         second = std::move(itself);
@@ -135,10 +135,10 @@ TYPED_TEST(arrays_test, are_aligned_and_empty_ones_take_nothing) {
 }
 
 TYPED_TEST(arrays_test, exceed_no_budget) {
-    context run = TypeParam::run();
-    run.memory_bytes = run.gpu_memory_bytes = 1000;
-    typename TypeParam::place_type place(run);
-    const auto most = make_array<char>(place, 900, "the first");
+    context ctx = TypeParam::ctx();
+    ctx.memory_bytes = ctx.gpu_memory_bytes = 1000;
+    typename TypeParam::place_type place(ctx);
+    const auto max = make_array<char>(place, 900, "the first");
     try {
         make_array<std::uint32_t>(place, 26, "the second");
         FAIL() << "104 bytes of 100";
@@ -159,12 +159,12 @@ TYPED_TEST(arrays_test, of_a_size_that_overflows_are_refused) {
 }
 
 TYPED_TEST(arrays_test, that_no_machine_has_are_refused_in_spite_of_the_budget) {
-    context run = TypeParam::run();
-    run.memory_bytes = run.gpu_memory_bytes = std::numeric_limits<std::int64_t>::max();
-    typename TypeParam::place_type place(run);
+    context ctx = TypeParam::ctx();
+    ctx.memory_bytes = ctx.gpu_memory_bytes = std::numeric_limits<std::int64_t>::max();
+    typename TypeParam::place_type place(ctx);
     EXPECT_THROW(make_array<char>(place, std::size_t{1} << 62), out_of_memory);
     EXPECT_EQ(place.memory().used(), 0u);
-    const std::vector<char> values{1, 2, 3};  // the place goes on
+    const std::vector<char> values{1, 2, 3};  // the place stays usable
     EXPECT_EQ(to_host(place, array_from(place, std::span<const char>(values)).span()), values);
 }
 

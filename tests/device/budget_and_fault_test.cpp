@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/fault.hpp"
@@ -28,16 +29,23 @@ TEST(memory_budget, counts_what_is_taken_and_given_back) {
     EXPECT_EQ(budget.limit(), 100u);
 }
 
-TEST(memory_budget, refuses_with_what_was_asked_and_what_is_left) {
+TEST(memory_budget, refuses_with_what_was_requested_and_what_is_left) {
     memory_budget budget(100);
     budget.take(30, "a list");
-    for (const std::uint64_t asked : {std::uint64_t{71}, std::numeric_limits<std::uint64_t>::max()}) {
+    const std::pair<std::uint64_t, std::string> cases[] = {
+        {71, "71 bytes of memory; 70 are free"},
+        {(1 << 20) - 1, "1048575 bytes of memory; 70 are free"},
+        {1 << 20, "1 MiB of memory; 70 bytes are free"},
+        {(1 << 20) + 1, "1.1 MiB of memory; 70 bytes are free"},  // the amount named suffices
+        {std::uint64_t{3} << 29, "1.5 GiB of memory; 70 bytes are free"},
+        {std::numeric_limits<std::uint64_t>::max(), "17179869184 GiB of memory; 70 bytes are free"},
+    };
+    for (const auto& [requested, said] : cases) {
         try {
-            budget.take(asked, "the second list");
-            FAIL() << asked;
+            budget.take(requested, "the second list");
+            FAIL() << requested;
         } catch (const out_of_memory& e) {
-            EXPECT_EQ(e.what(),
-                      "the second list needs " + std::to_string(asked) + " bytes of memory; 70 are free");
+            EXPECT_EQ(e.what(), "the second list needs " + said);
         }
     }
     EXPECT_EQ(budget.used(), 30u);

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// The fake driver of tests/fakes, in the mode its FAKE_CUDA variable names.
+/// The fake driver of tests/fakes, in the mode named by its FAKE_CUDA variable.
 std::vector<cuda_device_info> fake_devices(const char* mode, std::string& why_none) {
     setenv("FAKE_CUDA", mode, 1);
     auto devices = cuda_devices("libfake_libcuda.so", why_none);
@@ -49,7 +49,7 @@ TEST(cuda_devices, says_why_there_is_none) {
     EXPECT_THAT(fake_devices("init", why_none), IsEmpty());
     EXPECT_EQ(why_none, "the driver answered \"fake failure\" (999) to cuInit");
     EXPECT_THAT(fake_devices("device", why_none), IsEmpty());
-    EXPECT_EQ(why_none, "the driver answered \"fake failure\" (999) to a question about GPU 1");
+    EXPECT_EQ(why_none, "the driver answered \"fake failure\" (999) to a query of GPU 1");
 }
 
 TEST(cuda_devices, of_this_machine_are_there_or_explained) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU place's memory: blocks come back, and never stand in the way of the budget.
+// The CPU place's memory: blocks are reused, and never block the budget.
 #include "device/cpu/memory_pool.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(memory_pool_test, keeps_no_more_than_it_may) {
     memory_pool pool;
     void* const large = pool.allocate(64 * mib, 0);
     pool.release(large, 64 * mib);
-    pool.release(pool.allocate(mib, 0), mib);  // lets go of the large one
+    pool.release(pool.allocate(mib, 0), mib);  // frees the large one
     void* const next = pool.allocate(64 * mib, ~std::uint64_t{0});
     ASSERT_NE(next, nullptr);
     std::memset(next, 1, 64 * mib);
@@ -56,11 +56,11 @@ TEST(memory_pool_test, keeps_no_more_than_it_may) {
 }
 
 TEST(cpu_place_test, what_is_kept_counts_against_nobody) {
-    context run = context::cpu(1);
-    run.memory_bytes = 8 * mib;
-    cpu_place place(run);
+    context ctx = context::cpu(1);
+    ctx.memory_bytes = 8 * mib;
+    cpu_place place(ctx);
     for (int time = 0; time < 5; ++time) {
-        const cpu_array<char> most(place, 7 * mib);
+        const cpu_array<char> max(place, 7 * mib);
         EXPECT_EQ(place.memory().used(), 7 * mib);
         EXPECT_THROW(cpu_array<char>(place, 2 * mib), out_of_memory);
     }
@@ -69,9 +69,9 @@ TEST(cpu_place_test, what_is_kept_counts_against_nobody) {
 }
 
 TEST(cpu_place_test, small_arrays_need_the_room_of_what_is_kept) {
-    context run = context::cpu(1);
-    run.memory_bytes = 8 * mib;
-    cpu_place place(run);
+    context ctx = context::cpu(1);
+    ctx.memory_bytes = 8 * mib;
+    cpu_place place(ctx);
     { const cpu_array<char> large(place, 7 * mib); }
     EXPECT_EQ(place.kept(), 7 * mib);
     std::vector<cpu_array<char>> small;

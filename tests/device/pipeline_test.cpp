@@ -17,20 +17,20 @@ struct piece {
     std::vector<int> squares;
 };
 
-std::vector<int> squares_by(unsigned threads, std::size_t places, int count) {
-    context run;
-    run.threads = threads;
+std::vector<int> squares_by(unsigned threads, std::size_t slots, int count) {
+    context ctx;
+    ctx.threads = threads;
     std::vector<int> seen;
     int next = 0;
-    std::atomic<int> under_way = 0, most = 0;
-    pipeline<piece> line(places);
+    std::atomic<int> under_way = 0, max = 0;
+    pipeline<piece> line(slots);
     line.from([&](piece& p) {
         EXPECT_TRUE(p.squares.empty()) << "a place is fresh when it is filled";
         p.number = next++;
         if (p.number == count) return false;
         const int now = ++under_way;
-        int before = most;
-        while (now > before && !most.compare_exchange_weak(before, now)) {
+        int before = max;
+        while (now > before && !max.compare_exchange_weak(before, now)) {
         }
         return true;
     });
@@ -39,25 +39,58 @@ std::vector<int> squares_by(unsigned threads, std::size_t places, int count) {
         seen.insert(seen.end(), p.squares.begin(), p.squares.end());
         --under_way;
     });
-    run_parallel(run, [&] { line.run(); });
-    EXPECT_LE(most, static_cast<int>(places));
+    run_parallel(ctx, [&] { line.run(); });
+    EXPECT_LE(max, static_cast<int>(slots));
     return seen;
 }
 
-TEST(Pipeline, KeepsTheOrderOnAnyNumberOfThreadsAndPlaces) {
+TEST(pipeline_test, keeps_the_order_on_any_number_of_threads_and_places) {
     for (const int count : {0, 1, 7, 1000}) {
         std::vector<int> expected;
         for (int i = 0; i < count; ++i) expected.push_back(i * i);
         for (const unsigned threads : {1U, 2U, 5U}) {
-            for (const std::size_t places : {1, 2, 7})
-                EXPECT_EQ(squares_by(threads, places, count), expected);
+            for (const std::size_t slots : {1, 2, 7}) EXPECT_EQ(squares_by(threads, slots, count), expected);
         }
     }
 }
 
-TEST(Pipeline, TheFirstExceptionEndsTheRun) {
-    context run;
-    run.threads = 3;
+TEST(pipeline_test, one_large_piece_at_a_time_is_done_when_all_before_it_are_done) {
+    const auto known_when_filled = [](int number) { return number % 11 == 3; };
+    const auto found_large = [](int number) { return number % 7 == 2; };
+    for (const unsigned threads : {1U, 2U, 5U}) {
+        context ctx;
+        ctx.threads = threads;
+        std::vector<int> seen;
+        int next = 0;
+        std::atomic<int> done = 0, large_now = 0;
+        pipeline<piece> line(4);
+        line.from([&](piece& p) {
+            EXPECT_EQ(large_now, 0) << "nothing is begun beside a large piece";
+            p.number = next++;
+            if (p.number < 500 && known_when_filled(p.number)) ++large_now;
+            return p.number < 500;
+        });
+        line.alone_when([&](const piece& p) { return known_when_filled(p.number); });
+        line.in_parallel_or_alone([&](piece& p, bool alone) {
+            if (!alone && found_large(p.number)) return false;
+            EXPECT_EQ(alone, found_large(p.number) || known_when_filled(p.number)) << p.number;
+            if (alone) EXPECT_EQ(done, p.number);
+            return true;
+        });
+        line.in_order([&](piece& p) {
+            seen.push_back(p.number);
+            if (known_when_filled(p.number)) --large_now;
+            ++done;
+        });
+        run_parallel(ctx, [&] { line.run(); });
+        ASSERT_EQ(seen.size(), 500U);
+        for (int i = 0; i < 500; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i);
+    }
+}
+
+TEST(pipeline_test, the_first_exception_ends_the_run) {
+    context ctx;
+    ctx.threads = 3;
     int next = 0;
     pipeline<piece> line(4);
     line.from([&](piece& p) {
@@ -67,31 +100,31 @@ TEST(Pipeline, TheFirstExceptionEndsTheRun) {
     line.in_parallel([](piece& p) {
         if (p.number == 50) throw std::runtime_error("fifty");
     });
-    EXPECT_THROW(run_parallel(run, [&] { line.run(); }), std::runtime_error);
+    EXPECT_THROW(run_parallel(ctx, [&] { line.run(); }), std::runtime_error);
     EXPECT_LT(next, 100'000);
 }
 
-TEST(ForEachIndex, CallsEveryIndexOnce) {
+TEST(for_each_index_test, calls_every_index_once) {
     for (const unsigned threads : {1U, 2U, 5U}) {
         for (const std::uint64_t count : {0U, 1U, 31U, 4097U}) {
-            context run;
-            run.threads = threads;
+            context ctx;
+            ctx.threads = threads;
             std::vector<int> calls(count);
-            for_each_index(run, count, [&](std::uint64_t i) { ++calls[i]; });
+            for_each_index(ctx, count, [&](std::uint64_t i) { ++calls[i]; });
             EXPECT_EQ(calls, std::vector<int>(count, 1)) << threads << " threads, " << count;
         }
     }
 }
 
-TEST(ForEachIndex, TheFirstExceptionEndsIt) {
-    context run;
-    run.threads = 3;
+TEST(for_each_index_test, the_first_exception_ends_it) {
+    context ctx;
+    ctx.threads = 3;
     std::atomic<int> calls = 0;
     const auto fail_at_seven = [&](std::uint64_t i) {
         ++calls;
         if (i == 7) throw std::runtime_error("seven");
     };
-    EXPECT_THROW(for_each_index(run, 1'000'000, fail_at_seven), std::runtime_error);
+    EXPECT_THROW(for_each_index(ctx, 1'000'000, fail_at_seven), std::runtime_error);
     EXPECT_LT(calls, 1'000'000);
 }
 

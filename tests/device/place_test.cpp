@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which place a run gets. What a GPU would change is asked of the machine itself: each test says what it expects
-// where there is one and where there is none.
+// Which place a run gets. Effects of a GPU depend on the machine: each test states the expected result with and without
+// one.
 #include "device/place.hpp"
 
 #include <gmock/gmock.h>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/choice.hpp"
 #include "device/devices.hpp"
 #include "quern/base/error.hpp"
 
@@ -21,47 +22,47 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-/// The GPUs that this program can use here, which tests of the choice must not find out by choosing.
+/// The GPUs that this program can use here; tests of the choice must not determine that by choosing.
 bool gpu_works(std::size_t ordinal = 0) {
     std::string why_none;
     return device::cuda_devices(why_none).size() > ordinal &&
            device::check_cuda_runtime(static_cast<int>(ordinal)).works;
 }
 
-struct logging_run {
-    context run;
+struct logging_context {
+    context ctx;
     std::vector<std::string> logged;
-    explicit logging_run(device_choice wanted) {
-        run.device = wanted;
-        run.on_log = [this](log_level, std::string_view message) { logged.emplace_back(message); };
+    explicit logging_context(device_choice wanted) {
+        ctx.device = wanted;
+        ctx.on_log = [this](log_level, std::string_view message) { logged.emplace_back(message); };
     }
-    logging_run(const logging_run&) = delete;  // its context points to it
+    logging_context(const logging_context&) = delete;  // its context points to it
 };
 
 template <class Error>
-std::string refusal(const context& run, offered_places offered = offered_places::all) {
+std::string refusal(const context& ctx, offered_places offered = offered_places::all) {
     try {
-        const chosen_device chosen = choose_device(run, "sorting", offered);
+        const chosen_device chosen = choose_device(ctx, "sorting", offered);
         return "chose " + chosen.name;
     } catch (const Error& e) {
         return e.what();
     }
 }
 
-TEST(choose_device, takes_the_cpu_that_is_asked_for_and_says_nothing) {
+TEST(choose_device, takes_the_requested_cpu_and_says_nothing) {
     for (const auto offered : {offered_places::all, offered_places::cpu_only}) {
-        logging_run asked({device_choice::kind::cpu});
-        const auto chosen = choose_device(asked.run, "sorting", offered);
+        logging_context requested({device_choice::kind::cpu});
+        const auto chosen = choose_device(requested.ctx, "sorting", offered);
         EXPECT_FALSE(chosen.cuda);
         EXPECT_EQ(chosen.name, "cpu");
-        EXPECT_EQ(chosen.reason, "asked for");
-        EXPECT_THAT(asked.logged, IsEmpty());
+        EXPECT_EQ(chosen.reason, "requested");
+        EXPECT_THAT(requested.logged, IsEmpty());
     }
 }
 
 TEST(choose_device, logs_what_it_chose_where_there_was_a_choice) {
-    logging_run automatic({});
-    const auto chosen = choose_device(automatic.run, "sorting");
+    logging_context automatic({});
+    const auto chosen = choose_device(automatic.ctx, "sorting");
     EXPECT_EQ(chosen.cuda, gpu_works());
     if (has_cuda) {
         EXPECT_THAT(automatic.logged, ElementsAre("device " + chosen.name + ": " + chosen.reason));
@@ -77,9 +78,9 @@ TEST(choose_device, logs_what_it_chose_where_there_was_a_choice) {
     }
 }
 
-TEST(choose_device, keeps_what_runs_on_the_cpu_only_there) {
-    logging_run automatic({});
-    const auto chosen = choose_device(automatic.run, "sorting", offered_places::cpu_only);
+TEST(choose_device, keeps_what_runs_on_the_cpu_only) {
+    logging_context automatic({});
+    const auto chosen = choose_device(automatic.ctx, "sorting", offered_places::cpu_only);
     EXPECT_EQ(chosen.name, "cpu");
     EXPECT_EQ(chosen.reason, "sorting runs on cpu only");
     EXPECT_THAT(automatic.logged, IsEmpty());
@@ -92,29 +93,62 @@ TEST(choose_device, keeps_what_runs_on_the_cpu_only_there) {
     EXPECT_NO_THROW(require_cpu({}, "sorting"));
 }
 
-TEST(choose_device, takes_the_gpu_that_is_asked_for_or_refuses) {
+TEST(choose_device, takes_the_requested_gpu_or_refuses) {
     for (const int ordinal : {device_choice::any_ordinal, device_choice::all_ordinals, 0}) {
-        logging_run asked({device_choice::kind::cuda, ordinal});
+        logging_context requested({device_choice::kind::cuda, ordinal});
         if (gpu_works()) {
-            const auto chosen = choose_device(asked.run, "sorting");
+            const auto chosen = choose_device(requested.ctx, "sorting");
             EXPECT_TRUE(chosen.cuda);
             EXPECT_EQ(chosen.name, "cuda:0");
-            EXPECT_EQ(chosen.reason, "asked for");
+            EXPECT_EQ(chosen.reason, "requested");
         } else {
-            EXPECT_THAT(refusal<device_error>(asked.run), StartsWith("CUDA is asked for, but "));
+            EXPECT_THAT(refusal<device_error>(requested.ctx), StartsWith("CUDA was requested, but "));
         }
-        EXPECT_THAT(asked.logged, IsEmpty());
+        const bool one_of_all = gpu_works() && ordinal == device_choice::all_ordinals;
+        EXPECT_EQ(requested.logged.size(), one_of_all ? 1U : 0U);
+    }
+}
+
+/// Two GPUs; the first ones fail.
+device::machine machine_with_gpus(int failing = 0) {
+    return {true,
+            [](std::string&) {
+                std::vector<device::cuda_device_info> gpus(2);
+                gpus[0].name = "Fake One";
+                gpus[1] = gpus[0];
+                gpus[1].ordinal = 1;
+                return gpus;
+            },
+            [failing](int ordinal) {
+                return device::cuda_runtime_report{ordinal >= failing, "fails", 0, 0};
+            }};
+}
+
+TEST(choose_device, says_that_one_gpu_is_used_where_all_are_requested) {
+    for (const int failing : {0, 1}) {
+        const std::string name = "cuda:" + std::to_string(failing);
+        logging_context all({device_choice::kind::cuda, device_choice::all_ordinals});
+        EXPECT_EQ(choose_on(machine_with_gpus(failing), all.ctx, "sorting", offered_places::all).name, name);
+        EXPECT_THAT(all.logged, testing::ElementsAre("cuda:all: this command uses one GPU, " + name));
+    }
+    for (const auto& [ordinal, offered] :
+         {std::pair{device_choice::all_ordinals, offered_places::several_gpus},
+          std::pair{device_choice::any_ordinal, offered_places::all}, std::pair{1, offered_places::all}}) {
+        logging_context requested({device_choice::kind::cuda, ordinal});
+        const auto chosen = choose_on(machine_with_gpus(), requested.ctx, "sorting", offered);
+        EXPECT_EQ(chosen.ordinal, std::max(ordinal, 0));
+        EXPECT_THAT(requested.logged, IsEmpty());
     }
 }
 
 TEST(choose_device, says_why_it_refuses) {
     const std::string said = refusal<device_error>(context::cuda(1000));
     if (!has_cuda) {
-        EXPECT_EQ(said, "CUDA is asked for, but this program was built without it");
+        EXPECT_EQ(said, "CUDA was requested, but this program was built without it");
     } else if (gpu_works()) {
-        EXPECT_THAT(said, StartsWith("cuda:1000 is asked for, but the last GPU is cuda:"));
+        EXPECT_THAT(said, StartsWith("cuda:1000 was requested, but the last GPU is cuda:"));
     } else {
-        EXPECT_THAT(said, AllOf(StartsWith("CUDA is asked for, but "), HasSubstr("driver")));
+        EXPECT_THAT(said, AllOf(StartsWith("CUDA was requested, but "), HasSubstr("driver")));
     }
     EXPECT_EQ(refusal<usage_error>(context::cuda(-3)), "there is no GPU cuda:-3");
 }
@@ -123,7 +157,7 @@ TEST(open_place, opens_what_was_chosen) {
     any_place holder = open_place(context::cpu(3), "sorting");
     holder.visit([](auto& place) {
         EXPECT_TRUE((std::is_same_v<decltype(place), cpu_place&>));
-        EXPECT_EQ(place.run().threads, 3u);
+        EXPECT_EQ(place.ctx().threads, 3u);
     });
     any_place best = open_place({}, "sorting");
     EXPECT_EQ(best.visit([](auto& place) { return std::is_same_v<decltype(place), cuda_place&>; }),
@@ -131,7 +165,7 @@ TEST(open_place, opens_what_was_chosen) {
 }
 
 TEST(at_place, returns_what_the_work_returns) {
-    EXPECT_EQ(at_place(context::cpu(2), "sorting", [](auto& place) { return place.run().threads + 1; }), 3u);
+    EXPECT_EQ(at_place(context::cpu(2), "sorting", [](auto& place) { return place.ctx().threads + 1; }), 3u);
     bool called = false;
     at_place(context::cpu(), "sorting", [&](auto&) { called = true; });
     EXPECT_TRUE(called);

@@ -9,7 +9,7 @@
 
 namespace {
 
-bool told(std::string_view mode) {
+bool reported(std::string_view mode) {
     const char* set = std::getenv("FAKE_CUDA");
     return set != nullptr && mode == set;
 }
@@ -19,18 +19,18 @@ bool told(std::string_view mode) {
 extern "C" {
 
 int cuInit(unsigned) {
-    if (told("none")) return 100;
-    return told("init") ? 999 : 0;
+    if (reported("none")) return 100;
+    return reported("init") ? 999 : 0;
 }
 int cuDriverGetVersion(int* version) {
     return *version = 13020, 0;
 }
 int cuDeviceGetCount(int* count) {
-    return *count = told("zero") ? 0 : 2, 0;
+    return *count = reported("zero") ? 0 : 2, 0;
 }
 int cuDeviceGet(int* device, int ordinal) {
     *device = 40 + ordinal;
-    return told("device") && ordinal == 1 ? 999 : 0;
+    return reported("device") && ordinal == 1 ? 999 : 0;
 }
 int cuDeviceGetName(char* name, int length, int device) {
     std::strncpy(name, device == 40 ? "Fake One" : "Fake Two", static_cast<std::size_t>(length));

@@ -27,12 +27,12 @@ namespace {
 
 struct summary {
     std::uint64_t sum = 0;
-    std::uint32_t least = 0, most = 0;
+    std::uint32_t least = 0, max = 0;
     double mean = 0, variance = 0, empty = 0;
 };
 summary summarised(const std::vector<std::uint32_t>& lengths) {
     summary found;
-    const auto [least, most] = std::ranges::minmax(lengths);
+    const auto [least, max] = std::ranges::minmax(lengths);
     double squares = 0, empty = 0;
     for (const std::uint32_t length : lengths) {
         found.sum += length;
@@ -41,7 +41,7 @@ summary summarised(const std::vector<std::uint32_t>& lengths) {
     }
     const auto items = static_cast<double>(lengths.size());
     found.least = least;
-    found.most = most;
+    found.max = max;
     found.mean = static_cast<double>(found.sum) / items;
     found.variance = squares / items - found.mean * found.mean;
     found.empty = empty / items;
@@ -113,7 +113,7 @@ TEST_P(twin_of_matrix, has_its_row_statistics) {
     const summary found = summarised(make_lengths(wanted, 1));
     EXPECT_EQ(found.sum, wanted.sum);
     EXPECT_EQ(found.least, wanted.least);
-    EXPECT_EQ(found.most, wanted.most);
+    EXPECT_EQ(found.max, wanted.max);
     EXPECT_NEAR(found.variance, wanted.variance, 0.04 * wanted.variance);
 }
 INSTANTIATE_TEST_SUITE_P(paper, twin_of_matrix,
@@ -125,7 +125,7 @@ TEST_P(twin_of_graph, has_its_degrees) {
     for (const length_statistics& side : {wanted.in, wanted.undirected ? wanted.in : wanted.out}) {
         const summary found = summarised(make_lengths(side, 1));
         EXPECT_EQ(found.sum, side.sum);
-        EXPECT_EQ(found.most, side.most);
+        EXPECT_EQ(found.max, side.max);
         EXPECT_NEAR(found.empty, side.empty, 1e-5);
         if (side.variance > 0) {
             EXPECT_NEAR(found.variance, side.variance, 0.04 * side.variance);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr vectors_kind kinds[] = {vectors_kind::uniform, vectors_kind::embeddings, vectors_kind::sift};
 
-TEST(GeneratedVectors, DependOnTheNumberOfTheRowOnly) {
+TEST(generated_vectors_test, depend_on_the_number_of_the_row_only) {
     for (const vectors_kind kind : kinds) {
         const std::vector<float> whole = make_vectors(kind, 0, 3000, 33, 5);
         const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 1);
@@ -27,7 +27,7 @@ TEST(GeneratedVectors, DependOnTheNumberOfTheRowOnly) {
     }
 }
 
-TEST(GeneratedVectors, EmbeddingsHaveLengthOneAndCopies) {
+TEST(generated_vectors_test, embeddings_have_length_one_and_copies) {
     constexpr std::size_t rows = 6400, dimensions = 64;
     const std::vector<float> made = make_vectors(vectors_kind::embeddings, 0, rows, dimensions);
     std::map<std::vector<float>, int> seen;
@@ -43,7 +43,7 @@ TEST(GeneratedVectors, EmbeddingsHaveLengthOneAndCopies) {
     EXPECT_NEAR(static_cast<double>(copies), rows / 32.0, 60);
 }
 
-TEST(GeneratedVectors, SiftIsMadeOfBytesOfOneLength) {
+TEST(generated_vectors_test, sift_is_made_of_bytes_of_one_length) {
     const std::vector<float> made = make_vectors(vectors_kind::sift, 0, 4000, 128);
     std::size_t zeros = 0;
     for (const float value : made) {
@@ -60,7 +60,7 @@ TEST(GeneratedVectors, SiftIsMadeOfBytesOfOneLength) {
     }
 }
 
-TEST(GeneratedVectors, HaveTheSameBytesOnEveryMachine) {
+TEST(generated_vectors_test, have_the_same_bytes_on_every_machine) {
     const auto fingerprint = [](vectors_kind kind) {
         const std::vector<float> values = make_vectors(kind, 10, 2000, 100, 3);
         return hash64({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});

@@ -20,9 +20,9 @@ int main(int, char** arguments) {
     options.force = true;
     const quern::build_result built = quern::build(options, quern::context{});
     const auto engine = quern::search_engine::open(options.store, quern::context{});
-    const quern::search_answer answer = engine.search("grinding mill", {});
-    if (built.counts.documents != 2 || answer.hits.size() != 1 || answer.hits[0].id != "mill.txt") {
-        std::fprintf(stderr, "%zu hits\n", answer.hits.size());
+    const quern::search_result result = engine.search("grinding mill", {});
+    if (built.counts.documents != 2 || result.hits.size() != 1 || result.hits[0].id != "mill.txt") {
+        std::fprintf(stderr, "%zu hits\n", result.hits.size());
         return 1;
     }
     return 0;

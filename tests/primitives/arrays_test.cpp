@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every other test of this folder stands on: arrays that go to a place and come back whole.
+// The base of every other test of this folder: arrays copied to a place and back are unchanged.
 #include <numeric>
 #include <random>
 

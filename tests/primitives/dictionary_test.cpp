@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "primitives/dictionary/dictionary.hpp"
+#include "primitives/dictionary/text_to_ids.hpp"
 
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
@@ -17,12 +17,12 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Words asked for, one after the other with other bytes between, so that what lies beside a word is never its end.
-struct asked_words {
+/// Searched words, one after another with other bytes between, so that the byte after a word is never its end.
+struct queried_words {
     std::vector<std::uint8_t> text;
     std::vector<std::uint32_t> begins, ends;
 
-    explicit asked_words(const std::vector<std::string>& words) {
+    explicit queried_words(const std::vector<std::string>& words) {
         for (const std::string& word : words) {
             begins.push_back(static_cast<std::uint32_t>(text.size()));
             for (const char c : word) text.push_back(static_cast<std::uint8_t>(c));
@@ -36,7 +36,7 @@ std::vector<std::string> sorted(const std::set<std::string>& words) {
     return {words.begin(), words.end()};
 }
 
-/// Short words over a few letters, NUL and 255 among them: dense, with prefixes of each other.
+/// Short words over a few letters, including NUL and 255: dense, with prefixes of each other.
 std::set<std::string> dense_words(std::size_t count, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     const std::string letters("\0ab\xff", 4);
@@ -49,7 +49,7 @@ std::set<std::string> dense_words(std::size_t count, std::uint64_t seed) {
     return words;
 }
 
-/// Words that share long beginnings: eight bytes tell few of them apart.
+/// Words with long common beginnings: eight bytes distinguish few of them.
 std::set<std::string> alike_words(std::size_t count, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::set<std::string> words;
@@ -72,16 +72,16 @@ class dictionary_test : public on_place<Tested> {
   protected:
     using place_type = typename on_place<Tested>::place_type;
 
-    /// The arrays of a device's list. On the CPU the same words in pages, of which `wide` changes nothing.
+    /// The arrays of a device's list. On the CPU the same words in pages, where `wide` has no effect.
     std::vector<std::uint32_t> found(const std::vector<std::string>& words,
                                      const reference::coded_list& coded, bool wide,
-                                     const asked_words& asked) {
-        const auto text = this->array(asked.text, beginning::one_off);
-        const auto begins = this->array(asked.begins), ends = this->array(asked.ends);
-        const auto ids = this->template output<std::uint32_t>(asked.begins.size());
+                                     const queried_words& queried) {
+        const auto text = this->array(queried.text, beginning::one_off);
+        const auto begins = this->array(queried.begins), ends = this->array(queried.ends);
+        const auto ids = this->template output<std::uint32_t>(queried.begins.size());
         if constexpr (std::is_same_v<place_type, cpu_place>) {
             const std::string bytes = in_pages(words);
-            const auto list = primitives::packed_words::open(bytes);
+            const auto list = primitives::packed_dictionary::open(bytes);
             EXPECT_TRUE(list.has_value());
             primitives::find_words(this->place(), *list, text.view(), begins.view(), ends.view(), ids.span());
         } else {
@@ -101,55 +101,56 @@ class dictionary_test : public on_place<Tested> {
 
     void finds(const std::set<std::string>& in_list, std::uint64_t seed) {
         const std::vector<std::string> words = sorted(in_list);
-        std::vector<std::string> asked = words;
+        std::vector<std::string> queried = words;
         for (const std::string& word : words) {
-            asked.push_back(word + "a");
-            asked.push_back(word.substr(0, word.size() / 2));
-            if (!word.empty()) asked.push_back(word.substr(0, word.size() - 1) + char(word.back() + 1));
+            queried.push_back(word + "a");
+            queried.push_back(word.substr(0, word.size() / 2));
+            if (!word.empty()) queried.push_back(word.substr(0, word.size() - 1) + char(word.back() + 1));
         }
-        asked.insert(asked.end(), {"", std::string(1, '\0'), std::string(9, '\xff'), "zz"});
-        std::shuffle(asked.begin(), asked.end(), std::mt19937_64(seed));
+        queried.insert(queried.end(), {"", std::string(1, '\0'), std::string(9, '\xff'), "zz"});
+        std::shuffle(queried.begin(), queried.end(), std::mt19937_64(seed));
         std::vector<std::uint32_t> expected;
-        for (const std::string& word : asked) expected.push_back(reference::rank_or_size(words, word));
+        for (const std::string& word : queried) expected.push_back(reference::rank_or_size(words, word));
         const reference::coded_list coded = reference::code(words);
         for (const bool wide : {false, true}) {
-            ASSERT_EQ(found(words, coded, wide, asked_words(asked)), expected)
+            ASSERT_EQ(found(words, coded, wide, queried_words(queried)), expected)
                 << words.size() << " words, seed " << seed;
         }
     }
 
-    reference::cut as_reference(const std::vector<std::uint8_t>& text,
-                                const primitives::cut_text<place_type>& cut) {
-        const auto begins = to_host(this->place(), cut.begins.span()),
-                   ends = to_host(this->place(), cut.ends.span());
+    reference::tokenized as_reference(const std::vector<std::uint8_t>& text,
+                                      const primitives::tokenized_text<place_type>& tokenized) {
+        const auto begins = to_host(this->place(), tokenized.begins.span()),
+                   ends = to_host(this->place(), tokenized.ends.span());
         EXPECT_EQ(begins.size(), ends.size());
-        std::vector<std::uint8_t> letters = to_host(this->place(), cut.letters.span());
+        std::vector<std::uint8_t> letters = to_host(this->place(), tokenized.letters.span());
         if (letters.empty()) letters = text;
-        reference::cut out;
+        reference::tokenized out;
         for (std::size_t i = 0; i < begins.size(); ++i) {
             out.words.emplace_back(begins[i],
                                    std::string(letters.begin() + begins[i], letters.begin() + ends[i]));
         }
-        out.document_offsets = to_host(this->place(), cut.document_offsets.span());
+        out.document_offsets = to_host(this->place(), tokenized.document_offsets.span());
         return out;
     }
 
-    void cuts_lines(const std::string& text) {
+    void expect_lines(const std::string& text) {
         const std::vector<std::uint8_t> bytes(text.begin(), text.end());
         const auto placed = this->array(bytes, beginning::one_off);
-        const auto cut = primitives::cut_lines(this->place(), placed.view());
-        ASSERT_EQ(as_reference(bytes, cut), reference::cut_lines(text))
+        const auto tokenized = primitives::tokenize_lines(this->place(), placed.view());
+        ASSERT_EQ(as_reference(bytes, tokenized), reference::tokenize_lines(text))
             << testing::PrintToString(text.substr(0, 300));
     }
 
-    void cuts_runs(const std::string& text, const std::vector<std::uint64_t>& documents) {
+    void expect_runs(const std::string& text, const std::vector<std::uint64_t>& documents) {
         const std::vector<std::uint8_t> bytes(text.begin(), text.end());
         const auto placed = this->array(bytes, beginning::one_off);
         const auto offsets = this->array(documents);
         for (const auto what : {primitives::run_of::letters_and_digits, primitives::run_of::letters}) {
             const bool digits = what == primitives::run_of::letters_and_digits;
-            const auto cut = primitives::cut_runs(this->place(), placed.view(), offsets.view(), what);
-            ASSERT_EQ(as_reference(bytes, cut), reference::cut_runs(text, documents, digits))
+            const auto tokenized =
+                primitives::tokenize_runs(this->place(), placed.view(), offsets.view(), what);
+            ASSERT_EQ(as_reference(bytes, tokenized), reference::tokenize_runs(text, documents, digits))
                 << testing::PrintToString(text.substr(0, 300)) << testing::PrintToString(documents);
         }
     }
@@ -171,8 +172,8 @@ TYPED_TEST(dictionary_test, finds_words_of_any_length) {
 
 TYPED_TEST(dictionary_test, finds_nothing_in_an_empty_list) {
     const reference::coded_list none = reference::code({});
-    EXPECT_EQ(this->found({}, none, false, asked_words({"", "a"})), (std::vector<std::uint32_t>{0, 0}));
-    EXPECT_TRUE(this->found({}, none, false, asked_words({})).empty());
+    EXPECT_EQ(this->found({}, none, false, queried_words({"", "a"})), (std::vector<std::uint32_t>{0, 0}));
+    EXPECT_TRUE(this->found({}, none, false, queried_words({})).empty());
 }
 
 TYPED_TEST(dictionary_test, finds_words_of_a_large_list) {
@@ -180,8 +181,8 @@ TYPED_TEST(dictionary_test, finds_words_of_a_large_list) {
     this->finds(dense_words(large_size() / 40, 4), 4);
 }
 
-// Whatever the blocks hold, ids are ranks of the list or its size, and nothing is read or written elsewhere. (Pages of
-// the CPU are checked when they are opened: tests/text/dictionary_test.cpp.)
+// For any contents of the blocks, ids are ranks of the list or its size, and nothing is read or written elsewhere. (Pages
+// of the CPU are checked when they are opened: tests/text/dictionary_test.cpp.)
 TYPED_TEST(dictionary_test, never_follows_damaged_blocks) {
     if (std::is_same_v<typename TestFixture::place_type, cpu_place>) return;
     std::mt19937_64 random(5);
@@ -189,20 +190,20 @@ TYPED_TEST(dictionary_test, never_follows_damaged_blocks) {
     many.insert(std::string(300, 'q'));
     const std::vector<std::string> words = sorted(many);
     const reference::coded_list whole = reference::code(words);
-    const asked_words asked(words);
+    const queried_words queried(words);
     for (int round = 0; round < (tested_with().small_sizes ? 10 : 200); ++round) {
         reference::coded_list damaged = whole;
         for (int i = 0; i < 20; ++i) {
             damaged.blocks[random() % damaged.blocks.size()] =
                 static_cast<std::uint8_t>(random() % 2 ? 255 : random());
         }
-        for (const std::uint32_t id : this->found(words, damaged, false, asked)) {
+        for (const std::uint32_t id : this->found(words, damaged, false, queried)) {
             ASSERT_LE(id, words.size());
         }
     }
 }
 
-// What devices look words up in is made of the dictionary when it is put there.
+// The devices' form is made from the dictionary when it is copied there.
 TEST(front_coder, writes_the_form_of_the_reference) {
     for (const std::size_t size : {0, 1, 15, 16, 17, 33, 4097}) {
         for (const std::set<std::string>& set : {dense_words(size, size), alike_words(size, size)}) {
@@ -224,13 +225,13 @@ TYPED_TEST(dictionary_test, cuts_texts_of_lines) {
     for (const char* text :
          {"", "\n", "\r\n", "\r", "a", "a\n", "\na", "a\nb", "a\n\nb", "a\r\n\r\nb\r", "\n\n\na\n\n\n",
           "a\r\r\nb", "\r\r", "\ra\r\n\n\rb", " \n a\tb \n\n", "a\n\r\n\nb\n\r"}) {
-        this->cuts_lines(text);
+        this->expect_lines(text);
     }
     std::mt19937_64 random(6);
     for (int round = 0; round < (tested_with().small_sizes ? 20 : 300); ++round) {
         std::string text;
         for (std::size_t left = random() % 300; left > 0; --left) text += "\n\n\r\rab"[random() % 6];
-        this->cuts_lines(text);
+        this->expect_lines(text);
     }
     std::string text;
     while (text.size() < large_size()) {
@@ -238,16 +239,16 @@ TYPED_TEST(dictionary_test, cuts_texts_of_lines) {
                 (random() % 9 ? "\n" : "\r\n\n");
         if (random() % 5000 == 0) text += std::string(300'000, random() % 2 ? '\n' : 'l');
     }
-    this->cuts_lines(text);
+    this->expect_lines(text);
 }
 
 TYPED_TEST(dictionary_test, cuts_texts_into_runs) {
-    this->cuts_runs("", {});
-    this->cuts_runs("", {0});
-    this->cuts_runs("", {0, 0, 0});
-    this->cuts_runs("aB9z", {0, 4});
-    this->cuts_runs("aB9z", {0, 0, 1, 2, 2, 2, 3, 4, 4});
-    this->cuts_runs("/09:@AZ[`az{\x80\xe4", {0, 14});
+    this->expect_runs("", {});
+    this->expect_runs("", {0});
+    this->expect_runs("", {0, 0, 0});
+    this->expect_runs("aB9z", {0, 4});
+    this->expect_runs("aB9z", {0, 0, 1, 2, 2, 2, 3, 4, 4});
+    this->expect_runs("/09:@AZ[`az{\x80\xe4", {0, 14});
     std::mt19937_64 random(7);
     for (int round = 0; round < (tested_with().small_sizes ? 20 : 300); ++round) {
         std::string text;
@@ -256,7 +257,7 @@ TYPED_TEST(dictionary_test, cuts_texts_into_runs) {
         for (std::size_t left = random() % 9; left > 0; --left)
             documents.push_back(random() % (text.size() + 1));
         std::sort(documents.begin(), documents.end());
-        this->cuts_runs(text, documents);
+        this->expect_runs(text, documents);
     }
     std::string text;
     std::vector<std::uint64_t> documents = {0};
@@ -267,26 +268,26 @@ TYPED_TEST(dictionary_test, cuts_texts_into_runs) {
         if (random() % 5000 == 0) text += std::string(300'000, random() % 2 ? ' ' : 'l');
     }
     documents.push_back(text.size());
-    this->cuts_runs(text, documents);
+    this->expect_runs(text, documents);
 }
 
 TYPED_TEST(dictionary_test, refuses_what_does_not_fit) {
     const auto text = this->array(std::vector<std::uint8_t>(5, 'a'));
     const auto offsets = this->array(std::vector<std::uint64_t>{0, 3, 2, 5});
     try {
-        primitives::cut_runs(this->place(), text.view(), offsets.view(), primitives::run_of::letters);
+        primitives::tokenize_runs(this->place(), text.view(), offsets.view(), primitives::run_of::letters);
         FAIL() << "offsets that fall were taken";
     } catch (const invalid_value& e) {
         EXPECT_THAT(e.what(), HasSubstr("segment 1"));
     }
     const auto short_offsets = this->array(std::vector<std::uint64_t>{0, 3});
-    EXPECT_THROW(
-        primitives::cut_runs(this->place(), text.view(), short_offsets.view(), primitives::run_of::letters),
-        invalid_value);
+    EXPECT_THROW(primitives::tokenize_runs(this->place(), text.view(), short_offsets.view(),
+                                           primitives::run_of::letters),
+                 invalid_value);
     const auto words = this->array(std::vector<std::uint32_t>{0, 1});
     const auto ids = this->template output<std::uint32_t>(1);
     const std::conditional_t<std::is_same_v<typename TestFixture::place_type, cpu_place>,
-                             primitives::packed_words,
+                             primitives::packed_dictionary,
                              primitives::word_list<typename TestFixture::place_type>>
         none;
     EXPECT_THROW(
@@ -296,9 +297,9 @@ TYPED_TEST(dictionary_test, refuses_what_does_not_fit) {
 
 TYPED_TEST(dictionary_test, refuses_words_outside_the_text) {
     if constexpr (std::is_same_v<typename TestFixture::place_type, cpu_place>) {
-        asked_words asked({"word0", "word1"});
-        asked.ends.back() = static_cast<std::uint32_t>(asked.text.size() + 1);
-        EXPECT_THROW(this->found({"word0"}, {}, false, asked), usage_error);
+        queried_words queried({"word0", "word1"});
+        queried.ends.back() = static_cast<std::uint32_t>(queried.text.size() + 1);
+        EXPECT_THROW(this->found({"word0"}, {}, false, queried), usage_error);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every pair is asked for with the bounds 0, d − 1, d, d + 1, one far beyond and some between, in both directions:
-// the narrow ways, the wide ones and the point where they give up all have to agree with the whole table.
+// Every pair is computed with the bounds 0, d − 1, d, d + 1, one far beyond and some between, in both directions: the
+// narrow methods, the wide ones and the point where they give up must all agree with the whole table.
 #include "primitives/edit_distance/edit_distance.hpp"
 
 #include <rapidcheck.h>
@@ -50,12 +50,12 @@ text<Unit> random_text(std::mt19937_64& random, std::size_t size, std::uint64_t 
     return made;
 }
 
-/// With so many edits, anywhere or (`clustered`) close together.
+/// With that many edits, anywhere or (`clustered`) close together.
 template <class Unit>
 text<Unit> edited(std::mt19937_64& random, text<Unit> from, std::size_t edits, std::uint64_t letters,
                   bool clustered = false) {
     const std::size_t centre = random() % (from.size() + 1);
-    // One pass, since edits in the middle of long strings are slow: what is to be done before each unit.
+    // One pass, because edits in the middle of long strings are slow: the edits before each unit.
     std::vector<std::size_t> places(edits);
     for (std::size_t& place : places)
         place = clustered ? std::min(from.size(), centre + random() % 64) : random() % (from.size() + 1);
@@ -74,17 +74,17 @@ text<Unit> edited(std::mt19937_64& random, text<Unit> from, std::size_t edits, s
     return made;
 }
 
-/// Pairs whose distances are known, asked for with many bounds.
+/// Pairs whose distances are known, computed with many bounds.
 template <class Unit>
-struct questions {
+struct queries {
     string_list<Unit> strings;
     std::vector<bounded_pair> pairs;
     std::vector<std::uint32_t> expected;
 
     void ask(std::uint32_t a, std::uint32_t b, std::uint32_t distance, std::uint32_t bound) {
-        const std::uint32_t answer = distance <= bound ? distance : beyond_bound;
-        pairs.push_back({a, b, bound}), expected.push_back(answer);
-        pairs.push_back({b, a, bound}), expected.push_back(answer);
+        const std::uint32_t result = distance <= bound ? distance : beyond_bound;
+        pairs.push_back({a, b, bound}), expected.push_back(result);
+        pairs.push_back({b, a, bound}), expected.push_back(result);
     }
     void ask(const text<Unit>& a, const text<Unit>& b, std::uint32_t distance) {
         const std::uint32_t first = strings.add(a), second = strings.add(b);
@@ -96,31 +96,31 @@ struct questions {
     void ask(const text<Unit>& a, const text<Unit>& b) { ask(a, b, reference::edit_distance(a, b)); }
 };
 
-/// The questions that Make<Unit> asks; made once, since the whole tables take longer than all else here.
+/// The pairs of Make<Unit>; made once, because the whole tables take longer than everything else here.
 template <class Make>
 const auto& made_once() {
-    static const auto questions = Make::made();
-    return questions;
+    static const auto queries = Make::made();
+    return queries;
 }
 
 template <class Tested>
 class edit_distance_test : public on_place<Tested> {
   protected:
     template <class Unit>
-    void check(const questions<Unit>& asked) {
-        const auto units = this->array(asked.strings.units);
-        const auto offsets = this->array(asked.strings.offsets);
-        const auto pairs = this->array(asked.pairs);
-        auto distances = this->template output<std::uint32_t>(asked.pairs.size());
+    void check(const queries<Unit>& requested) {
+        const auto units = this->array(requested.strings.units);
+        const auto offsets = this->array(requested.strings.offsets);
+        const auto pairs = this->array(requested.pairs);
+        auto distances = this->template output<std::uint32_t>(requested.pairs.size());
         primitives::edit_distances<Unit>(this->place(), units.view(), offsets.view(), pairs.view(),
                                          distances.span());
         const auto found = distances.host();
         for (std::size_t i = 0; i < found.size(); ++i) {
-            const auto [a, b, bound] = asked.pairs[i];
+            const auto [a, b, bound] = requested.pairs[i];
             const auto length = [&](std::uint32_t s) {
-                return asked.strings.offsets[s + 1] - asked.strings.offsets[s];
+                return requested.strings.offsets[s + 1] - requested.strings.offsets[s];
             };
-            ASSERT_EQ(found[i], asked.expected[i])
+            ASSERT_EQ(found[i], requested.expected[i])
                 << "pair " << i << " of strings " << a << " and " << b << ", lengths " << length(a) << " and "
                 << length(b) << ", bound " << bound << ", units of " << sizeof(Unit) << " bytes";
         }
@@ -136,10 +136,10 @@ TYPED_TEST_SUITE(edit_distance_test, tested_places, tested_place_names);
 
 template <class Unit>
 struct by_hand {
-    static questions<Unit> made() {
-        questions<Unit> asked;
+    static queries<Unit> made() {
+        queries<Unit> requested;
         const auto ask = [&](std::string_view a, std::string_view b, std::uint32_t distance) {
-            asked.ask(text_of<Unit>(a), text_of<Unit>(b), distance);
+            requested.ask(text_of<Unit>(a), text_of<Unit>(b), distance);
         };
         ask("", "", 0);
         ask("", "a", 1);
@@ -152,38 +152,38 @@ struct by_hand {
         ask("abcdef", "bcdefa", 2);
         ask("aaaa", "aa", 2);
         ask("xaaaaaaaaay", "aaaaaaaaa", 2);
-        asked.ask({0, 255, 0, 0}, {255, 0, 0, 255});
+        requested.ask({0, 255, 0, 0}, {255, 0, 0, 255});
         if constexpr (sizeof(Unit) == 4) {
-            asked.ask({0x1f600, 0x10ffff, 'a', 0}, {0x1f600, 'a', 0, 0x10000});
-            asked.ask({0xffffffff, 0, 0xffffffff}, {0, 0xffffffff}, 1);
+            requested.ask({0x1f600, 0x10ffff, 'a', 0}, {0x1f600, 'a', 0, 0x10000});
+            requested.ask({0xffffffff, 0, 0xffffffff}, {0, 0xffffffff}, 1);
         }
-        return asked;
+        return requested;
     }
 };
 TYPED_TEST(edit_distance_test, matches_what_is_known) {
     this->template check_both<by_hand>();
-    this->check(questions<std::uint8_t>());
+    this->check(queries<std::uint8_t>());
 }
 
-/// Lengths around every power that a word, a vector, a warp or a tile could trip over.
+/// Lengths around every power that may matter to a word, a vector, a warp or a tile.
 template <class Unit>
 struct around_words {
-    static questions<Unit> made() {
+    static queries<Unit> made() {
         std::mt19937_64 random(3);
-        questions<Unit> asked;
+        queries<Unit> requested;
         std::vector<std::size_t> lengths = {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 511, 512, 513};
         if (!tested_with().small_sizes) lengths.insert(lengths.end(), {1023, 1024, 1025, 2047, 2048, 2049});
         for (const std::size_t length : lengths) {
             for (const std::uint64_t letters : {2, 20}) {
                 const auto a = random_text<Unit>(random, length, letters);
-                asked.ask(a, random_text<Unit>(random, length, letters));
-                asked.ask(a, random_text<Unit>(random, length - length / 4, letters));
-                asked.ask(a, edited(random, a, 1 + length / 20, letters));
+                requested.ask(a, random_text<Unit>(random, length, letters));
+                requested.ask(a, random_text<Unit>(random, length - length / 4, letters));
+                requested.ask(a, edited(random, a, 1 + length / 20, letters));
             }
         }
-        for (const std::size_t length : {1, 40, 100, 200})  // short beside long
-            asked.ask(random_text<Unit>(random, length, 4), random_text<Unit>(random, 600, 4));
-        return asked;
+        for (const std::size_t length : {1, 40, 100, 200})  // short with long
+            requested.ask(random_text<Unit>(random, length, 4), random_text<Unit>(random, 600, 4));
+        return requested;
     }
 };
 TYPED_TEST(edit_distance_test, matches_the_table_around_words) {
@@ -192,26 +192,26 @@ TYPED_TEST(edit_distance_test, matches_the_table_around_words) {
 
 template <class Unit>
 struct repeats {
-    static questions<Unit> made() {
+    static queries<Unit> made() {
         std::mt19937_64 random(5);
-        questions<Unit> asked;
-        const std::size_t most = tested_with().small_sizes ? 200 : 1500;
-        const text<Unit> equal(most, letter<Unit>(1));
-        asked.ask(equal, text<Unit>(most / 3, letter<Unit>(1)));
-        asked.ask(equal, text<Unit>(most - 70, letter<Unit>(2)));
+        queries<Unit> requested;
+        const std::size_t max = tested_with().small_sizes ? 200 : 1500;
+        const text<Unit> equal(max, letter<Unit>(1));
+        requested.ask(equal, text<Unit>(max / 3, letter<Unit>(1)));
+        requested.ask(equal, text<Unit>(max - 70, letter<Unit>(2)));
         for (const std::size_t period : {2, 5, 64, 65}) {
             const auto once = random_text<Unit>(random, period, 3);
             text<Unit> a;
-            while (a.size() < most) a.insert(a.end(), once.begin(), once.end());
+            while (a.size() < max) a.insert(a.end(), once.begin(), once.end());
             auto turned = a;
             std::rotate(turned.begin(), turned.begin() + static_cast<std::ptrdiff_t>(period / 2),
                         turned.end());
-            asked.ask(a, turned);
-            asked.ask(a, equal);
-            asked.ask(a, edited(random, a, 40, 3));
-            asked.ask(a, text<Unit>(a.begin() + 1, a.end() - 90));
+            requested.ask(a, turned);
+            requested.ask(a, equal);
+            requested.ask(a, edited(random, a, 40, 3));
+            requested.ask(a, text<Unit>(a.begin() + 1, a.end() - 90));
         }
-        return asked;
+        return requested;
     }
 };
 TYPED_TEST(edit_distance_test, matches_the_table_on_repeats) {
@@ -221,36 +221,36 @@ TYPED_TEST(edit_distance_test, matches_the_table_on_repeats) {
 /// Every number of edits, spread and close together; all units distinct, too.
 template <class Unit>
 struct rates {
-    static questions<Unit> made() {
+    static queries<Unit> made() {
         std::mt19937_64 random(7);
-        questions<Unit> asked;
-        const std::size_t most = tested_with().small_sizes ? 300 : 2000;
-        for (std::size_t edits = 1; edits <= most; edits = edits * 2 + random() % edits) {
+        queries<Unit> requested;
+        const std::size_t max = tested_with().small_sizes ? 300 : 2000;
+        for (std::size_t edits = 1; edits <= max; edits = edits * 2 + random() % edits) {
             for (const bool clustered : {false, true}) {
-                const std::size_t length = most / 2 + random() % most;
+                const std::size_t length = max / 2 + random() % max;
                 const std::uint64_t letters = 2 + random() % 200;
                 const auto a = random_text<Unit>(random, length, letters);
-                asked.ask(a, edited(random, a, edits, letters, clustered));
+                requested.ask(a, edited(random, a, edits, letters, clustered));
             }
         }
-        text<Unit> rising(most);
-        for (std::size_t i = 0; i < most; ++i) rising[i] = static_cast<Unit>(i);
-        asked.ask(rising, edited(random, rising, 150, 250));
-        asked.ask(rising, text<Unit>(rising.rbegin(), rising.rend()));
-        return asked;
+        text<Unit> rising(max);
+        for (std::size_t i = 0; i < max; ++i) rising[i] = static_cast<Unit>(i);
+        requested.ask(rising, edited(random, rising, 150, 250));
+        requested.ask(rising, text<Unit>(rising.rbegin(), rising.rend()));
+        return requested;
     }
 };
 TYPED_TEST(edit_distance_test, matches_the_table_at_every_rate) {
     this->template check_both<rates>();
 }
 
-/// Letters that occur nowhere else, put in or in the place of others: each takes an edit of its own, and no other is
-/// needed. And strings that share no letter: as many edits as the longer one has.
+/// Letters that occur nowhere else, inserted or substituted: each costs exactly one edit. And strings without a common
+/// letter: as many edits as the longer one has letters.
 template <class Unit>
 struct long_strings {
-    static questions<Unit> made() {
+    static queries<Unit> made() {
         std::mt19937_64 random(11);
-        questions<Unit> asked;
+        queries<Unit> requested;
         const std::size_t length = tested_with().small_sizes ? 3'000 : 100'000;
         const auto a = random_text<Unit>(random, length, 200);
         for (const std::size_t edits : {1, 20, 40, 300, 1500}) {
@@ -260,13 +260,13 @@ struct long_strings {
                 if (here) b.push_back(letter<Unit>(201 + i % 50));
                 if (!here || i % 3 != 0) b.push_back(a[i]);
             }
-            asked.ask(a, b, static_cast<std::uint32_t>(edits));
+            requested.ask(a, b, static_cast<std::uint32_t>(edits));
         }
         const auto low = random_text<Unit>(random, 20'000, 100);
         text<Unit> high = random_text<Unit>(random, 18'000, 100);
         for (Unit& unit : high) unit = letter<Unit>(unit / letter<Unit>(1) + 100u);
-        asked.ask(low, high, 20'000);
-        return asked;
+        requested.ask(low, high, 20'000);
+        return requested;
     }
 };
 TYPED_TEST(edit_distance_test, finds_few_edits_in_long_strings) {
@@ -276,9 +276,9 @@ TYPED_TEST(edit_distance_test, finds_few_edits_in_long_strings) {
 /// Tens of thousands of pairs of all lengths at once, many of one string.
 template <class Unit>
 struct many_pairs {
-    static questions<Unit> made() {
+    static queries<Unit> made() {
         std::mt19937_64 random(13);
-        questions<Unit> asked;
+        queries<Unit> requested;
         const std::size_t count = tested_with().small_sizes ? 30 : 160;
         std::vector<text<Unit>> strings;
         for (std::size_t s = 0; s < count; ++s) {
@@ -286,20 +286,20 @@ struct many_pairs {
             strings.push_back(s < 3 || random() % 3 == 0
                                   ? random_text<Unit>(random, length, 4)
                                   : edited(random, strings[random() % s], random() % 20, 4));
-            asked.strings.add(strings.back());
+            requested.strings.add(strings.back());
         }
         for (std::uint32_t a = 0; a < count; ++a)
             for (std::uint32_t b = 0; b <= a; ++b)
-                asked.ask(a, b, reference::edit_distance(strings[a], strings[b]),
-                          static_cast<std::uint32_t>(random() % 200));
-        return asked;
+                requested.ask(a, b, reference::edit_distance(strings[a], strings[b]),
+                              static_cast<std::uint32_t>(random() % 200));
+        return requested;
     }
 };
 TYPED_TEST(edit_distance_test, takes_many_pairs_of_all_lengths) {
     this->template check_both<many_pairs>();
 }
 
-/// d(x, x) = 0, d(x, y) = d(y, x), d(x, z) ≤ d(x, y) + d(y, z); a bound cuts and changes nothing else.
+/// d(x, x) = 0, d(x, y) = d(y, x), d(x, z) ≤ d(x, y) + d(y, z); a bound truncates and changes nothing else.
 TYPED_TEST(edit_distance_test, is_a_metric_that_bounds_cut) {
     EXPECT_TRUE(rc::check("distances are a metric", [this] {
         std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
@@ -311,15 +311,15 @@ TYPED_TEST(edit_distance_test, is_a_metric_that_bounds_cut) {
         for (const auto& s : {x, y, z}) strings.add(s);
         const auto bound = static_cast<std::uint32_t>(random() % 300);
         std::vector<bounded_pair> pairs;
-        for (const std::uint32_t cut : {0x7fffffffu, bound})
+        for (const std::uint32_t trimmed : {0x7fffffffu, bound})
             for (const auto& [a, b] : {std::pair{0u, 0u}, {0u, 1u}, {1u, 0u}, {1u, 2u}, {0u, 2u}})
-                pairs.push_back({a, b, cut});
+                pairs.push_back({a, b, trimmed});
         const auto units = this->array(strings.units);
         const auto offsets = this->array(strings.offsets);
-        const auto asked = this->array(pairs);
+        const auto requested = this->array(pairs);
         auto distances = this->template output<std::uint32_t>(pairs.size());
-        primitives::edit_distances<std::uint8_t>(this->place(), units.view(), offsets.view(), asked.view(),
-                                                 distances.span());
+        primitives::edit_distances<std::uint8_t>(this->place(), units.view(), offsets.view(),
+                                                 requested.view(), distances.span());
         const auto d = distances.host();
         RC_ASSERT(d[0] == 0u);
         RC_ASSERT(d[1] == d[2]);
@@ -346,6 +346,31 @@ TEST_F(edit_distance_cpu_test, agrees_on_every_target) {
         check_both<rates>();
         check_both<many_pairs>();
     });
+}
+/// One pair after another gives the same as all of them together.
+TEST_F(edit_distance_cpu_test, takes_pairs_one_by_one) {
+    std::mt19937_64 random(11);
+    string_list<std::uint8_t> strings;
+    std::vector<bounded_pair> pairs;
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        const auto text = random_text<std::uint8_t>(random, random() % (i % 4 == 0 ? 3000 : 150), 4);
+        const std::uint32_t a = strings.add(text);
+        const std::uint32_t b = strings.add(edited(random, text, random() % 60, 4));
+        pairs.push_back({a, b, static_cast<std::uint32_t>(random() % 70)});
+    }
+    std::vector<std::uint32_t> distances(pairs.size());
+    primitives::edit_distances<std::uint8_t>(place(), strings.units, strings.offsets, pairs, distances);
+    primitives::pair_aligner<std::uint8_t> aligner(place());
+    const auto string = [&](std::uint32_t s) {
+        return std::span<const std::uint8_t>(strings.units)
+            .subspan(strings.offsets[s], strings.offsets[s + 1] - strings.offsets[s]);
+    };
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const auto [a, b, bound] = pairs[i];
+        ASSERT_EQ(aligner.distance(string(a), string(b), bound), distances[i]);
+    }
+    EXPECT_TRUE(std::ranges::count(distances, beyond_bound) > 10);
+    EXPECT_TRUE(std::ranges::count(distances, beyond_bound) < 190);
 }
 TEST_F(edit_distance_cpu_test, refuses_what_is_out_of_range) {
     const std::vector<std::uint8_t> units(2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sort beyond memory against std::stable_sort, bit by bit, with so little memory that a few megabytes of pairs
-// make as many runs as terabytes would.
+// The external sort against std::stable_sort, bit by bit, with so little memory that a few megabytes of pairs make as many
+// runs as terabytes would.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TYPED_TEST(external_sort_test, any_number_of_runs_gives_the_same) {
         const auto record = this->template expect_sorted<std::uint32_t>(keys, memory, order::ascending);
         runs.push_back(record.runs);
         passes.push_back(record.merge_passes);
-        // Every pair is written once and read once a pass; blocks are rounded up.
+        // Every pair is written once and read once per pass; blocks are rounded up.
         EXPECT_LE(record.bytes_written,
                   n * 8 * std::max<std::uint64_t>(record.merge_passes, 1) * 11 / 10 + 65536);
         EXPECT_GE(record.bytes_written, record.runs == 0 ? 0 : n * 8);

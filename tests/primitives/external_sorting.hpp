@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole sort beyond memory, for its tests.
+// A whole external sort, for its tests.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace quern {
 
 inline constexpr std::uint64_t kib = 1024, mib = 1024 * kib;
-inline constexpr std::uint64_t any_memory = 0;  ///< the least that a sorter of a test takes
+inline constexpr std::uint64_t any_memory = 0;  ///< the minimum memory of a sorter in tests
 
 template <class Key, class Value>
 struct sorted_stream {
@@ -22,13 +22,13 @@ struct sorted_stream {
     primitives::external_sort_record record;
 };
 
-/// Pushes in stretches of 0 to `most_at_a_time` pairs.
+/// Pushes in chunks of 0 to `max_at_a_time` pairs.
 template <class Place, class Key, class Value>
 void push_ragged(primitives::external_sorter<Place, Key, Value>& sorter, const std::vector<Key>& keys,
-                 const std::vector<Value>& values, std::size_t most_at_a_time) {
+                 const std::vector<Value>& values, std::size_t max_at_a_time) {
     std::mt19937_64 random(keys.size());
     for (std::size_t at = 0; at < keys.size();) {
-        const std::size_t count = std::min<std::size_t>(random() % (most_at_a_time + 1), keys.size() - at);
+        const std::size_t count = std::min<std::size_t>(random() % (max_at_a_time + 1), keys.size() - at);
         sorter.push(std::span(keys).subspan(at, count), std::span(values).subspan(at, count));
         at += count;
     }

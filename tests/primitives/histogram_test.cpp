@@ -59,7 +59,7 @@ class histogram_test : public on_place<Tested> {
             EXPECT_EQ(refusal.position(), position);
             EXPECT_EQ(refusal.what(), "sample " + std::to_string(position) + " has no bin");
         }
-        counts.host();  // the guards are as they were
+        counts.host();  // the guards are unchanged
     }
 };
 TYPED_TEST_SUITE(histogram_test, tested_places, tested_place_names);

@@ -69,7 +69,7 @@ TYPED_TEST(load_balance_test, every_instruction_set_gives_the_same) {
     });
 }
 
-// Offsets up to 2⁴⁰, of which no items need to exist.
+// Offsets up to 2⁴⁰, whose items need not exist.
 TYPED_TEST(load_balance_test, partitions_more_items_than_32_bits_count) {
     constexpr std::uint64_t many = std::uint64_t{1} << 40;
     const auto points = this->template output<merge_path_point>(5);
@@ -82,22 +82,22 @@ TYPED_TEST(load_balance_test, partitions_more_items_than_32_bits_count) {
 }
 
 TYPED_TEST(load_balance_test, partitions_all_that_64_bits_count_and_refuses_one_more) {
-    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
     const auto points = this->template output<merge_path_point>(4);
     const auto partition = [&](const std::vector<std::uint64_t>& offsets) {
         primitives::merge_path_partition(this->place(), this->array(offsets).view(), points.span());
         this->place().synchronise();
     };
-    partition({0, 6, most - 2});  // 2⁶⁴ − 1 is three times 0x5555…
-    EXPECT_EQ(points.host(), (std::vector<merge_path_point>{
-                                 {0, 0}, {1, most / 3 - 1}, {1, most / 3 * 2 - 1}, {2, most - 2}}));
+    partition({0, 6, max - 2});  // 2⁶⁴ − 1 is three times 0x5555…
+    EXPECT_EQ(points.host(),
+              (std::vector<merge_path_point>{{0, 0}, {1, max / 3 - 1}, {1, max / 3 * 2 - 1}, {2, max - 2}}));
     const auto refused = [](std::uint64_t segment) {
         return testing::Throws<invalid_value>(testing::Property(&invalid_value::position, segment));
     };
-    EXPECT_THAT([&] { partition({0, 6, most - 1}); }, refused(1));
-    EXPECT_THAT([&] { partition({0, 6, most}); }, refused(1));
-    EXPECT_THAT([&] { partition({0, most}); }, refused(0));
-    EXPECT_THAT([&] { partition({0, 6, 5, most}); }, refused(1));  // the first that is wrong
+    EXPECT_THAT([&] { partition({0, 6, max - 1}); }, refused(1));
+    EXPECT_THAT([&] { partition({0, 6, max}); }, refused(1));
+    EXPECT_THAT([&] { partition({0, max}); }, refused(0));
+    EXPECT_THAT([&] { partition({0, 6, 5, max}); }, refused(1));  // the first invalid one
 }
 
 TYPED_TEST(load_balance_test, refuses_wrong_sizes_and_segments) {
@@ -133,7 +133,7 @@ TYPED_TEST(load_balance_test, refuses_wrong_sizes_and_segments) {
             testing::ThrowsMessage<usage_error>("merge_path_partition: points has " + std::to_string(few) +
                                                 " entries, but 2 are needed"));
     }
-    // Never read: refused at the door.
+    // Never read: rejected by the checks.
     const span_on<typename TestFixture::place_type, const std::uint64_t> endless(offsets.view().data(),
                                                                                  (std::size_t{1} << 32) + 1);
     EXPECT_THAT([&] { primitives::load_balancing_search(place, endless, segments.span()); },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging against std::stable_sort of all runs in a row, bit by bit: with runs that are sorted a stable sort of them
-// is the stable merge. Any number of runs, empty ones between them, ties that cross runs, both zeros.
+// Merging against std::stable_sort of the concatenated runs, bit by bit: for sorted runs, a stable sort of them is the
+// stable merge. Any number of runs, empty ones between them, ties that cross runs, both zeros.
 #include "primitives/merge/merge.hpp"
 
 #include <gtest/gtest.h>
@@ -149,7 +149,7 @@ TYPED_TEST(merge_test, matches_reference_on_hard_data) {
     });
 }
 
-// Runs that do not interleave, in the wrong order and in the right one; one giant run among crumbs.
+// Runs that do not interleave, in the wrong order and in the right one; one giant run among tiny ones.
 TYPED_TEST(merge_test, runs_that_lie_apart) {
     const std::size_t n = 100'000;
     std::vector<std::uint32_t> rising(n), falling(n);
@@ -206,7 +206,7 @@ TYPED_TEST(merge_test, refuses_offsets_that_do_not_rise_and_sizes_that_differ) {
         usage_error);
 }
 
-// What the threads of the CPU place are cut by, at every rank, against the definition.
+// The cuts for the threads of the CPU place, at every rank, against the definition.
 RC_GTEST_PROP(rank_split, takes_the_first_of_the_stable_merge,
               (std::vector<std::vector<std::uint8_t>> drawn)) {
     using piece = primitives::sorted_piece<std::uint32_t, std::uint32_t>;
@@ -222,9 +222,10 @@ RC_GTEST_PROP(rank_split, takes_the_first_of_the_stable_merge,
         for (const std::uint32_t key : keys[p]) merged.emplace_back(key, p);
     }
     std::sort(merged.begin(), merged.end());
-    std::vector<std::uint64_t> expected(pieces.size()), cut(pieces.size()), room(2 * pieces.size());
+    std::vector<std::uint64_t> expected(pieces.size()), cut(pieces.size()), capacity(2 * pieces.size());
     for (std::size_t rank = 0; rank <= merged.size(); ++rank) {
-        primitives::split_by_rank<std::uint32_t, std::uint32_t>(pieces, rank, order::ascending, cut, room);
+        primitives::split_by_rank<std::uint32_t, std::uint32_t>(pieces, rank, order::ascending, cut,
+                                                                capacity);
         RC_ASSERT(cut == expected);
         if (rank < merged.size()) ++expected[merged[rank].second];
     }

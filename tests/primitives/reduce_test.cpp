@@ -23,7 +23,7 @@ constexpr reduce_operation all_operations[] = {reduce_operation::sum, reduce_ope
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// What is compared: the bits, so that −0 and +0 differ and a NaN is equal to itself.
+/// Compares the bits, so that −0 and +0 differ and a NaN equals itself.
 template <class T>
 std::uint64_t bits(T value) {
     return std::bit_cast<std::uint64_t>(value);
@@ -35,7 +35,7 @@ std::vector<std::uint64_t> bits(const std::vector<T>& values) {
     return all;
 }
 
-/// Finite, of both signs, and of magnitudes so unlike that every other order of adding shows.
+/// Finite, of both signs, and of such different magnitudes that every other order of additions is detected.
 template <class T>
 std::vector<T> summands(std::size_t count, std::uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -139,12 +139,12 @@ TYPED_TEST(reduce_test, segmented_matches_reference) {
     this->expect_segmented_reference(random_values<double>(4'300'000, 6), giant, reduce_operation::maximum);
 }
 
-// By hand: what the order of the definition gives, and no other.
+// By hand: the results of the defined order, which no other order gives.
 TYPED_TEST(reduce_test, adds_in_the_canonical_order) {
     const auto sum = [&](const std::vector<double>& values) {
         return primitives::reduce(this->place(), this->array(values).view());
     };
-    // Lane 0 loses the one; the others meet only when the lanes are folded.
+    // Lane 0 loses the one; the others are added only when the lanes are folded.
     std::vector<double> values(64);
     values[0] = 1e17, values[32] = 1, values[16] = -1e17;
     EXPECT_EQ(sum(values), 0);
@@ -195,29 +195,29 @@ TYPED_TEST(reduce_test, passes_infinities_and_nan_through_sums) {
 }
 
 TYPED_TEST(reduce_test, extremes_of_floats) {
-    const auto most = [&](const auto& values) {
+    const auto max = [&](const auto& values) {
         return bits(primitives::reduce(this->place(), this->array(values).view(), reduce_operation::maximum));
     };
     const auto least = [&](const auto& values) {
         return bits(primitives::reduce(this->place(), this->array(values).view(), reduce_operation::minimum));
     };
     const std::vector<float> none;
-    EXPECT_EQ(most(none), bits(-infinity));
+    EXPECT_EQ(max(none), bits(-infinity));
     EXPECT_EQ(least(none), bits(infinity));
     for (std::size_t n : {2u, 40u, 5000u}) {
         std::vector<double> zeros(n, -0.0);
-        EXPECT_EQ(most(zeros), bits(0.0));
+        EXPECT_EQ(max(zeros), bits(0.0));
         EXPECT_EQ(least(zeros), bits(0.0));
         zeros[n / 2] = 0.0;
-        EXPECT_EQ(most(zeros), bits(0.0));
+        EXPECT_EQ(max(zeros), bits(0.0));
         EXPECT_EQ(least(zeros), bits(0.0));
         zeros[n - 1] = -5e-324;
         EXPECT_EQ(least(zeros), bits(-5e-324));
         zeros[0] = infinity;
-        EXPECT_EQ(most(zeros), bits(infinity));
+        EXPECT_EQ(max(zeros), bits(infinity));
     }
-    EXPECT_EQ(most(std::vector<double>{-infinity, -1e308}), bits(-1e308));
-    EXPECT_EQ(most(std::vector<float>(70, -std::numeric_limits<float>::infinity())), bits(-infinity));
+    EXPECT_EQ(max(std::vector<double>{-infinity, -1e308}), bits(-1e308));
+    EXPECT_EQ(max(std::vector<float>(70, -std::numeric_limits<float>::infinity())), bits(-infinity));
 }
 
 TYPED_TEST(reduce_test, extremes_of_nothing) {
@@ -299,7 +299,7 @@ TYPED_TEST(reduce_test, a_gpu_refuses_more_values_than_it_counts) {
     const auto bytes = this->array(std::vector<std::uint8_t>(4));
     const auto offsets = this->array(std::vector<std::uint64_t>{0, 4});
     const auto out = this->template output<std::uint64_t>(1);
-    // Never read: refused at the door.
+    // Never read: rejected by the checks.
     const span_on<typename TestFixture::place_type, const std::uint8_t> endless(bytes.view().data(),
                                                                                 (std::size_t{1} << 40) + 1);
     EXPECT_THAT([&] { primitives::segmented_reduce(this->place(), endless, offsets.view(), out.span()); },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scratch file of a sort beyond memory: what the disk refuses past the page cache goes through it, once.
+// The scratch file of an external sort: transfers that the disk rejects without the page cache are repeated through it,
+// once.
 #include "primitives/external_sort/run_file.hpp"
 
 #include <gtest/gtest.h>
@@ -32,14 +33,14 @@ TEST(run_file_test, what_is_not_aligned_goes_through_the_page_cache) {
     {
         run_file file(folder / "written");
         file.write_at(3, all.first(999),
-                      all.subspan(999));  // no offset, length or memory as O_DIRECT wants it
+                      all.subspan(999));  // no offset, length or memory as O_DIRECT requires
         std::vector<std::byte> back(bytes.size());
         file.read_at(3, back);
         EXPECT_EQ(back, bytes);
         EXPECT_EQ(file.bytes_written(), bytes.size());
         EXPECT_EQ(file.bytes_read(), bytes.size());
     }
-    run_file file(folder / "written");  // reading is the first to be refused
+    run_file file(folder / "written");  // reading is the first to be rejected
     std::vector<std::byte> back(777);
     file.read_at(3, back);
     EXPECT_TRUE(std::equal(back.begin(), back.end(), bytes.begin()));
@@ -77,7 +78,7 @@ TEST(run_file_test, what_is_refused_either_way_is_an_error) {
     EXPECT_EQ(file.bytes_written() + file.bytes_read(), 0u);
 }
 
-TEST(run_file_test, what_lies_behind_the_end_is_an_error) {
+TEST(run_file_test, what_lies_past_the_end_is_an_error) {
     const testing::temporary_folder folder;
     run_file file(folder / "runs");
     std::vector<std::byte> back(4096);

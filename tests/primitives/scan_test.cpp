@@ -123,13 +123,13 @@ TYPED_TEST(scan_test, segmented_matches_reference) {
     }
 }
 
-// Runs that only ever fall or rise, and the ends of the types, where a wrong identity or signedness shows.
+// Runs that only fall or only rise, and the limits of the types, where a wrong identity or signedness shows.
 TYPED_TEST(scan_test, holds_at_the_ends_of_the_types) {
     constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
-                           most = std::numeric_limits<std::int64_t>::max();
+                           max = std::numeric_limits<std::int64_t>::max();
     std::vector<std::int64_t> ends, falling, ones(70'001, -1);
     for (std::int64_t i = 0; i < 10'007; ++i) {
-        ends.push_back(i % 3 == 0 ? least : i % 3 == 1 ? most : -i);
+        ends.push_back(i % 3 == 0 ? least : i % 3 == 1 ? max : -i);
         falling.push_back(-i);
     }
     const std::vector<std::int32_t> narrow(falling.begin(), falling.end());
@@ -172,10 +172,10 @@ TYPED_TEST(scan_test, refuses_sizes_that_differ) {
                 says("segmented_exclusive_scan: in has 4 entries, but out has 6"));
     EXPECT_THAT(
         [&] { primitives::inclusive_scan(place, bytes.view(), four.span(), scan_operation::maximum); },
-        says("inclusive_scan: only sums are taken into a wider type"));
+        says("inclusive_scan: only sums allow a wider result type"));
     EXPECT_THAT(
         [&] { primitives::exclusive_scan(place, bytes.view(), four.span(), scan_operation::minimum); },
-        says("exclusive_scan: only sums are taken into a wider type"));
+        says("exclusive_scan: only sums allow a wider result type"));
 }
 
 TYPED_TEST(scan_test, names_the_segment_that_is_wrong) {

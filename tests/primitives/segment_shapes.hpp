@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hard ways of cutting items into segments, and offsets that are refused.
+// Difficult partitions of items into segments, and offsets that are rejected.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ inline std::vector<segment_shape> segment_shapes(std::uint64_t items, std::uint6
     return shapes;
 }
 
-/// Offsets that do not rise from 0 to `items` (at least 4), and the segment that is named.
+/// Offsets that do not ascend from 0 to `items` (at least 4), and the reported segment.
 struct wrong_offsets {
     std::vector<std::uint64_t> offsets;
     std::uint64_t segment;
@@ -64,7 +64,7 @@ inline std::vector<wrong_offsets> all_wrong_offsets(std::uint64_t items) {
                                       {{0, 3, ~std::uint64_t{0}, items}, 1},
                                       {{0, 1, 2, items - 1}, 2},
                                       {{0, 3, 2, 1, items - 1}, 1}};
-    std::vector<std::uint64_t> long_ones(1'000'003, 1);  // wrong twice, far behind
+    std::vector<std::uint64_t> long_ones(1'000'003, 1);  // wrong twice, near the end
     long_ones[0] = 0;
     long_ones.back() = items;
     long_ones[800'001] = long_ones[900'001] = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting within segments against std::stable_sort of each: segments of every size side by side, since sorts of
-// segments choose their method by size; and offsets that are refused.
+// Sorting within segments against std::stable_sort of each: segments of every size together, because the method depends on
+// the size; and offsets that are rejected.
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
@@ -128,7 +128,7 @@ TYPED_TEST(segmented_sort_test, matches_reference_on_every_mixture_of_sizes) {
     }
 }
 
-// A segment that a GPU sorts as an array of its own (from 2²² 32-bit keys on), among all other kinds.
+// A segment that a GPU sorts as a separate array (from 2²² 32-bit keys on), among all other kinds.
 TYPED_TEST(segmented_sort_test, matches_reference_with_a_giant) {
     if (tested_with().small_sizes) GTEST_SKIP() << "large";
     const auto offsets = offsets_of({3, 4'200'000, 0, 70, 5000, 1, 4'194'303});
@@ -160,9 +160,9 @@ TYPED_TEST(segmented_sort_test, matches_reference_on_hard_data) {
     const std::size_t n = tested_with().small_sizes ? 4000 : 150'000;
     std::vector<std::size_t> sizes;
     for (std::size_t taken = 0; taken < n;) {
-        const std::size_t most = n - taken;
+        const std::size_t max = n - taken;
         const std::size_t size =
-            std::min<std::size_t>(most, random() % 8 == 0 ? random() % 9000 : random() % 40);
+            std::min<std::size_t>(max, random() % 8 == 0 ? random() % 9000 : random() % 40);
         sizes.push_back(size);
         taken += size;
     }
@@ -214,7 +214,7 @@ TYPED_TEST(segmented_sort_test, refuses_offsets_that_do_not_rise_from_0_to_the_s
     this->expect_refused_offsets(0, {0, 0, 3}, 1);        // no items
     offsets_type many(500'001);
     std::iota(many.begin(), many.end(), std::uint64_t{0});
-    many[400'000] = 3;  // two faults: the first is named
+    many[400'000] = 3;  // two faults: the first is reported
     many[123'457] = 123'455;
     this->expect_refused_offsets(500'000, many, 123'456);
 }

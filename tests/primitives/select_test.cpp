@@ -19,7 +19,7 @@ struct flag_shape {
     std::vector<std::uint8_t> flags;
 };
 
-/// None, all, a few, most, and long stretches of either; any byte but 0 is a flag that is set.
+/// None, all, a few, most, and long ranges of either; any byte but 0 is a set flag.
 std::vector<flag_shape> flag_shapes(std::size_t n) {
     std::mt19937_64 random(n);
     const auto filled = [&](auto flag) {
@@ -56,10 +56,10 @@ std::vector<std::vector<T>> run_shapes(std::size_t n) {
 template <class Tested>
 class select_test : public on_place<Tested> {
   protected:
-    /// Into memory of `room` entries: the front is as expected, the rest as it was.
+    /// Into memory of `capacity` entries: the front is as expected, the rest unchanged.
     template <class T, class Select>
-    void expect_in_room(const std::vector<T>& expected, std::size_t room, Select select) {
-        const auto out = this->template output<T>(room);
+    void expect_in_capacity(const std::vector<T>& expected, std::size_t capacity, Select select) {
+        const auto out = this->template output<T>(capacity);
         auto whole = out.host();
         ASSERT_EQ(select(out.span()), expected.size());
         std::copy(expected.begin(), expected.end(), whole.begin());
@@ -75,11 +75,11 @@ class select_test : public on_place<Tested> {
         const auto flags = this->array(shape.flags);
         const auto kept = reference::compact(values, shape.flags);
         const auto positions = reference::compact_positions<T>(shape.flags);
-        for (const std::size_t room : {kept.size(), values.size(), values.size() + 5}) {
-            expect_in_room(kept, room, [&](auto out) {
+        for (const std::size_t capacity : {kept.size(), values.size(), values.size() + 5}) {
+            expect_in_capacity(kept, capacity, [&](auto out) {
                 return primitives::compact(this->place(), in.view(), flags.view(), out);
             });
-            expect_in_room(positions, room, [&](auto out) {
+            expect_in_capacity(positions, capacity, [&](auto out) {
                 return primitives::compact_positions(this->place(), flags.view(), out);
             });
         }
@@ -91,11 +91,11 @@ class select_test : public on_place<Tested> {
         SCOPED_TRACE(testing::Message() << values.size() << " values of " << sizeof(T) << " bytes, "
                                         << expected.unique.size() << " runs");
         const auto in = this->array(values);
-        for (const std::size_t room : {expected.unique.size(), values.size() + 3}) {
-            const auto counts = this->template output<std::uint64_t>(room);
+        for (const std::size_t capacity : {expected.unique.size(), values.size() + 3}) {
+            const auto counts = this->template output<std::uint64_t>(capacity);
             auto all_counts = counts.host();
             std::copy(expected.counts.begin(), expected.counts.end(), all_counts.begin());
-            expect_in_room(expected.unique, room, [&](auto unique) {
+            expect_in_capacity(expected.unique, capacity, [&](auto unique) {
                 return primitives::run_length_encode(this->place(), in.view(), unique, counts.span());
             });
             EXPECT_EQ(counts.host(), all_counts);
@@ -129,8 +129,8 @@ TYPED_TEST(select_test, refuses_too_little_room) {
     for (const std::size_t n : {5u, 300'007u}) {
         const auto values = this->array(random_values<std::uint32_t>(n, n, 0));
         const auto flags = this->array(std::vector<std::uint8_t>(n, 1));
-        const auto little = this->template output<std::uint32_t>(n - 1);  // its guards are looked at
-        const auto room = this->template output<std::uint32_t>(n);
+        const auto little = this->template output<std::uint32_t>(n - 1);  // its guards are checked
+        const auto capacity = this->template output<std::uint32_t>(n);
         const auto little_counts = this->template output<std::uint64_t>(n - 2);
         const auto counts = this->template output<std::uint64_t>(n);
         const auto says = [&](const std::string& words, std::size_t size) {
@@ -145,7 +145,9 @@ TYPED_TEST(select_test, refuses_too_little_room) {
             [&] { primitives::run_length_encode(place, values.view(), little.span(), counts.span()); },
             says("run_length_encode: unique has ", n - 1));
         EXPECT_THAT(
-            [&] { primitives::run_length_encode(place, values.view(), room.span(), little_counts.span()); },
+            [&] {
+                primitives::run_length_encode(place, values.view(), capacity.span(), little_counts.span());
+            },
             says("run_length_encode: counts has ", n - 2));
         little.host();
         little_counts.host();
@@ -158,7 +160,7 @@ TYPED_TEST(select_test, refuses_other_wrong_sizes) {
     const auto flags = this->template output<std::uint8_t>(4);
     EXPECT_THAT([&] { primitives::compact(place, values.view(), flags.view(), values.span()); },
                 testing::ThrowsMessage<usage_error>("compact: values has 5 entries, but flags has 4"));
-    // Never read: refused at the door.
+    // Never read: rejected by the checks.
     const span_on<typename TestFixture::place_type, const std::uint8_t> endless(flags.view().data(),
                                                                                 std::size_t{1} << 32);
     const auto narrow = this->template output<std::uint32_t>(4);
@@ -184,7 +186,7 @@ TYPED_TEST(select_test, properties) {
         const auto a = kept.host(), b = left.host();
         std::vector<std::uint64_t> merged(n), all(n);
         std::merge(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(many), b.begin(),
-                   b.begin() + static_cast<std::ptrdiff_t>(rest), merged.begin());  // both must rise
+                   b.begin() + static_cast<std::ptrdiff_t>(rest), merged.begin());  // both must ascend
         std::iota(all.begin(), all.end(), 0);
         RC_ASSERT(merged == all);
     }));

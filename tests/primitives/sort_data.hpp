@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that are hard to sort by digits, and what the tests of both sorts share.
+// Keys that are hard to sort by digits, and the shared code of both sorts' tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline std::string direction_name(primitives::order direction) {
     return direction == primitives::order::ascending ? "ascending" : "descending";
 }
 
-/// One of its own for each position, in all of its bytes, and not rising.
+/// A different one for each position, in all of its bytes, and not ascending.
 template <class Value>
 std::vector<Value> distinct_values(std::size_t count) {
     std::vector<Value> values(count);

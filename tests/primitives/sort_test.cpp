@@ -27,7 +27,7 @@ using reference::stored_bits;
 template <class Tested>
 class sort_test : public on_place<Tested> {
   protected:
-    // `positions` is the reference's answer for these keys: computed once, held against keys alone and pairs.
+    // `positions` is the reference's result for these keys: computed once, compared with keys alone and pairs.
     template <class Key>
     void expect_keys_sorted(const std::vector<Key>& keys, const std::vector<std::size_t>& positions,
                             sort_options options, const std::string& what) {
@@ -216,8 +216,8 @@ TYPED_TEST(sort_test, gives_back_all_memory) {
     EXPECT_EQ(this->place().memory().used(), before);
 }
 
-// More keys than a GPU's passes take at once (2²⁸). Too many for a reference that sorts: the pairs must rise strictly,
-// by key and then by id, and each key be that of its id.
+// More keys than a GPU's passes take at once (2²⁸). Too many for a reference that sorts: the pairs must ascend strictly, by
+// key and then by id, and each key must belong to its id.
 TYPED_TEST(sort_test, sorts_more_than_a_portion) {
     constexpr bool on_gpu = !std::is_same_v<typename TestFixture::place_type, cpu_place>;
     const std::size_t n = on_gpu && !tested_with().small_sizes ? (std::size_t{1} << 28) + 4097 : large_size();
@@ -261,7 +261,7 @@ TYPED_TEST(sort_test, properties) {
     }));
 }
 
-/// The order that keys are sorted by, said again as a number: held against the language's comparison.
+/// The order of keys, defined again as a number: compared with the language's comparison.
 TEST(keys_test, ordered_bits_keep_the_order) {
     for_each_key_type([&]<class Key>(Key) {
         const auto keys = random_values<Key>(400, 11, 3);
@@ -286,19 +286,19 @@ TEST(keys_test, ends_of_the_line_of_floats) {
     EXPECT_LT(primitives::ordered_bits(limits::max()), primitives::ordered_bits(limits::infinity()));
 }
 
-TEST(cpu_sort_test, stops_when_told) {
+TEST(cpu_sort_test, stops_when_requested) {
     const std::atomic<int> stop{2};
-    context run = context::cpu(2);
-    run.stop_signal = &stop;
-    cpu_place place(run);
+    context ctx = context::cpu(2);
+    ctx.stop_signal = &stop;
+    cpu_place place(ctx);
     auto keys = random_values<float>(large_size(), 1);
     EXPECT_THROW(primitives::sort_keys(place, std::span(keys)), interrupted);
 }
 
 TEST(cpu_sort_test, says_what_memory_it_needs) {
-    context run = context::cpu(1);
-    run.memory_bytes = 1 << 20;
-    cpu_place place(run);
+    context ctx = context::cpu(1);
+    ctx.memory_bytes = 1 << 20;
+    cpu_place place(ctx);
     auto keys = random_values<float>(3'000'000, 1);
     const auto before = keys;
     EXPECT_THROW(primitives::sort_keys(place, std::span(keys)), out_of_memory);

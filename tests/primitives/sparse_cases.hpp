@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices for tests of sparse products: shapes that formats trip over, values that sums trip over.
+// Matrices for tests of sparse products: difficult shapes for formats, difficult values for sums.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct sparse_case {
     primitives::csr_view<Value> view() const { return {rows(), columns, offsets, column, value}; }
 };
 
-/// What one product's factors are like.
+/// The kinds of a product's factors.
 enum class sparse_values { ordinary, wide, cancelling, integers, tiny, huge, not_finite, zeros };
 inline constexpr sparse_values all_sparse_values[] = {
     sparse_values::ordinary, sparse_values::wide, sparse_values::cancelling, sparse_values::integers,
@@ -88,7 +88,7 @@ sparse_case<Value> sparse_case_of(std::string name, std::uint32_t columns,
     return made;
 }
 
-/// Lengths of rows that formats and kernels trip over.
+/// Difficult lengths of rows for formats and kernels.
 struct row_shape {
     std::string name;
     std::vector<std::uint64_t> lengths;
@@ -113,7 +113,7 @@ inline std::vector<row_shape> row_shapes() {
     shapes.push_back({"power law", power});
     std::vector<std::uint64_t> even(33 * 7, 5);
     shapes.push_back({"all alike", even});
-    // T of the rows around: the long one is at, below and above 64 · T, and its rest meets the next rows in a block.
+    // T of the other rows: the long one is at, below and above 64 · T, and its rest shares a block with the next rows.
     for (const std::uint64_t length : {639u, 640u, 641u, 704u, 705u}) {
         std::vector<std::uint64_t> bound(4000, 1);
         bound[17] = length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions, which run on the CPU: what each format promises of its arrays, and that they hold the matrix.
+// Conversions, which run on the CPU: the promises of each format about its arrays, and that they hold the matrix.
 #include "primitives/sparse/formats.hpp"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ std::uint64_t length_of(const csr_view<double>& rows, std::uint32_t i) {
     return rows.offsets[i + 1] - rows.offsets[i];
 }
 
-/// max(1, round(μ + σ)) as it is defined.
+/// max(1, round(μ + σ)) by its definition.
 std::uint64_t usual_length(const csr_view<double>& rows) {
     if (rows.rows == 0) return 1;
     long double mean = 0, variance = 0;
@@ -54,7 +54,7 @@ std::uint64_t usual_length(const csr_view<double>& rows) {
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(mean + std::sqrt(variance))));
 }
 
-/// Rows with entries by falling length, then rising index.
+/// Non-empty rows by descending length, then ascending index.
 std::vector<std::uint32_t> rows_by_length(const csr_view<double>& rows) {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < rows.rows; ++i)
@@ -68,7 +68,7 @@ std::vector<std::uint32_t> rows_by_length(const csr_view<double>& rows) {
 void check_brc(const csr_view<double>& rows) {
     cpu_place place(context::cpu(2));
     const auto made = primitives::to_brc(place, rows);
-    const std::uint64_t most = usual_length(rows);
+    const std::uint64_t max = usual_length(rows);
     std::vector<entry> found;
     std::vector<std::uint64_t> taken(rows.rows);
     std::uint64_t slots = 0;
@@ -80,16 +80,16 @@ void check_brc(const csr_view<double>& rows) {
         std::vector<std::uint32_t> lanes;
         for (std::size_t l = 0; l < 32; ++l) {
             const std::uint32_t row = made.row_perm.data()[32 * b + l];
-            std::uint64_t there = 0;
+            std::uint64_t present = 0;
             if (row != no_index) {
                 lanes.push_back(row);
-                there = std::min<std::uint64_t>(width, length_of(rows, row) - taken[row]);
+                present = std::min<std::uint64_t>(width, length_of(rows, row) - taken[row]);
                 longest = std::max(longest, length_of(rows, row) - taken[row]);
-                EXPECT_GT(there, 0u);
+                EXPECT_GT(present, 0u);
             }
             for (std::uint64_t k = 0; k < width; ++k) {
                 const std::uint64_t at = made.block_begin.data()[b] + 32 * k + l;
-                if (k < there) {
+                if (k < present) {
                     const std::uint64_t e = rows.offsets[row] + taken[row] + k;
                     EXPECT_EQ(made.column.data()[at], rows.column[e]);
                     found.emplace_back(row, made.column.data()[at], made.value.data()[at]);
@@ -98,9 +98,9 @@ void check_brc(const csr_view<double>& rows) {
                     EXPECT_EQ(made.value.data()[at], 0);
                 }
             }
-            if (row != no_index) taken[row] += there;
+            if (row != no_index) taken[row] += present;
         }
-        EXPECT_EQ(width, std::min(most, longest));
+        EXPECT_EQ(width, std::min(max, longest));
         std::sort(lanes.begin(), lanes.end());
         EXPECT_EQ(std::adjacent_find(lanes.begin(), lanes.end()), lanes.end()) << "a row twice in a block";
     }
@@ -111,11 +111,11 @@ void check_brc(const csr_view<double>& rows) {
     for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(made.row_perm.data()[i], order[i]);
 }
 
-/// Lays the rows out as the rule says, lane by lane, and compares.
+/// Lays the rows out by the rule, lane by lane, and compares.
 void check_brcp(const csr_view<double>& rows) {
     cpu_place place(context::cpu(2));
     const auto made = primitives::to_brcp(place, rows);
-    const std::uint64_t most = usual_length(rows);
+    const std::uint64_t max = usual_length(rows);
     const auto order = rows_by_length(rows);
     std::size_t position = 0, block = 0;
     std::uint64_t taken = 0, slots = 0;
@@ -125,7 +125,7 @@ void check_brcp(const csr_view<double>& rows) {
         const std::uint64_t length = length_of(rows, order[position]), rest = length - taken;
         const std::uint64_t next = position + 1 < order.size() ? length_of(rows, order[position + 1]) : 0;
         const std::uint64_t width =
-            length > 64 * most ? (length + 63) / 64 : std::min(most, std::max(rest, next));
+            length > 64 * max ? (length + 63) / 64 : std::min(max, std::max(rest, next));
         EXPECT_EQ(made.block_ptr.data()[block], slots);
         EXPECT_EQ(made.block_ptr.data()[block + 1], slots + 32 * width);
         std::vector<std::uint32_t> lanes(32, no_index);
@@ -135,10 +135,10 @@ void check_brcp(const csr_view<double>& rows) {
             lanes[l] = row;
             for (std::uint64_t k = 0; k < width; ++k) {
                 const std::uint64_t at = slots + 32 * k + l;
-                const bool there = is_row && taken + k < length_of(rows, row);
-                const std::uint64_t e = there ? rows.offsets[row] + taken + k : 0;
-                EXPECT_EQ(made.column.data()[at], there ? rows.column[e] : no_index);
-                EXPECT_EQ(made.value.data()[at], there ? rows.value[e] : 0);
+                const bool present = is_row && taken + k < length_of(rows, row);
+                const std::uint64_t e = present ? rows.offsets[row] + taken + k : 0;
+                EXPECT_EQ(made.column.data()[at], present ? rows.column[e] : no_index);
+                EXPECT_EQ(made.value.data()[at], present ? rows.value[e] : 0);
             }
             if (!is_row) continue;
             if (blocks_of_row[row].empty() || blocks_of_row[row].back() != block)
@@ -249,7 +249,7 @@ TEST(sparse_formats, brcp_by_hand) {
     EXPECT_EQ(made.split_row.size(), 0u);
 }
 
-// ---- What is refused ----
+// ---- Rejections ----
 
 template <class Make>
 void expect_refused(const Make& make) {
@@ -300,9 +300,9 @@ TEST(sparse_formats, ell_refuses_to_be_mostly_padding) {
 }
 
 TEST(sparse_formats, memory_ends_with_an_error) {
-    context run = context::cpu(1);
-    run.memory_bytes = 4000;
-    cpu_place place(run);
+    context ctx = context::cpu(1);
+    ctx.memory_bytes = 4000;
+    cpu_place place(ctx);
     const auto made = sparse_case_of<double>("too large", 50, {300, 200}, sparse_values::ordinary, 1);
     EXPECT_THROW((void)primitives::to_csr(place, made.view()), out_of_memory);
     EXPECT_THROW((void)primitives::to_brcp(place, made.view()), out_of_memory);

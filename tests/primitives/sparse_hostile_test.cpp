@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single rows whose sums go wrong when they are added in any simple way.
+// Single rows whose sums are wrong when added in any simple way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -20,7 +20,7 @@ namespace {
 
 using primitives::sparse_format;
 
-/// Rows of factors: every row has columns of its own.
+/// Rows of factors: every row has its own columns.
 template <class Value>
 struct factor_rows {
     sparse_case<Value> made;
@@ -39,7 +39,7 @@ struct factor_rows {
     void add(const std::vector<Value>& a, Value sum) { add(a, std::vector<Value>(a.size(), 1), sum); }
 };
 
-/// The factors with zeros between them, so that one lane of a vector gets them all.
+/// The factors with zeros between them, so that a single lane of a vector gets them all.
 template <class Value>
 std::vector<Value> spaced(const std::vector<Value>& factors) {
     std::vector<Value> made(32 * factors.size());
@@ -54,25 +54,25 @@ TYPED_TEST_SUITE(sparse_hostile_test, tested_places, tested_place_names);
 template <class Value>
 factor_rows<Value> hostile_rows() {
     using limits = std::numeric_limits<Value>;
-    constexpr Value infinity = limits::infinity(), most = limits::max(), least = limits::denorm_min(),
+    constexpr Value infinity = limits::infinity(), max = limits::max(), least = limits::denorm_min(),
                     normal = limits::min(), none = limits::quiet_NaN(), step = limits::epsilon();
     const Value far = std::is_same_v<Value, float> ? Value(1e30) : Value(1e300);
     factor_rows<Value> rows;
     rows.add({far, 1, -far}, 1);
     rows.add({1, far, -far, -1}, 0);
     rows.add({far, far, 1, -far, -far}, 1);
-    rows.add({most, most, -most}, most);
-    rows.add({most, most, -most, -most, 3}, 3);
-    rows.add({most, most}, {most, -most}, 0);  // products beyond the range of Value
-    rows.add({most, most, 7}, {most, -most, 1}, 7);
-    rows.add({most, most}, infinity);
-    rows.add({-most, -most}, -infinity);
-    // The least sum that rounds to infinity, and what is just below it.
-    const Value half_step = static_cast<Value>(std::ldexp(most, -limits::digits - 2));
-    rows.add({most, static_cast<Value>(std::ldexp(Value(1), limits::max_exponent - limits::digits - 1))},
+    rows.add({max, max, -max}, max);
+    rows.add({max, max, -max, -max, 3}, 3);
+    rows.add({max, max}, {max, -max}, 0);  // products beyond the range of Value
+    rows.add({max, max, 7}, {max, -max, 1}, 7);
+    rows.add({max, max}, infinity);
+    rows.add({-max, -max}, -infinity);
+    // The minimum sum that rounds to infinity, and the value just below it.
+    const Value half_step = static_cast<Value>(std::ldexp(max, -limits::digits - 2));
+    rows.add({max, static_cast<Value>(std::ldexp(Value(1), limits::max_exponent - limits::digits - 1))},
              infinity);
-    rows.add({most, half_step, half_step}, most);
-    // Midpoints: to even, and away from it by as little as there is.
+    rows.add({max, half_step, half_step}, max);
+    // Midpoints: to even, and the smallest distance away from it.
     rows.add({1, step / 2}, 1);
     rows.add({1 + step, step / 2}, 1 + 2 * step);
     rows.add({1, step / 2, least}, 1 + step);
@@ -81,7 +81,7 @@ factor_rows<Value> hostile_rows() {
     rows.add({1, step / 2, normal, -normal}, 1);
     rows.add({-1, -step / 2, -least}, -1 - step);
     rows.add({1, step / 2, 1}, {1, 1, least * least}, 1);
-    // More digits on the way than two doubles hold.
+    // More intermediate digits than two doubles hold.
     for (const Value nudge : {Value(0x1p-60), Value(-0x1p-60), Value(0)}) {
         const Value tall = std::is_same_v<Value, float> ? Value(0x1p100) : Value(0x1p200);
         const Value expected = nudge > 0 ? 1 + step : 1;
@@ -89,7 +89,7 @@ factor_rows<Value> hostile_rows() {
         rows.add({tall, 1, step / 2, nudge * step, -tall}, expected);
         rows.add(spaced<Value>({-1, tall, -step / 2, -nudge * step, -tall}), -expected);
     }
-    // Subnormal sums, and sums of products below the least of them.
+    // Subnormal sums, and sums of products below the minimum subnormal.
     rows.add({normal, -normal, least}, least);
     rows.add({normal, -least}, normal - least);
     rows.add({least}, {Value(0.5)}, 0);
@@ -105,10 +105,10 @@ factor_rows<Value> hostile_rows() {
     rows.add({-Value(0), -Value(0)}, 0);
     rows.add({1, -1}, 0);
     rows.add({}, 0);
-    rows.add({0, 0, 0}, {most, least, 1}, 0);
-    // What is not finite.
+    rows.add({0, 0, 0}, {max, least, 1}, 0);
+    // Non-finite values.
     rows.add({infinity}, infinity);
-    rows.add({-infinity, most, most}, -infinity);
+    rows.add({-infinity, max, max}, -infinity);
     rows.add({infinity, 1, infinity}, infinity);
     rows.add({infinity, -infinity}, none);
     rows.add({infinity}, {0}, none);
@@ -116,8 +116,8 @@ factor_rows<Value> hostile_rows() {
     rows.add({none, 1}, none);
     rows.add({-none}, none);
     rows.add({1, 1}, {1, none}, none);
-    rows.add({most, infinity}, {-most, -1}, -infinity);
-    rows.add({most, most, most, most}, infinity);
+    rows.add({max, infinity}, {-max, -1}, -infinity);
+    rows.add({max, max, max, max}, infinity);
     rows.add({1, 2, 3}, 6);
     return rows;
 }
@@ -131,7 +131,7 @@ TYPED_TEST(sparse_hostile_test, rows_that_are_hard_to_add) {
     check(hostile_rows<double>());
 }
 
-/// The same row in any order of its entries, with any cut of the others around it.
+/// The same row in any order of its entries, with any partition of the others around it.
 TYPED_TEST(sparse_hostile_test, order_does_not_show) {
     std::mt19937_64 random(3);
     for (const sparse_values kind : all_sparse_values) {
@@ -153,7 +153,7 @@ TYPED_TEST(sparse_hostile_test, order_does_not_show) {
     }
 }
 
-/// Sums that lie in the middle between two Values, or next to it: what a bound alone never settles.
+/// Sums halfway between two Values, or next to it: a bound alone never settles these.
 template <class Value>
 sparse_case<Value> midpoints(std::size_t rows) {
     std::mt19937_64 random(23);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse products large enough that the work is shared out in every way a place knows, and the formats that add as
-// their papers print them.
+// Sparse products large enough to use every division of work on a place, and the formats that add as printed in their
+// papers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -118,7 +118,7 @@ TYPED_TEST(sparse_large_test, formats_as_printed_are_close) {
     const auto brcp = y.host();
     for (std::size_t i = 0; i < exact.size(); ++i) {
         EXPECT_NEAR(brc[i], exact[i], 1e-12 * exact[i]) << i;
-        EXPECT_NEAR(brcp[i], exact[i], 1e-10) << i;  // as far off as the sums of its warp are large
+        EXPECT_NEAR(brcp[i], exact[i], 1e-10) << i;  // the error grows with the sums of its warp
     }
 }
 

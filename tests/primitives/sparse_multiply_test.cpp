@@ -60,7 +60,7 @@ TYPED_TEST(sparse_multiply_test, every_instruction_set_gives_the_same) {
     });
 }
 
-/// All formats agree on what is too large for the reference: a power law with rows that all threads share.
+/// All formats agree on matrices too large for the reference: a power law with rows that all threads share.
 TYPED_TEST(sparse_multiply_test, large_matrices) {
     std::mt19937_64 random(31);
     std::vector<std::uint64_t> lengths;
@@ -151,8 +151,8 @@ TYPED_TEST(sparse_multiply_test, printed_kernels_are_as_printed) {
                 EXPECT_EQ(bits_of(found_brcp), bits_of(brcp));
                 return;
             }
-            // Elsewhere the order of additions to a row is free. brcp's differences of prefix sums lose what the
-            // whole warp's sum hides.
+            // Elsewhere the order of additions to a row is free. brcp's differences of prefix sums lose values that are
+            // small relative to the whole warp's sum.
             for (std::uint32_t i = 0; i < tested.rows(); ++i) {
                 const auto rounding = static_cast<double>(std::numeric_limits<Value>::epsilon());
                 EXPECT_NEAR(static_cast<double>(found_brc[i]), static_cast<double>(brc[i]), 6000 * rounding);
@@ -165,7 +165,7 @@ TYPED_TEST(sparse_multiply_test, printed_kernels_are_as_printed) {
     }
 }
 
-/// Why there is a brcp beside brcp_paper.
+/// The reason for brcp besides brcp_paper.
 TYPED_TEST(sparse_multiply_test, the_printed_kernel_loses_small_rows) {
     sparse_case<float> tested;
     tested.columns = 2;

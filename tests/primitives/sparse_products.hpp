@@ -18,7 +18,7 @@
 
 namespace quern {
 
-/// Values as text that tells every two of them apart.
+/// Values as text that distinguishes any two of them.
 template <class Value>
 std::vector<std::string> bits_of(const std::vector<Value>& values) {
     std::vector<std::string> made;
@@ -66,19 +66,19 @@ class on_sparse_place : public on_place<Tested> {
     template <class Value>
     std::vector<Value> product(primitives::sparse_format format, const primitives::csr_view<Value>& rows,
                                const std::vector<Value>& x) {
-        const auto x_there = this->array(x);
-        const auto y_there = this->template output<Value>(rows.rows);
+        const auto device_x = this->array(x);
+        const auto device_y = this->template output<Value>(rows.rows);
         in_format(format, rows, [&](const auto& matrix) {
             if constexpr (requires { matrix.row_seg_len; }) {
                 if (format == primitives::sparse_format::brcp_paper) {
-                    primitives::multiply_as_printed(this->place(), matrix, x_there.view(), y_there.span());
+                    primitives::multiply_as_printed(this->place(), matrix, device_x.view(), device_y.span());
                     return this->place().synchronise();
                 }
             }
-            primitives::multiply(this->place(), matrix, x_there.view(), y_there.span());
+            primitives::multiply(this->place(), matrix, device_x.view(), device_y.span());
             this->place().synchronise();
         });
-        return y_there.host();
+        return device_y.host();
     }
     template <class Value>
     void expect_exact(const sparse_case<Value>& tested) {

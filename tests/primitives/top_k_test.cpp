@@ -10,7 +10,7 @@
 
 #include "on_each_place.hpp"
 #include "quern/base/error.hpp"
-#include "reference/top_k_reference.hpp"
+#include "reference/selection_reference.hpp"
 
 namespace quern {
 namespace {
@@ -63,7 +63,7 @@ class top_k_test : public on_place<Tested> {
         return {best_keys.host(), best_ids.host()};
     }
 
-    /// Each k in turn, ids being positions, or given ones in no order.
+    /// Each k in turn, where ids are positions, or given ones in no order.
     template <class Key>
     void check(const std::vector<Key>& keys, const std::vector<std::size_t>& ks, best which,
                const std::string& what, bool given_ids = false) {
@@ -110,7 +110,7 @@ class top_k_test : public on_place<Tested> {
 };
 TYPED_TEST_SUITE(top_k_test, tested_places, tested_place_names);
 
-/// From one to all, and around what fits a block.
+/// From one to all, and around the capacity of a block.
 std::vector<std::size_t> depths(std::size_t n) {
     std::vector<std::size_t> ks;
     for (const std::size_t k :
@@ -166,7 +166,7 @@ std::vector<std::pair<std::string, std::vector<Key>>> hard_keys(std::size_t n) {
         zeros[i] = static_cast<Key>(random() % 4 == 0 ? 0.0 : -0.0);
     }
     std::vector<Key> falling(rising.rbegin(), rising.rend());
-    std::vector<Key> late = two;  // the best stand together, where few samples are
+    std::vector<Key> late = two;  // the best are together, where few samples are
     for (std::size_t i = n / 2; i < std::min(n, n / 2 + 5000); ++i) late[i] = static_cast<Key>(2 + i % 5);
     return {{"rising", rising},   {"falling", falling}, {"equal", equal},
             {"two values", two},  {"steps", steps},     {"periodic", periodic},
@@ -216,7 +216,7 @@ TYPED_TEST(top_k_test, refuses_nan) {
     this->check(random_values<double>(1000, 3), {10}, best::least, "after a refusal");
 }
 
-// Where a GPU keeps so many candidates that they are sorted, and where it sorts all keys; a CPU sorts both ways too.
+// Where a GPU keeps so many candidates that they are sorted, and where it sorts all keys; a CPU does both too.
 TYPED_TEST(top_k_test, sorts_candidates_and_sorts_all) {
     const std::size_t n = tested_with().small_sizes ? 20'011 : 5'000'011;
     const auto keys = random_values<float>(n, 4);
@@ -235,9 +235,9 @@ TYPED_TEST(top_k_test, sorts_candidates_and_sorts_all) {
     }
 }
 
-/// The positions at which a selection from n keys looks to guess its threshold, on every place: one of each of `sample`
-/// stretches, at an offset of a simple formula. Keys that stand there and nowhere else mislead it. (No expectation hangs
-/// on these: were they others, the sample would be right and the results the same.)
+/// The positions that a selection from n keys samples for its threshold, on every place: one of each of `sample` ranges, at
+/// an offset of a simple formula. Distinctive keys only there mislead it. (The expectations do not depend on these
+/// positions: with others, the sample would be right and the results the same.)
 std::vector<std::size_t> sampled_positions(std::size_t n) {
     std::vector<std::size_t> all;
     const auto rounds = [n](std::size_t threads) { return std::clamp<std::size_t>(n / (4 * threads), 1, 4); };
@@ -259,8 +259,8 @@ std::vector<std::size_t> sampled_positions(std::size_t n) {
     return all;
 }
 
-/// Keys of which a sample sees only the worst (far too many are better than it tells, and the best of all hides among
-/// them), or only the best (far too few are).
+/// Keys where a sample only sees the worst (far too many are better than the estimate, and the best of all are among them),
+/// or only the best (far too few are).
 std::vector<std::pair<std::string, std::vector<float>>> misleading_keys(std::size_t n) {
     std::mt19937_64 random(n);
     const auto seen = sampled_positions(n);
@@ -396,8 +396,8 @@ TYPED_TEST(top_k_test, refuses_sizes_that_do_not_fit) {
     };
     EXPECT_EQ(row_words(2, 1, 1), "batched_top_k: 3 keys are no rows of 2 columns");
     EXPECT_EQ(row_words(0, 0, 0), "batched_top_k: 3 keys are no rows of 0 columns");
-    EXPECT_EQ(row_words(3, 4, 4), "batched_top_k: the best 4 of 3 columns are asked for");
-    EXPECT_EQ(row_words(1, 1, 2), "batched_top_k: best_keys has 2 entries, but 3 rows of 1 are asked for");
+    EXPECT_EQ(row_words(3, 4, 4), "batched_top_k: the best 4 of 3 columns are requested");
+    EXPECT_EQ(row_words(1, 1, 2), "batched_top_k: best_keys has 2 entries, but 3 rows of 1 are requested");
     EXPECT_EQ(row_words(1, 1, 3), "accepted");
     this->place().synchronise();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that begin at any element: every primitive where each of its arrays begins one element off the alignment of
-// a place's memory, at sizes beside those of vectors, lines, warps and blocks. Kernels that load 16 bytes at a time
-// have ways of their own for the values before and behind these.
+// Arrays that start at any element: every primitive with each of its arrays one element off the alignment of a place's
+// memory, at sizes around those of vectors, lines, warps and blocks. Kernels that load 16 bytes at a time have separate
+// code for the values before and after these.
 #include <gtest/gtest.h>
 
 #include "on_each_place.hpp"
@@ -19,8 +19,8 @@
 #include "reference/reduce_reference.hpp"
 #include "reference/scan_reference.hpp"
 #include "reference/select_reference.hpp"
+#include "reference/selection_reference.hpp"
 #include "reference/sort_reference.hpp"
-#include "reference/top_k_reference.hpp"
 #include "sort_data.hpp"
 
 namespace quern {
@@ -91,7 +91,7 @@ class unaligned_test : public on_place<Tested> {
         const auto expected = reference::top_k<Key>(keys, ids, k, primitives::best::greatest);
         EXPECT_TRUE(stored_bits(best_keys.host()) == stored_bits(expected.keys)) << n;
         EXPECT_TRUE(best_ids.host() == expected.ids) << n;
-        // Rows of an odd length: each begins elsewhere.
+        // Rows of an odd length: each has a different alignment.
         const std::size_t columns = n < 1000 ? n : n / 11 | 1, rows = n / columns;
         const std::vector<Key> matrix(keys.begin(),
                                       keys.begin() + static_cast<std::ptrdiff_t>(rows * columns));

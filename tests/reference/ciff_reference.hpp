@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Common Index File Format read the obvious way, and strictly: a message must be exactly what protobuf itself would
-// write (fields in order, nothing that is zero, shortest numbers).
+// Reads the Common Index File Format in the obvious way, and strictly: a message must be exactly what protobuf itself would
+// write (fields in order, no zero values, shortest numbers).
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class ciff_message {
     }
     ciff_message take_message() { return ciff_message(take_bytes(take_varint())); }
 
-    /// The field's value, or nothing where the next field is another.
+    /// The field's value, or nothing if the next field is another one.
     template <typename Number>
     Number number(unsigned field) {
         if (!at(field, 0)) return 0;
@@ -80,7 +80,7 @@ class ciff_message {
         if (value.empty()) throw std::runtime_error("an empty string is written");
         return value;
     }
-    /// Stands at such a field, which is passed over.
+    /// Whether the next field is this one; skips its tag.
     bool at(unsigned field, unsigned wire_type) {
         if (rest_.empty() || static_cast<unsigned char>(rest_[0]) != (field << 3 | wire_type)) return false;
         rest_.remove_prefix(1);

@@ -58,14 +58,14 @@ inline std::uint32_t rank_or_size(const std::vector<std::string>& words, const s
     return static_cast<std::uint32_t>((at != words.end() && *at == word ? at : words.end()) - words.begin());
 }
 
-struct cut {
+struct tokenized {
     std::vector<std::pair<std::uint32_t, std::string>> words;  ///< where each begins, and its letters
     std::vector<std::uint64_t> document_offsets{0};
-    friend bool operator==(const cut&, const cut&) = default;
+    friend bool operator==(const tokenized&, const tokenized&) = default;
 };
 
-inline cut cut_lines(const std::string& text) {
-    cut out;
+inline tokenized tokenize_lines(const std::string& text) {
+    tokenized out;
     bool after_empty = true;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -83,8 +83,9 @@ inline cut cut_lines(const std::string& text) {
     return out;
 }
 
-inline cut cut_runs(const std::string& text, const std::vector<std::uint64_t>& documents, bool digits) {
-    cut out;
+inline tokenized tokenize_runs(const std::string& text, const std::vector<std::uint64_t>& documents,
+                               bool digits) {
+    tokenized out;
     out.document_offsets.clear();
     for (std::size_t d = 0; d + 1 < documents.size(); ++d) {
         out.document_offsets.push_back(out.words.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank fusion as fusion.hpp words it, document by document.
+// Rank fusion by the definitions of fusion.hpp, document by document.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace quern::reference {
 
-/// One topic in one run, scores falling.
+/// One topic in one run, scores descending.
 struct one_run {
     std::vector<std::uint32_t> ids;
     std::vector<double> scores;

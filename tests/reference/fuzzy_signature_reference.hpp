@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzy-hash signatures and their candidates as they are defined: the thesis's pseudocode with ssdeep's rolling hash
-// and FNV-1a, one block size after the other; then every pair by the whole table of the edit distance.
+// Fuzzy-hash signatures and their candidates by definition: the thesis's pseudocode with ssdeep's rolling hash and FNV-1a,
+// one block size after another; then every pair by the whole table of the edit distance.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load balancing the slow, obvious way: segments are written out item by item, and the merge path is walked step
-// by step from its beginning.
+// Load balancing the slow, obvious way: segments are written out item by item, and the merge path is followed step by step
+// from its beginning.
 #pragma once
 
 #include <cstdint>

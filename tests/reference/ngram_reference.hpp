@@ -25,7 +25,7 @@ struct ngram_row {
     bool operator==(const ngram_row&) const = default;
 };
 
-/// How often an n-gram occurs, and how often with a word behind it.
+/// How often an n-gram occurs, and how often another word follows it.
 struct occurrences {
     std::uint64_t all = 0, followed = 0;
     std::set<std::uint32_t> followers;
@@ -52,7 +52,7 @@ class ngram_counter {
     }
 
     const occurrences& of(const word_list& ngram) const { return in_collection_.at(ngram); }
-    /// Nothing where the document does not hold it.
+    /// Zero if the document does not contain it.
     occurrences of(const word_list& ngram, std::uint32_t document) const {
         const auto found = in_document_.find(ngram);
         if (found == in_document_.end() || !found->second.contains(document)) return {};

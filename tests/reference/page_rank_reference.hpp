@@ -16,7 +16,7 @@ namespace quern::reference {
 
 using long_reals = std::vector<long double>;
 
-/// `values` scaled to sum 1; 1/n each where there are none.
+/// `values` scaled to sum 1; 1/n each if there are none.
 inline long_reals distribution(std::span<const double> values, std::uint32_t nodes) {
     if (values.empty()) return long_reals(nodes, 1.0L / nodes);
     long double sum = 0;
@@ -37,7 +37,7 @@ inline long_reals out_weights(const link_graph_view& graph) {
     return sums;
 }
 
-/// PageRank as it is defined.
+/// PageRank by definition.
 class definition {
   public:
     definition(const link_graph_view& graph, const page_rank_options& options)
@@ -49,9 +49,9 @@ class definition {
     /// α·(Gᵀr + d·v) + (1 − α)·v.
     long_reals step(const long_reals& ranks) const {
         const long double alpha = options_.damping;
-        long double lost = 0;
+        long double dangling_mass = 0;
         for (std::uint32_t u = 0; u < graph_.nodes; ++u)
-            if (out_[u] == 0) lost += ranks[u];
+            if (out_[u] == 0) dangling_mass += ranks[u];
         long_reals next(graph_.nodes);
         for (std::uint32_t t = 0; t < graph_.nodes; ++t) {
             long double sum = 0;
@@ -59,8 +59,8 @@ class definition {
                 const std::uint32_t source = graph_.sources[e];
                 sum += ranks[source] * (weight_of(graph_, e) / out_[source]);
             }
-            if (options_.dangling == dangling_rule::uniform) sum += lost / graph_.nodes;
-            if (options_.dangling == dangling_rule::preference) sum += lost * v_[t];
+            if (options_.dangling == dangling_rule::uniform) sum += dangling_mass / graph_.nodes;
+            if (options_.dangling == dangling_rule::preference) sum += dangling_mass * v_[t];
             next[t] = alpha * sum + (1 - alpha) * v_[t];
         }
         return next;
@@ -78,12 +78,12 @@ inline long double distance(const long_reals& a, const long_reals& b) {
     return sum;
 }
 
-/// Iterates until the change is below `least_change`; the error is then at most α/(1 − α) times that.
+/// Iterates until the change is below `min_change`; the error is then at most α/(1 − α) times that.
 inline long_reals page_rank(const link_graph_view& graph, const page_rank_options& options,
-                            long double least_change = 1e-15L) {
+                            long double min_change = 1e-15L) {
     const definition defined(graph, options);
     long_reals ranks = distribution(options.start, graph.nodes);
-    for (long double change = 1; change >= least_change && graph.nodes != 0;) {
+    for (long double change = 1; change >= min_change && graph.nodes != 0;) {
         long_reals next = defined.step(ranks);
         change = distance(next, ranks);
         ranks = std::move(next);
@@ -91,7 +91,7 @@ inline long_reals page_rank(const link_graph_view& graph, const page_rank_option
     return ranks;
 }
 
-/// Nodes by falling rank, then rising number.
+/// Nodes by descending rank, then ascending number.
 template <class Rank>
 std::vector<std::uint32_t> order_by_rank(const std::vector<Rank>& ranks) {
     std::vector<std::uint32_t> order(ranks.size());
@@ -124,65 +124,65 @@ inline unsigned binary_digits(integer value) {
     return count;
 }
 
-/// fixed_page_rank as its header has it; take, spread and measure are separate passes.
+/// fixed_page_rank by its header; take, spread and measure are separate passes.
 class integer_page_rank {
   public:
-    integer_page_rank(const link_graph_view& graph, const link_rank_detail::fixed_question& question)
-        : graph_(graph), question_(question), n_(graph.nodes) {
+    integer_page_rank(const link_graph_view& graph, const link_rank_detail::fixed_page_rank_params& params)
+        : graph_(graph), params_(params), n_(graph.nodes) {
         residual_.resize(n_);
         for (std::uint32_t v = 0; v < n_; ++v)
-            residual_[v] = question.teleport.empty() ? question.teleport_each : question.teleport[v];
+            residual_[v] = params.teleport.empty() ? params.teleport_each : params.teleport[v];
         rank_ = residual_;
     }
 
-    link_rank_detail::fixed_answer run() {
-        link_rank_detail::fixed_answer answer;
+    link_rank_detail::fixed_page_rank_result run() {
+        link_rank_detail::fixed_page_rank_result result;
         integers start(n_);
         for (std::uint32_t u = 0; u < n_; ++u)
-            start[u] = question_.start.empty() ? question_.start_each : question_.start[u];
-        const bool weighted = !question_.link_weights.empty();
+            start[u] = params_.start.empty() ? params_.start_each : params_.start[u];
+        const bool weighted = !params_.link_weights.empty();
         unsigned shift = 0, next_shift = 0;
         bool stays_wide = false;
         std::vector<integer> changes;
         for (std::uint32_t k = 1;; ++k) {
             const bool wide = k <= 2 || stays_wide;
             const unsigned s = wide || weighted ? 0 : shift;
-            const integer stayed = take(k == 1 ? start : residual_, s, wide, weighted);
-            // R_k beside L_{k−1}; next_shift is what the residual before this take asked for
-            if (k >= 3 && s > 0 && stayed > shifted_down(changes.back(), 4) && next_shift <= s)
+            const integer residual_mass = take(k == 1 ? start : residual_, s, wide, weighted);
+            // compares R_k with L_{k−1}; next_shift is the shift computed from the residual before this take
+            if (k >= 3 && s > 0 && residual_mass > shifted_down(changes.back(), 4) && next_shift <= s)
                 stays_wide = true;
             spread(s, weighted);
-            answer.iterations = k;
-            if (wide && !weighted) ++answer.wide_steps;
+            result.iterations = k;
+            if (wide && !weighted) ++result.wide_steps;
             integer change = 0;
             for (const integer r : residual_) change += absolute(r);
             changes.push_back(change);
-            answer.converged = change < static_cast<integer>(question_.tolerance);
+            result.converged = change < static_cast<integer>(params_.tolerance);
             const bool stuck = k >= 3 && change >= changes[k - 2] && changes[k - 2] >= changes[k - 3];
-            if (answer.converged || k == question_.max_iterations || stuck) break;
+            if (result.converged || k == params_.max_iterations || stuck) break;
             shift = next_shift;  // of step k + 1: measured after step k − 1
             next_shift = shift_for(residual_);
         }
-        answer.change = static_cast<std::uint64_t>(changes.back());
-        for (const integer z : rank_) answer.ranks.push_back(static_cast<std::int64_t>(z));
-        return answer;
+        result.change = static_cast<std::uint64_t>(changes.back());
+        for (const integer z : rank_) result.ranks.push_back(static_cast<std::int64_t>(z));
+        return result;
     }
 
   private:
     unsigned shift_for(const integers& values) const {
-        unsigned most = 0;
+        unsigned max = 0;
         for (std::uint32_t v = 0; v < n_; ++v) {
             const std::uint64_t degree = graph_.out_degrees[v];
             if (degree != 0) {
                 const unsigned bits = binary_digits(static_cast<integer>(degree)) - 1;
-                most = std::max(most, binary_digits(shifted_down(absolute(values[v]), bits)));
+                max = std::max(max, binary_digits(shifted_down(absolute(values[v]), bits)));
             }
         }
-        return most <= question_.contribution_digits ? 0 : most - question_.contribution_digits;
+        return max <= params_.contribution_digits ? 0 : max - params_.contribution_digits;
     }
 
     integer take(const integers& from, unsigned s, bool wide, bool weighted) {
-        sent_.assign(n_, 0);
+        contributions_.assign(n_, 0);
         lost_ = 0;
         integers taken(n_);
         for (std::uint32_t u = 0; u < n_; ++u) {
@@ -191,29 +191,29 @@ class integer_page_rank {
                 taken[u] = from[u];
                 lost_ += from[u];
             } else if (weighted) {
-                taken[u] = sent_[u] = from[u];
+                taken[u] = contributions_[u] = from[u];
             } else {
                 double each = static_cast<double>(static_cast<std::int64_t>(from[u])) /
                               std::ldexp(static_cast<double>(degree), static_cast<int>(s));
                 if (!wide) each = std::clamp(each, -2147483647.0, 2147483647.0);
-                sent_[u] = static_cast<integer>(std::trunc(each));
-                taken[u] = sent_[u] * static_cast<integer>(degree) * (integer{1} << s);
+                contributions_[u] = static_cast<integer>(std::trunc(each));
+                taken[u] = contributions_[u] * static_cast<integer>(degree) * (integer{1} << s);
             }
         }
-        integer stayed = 0;
+        integer residual_mass = 0;
         for (std::uint32_t u = 0; u < n_; ++u) {
             residual_[u] -= taken[u];
-            stayed += absolute(residual_[u]);
+            residual_mass += absolute(residual_[u]);
         }
-        return stayed;
+        return residual_mass;
     }
 
     void spread(unsigned s, bool weighted) {
-        const integer alpha = question_.alpha;
-        const integer lost = half_up(lost_ * alpha, 64);
+        const integer alpha = params_.alpha;
+        const integer dangling_mass = half_up(lost_ * alpha, 64);
         integer each = 0;
-        if (question_.dangling == dangling_rule::uniform) {
-            kept_ += lost;
+        if (params_.dangling == dangling_rule::uniform) {
+            kept_ += dangling_mass;
             each = kept_ / n_;
             if (kept_ % n_ < 0) --each;
             kept_ -= each * n_;
@@ -221,31 +221,31 @@ class integer_page_rank {
         for (std::uint32_t v = 0; v < n_; ++v) {
             integer sum = 0;
             for (std::uint64_t e = graph_.offsets[v]; e < graph_.offsets[v + 1]; ++e) {
-                const integer c = sent_[graph_.sources[e]];
-                sum += weighted ? c * static_cast<integer>(question_.link_weights[e]) : c;
+                const integer c = contributions_[graph_.sources[e]];
+                sum += weighted ? c * static_cast<integer>(params_.link_weights[e]) : c;
             }
             sum = weighted ? half_up(sum, 63) : sum * (integer{1} << s);
             integer gain = half_up(sum * alpha, 64) + each;
-            if (question_.dangling == dangling_rule::preference)
-                gain += half_up(lost * static_cast<integer>(preference_of(v)), 64);
+            if (params_.dangling == dangling_rule::preference)
+                gain += half_up(dangling_mass * static_cast<integer>(preference_of(v)), 64);
             residual_[v] += gain;
             rank_[v] += gain;
         }
     }
 
-    // Without a preference it is 1/n each, as `uniform` has it: the door asks for that.
-    std::uint64_t preference_of(std::uint32_t v) const { return question_.preference[v]; }
+    // Without a preference it is 1/n each, as in `uniform`: the public function requests that.
+    std::uint64_t preference_of(std::uint32_t v) const { return params_.preference[v]; }
 
     link_graph_view graph_;
-    link_rank_detail::fixed_question question_;
+    link_rank_detail::fixed_page_rank_params params_;
     std::uint32_t n_;
-    integers rank_, residual_, sent_;
+    integers rank_, residual_, contributions_;
     integer lost_ = 0, kept_ = 0;
 };
 
-inline link_rank_detail::fixed_answer fixed_page_rank(const link_graph_view& graph,
-                                                      const link_rank_detail::fixed_question& question) {
-    return integer_page_rank(graph, question).run();
+inline link_rank_detail::fixed_page_rank_result fixed_page_rank(
+    const link_graph_view& graph, const link_rank_detail::fixed_page_rank_params& params) {
+    return integer_page_rank(graph, params).run();
 }
 
 // ---- HITS ----
@@ -289,21 +289,21 @@ inline integer scaled_to_one(integer value, integer sum) {
     return shifted_down(value * quotient, b + 1);
 }
 
-/// fixed_hits as its header has it; the links back are the links, gone through the other way.
-inline link_rank_detail::fixed_hits_answer fixed_hits(const link_graph_view& graph,
-                                                      const link_rank_detail::fixed_hits_question& question) {
+/// fixed_hits by its header; the reversed links are the links, traversed the other way.
+inline link_rank_detail::fixed_hits_result fixed_hits(const link_graph_view& graph,
+                                                      const link_rank_detail::fixed_hits_params& params) {
     const std::uint32_t n = graph.nodes;
-    integers authorities(n), hubs(n), sent(n, (integer{1} << 62) / n);
-    link_rank_detail::fixed_hits_answer answer;
-    const bool weighted = !question.link_weights.empty();
+    integers authorities(n), hubs(n), contributions(n, (integer{1} << 62) / n);
+    link_rank_detail::fixed_hits_result result;
+    const bool weighted = !params.link_weights.empty();
     const auto half_step = [&](bool forward, integers& scores) {
         integers sums(n);
         for (std::uint32_t v = 0; v < n; ++v)
             for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
                 const std::uint32_t u = graph.sources[e];
-                const integer value = shifted_down(sent[forward ? u : v], question.repeat_bits);
+                const integer value = shifted_down(contributions[forward ? u : v], params.repeat_bits);
                 sums[forward ? v : u] +=
-                    weighted ? value * static_cast<integer>(question.link_weights[e]) : value;
+                    weighted ? value * static_cast<integer>(params.link_weights[e]) : value;
             }
         integer total = 0, change = 0;
         for (integer& sum : sums) {
@@ -315,18 +315,18 @@ inline link_rank_detail::fixed_hits_answer fixed_hits(const link_graph_view& gra
             change += absolute(score - scores[v]);
             scores[v] = score;
         }
-        sent = scores;
+        contributions = scores;
         return static_cast<std::uint64_t>(change);
     };
-    while (!answer.converged && answer.iterations < question.max_iterations) {
-        answer.authority_change = half_step(true, authorities);
-        answer.hub_change = half_step(false, hubs);
-        ++answer.iterations;
-        answer.converged = answer.authority_change < question.tolerance;
+    while (!result.converged && result.iterations < params.max_iterations) {
+        result.authority_change = half_step(true, authorities);
+        result.hub_change = half_step(false, hubs);
+        ++result.iterations;
+        result.converged = result.authority_change < params.tolerance;
     }
-    for (const integer a : authorities) answer.authorities.push_back(static_cast<std::int64_t>(a));
-    for (const integer h : hubs) answer.hubs.push_back(static_cast<std::int64_t>(h));
-    return answer;
+    for (const integer a : authorities) result.authorities.push_back(static_cast<std::int64_t>(a));
+    for (const integer h : hubs) result.hubs.push_back(static_cast<std::int64_t>(h));
+    return result;
 }
 
 }  // namespace quern::reference

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phrases the slow, obvious way: at every word of every document, whether the phrase stands there.
+// Phrases the slow, obvious way: at every word of every document, tests whether the phrase occurs there.
 #pragma once
 
 #include <algorithm>

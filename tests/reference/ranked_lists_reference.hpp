@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best objects over several lists by reading everything: what all methods must give.
+// The best objects over several lists by reading everything: the required result of all methods.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "quern/ops/top_k.hpp"
+#include "quern/ops/rank_aggregation.hpp"
 
 namespace quern::reference {
 
@@ -18,7 +18,7 @@ struct scored {
     friend bool operator==(const scored&, const scored&) = default;
 };
 
-/// The rule of include/quern/ops/top_k.hpp, written out.
+/// The rule of include/quern/ops/rank_aggregation.hpp, written out.
 inline double aggregate_of(const std::vector<double>& values, const std::vector<double>& weights,
                            aggregate rule) {
     double score = rule == aggregate::product ? 1 : 0, all_weights = 0;
@@ -39,7 +39,7 @@ inline double aggregate_of(const std::vector<double>& values, const std::vector<
 
 template <class Score>
 std::vector<scored> best_of_lists(std::span<const ranked_list_view<Score>> lists,
-                                  const top_k_options& options) {
+                                  const aggregation_options& options) {
     std::vector<double> floors, weights;
     for (const auto& list : lists) {
         floors.push_back(options.score == aggregate::rrf ? 0 : list.weight * list.floor);

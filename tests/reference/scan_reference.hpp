@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix operations the slow, obvious way: one value after the other. Segments are cut out and scanned alone.
+// Prefix operations the slow, obvious way: one value after another. Segments are cut out and scanned separately.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ T scan_combine(primitives::scan_operation operation, T a, T b) {
     return static_cast<T>(static_cast<wrapping>(a) + static_cast<wrapping>(b));
 }
 
-/// One entry more than `in`: what came before each value, and the total.
+/// One entry more than `in`: the prefix before each value, and the total.
 template <class Out, class In>
 std::vector<Out> exclusive_scan(const std::vector<In>& in, primitives::scan_operation operation) {
     std::vector<Out> out = {scan_identity<Out>(operation)};

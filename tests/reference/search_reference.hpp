@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranked search the slow, obvious way: for every document, for every word of the query, the formula of
-// docs/search.md, one rounding to 2^-32; then a complete sort. Nothing here is shared with src/ops/search
-// but the canonical logarithm.
+// Ranked search the slow, obvious way: for every document, for every word of the query, the formula of docs/search.md, one
+// rounding to 2^-32; then a complete sort. The canonical logarithm is the only code shared with src/ops/search.
 #pragma once
 
 #include <algorithm>
@@ -26,18 +25,18 @@ struct query_word {
     std::uint32_t count = 1;
     word_documents titles;
     std::uint32_t continued = 0;
-    std::uint32_t weight = whole_weight;
+    std::uint32_t weight = weight_one;
 };
 
-/// What is joined to the words.
-struct joined_lists {
+/// The inputs joined to the words.
+struct score_components {
     std::vector<std::uint64_t> ranks;  ///< none: no prior
     double unit = 1, weight = 1;
-    std::vector<std::int64_t> listed;  ///< none: no list
-    std::optional<std::uint32_t> left_out;
+    std::vector<std::int64_t> boosts;  ///< none: no list
+    std::optional<std::uint32_t> excluded;
 };
 
-/// A word behind a history: document -> (occurrences of the history, of them with the word behind them).
+/// A word after a history: document -> (occurrences of the history, of them those followed by the word).
 struct query_history {
     std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> documents;
     std::uint32_t count = 1;
@@ -52,7 +51,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
                                            const ranking_options& options, std::size_t k,
                                            const std::vector<query_history>& histories = {},
                                            const std::set<std::uint32_t>* allowed = nullptr,
-                                           const joined_lists& joined = {}) {
+                                           const score_components& joined = {}) {
     const double n = static_cast<double>(lengths.size()), total = static_cast<double>(words);
     std::vector<double> collection_frequencies;
     for (const auto& word : query) {
@@ -66,9 +65,9 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
         std::int64_t score = 0;
         bool holds_a_word = false;
         for (std::size_t w = 0; w < query.size(); ++w) {
-            const auto& [documents, asked, titles, continued, weight] = query[w];
-            if (documents.empty() || asked == 0) continue;
-            const std::int64_t count = asked - continued;
+            const auto& [documents, requested, titles, continued, weight] = query[w];
+            if (documents.empty() || requested == 0) continue;
+            const std::int64_t count = requested - continued;
             const double cf = collection_frequencies[w], df = static_cast<double>(documents.size());
             const auto found = documents.find(d);
             const bool holds = found != documents.end();
@@ -77,7 +76,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             double part = 0;
             // By the term's weight: of 2^16 whole, rounded down.
             const auto share = [&, of = weight](std::int64_t x) {
-                if (of == whole_weight) return x;
+                if (of == weight_one) return x;
                 const std::int64_t product = x * of, whole = std::int64_t{1} << 16;
                 return product / whole - (product % whole < 0 ? 1 : 0);
             };
@@ -106,7 +105,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             if (options.title_weight != 0 && titles.contains(d)) {
                 holds_a_word = true;
                 const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
-                score += asked * positive(share(positive(fixed(options.title_weight * idf))));
+                score += requested * positive(share(positive(fixed(options.title_weight * idf))));
             }
         }
         for (const auto& [documents, count] : histories) {
@@ -126,12 +125,12 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             const double rank = static_cast<double>(std::max<std::uint64_t>(1, joined.ranks[d]));
             score += fixed(joined.weight * canonical_log(rank * joined.unit));
         }
-        if (!joined.listed.empty() && joined.listed[d] != not_listed) {
-            score += joined.listed[d];
+        if (!joined.boosts.empty() && joined.boosts[d] != no_boost) {
+            score += joined.boosts[d];
             holds_a_word = true;
         }
         if (allowed != nullptr && !allowed->contains(d)) continue;
-        if (joined.left_out == d) continue;
+        if (joined.excluded == d) continue;
         if (holds_a_word) ranked.push_back({d, score});
     }
     std::sort(ranked.begin(), ranked.end(), [](const scored_document& a, const scored_document& b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sorting means, said with the standard library and the language's own comparison of numbers (for which
-// −0 = +0): the truth that every place is held to.
+// The definition of sorting, with the standard library and the language's own comparison of numbers (for which −0 = +0):
+// the ground truth for every place.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ std::pair<std::vector<Key>, std::vector<Value>> segments_sorted(std::vector<Key>
     return {std::move(keys), std::move(values)};
 }
 
-/// As unsigned numbers, so that a comparison tells −0 from +0.
+/// As unsigned numbers, so that a comparison distinguishes −0 from +0.
 template <class T>
 std::vector<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>> stored_bits(
     const std::vector<T>& values) {

@@ -13,7 +13,7 @@
 
 namespace quern::reference {
 
-/// Where the binary digits of a finite number are 1: at i for 2^(i − 1074).
+/// The positions of the 1 digits of a finite number: i for 2^(i − 1074).
 inline std::vector<std::size_t> binary_ones(double number) {
     std::vector<std::size_t> ones;
     for (double rest = std::fabs(number); rest != 0;) {
@@ -45,7 +45,7 @@ Value rounded(std::vector<std::int64_t> digits) {
     int highest = static_cast<int>(digits.size()) - 1;
     while (highest >= 0 && digits[static_cast<std::size_t>(highest)] == 0) --highest;
     if (highest < 0) return 0;
-    // The last digit that the result keeps: `digits` binary digits in all, but none below the least subnormal.
+    // The last digit that the result keeps: `digits` binary digits in total, but none below the smallest subnormal.
     const int least = limits::min_exponent - limits::digits + 2148;
     const int last = std::max(highest - (limits::digits - 1), least);
     std::uint64_t kept = 0;
@@ -59,7 +59,7 @@ Value rounded(std::vector<std::int64_t> digits) {
     return negative ? -magnitude : magnitude;
 }
 
-/// Σ a[i] · x[i], as the contract of primitives/sparse/formats.hpp has it.
+/// Σ a[i] · x[i], by the contract of primitives/sparse/formats.hpp.
 template <class Value>
 Value exact_dot(const std::vector<Value>& a, const std::vector<Value>& x) {
     bool not_a_number = false, plus = false, minus = false;

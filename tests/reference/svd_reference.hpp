@@ -12,9 +12,9 @@
 namespace quern::reference {
 
 struct singular_vectors {
-    std::vector<double> values;  // falling, one a column of the matrix
+    std::vector<double> values;  // descending, one per column of the matrix
     std::vector<std::vector<double>>
-        left;  // left[i]: of values[i], a row's component each; zeros for a value of 0
+        left;  // left[i]: for values[i], one component per row; zeros for a value of 0
 };
 
 /// `matrix[r][c]`, rows of one length.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting and weighing as their definitions read: two loops over the words, a map of triples, and the formulas in
-// long double.
+// Counting and weighing by their definitions: two loops over the words, a map of triples, and the formulas in long double.
 #pragma once
 
 #include <array>
@@ -45,17 +44,17 @@ inline triple_counts count_triples(const std::vector<word_triple>& triples, bool
     return counts;
 }
 
-struct weighed_reference {
+struct weighted_reference {
     std::map<std::array<std::uint32_t, 2>, long double> weights;  ///< (word, context), above the least
     std::vector<std::uint64_t> column_counts;
     std::uint64_t total = 0;
 };
 
-inline weighed_reference weigh(const triple_counts& counts, std::uint32_t words, std::uint32_t relations,
-                               const weighing_options& options) {
+inline weighted_reference pmi(const triple_counts& counts, std::uint32_t words, std::uint32_t relations,
+                              const pmi_options& options) {
     std::map<std::array<std::uint32_t, 2>, long double> of_row, of_column;
     std::map<std::uint32_t, long double> of_relation, of_word, of_other;
-    weighed_reference result;
+    weighted_reference result;
     result.column_counts.resize(std::size_t{words} * relations);
     long double total = 0;
     for (const auto& [triple, count] : counts) {
@@ -76,10 +75,10 @@ inline weighed_reference weigh(const triple_counts& counts, std::uint32_t words,
             static_cast<long double>(count) - static_cast<long double>(options.discount.numerator) /
                                                   static_cast<long double>(options.discount.denominator);
         const long double weight =
-            options.information == information_kind::conditional
+            options.information == pmi_kind::conditional
                 ? std::log(rest * of_relation[r] / (of_row[{w, r}] * of_column[{r, v}]))
                 : std::log(rest * total * total / (of_word[w] * of_relation[r] * of_other[v]));
-        // 2^-48 and less is the noise of this very formula.
+        // 2^-48 and less is the rounding noise of this formula.
         if (weight > 0x1p-48L && weight > static_cast<long double>(options.min_weight))
             result.weights[{w, r * words + v}] = weight;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The methods of words the slow, obvious way: every pair is compared, sets are std::set, and frequencies are counted
-// anew for each word. Nothing here is shared with src/ops/near_duplicates.
+// separately for each word. No code is shared with src/ops/near_duplicates.
 #pragma once
 
 #include <algorithm>
@@ -113,13 +113,14 @@ inline std::vector<duplicate_pair> simhash_pairs(const std::vector<words>& docum
 inline std::vector<duplicate_pair> i_match_pairs(const std::vector<words>& documents,
                                                  std::uint32_t vocabulary, const duplicate_scope& scope) {
     const auto quintiles = quintiles_of(documents, vocabulary);
-    std::vector<std::set<std::uint32_t>> telling(documents.size());
+    std::vector<std::set<std::uint32_t>> discriminative(documents.size());
     for (std::size_t d = 0; d < documents.size(); ++d)
         for (const std::uint32_t w : documents[d])
-            if (quintiles[w] >= 2 && quintiles[w] <= 4) telling[d].insert(w);
+            if (quintiles[w] >= 2 && quintiles[w] <= 4) discriminative[d].insert(w);
     return pairs_by(documents.size(), scope,
                     [&](std::size_t a, std::size_t b) -> std::optional<std::array<std::uint64_t, 2>> {
-                        if (telling[a].empty() || telling[a] != telling[b]) return std::nullopt;
+                        if (discriminative[a].empty() || discriminative[a] != discriminative[b])
+                            return std::nullopt;
                         return std::array{std::uint64_t{0}, std::uint64_t{1}};
                     });
 }

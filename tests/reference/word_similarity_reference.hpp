@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Similarities of words by the formulas as they are printed, in double precision, over a dense matrix.
+// Similarities of words by the printed formulas, in double precision, over a dense matrix.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace quern::reference {
 
-/// words × columns, 0 where there is no entry and in columns that do not count.
+/// words × columns, 0 for missing entries and dropped columns.
 inline std::vector<std::vector<double>> dense_rows(const context_matrix_view& matrix, std::uint32_t columns) {
     std::vector<std::uint32_t> order(matrix.column_counts.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -30,7 +30,7 @@ inline std::vector<std::vector<double>> dense_rows(const context_matrix_view& ma
     return rows;
 }
 
-/// Thesis formula 3.8, or the cosine; 0 where nothing is shared.
+/// Thesis formula 3.8, or the cosine; 0 if nothing is shared.
 inline double similarity(const std::vector<double>& a, const std::vector<double>& b,
                          similarity_measure measure) {
     double shared = 0, dot = 0, sums = 0, squares_a = 0, squares_b = 0;

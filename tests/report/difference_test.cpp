@@ -38,7 +38,7 @@ std::size_t edits_of(const std::vector<change>& changes) {
     return edits;
 }
 
-/// The changes rise, are apart, and what stands between them is equal.
+/// The changes rise, do not touch, and the parts between them are equal.
 bool leads_from_one_to_the_other(const sequence& a, const sequence& b, const std::vector<change>& changes) {
     std::size_t i = 0, j = 0;
     const auto equal_up_to = [&](std::size_t a_end, std::size_t b_end) {
@@ -60,20 +60,20 @@ bool leads_from_one_to_the_other(const sequence& a, const sequence& b, const std
     return equal_up_to(a.size(), b.size());
 }
 
-RC_GTEST_PROP(Differences, AreFewestAndLeadFromOneToTheOther, ()) {
+RC_GTEST_PROP(differences_test, are_fewest_and_lead_from_one_to_the_other, ()) {
     const auto letters = *rc::gen::inRange<std::uint32_t>(1, 5);
     const auto any = rc::gen::container<sequence>(rc::gen::inRange<std::uint32_t>(0, letters));
     const sequence a = *any, b = *any;
     const auto changes = differences(a, b);
     RC_ASSERT(leads_from_one_to_the_other(a, b, changes));
     RC_ASSERT(edits_of(changes) == fewest_edits(a, b));
-    const auto most = *rc::gen::inRange<std::size_t>(0, 6);
-    const auto cut = differences(a, b, most);
+    const auto max = *rc::gen::inRange<std::size_t>(0, 6);
+    const auto cut = differences(a, b, max);
     RC_ASSERT(leads_from_one_to_the_other(a, b, cut));
-    if (fewest_edits(a, b) > most) RC_ASSERT(cut.size() == 1U);
+    if (fewest_edits(a, b) > max) RC_ASSERT(cut.size() == 1U);
 }
 
-TEST(Differences, OfPieces) {
+TEST(differences_test, of_pieces) {
     EXPECT_THAT(lines_of("a\n\nb"), ElementsAre("a\n", "\n", "b"));
     EXPECT_THAT(lines_of("a\n"), ElementsAre("a\n"));
     EXPECT_THAT(lines_of(""), IsEmpty());
@@ -88,10 +88,10 @@ TEST(Differences, OfPieces) {
 std::string page_of(const std::vector<std::string>& ids, const std::vector<std::string>& texts,
                     const std::vector<duplicate_pair>& pairs, const std::vector<duplicate_group>& groups) {
     duplicate_report page;
-    page.facts.method = "auto";
-    page.facts.question = "edit rate below 0.05";
-    page.facts.largest_rate = 0.05;
-    page.facts.documents = ids.size();
+    page.summary.method = "auto";
+    page.summary.params = "edit rate below 0.05";
+    page.summary.largest_rate = 0.05;
+    page.summary.documents = ids.size();
     page.pairs = pairs;
     page.groups = groups;
     page.id = [&](std::uint32_t d) { return std::string_view(ids[d]); };
@@ -101,7 +101,7 @@ std::string page_of(const std::vector<std::string>& ids, const std::vector<std::
     return out;
 }
 
-TEST(DuplicateReport, NothingInADocumentIsMarkup) {
+TEST(duplicate_report_test, nothing_in_a_document_is_markup) {
     const std::string hostile = "<script>alert('\"&')</script>\x01\x1b[31m\xFF\u202E</td></table>";
     const std::string page =
         page_of({hostile, "b"}, {hostile + "one\nx", hostile + "two\nx"}, {{0, 1, 3, 100}}, {{{0, 1}, 0}});
@@ -113,12 +113,12 @@ TEST(DuplicateReport, NothingInADocumentIsMarkup) {
     EXPECT_THAT(page, Not(HasSubstr("\u202E")));
     EXPECT_THAT(page, HasSubstr("<del>one</del>"));
     EXPECT_THAT(page, HasSubstr("<ins>two</ins>"));
-    // Self-contained: nothing is fetched.
+    // Self-contained: no external resources.
     EXPECT_THAT(page, Not(HasSubstr("http")));
     EXPECT_THAT(page, Not(HasSubstr("src=")));
 }
 
-TEST(DuplicateReport, SaysHowFarPairsAreApart) {
+TEST(duplicate_report_test, says_how_far_pairs_are_apart) {
     const std::string page = page_of({"a", "b", "c"}, {"same", "same", "same!"},
                                      {{0, 1, 0, 8}, {0, 2, 1, 100}, {1, 2, 499, 10000}}, {{{0, 1, 2}, 0}});
     EXPECT_THAT(page, HasSubstr("<td>0 (equal)</td><td class=\"n\">1</td>"));
@@ -129,7 +129,7 @@ TEST(DuplicateReport, SaysHowFarPairsAreApart) {
         << "the farthest of those in a pair with it";
 }
 
-TEST(DuplicateReport, ShowsTheLargestGroupsAndCutsWhatIsLong) {
+TEST(duplicate_report_test, shows_the_largest_groups_and_cuts_what_is_long) {
     std::vector<std::string> ids, texts;
     std::vector<duplicate_group> groups;
     std::string lines;
@@ -154,11 +154,11 @@ TEST(DuplicateReport, ShowsTheLargestGroupsAndCutsWhatIsLong) {
     EXPECT_LT(page.size(), 200'000U);
 }
 
-TEST(DuplicateReport, ShowsLongTextsFromTheirFirstDifferenceOn) {
+TEST(duplicate_report_test, shows_long_texts_from_their_first_difference_on) {
     std::string lines;
     for (int i = 0; i < 20'000; ++i) lines += "line " + std::to_string(i) + "\n";
     const std::string unbroken(100'001, 'z'), umlauts = [] {
-        std::string text = "z";  // so that cutting anywhere would cut a letter
+        std::string text = "z";  // so that any cut could split a letter
         for (int i = 0; i < 60'000; ++i) text += "\u00e4";
         return text;
     }();
@@ -177,14 +177,14 @@ TEST(DuplicateReport, ShowsLongTextsFromTheirFirstDifferenceOn) {
     EXPECT_THAT(equal, HasSubstr("from the beginning on"));
 }
 
-TEST(DuplicateReport, CutsLongIds) {
+TEST(duplicate_report_test, cuts_long_ids) {
     const std::string id = std::string(199, 'i') + "\u00e4" + std::string(100'000, 'd');
     const std::string page = page_of({id, "b"}, {"x", "x"}, {{0, 1, 0, 2}}, {{{0, 1}, 0}});
     EXPECT_THAT(page, HasSubstr("<b>" + std::string(199, 'i') + "…</b>"));
     EXPECT_LT(page.size(), 10'000U);
 }
 
-TEST(DuplicateReport, OfNothing) {
+TEST(duplicate_report_test, of_nothing) {
     const std::string page = page_of({"a"}, {"x"}, {}, {});
     EXPECT_THAT(page, HasSubstr("<tr><th>pairs</th><td>0</td></tr>"));
     EXPECT_THAT(page, Not(HasSubstr("largest groups")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a page of ours is well-formed: every element is closed in its order, attributes stand in double quotes, and
-// what is no markup holds neither "<" nor a bare "&".
+// Whether an HTML page of Quern is well-formed: elements are closed in order, attributes are in double quotes, and text
+// has neither "<" nor a bare "&".
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace quern::report {
 
-/// What is wrong first; empty where nothing is.
+/// The first fault; empty if there is none.
 inline std::string fault_of_page(const std::string& page) {
     static const std::regex tag(R"(^<(/?)([a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"<]*")?)*)\s*(/?)>)",
                                 std::regex::optimize);
@@ -24,7 +24,7 @@ inline std::string fault_of_page(const std::string& page) {
     for (std::size_t at = type.size(); at < page.size();) {
         const std::string begin = page.substr(at, 40);
         std::smatch match;
-        // An element and a reference are short: a regular expression over the rest would be slow, and deep.
+        // Elements and references are short: a regular expression over the rest would be slow, and recurse deeply.
         const std::string window = page.substr(at, 4096);
         if (page[at] == '&') {
             if (!std::regex_search(window, match, reference)) return "a bare & at: " + begin;

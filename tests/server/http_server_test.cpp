@@ -19,15 +19,15 @@ thread_local bool out_of_memory_here = false;
 }  // namespace
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-    void* const place = out_of_memory_here ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
-    if (place == nullptr) throw std::bad_alloc();
-    return place;
+    void* const memory = out_of_memory_here ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
 }
-[[gnu::noinline]] void operator delete(void* place) noexcept {
-    std::free(place);
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    std::free(memory);
 }
-[[gnu::noinline]] void operator delete(void* place, std::size_t) noexcept {
-    std::free(place);
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
 }
 
 namespace quern::server {
@@ -36,8 +36,8 @@ namespace {
 /// From the moment an answer is there its thread gets no more memory.
 class poor_service : public http_service {
   public:
-    bool at_hand(const http_request&) const override { return false; }
-    http_response answer(const http_request&, const std::atomic<int>&) override {
+    bool is_ready(const http_request&) const override { return false; }
+    http_response handle(const http_request&, const std::atomic<int>&) override {
         out_of_memory_here = false;
         http_response made{200, "text/plain", std::string(1000, 'x')};
         made.headers.emplace_back("Name", "a value that is too long to be kept without memory of its own");
@@ -50,7 +50,7 @@ class poor_service : public http_service {
     void note(const http_exchange&) override {}
 };
 
-std::string answer_of(std::uint16_t port, const std::string& request) {
+std::string response_of(std::uint16_t port, const std::string& request) {
     const int client = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -69,7 +69,7 @@ std::string answer_of(std::uint16_t port, const std::string& request) {
     return received;
 }
 
-TEST(HttpServer, AnswersFindTheirWayWhenTheirThreadHasNoMemoryLeft) {
+TEST(http_server_test, answers_find_their_way_when_their_thread_has_no_memory_left) {
     poor_service service;
     http_counts counts;
     http_server server({}, {}, service, counts);
@@ -78,10 +78,10 @@ TEST(HttpServer, AnswersFindTheirWayWhenTheirThreadHasNoMemoryLeft) {
     std::atomic<int> stop{0};
     std::thread serving([&] { server.run(2, stop); });
     for (int i = 0; i < 20; ++i) {
-        const std::string answer =
-            answer_of(port, "GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
-        EXPECT_TRUE(answer.ends_with(std::string(1000, 'x')));
+        const std::string handle =
+            response_of(port, "GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        EXPECT_TRUE(handle.starts_with("HTTP/1.1 200 ")) << handle;
+        EXPECT_TRUE(handle.ends_with(std::string(1000, 'x')));
     }
     stop = 15;
     serving.join();

@@ -2,9 +2,11 @@
 """The JSON API: the results of `quern search`, documents, errors, headers, metrics, and that web/openapi.json says so."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -217,6 +219,24 @@ class Lists(Api):
         answer = self.server.json("/api/search", q="hipopotamus", suggestions=0)
         self.assertEqual((answer["did_you_mean"], answer["suggestions"]), (None, []))
 
+    def test_a_corrected_query_is_answered_where_that_is_asked_for(self):
+        ids = lambda answer: [hit["id"] for hit in answer["hits"]]
+        meant = self.server.json("/api/search", q="hippopotamus")
+        plain = self.server.json("/api/search", q="hipopotamus")
+        self.assertEqual((plain["corrected_query"], plain["hits"]), (None, []))
+        answer = self.server.json("/api/search", q="hipopotamus", correct=1, parts=1)
+        self.assertEqual((answer["query"], answer["corrected_query"]), ("hipopotamus", "hippopotamus"))
+        self.assertEqual(answer["unknown_words"], ["hipopotamus"])
+        self.assertEqual(ids(answer), ids(meant))
+        self.assertIn("hippopotamus", answer["hits"][0]["snippet_parts"][1].lower())
+        self.assertEqual(ids(self.server.json("/api/search", q="hipopotamus", correct=1, offset=10)),
+                         ids(self.server.json("/api/search", q="hippopotamus", offset=10)))
+        behind = self.server.json("/api/search", q="frod", correct=1, offset=40, k=10)
+        self.assertEqual((behind["corrected_query"], behind["hits"]), ("ford", []))
+        none = self.server.json("/api/search", q='"hipopotamus zyzzyva"', correct=1)  # no document holds that either
+        self.assertEqual((none["corrected_query"], none["hits"]), (None, []))
+        self.assertIsNone(self.server.json("/api/search", q="horse", correct=1)["corrected_query"])
+
     def test_similar_words(self):
         needs(self, "thesaurus")
         answer = self.server.json("/api/words", q="Horse zyzzyva horse, \"sparrow sings\"", k=3)
@@ -397,7 +417,7 @@ class Rest(Api):
             answers = [server.get("/api/documents/" + quote(document["id"], safe=""))[::2] for document in DOCUMENTS]
             bad = [json.loads(body)["detail"] for status, body in answers if status == 500]
             self.assertTrue(bad)
-            self.assertEqual(set(bad), {"the server failed at this answer"})
+            self.assertEqual(set(bad), {"the server failed to process this request"})
             self.assertEqual(server.json("/healthz"), {"status": "ok"})
             _, said = server.end()
         self.assertIn(f"warning: {damaged}", said)  # for whoever runs the server, once
@@ -449,7 +469,7 @@ class Description(Api):
         for path, item in self.api["paths"].items():
             described = {p["name"] for p in item["get"].get("parameters", []) if p["in"] == "query"}
             detail = self.refused(path.replace("{id}", "plain") + "?no_such_parameter=1")
-            known = set(detail.partition("; there are ")[2].split(", ")) - {""}
+            known = set(detail.partition("(expected one of ")[2].rstrip(")").split(", ")) - {""}
             self.assertEqual(known, described, path)
 
     def test_refusals_are_as_described(self):
@@ -468,6 +488,31 @@ class Description(Api):
 
 
 del Api  # its tests are those of its heirs
+
+class Corpus(unittest.TestCase):
+    def test_a_corpus_is_served_as_it_is_searched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            notes = Path(folder, "notes")
+            notes.mkdir()
+            (notes / "garden.md").write_text("# Garden\nBeans and peas.\n")
+            os.environ["QUERN_CACHE"] = cache = str(Path(folder, "cache"))
+            self.addCleanup(os.environ.pop, "QUERN_CACHE", None)
+            for said in ("building a store in " + cache, "using the store kept in " + cache):
+                server = Server(of=str(notes))
+                self.assertEqual(server.json("/api/store")["name"], "notes")
+                self.assertEqual([hit["id"] for hit in server.json("/api/search", q="beans")["hits"]], ["garden.md"])
+                self.assertIn(said, server.end()[1])
+            found = subprocess.run([QUERN, "search", str(notes), "peas"], capture_output=True, text=True)
+            self.assertIn("using the store kept in", found.stderr)  # one cache for both
+            with Server("--stem", "porter", of=str(notes)) as server:
+                self.assertEqual(server.json("/api/store")["stem"], "porter")
+
+    def test_text_options_and_paths_that_fit_nothing_are_refused(self):
+        for arguments, reason in (([store(), "--stem", "porter"], "text options require a corpus"),
+                                  (["/no/such/thing"], "no such file or folder")):
+            refused = subprocess.run([QUERN, "serve", *arguments, "--port", "0"], capture_output=True, text=True, timeout=20)
+            self.assertEqual((refused.returncode, reason in refused.stderr), (2, True), refused.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

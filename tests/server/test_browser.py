@@ -8,13 +8,14 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
-from running import Server, needs, rich_store
+from running import QUERN, Server, needs, rich_store
 
 DRIVER = shutil.which("chromedriver")
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Down": "\ue015", "Up": "\ue013", "Tab": "\ue004"}
@@ -174,7 +175,7 @@ class Page(unittest.TestCase):
                 self.browser.go(few.url + "?q=flour")
                 for count in pages:
                     self.browser.until(f"{HITS} === {count}")
-                    self.browser.until("document.getElementById('status').textContent.startsWith('The best " + str(count) + "')")
+                    self.browser.until("document.getElementById('status').textContent.startsWith('Top " + str(count) + "')")
                     self.assertEqual(self.browser.script("return document.getElementById('more').hidden"), count == limit)
                     if count < limit:
                         self.browser.click("#more")
@@ -187,7 +188,7 @@ class Page(unittest.TestCase):
         self.browser.until("document.getElementById('status').textContent.includes('2,200 bytes')")
         self.assertEqual(self.browser.script("return [location.href, q.value.length, document.querySelector('#status.error') !== null]"), [address, 1100, True])
         self.browser.script("q.value = 'ж'.repeat(1024); document.querySelector('#form button').click()")
-        self.browser.until("document.getElementById('status').textContent.startsWith('No document holds')")
+        self.browser.until("document.getElementById('status').textContent.startsWith('No document contains')")
 
     def test_the_address_says_what_is_shown(self):
         self.browser.go(self.server.url + "?q=flour&model=dirichlet")
@@ -249,7 +250,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browser.script("return document.getElementById('status').textContent"), "")
         self.browser.back()
         self.browser.until(f"document.getElementById('document').hidden && {FOCUS} === 1")
-        self.assertIn(", in ", self.browser.script("return document.getElementById('status').textContent"))
+        self.assertIn(" in ", self.browser.script("return document.getElementById('status').textContent"))
 
     def test_keys(self):
         self.search("grain")
@@ -319,13 +320,13 @@ class Page(unittest.TestCase):
 
     def test_what_is_not_there(self):
         self.search("zyzzyva")
-        self.browser.until("document.getElementById('status').textContent.includes('No document holds “zyzzyva”')")
+        self.browser.until("document.getElementById('status').textContent.includes('No document contains “zyzzyva”')")
         self.browser.go(self.server.url + "?doc=none&q=x")
         self.browser.until("document.getElementById('status').textContent.includes('This collection has no document “none”.')")
         self.browser.go(self.server.url + "?like=none")
-        self.browser.until("/^(This collection has no document “none”|That cannot be answered: .*)\\.$/.test(document.getElementById('status').textContent)")
+        self.browser.until("/^(This collection has no document “none”|The request failed: .*)\\.$/.test(document.getElementById('status').textContent)")
         self.search("zyzzyva grain aardvarks")
-        self.browser.until("document.getElementById('status').textContent.includes('No document holds “zyzzyva”, “aardvarks”.')")
+        self.browser.until("document.getElementById('status').textContent.includes('No document contains “zyzzyva”, “aardvarks”.')")
         self.browser.go(self.server.url + "?q=grain&model=none")
         self.browser.until("document.getElementById('status').classList.contains('error')")
 
@@ -334,7 +335,7 @@ class Page(unittest.TestCase):
             self.browser.go(other.url + "?q=grain")
             self.browser.until(HITS)
         self.search("bread")
-        self.browser.until("document.getElementById('status').textContent === 'The server does not answer.'")
+        self.browser.until("document.getElementById('status').textContent === 'The server does not respond.'")
 
     def test_every_width_and_both_colours(self):
         for width, height in ((320, 640), (390, 844), (768, 1024), (1600, 900)):
@@ -442,12 +443,12 @@ class Lists(unittest.TestCase):
         needs(self, "thesaurus")
         self.show("?q=horse")
         self.browser.click("#expand")
-        self.browser.until("location.search.includes('expand=') && document.getElementById('status').textContent.includes('Also looked for')")
+        self.browser.until("location.search.includes('expand=') && document.getElementById('status').textContent.includes('Also searched for')")
         words = {word["word"] for word in self.server.json("/api/search", q="horse", expand=3)["similar_words"]}
         self.assertTrue(all(word in self.text("#status") for word in words))
         self.browser.click(".why-button")
         self.browser.until("document.querySelector('.why table')")
-        self.assertIn("(like horse, weighs ", self.text(".why table"))
+        self.assertIn("(similar to horse, weight ", self.text(".why table"))
         self.browser.picture("expand")
         self.browser.click("#expand")
         self.browser.until("!location.search.includes('expand=') && !document.getElementById('status').textContent.includes('Also')")
@@ -488,8 +489,19 @@ class Lists(unittest.TestCase):
     def test_did_you_mean(self):
         self.browser.go(self.server.url + "?q=hipopotamus")
         self.browser.until("!document.getElementById('meant').hidden")
-        self.assertEqual(self.text("#meant"), "Did you mean hippopotamus?")
+        self.assertEqual(self.text("#meant"), "Showing results for hippopotamus.")
+        self.assertIn("No document contains “hipopotamus”.", self.text("#status"))
         self.browser.picture("meant")
+        first = self.browser.script(f"return {HITS}")
+        self.assertEqual(first, 10)
+        self.assertTrue(self.browser.script("return document.querySelector('.snippet mark') !== null"))
+        self.browser.click("#more")
+        self.browser.until(f"{HITS} > 10")
+        self.assertIn("No document contains “hipopotamus”.", self.text("#status"))
+        self.browser.click(".hit h2 a")
+        self.browser.until("!document.getElementById('document').hidden && document.querySelector('#text mark')")
+        self.browser.back()
+        self.browser.until("!document.getElementById('meant').hidden")
         self.browser.click("#meant a")
         self.browser.until(f"q.value === 'hippopotamus' && {HITS} === 10 && document.getElementById('meant').hidden")
 
@@ -543,6 +555,71 @@ class Lists(unittest.TestCase):
             hidden = self.browser.script("return ['similar', 'expand-choice', 'prior-choice', 'meant', 'like'].map(id => document.getElementById(id).hidden)")
             self.assertEqual(hidden, [True] * 5)
             self.assertEqual(self.browser.script("return document.querySelectorAll('.like-link, .copies-button').length"), 0)
+
+
+@unittest.skipUnless(DRIVER, "there is no chromedriver here (packages chromium and chromium-driver)")
+class Reports(unittest.TestCase):
+    """The pages of --report, of a corpus whose paths, ids, titles and words are long and do not break by themselves."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        inside = Path(cls.folder.name, "a-folder-with-a-name-" + "of-many-words-" * 12)
+        inside.mkdir()
+        cls.corpus = inside / ("corpus" * 20 + ".jsonl")
+        word = "pneumonoultramicroscopic" * 4
+        beasts = ["horse", "donkey", "mule", "ox"]
+        lines = []
+        for i in range(60):
+            text = " ".join(f"The {beasts[(i + j) % 4]} of the {word}{j} drinks from the {word}{i * 31 + j}." for j in range(12))
+            of = {"id": f"{i}/" + "x" * 240, "title": "Title" * 60 + str(i), "text": text,
+                  "links": [f"{(i * 7 + 1) % 60}/" + "x" * 240]}
+            lines += [of, {**of, "id": "copy" * 60 + str(i), "text": text + " Once more."}]
+        lines.append({"id": "broken"})
+        cls.corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        cls.reports = {}
+        for name, arguments in (("build", ["-o", str(inside / "store")]), ("dedup", ["-o", os.devnull, "--force"]),
+                                ("words", ["-o", str(inside / "space"), "--min-count", "1"])):
+            cls.reports[name] = inside / f"{name}.html"
+            made = subprocess.run([QUERN, name, str(cls.corpus), *arguments, "--max-errors", "5", "--quiet", "--report", str(cls.reports[name])],
+                                  stderr=subprocess.PIPE, text=True)
+            if made.returncode != 0:
+                raise RuntimeError(made.stderr)
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.folder.cleanup()
+
+    def test_no_report_is_wider_than_the_window(self):
+        for name, path in self.reports.items():
+            self.browser.go(path.as_uri())
+            self.browser.script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            for width in (320, 390, 768):
+                with self.subTest(report=name, width=width):
+                    self.browser.size(width, 844)
+                    self.assertLessEqual(self.browser.script("return document.documentElement.scrollWidth"), width)
+                    self.browser.picture(f"report-{name}-{width}")
+                    # Tables break what is long; only plots, whose letters must stay legible, scroll by themselves.
+                    wide = self.browser.script("return [...document.querySelectorAll('table')].filter((of) => of.getBoundingClientRect().right > innerWidth + 1).map((of) => of.textContent.slice(0, 60))")
+                    self.assertEqual(wide, [])
+
+    def test_stop_words_tell_nothing(self):
+        heading = {"build": "Words that distinguish documents", "words": "The most frequent words and their neighbours"}
+        for name, wanted in heading.items():
+            self.browser.go(self.reports[name].as_uri())
+            rows = self.browser.script("""
+                const heading = [...document.querySelectorAll('h2')].find((of) => of.textContent === arguments[0]);
+                let at = heading;
+                while (!at.querySelector('table')) at = at.nextElementSibling;
+                return [...at.querySelectorAll('tr')].slice(1).map((row) => [row.cells[0].textContent, row.cells[row.cells.length - 1].textContent]);""", wanted)
+            words = [word for word, _ in rows]
+            self.assertIn("horse", words)
+            near = " ".join(said for _, said in rows).split()
+            for stop_word in ("the", "of", "from", "once", "more"):
+                self.assertNotIn(stop_word, words, name)
+                self.assertNotIn(stop_word, near, name)
 
 
 if __name__ == "__main__":

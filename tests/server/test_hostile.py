@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import re
 import resource
 import select
 import signal
@@ -101,11 +102,72 @@ class Hostile(unittest.TestCase):
                 answer = self.server.raw(sent)
                 self.assertEqual(status_of(answer), 413, sent[:80])
                 self.assertIn(b"Connection: close", answer)
-                self.assertEqual(answer.count(b"HTTP/1.1 "), 1)  # what follows is no second request
+                self.assertEqual(len(re.findall(rb"HTTP/1\.1 \d", answer)), 1)  # what follows is no second request
         for bad in ("Content-Length: -1", "Content-Length: x", "Content-Length: 1\r\nContent-Length: 2", "Content-Length: 18446744073709551617",
                     "Content-Length: 0\r\nTransfer-Encoding: chunked"):
             self.assertIn(status_of(self.server.raw(request("/healthz", bad))), {400, 413}, bad)
         self.assertEqual(status_of(self.server.raw(request("/healthz", "Content-Length: 0"))), 200)
+
+    def test_the_only_transfer_encoding_is_chunked(self):
+        second = request("/api/store")  # what a lax proxy takes for the body is no second request
+        for status, *headers in ((501, "Transfer-Encoding: xchunked"), (501, "Transfer-Encoding: identity"), (501, "Transfer-Encoding: gzip"),
+                                 (501, "Transfer-Encoding: gzip, chunked"), (501, "Transfer-Encoding: chunked, identity"),
+                                 (501, "transfer-encoding:\tchunked;x=y"), (501, "Transfer-Encoding:"),
+                                 (400, "Transfer-Encoding: identity", "Transfer-Encoding: chunked"), (400, "Transfer-Encoding: x", "Content-Length: 4"),
+                                 (400, "Content-Length: 4", "Transfer-Encoding: x"), (400, "Content-Length: 0", "Transfer-Encoding: chunked")):
+            with self.subTest(headers=headers):
+                answer = self.server.raw(request("/healthz", *headers) + second)
+                self.assertEqual(status_of(answer), status)
+                self.assertIn(b"Connection: close", answer)
+                self.assertEqual(len(re.findall(rb"HTTP/1\.1 \d", answer)), 1)
+        answer = self.server.raw(request("/healthz", "Transfer-Encoding: identity", version="HTTP/1.0"))
+        self.assertEqual(status_of(answer), 400)
+
+    def test_many_short_fields_count_as_one_header(self):
+        for bytes_, status in ((400, 200), (9_000, 431), (20_000, 431), (100_000, 431), (1_000_000, 431)):
+            with self.subTest(bytes=bytes_):
+                self.assertEqual(status_of(self.server.raw(request("/healthz", *["a:b"] * (bytes_ // 5)))), status)
+        for wait in (0, 0.001):  # however the pieces come
+            with self.server.connect() as client:
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+                answer = b""
+                for i in range(40):
+                    try:
+                        client.sendall(f"X{i}: {'y' * 300}\r\n".encode())
+                    except OSError:
+                        break
+                    time.sleep(wait)
+                    if select.select([client], [], [], 0)[0]:
+                        break
+                try:
+                    answer = client.recv(4096)
+                except OSError:
+                    pass
+                self.assertIn(status_of(answer), {0, 431})
+                self.assertLess(i, 39)
+
+    def test_held_headers_are_bounded_and_given_back(self):
+        def resident():
+            with open(f"/proc/{server.process.pid}/status") as status:
+                return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+        with Server("--threads", "2") as server:
+            before = resident()
+            clients = [server.connect() for _ in range(400)]
+            for client in clients:  # not whole: the server waits for the rest
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"a:b\r\n" * 90 + b"X: " + b"y" * 7000)
+            for _ in range(200):
+                if server.json("/healthz") and b"quern_connections_open 401" in server.get("/metrics", decode=False)[2]:
+                    break
+                time.sleep(0.02)
+            self.assertLess(resident() - before, 24_000)  # KiB: 60 a connection, those of the sockets' buffers included
+            for client in clients:
+                client.close()
+            for _ in range(250):
+                if resident() - before < 6_000:
+                    break
+                time.sleep(0.02)
+            self.assertLess(resident() - before, 6_000)
 
     def test_no_answer_holds_what_a_client_puts_between_lines(self):
         for target in ("/%0d%0aX-Injected:%20yes", "/api/documents/%0d%0aX-Injected:%20yes", "/api/search?q=%0d%0aX-Injected:%20yes",
@@ -167,7 +229,7 @@ class Hostile(unittest.TestCase):
                      "local host", "localhost/", "http://localhost"):
             answer = self.server.raw(request("/", host="Host: " + host))
             self.assertEqual(status_of(answer), 400, host)  # RFC 9112, section 3.2
-            self.assertIn(b"no host", answer)
+            self.assertIn(b"invalid Host header", answer)
         for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.2", "0.0.0.0", "[::2]",
                      "", ":"):
             for target in ("/", "/api/search?q=grain", "/nothing"):
@@ -311,7 +373,7 @@ class LongAnswers(unittest.TestCase):
             status, _, body = server.get(target + "1000")
             self.assertEqual(status, 400)
             self.assertIn("explain: ", json.loads(body)["detail"])
-            most = int(json.loads(body)["detail"].partition("each, ")[2].split()[0])
+            most = int(json.loads(body)["detail"].partition("(at most ")[2].split()[0])
             self.assertEqual(server.get(target + str(most + 1))[0], 400)
             self.assertEqual(server.get(target + str(most))[0], 200)
             self.assertEqual(server.get("/api/search?explain=1&q=grain&k=1000")[0], 200)
@@ -440,7 +502,7 @@ class GivenUp(unittest.TestCase):
                 answer = connection.recv(65536)
                 self.assertEqual(status_of(answer), 503)
                 self.assertTrue(whole(answer))
-                self.assertIn(b"longer than this server allows", answer)
+                self.assertIn(b"exceeded the time limit of this server", answer)
                 connection.sendall(request("/api/search?q=nothing"))  # the connection goes on
                 self.assertEqual(status_of(connection.recv(65536)), 200)
                 connection.close()
@@ -460,7 +522,7 @@ class GivenUp(unittest.TestCase):
             while piece := connection.recv(65536):
                 answer += piece
             self.assertTrue(whole(answer))
-            self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
+            self.assertEqual(len(re.findall(rb"HTTP/1\.1 \d", answer)), 1)
             statuses.append(status_of(answer))
             connection.close()
         code, said = server.end()
@@ -520,12 +582,14 @@ class Program(unittest.TestCase):
 
     def test_help_shows_what_applies(self):
         said = subprocess.run([QUERN, "serve", "--help"], capture_output=True, text=True, check=True).stdout
-        for name in ("--device", "--gpu-memory", "--tmp", "--seed", "--progress"):
+        for name in ("--device", "--gpu-memory", "--seed"):
             self.assertNotIn(name, said)
-        for name in ("--threads", "--memory", "--quiet", "--stats", "--config", "--force", "--max-seconds"):
+        for name in ("--threads", "--memory", "--quiet", "--stats", "--config", "--force", "--max-seconds", "--tmp", "--progress"):
             self.assertIn(name, said)
-        with Server("--device", "cpu", "--seed", "7", "--tmp", folder(), "--progress", "never", "--gpu-memory", "1G") as server:
-            self.assertEqual(server.get("/healthz")[0], 200)  # and what does not is taken
+        with Server("--device", "cpu", "--tmp", folder(), "--progress", "never") as server:
+            self.assertEqual(server.get("/healthz")[0], 200)  # and what scripts give to every command is taken
+        for option in ("--seed", "--gpu-memory"):
+            self.assertIn(f"unknown option {option}", self.ends(2, store(), option, "7"))
         for bad in ("0", "-1", "nan", "1e9", "x"):
             self.assertIn("--max-seconds", self.ends(2, store(), "--max-seconds", bad))
 
@@ -564,7 +628,7 @@ class Program(unittest.TestCase):
                 asker.join()
             self.assertEqual(got, code, said)
             self.assertLess(taken, 2)
-            self.assertIn("ended after", said)
+            self.assertIn("stopped after", said)
             self.assertTrue(answers)
             for answer in answers:  # none is half
                 if answer:
@@ -586,7 +650,7 @@ class Program(unittest.TestCase):
             self.assertLess(time.monotonic() - begin, 1.45)
             self.assertEqual(code, 143)
             self.assertNotIn("interrupted", said)
-            self.assertIn("ended after 1 request", said)
+            self.assertIn("stopped after 1 request", said)
             self.assertEqual(json.loads(record.read_text())["counts"]["requests"], 1)
 
     def test_ipv6(self):

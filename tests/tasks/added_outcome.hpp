@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stage made enters the manifest of a store outside a build.
+// Adds a stage's result to the manifest of a store, outside a build.
 #pragma once
 
 #include <filesystem>
 
 #include "device/files/file_writer.hpp"
-#include "tasks/build/stages.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store_build/stages.hpp"
 
 namespace quern::testing {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a build does beside the index: near-duplicates go out, their names and links stay; each stage can be skipped; and a
-// build that is killed goes on from the last stage it finished, to the same bytes.
+// A build's work besides the index: near-duplicates are excluded, but their names and links are kept; each stage can be
+// skipped; and a killed build resumes after its last finished stage, with the same bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,9 +22,9 @@
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/build/store_to_update.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/opened_store.hpp"
+#include "tasks/store_build/store_to_update.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern {
@@ -43,8 +43,8 @@ std::string line_of(const std::string& id, const std::string& text, const std::s
            links + "]}\n";
 }
 
-/// A reproducible corpus in which every third document is a copy of an earlier one with a few letters changed, and some
-/// are empty.
+/// A reproducible corpus in which every third document is an earlier one with a few letters changed, and some are
+/// empty.
 std::string generated_corpus(std::uint32_t documents) {
     std::string lines;
     std::vector<std::string> texts;
@@ -72,7 +72,7 @@ std::string generated_corpus(std::uint32_t documents) {
     return lines;
 }
 
-class BuildStages : public ::testing::Test {
+class build_stages_test : public ::testing::Test {
   protected:
     build_options options_for(const std::string& corpus, const std::string& name = "corpus.jsonl") {
         write_file(folder_ / name, corpus);
@@ -81,16 +81,16 @@ class BuildStages : public ::testing::Test {
         options.store = folder_ / "store";
         return options;
     }
-    context run_with(unsigned threads, std::uint64_t memory = 0) {
-        context run;
-        run.device.where = device_choice::kind::cpu;
-        run.threads = threads;
-        run.memory_bytes = memory;
-        run.scratch = folder_ / "scratch";
-        run.on_log = [this](log_level, std::string_view message) { said_.append(message).append("\n"); };
-        return run;
+    context context_with(unsigned threads, std::uint64_t memory = 0) {
+        context ctx;
+        ctx.device.where = device_choice::kind::cpu;
+        ctx.threads = threads;
+        ctx.memory_bytes = memory;
+        ctx.scratch = folder_ / "scratch";
+        ctx.on_log = [this](log_level, std::string_view message) { said_.append(message).append("\n"); };
+        return ctx;
     }
-    /// All files but the record of the run, those of folders within included.
+    /// All files except the record of the run, including those in subfolders.
     std::map<std::string, std::string> files_of(const fs::path& store) {
         std::map<std::string, std::string> files;
         for (const auto& entry : fs::recursive_directory_iterator(store)) {
@@ -111,12 +111,11 @@ class BuildStages : public ::testing::Test {
         return {all.begin(), all.end()};
     }
 
-    /// A test that dies runs a second time, in the folder of the first.
-    static constexpr const char* place_of_the_dying = "QUERN_TEST_DYING_IN";
+    /// A death test runs a second time, in the folder of the first.
+    static constexpr const char* dying_folder = "QUERN_TEST_DYING_IN";
     std::optional<temporary_folder> own_;
-    const fs::path folder_ = std::getenv(place_of_the_dying) != nullptr
-                                 ? fs::path(std::getenv(place_of_the_dying))
-                                 : own_.emplace().path();
+    const fs::path folder_ =
+        std::getenv(dying_folder) != nullptr ? fs::path(std::getenv(dying_folder)) : own_.emplace().path();
     std::string said_;
 };
 
@@ -130,7 +129,7 @@ std::string changed(std::string text, std::size_t begin, std::size_t count) {
     return text;
 }
 
-TEST_F(BuildStages, NearDuplicatesGoOutAndTheirNamesStay) {
+TEST_F(build_stages_test, near_duplicates_go_out_and_their_names_stay) {
     const std::string far = changed(first_text, 0, 6), farther = changed(far, 40, 6);
     auto options = options_for(line_of("a", first_text, "\"far\",\"b\",\"nowhere\"") +  //
                                line_of("far", far, "\"b\",\"b\"") +                     //
@@ -138,45 +137,45 @@ TEST_F(BuildStages, NearDuplicatesGoOutAndTheirNamesStay) {
                                line_of("farther", farther) +                            //
                                line_of("empty", "", "\"again\"") +                      //
                                line_of("again", second_text) + line_of("also empty", ""));
-    const build_result result = build(options, run_with(2));
+    const build_result result = build(options, context_with(2));
     EXPECT_EQ(result.counts.documents, 7U);
     EXPECT_EQ(result.documents, 4U);
-    EXPECT_EQ(result.copies, 3U);
+    EXPECT_EQ(result.duplicates, 3U);
 
     const opened_store store(options.store);
     EXPECT_EQ(store.info().documents, 4U);
-    EXPECT_EQ(store.info().copies, 3U);
+    EXPECT_EQ(store.info().duplicates, 3U);
     EXPECT_TRUE(store.info().stages.contains(build_stage::duplicates));
     std::vector<std::string> ids;
     for (std::uint32_t d = 0; d < 4; ++d) ids.emplace_back(store.id(d));
     EXPECT_THAT(ids, ElementsAre("a", "b", "empty", "also empty"));
     EXPECT_EQ(store.text(0), first_text);
-    EXPECT_THAT(links_of(store), ElementsAre(0U, 1U, 0U, 1U, 1U));  // those of copies went with them
+    EXPECT_THAT(links_of(store), ElementsAre(0U, 1U, 0U, 1U, 1U));  // without those of near-duplicates
 
-    const document_copies copies = store.copies();
-    EXPECT_EQ(copies.size(), 3U);
-    const auto of_a = copies.of(0), of_b = copies.of(1);
+    const document_duplicates duplicates = store.duplicates();
+    EXPECT_EQ(duplicates.size(), 3U);
+    const auto of_a = duplicates.of(0), of_b = duplicates.of(1);
     ASSERT_EQ(of_a.size(), 2U);
     EXPECT_EQ(of_a[0].id, "far");
     EXPECT_EQ(of_a[0].title, "Title of far");
     EXPECT_EQ(of_a[0].distance, 6U);
-    EXPECT_EQ(of_a[1].id, "farther");  // near to `far` alone; the distance is still that to `a`
+    EXPECT_EQ(of_a[1].id, "farther");  // near only to `far`; the distance is still that to `a`
     EXPECT_EQ(of_a[1].distance, 12U);
     ASSERT_EQ(of_b.size(), 1U);
     EXPECT_EQ(of_b[0].id, "again");
     EXPECT_EQ(of_b[0].distance, 0U);
-    EXPECT_THAT(copies.of(2), IsEmpty());
-    EXPECT_THAT(copies.of(3), IsEmpty());
-    EXPECT_GT(verify_store(options.store, run_with(1)), 0U);
+    EXPECT_THAT(duplicates.of(2), IsEmpty());
+    EXPECT_THAT(duplicates.of(3), IsEmpty());
+    EXPECT_GT(verify_store(options.store, context_with(1)), 0U);
 }
 
-TEST_F(BuildStages, KeepsWhatDedupKeeps) {
+TEST_F(build_stages_test, keeps_what_dedup_keeps) {
     auto options = options_for(generated_corpus(1500));
-    const build_result result = build(options, run_with(2));
-    dedup_options asked;
-    asked.inputs = options.inputs;
-    asked.list_pairs = false;
-    const dedup_result expected = dedup(asked, run_with(2));
+    const build_result result = build(options, context_with(2));
+    dedup_options requested;
+    requested.inputs = options.inputs;
+    requested.list_pairs = false;
+    const dedup_result expected = dedup(requested, context_with(2));
     std::vector<bool> dropped(expected.documents());
     for (const duplicate_group& group : expected.groups()) {
         for (const std::uint32_t d : group.members) dropped[d] = d != group.kept && !expected.text(d).empty();
@@ -191,29 +190,29 @@ TEST_F(BuildStages, KeepsWhatDedupKeeps) {
         ++next;
     }
     EXPECT_EQ(next, store.info().documents);
-    EXPECT_EQ(result.copies, 1500 - next);
-    EXPECT_GT(result.copies, 300U);
+    EXPECT_EQ(result.duplicates, 1500 - next);
+    EXPECT_GT(result.duplicates, 300U);
 }
 
-TEST_F(BuildStages, BytesDependOnTheCollectionAlone) {
+TEST_F(build_stages_test, bytes_depend_on_the_collection_alone) {
     auto options = options_for(generated_corpus(3000));
-    build(options, run_with(1));
+    build(options, context_with(1));
     const auto expected = files_of(options.store);
     EXPECT_GT(expected.size(), 20U);
     for (const auto& [threads, memory] :
          {std::pair{2U, std::uint64_t{0}}, {1U, std::uint64_t{12} << 20}, {5U, std::uint64_t{16} << 20}}) {
         options.store = folder_ / ("store-" + std::to_string(threads));
         options.force = true;
-        build(options, run_with(threads, memory));
+        build(options, context_with(threads, memory));
         EXPECT_EQ(files_of(options.store), expected) << threads << " threads, " << memory << " bytes";
     }
 }
 
-TEST_F(BuildStages, APipeIsReadOnce) {
+TEST_F(build_stages_test, a_pipe_is_read_once) {
     const std::string corpus =
         line_of("a", first_text, "\"b\"") + line_of("b", first_text) + line_of("c", second_text);
     auto options = options_for(corpus);
-    build(options, run_with(2));
+    build(options, context_with(2));
     const auto expected = files_of(options.store);
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
@@ -221,12 +220,12 @@ TEST_F(BuildStages, APipeIsReadOnce) {
     ::close(ends[1]);
     options.inputs = {"/proc/self/fd/" + std::to_string(ends[0])};
     options.store = folder_ / "piped";
-    EXPECT_EQ(build(options, run_with(1)).copies, 1U);
+    EXPECT_EQ(build(options, context_with(1)).duplicates, 1U);
     ::close(ends[0]);
     EXPECT_EQ(files_of(options.store), expected);
 }
 
-TEST_F(BuildStages, CopiesAreFoundByTheWordsOfTheirTitles) {
+TEST_F(build_stages_test, copies_are_found_by_the_words_of_their_titles) {
     const std::string far = changed(first_text, 0, 6);
     auto options = options_for(line_of("a", first_text) + line_of("far", far) + line_of("b", second_text) +
                                line_of("farther", changed(far, 40, 6)) + line_of("again", second_text) +
@@ -234,42 +233,42 @@ TEST_F(BuildStages, CopiesAreFoundByTheWordsOfTheirTitles) {
                                "\n"
                                R"({"id":"!","title":"Nothing at all","text":"!?!"})"
                                "\n");
-    EXPECT_EQ(build(options, run_with(2)).copies, 4U);
+    EXPECT_EQ(build(options, context_with(2)).duplicates, 4U);
     const auto found = [&](std::string_view query) {
-        const auto engine = search_engine::open(options.store, run_with(1));
+        const auto engine = search_engine::open(options.store, context_with(1));
         search_options options_of_search;
         options_of_search.explain = true;
-        const search_answer answer = engine.search(query, options_of_search);
-        EXPECT_THAT(answer.unknown_words, IsEmpty());
+        const search_result search_found = engine.search(query, options_of_search);
+        EXPECT_THAT(search_found.unknown_words, IsEmpty());
         std::string text;
-        for (const search_hit& hit : answer.hits) {
+        for (const search_hit& hit : search_found.hits) {
             text.append(text.empty() ? "" : "; ").append(hit.id);
-            for (const hit_copy& copy : hit.copies) text.append(" ").append(copy.id);
+            for (const duplicate_hit& copy : hit.duplicates) text.append(" ").append(copy.id);
             double sum = 0;
             for (const explained_term& term : hit.explanation) sum += term.score;
             EXPECT_EQ(sum, hit.score);
         }
         return text;
     };
-    EXPECT_EQ(found("farther"), "a farther far");  // the copy that is asked for comes first
+    EXPECT_EQ(found("farther"), "a farther far");  // the requested near-duplicate comes first
     EXPECT_EQ(found("far"), "a far farther");
     EXPECT_EQ(found("miller far"), "b again; a far farther");
     EXPECT_EQ(found("\"again\""), "b again");
     EXPECT_EQ(opened_store(options.store).title_words().find("title").document_frequency, 2U);
-    verify_store(options.store, run_with(1));
-    const auto engine = search_engine::open(options.store, run_with(1));
+    verify_store(options.store, context_with(1));
+    const auto engine = search_engine::open(options.store, context_with(1));
     EXPECT_THAT(engine.search("nothing", {}).unknown_words,
                 ElementsAre("nothing"));  // its document has no words
 
     options.inputs = {folder_ / "more.jsonl"};
     write_file(options.inputs[0], line_of("later", second_text) + line_of("c", "Another text."));
     options.update = true;
-    build(options, run_with(1));
+    build(options, context_with(1));
     EXPECT_EQ(found("later"), "b later again");
     EXPECT_EQ(found("far"), "a far farther");
 }
 
-TEST_F(BuildStages, RedirectsToACopyLeadToTheKeptOne) {
+TEST_F(build_stages_test, redirects_to_a_copy_lead_to_the_kept_one) {
     const auto page = [](const std::string& title, const std::string& body) {
         return "<page><title>" + title + "</title><ns>0</ns><id>1</id><revision><id>1</id>" + body +
                "</revision></page>\n";
@@ -280,122 +279,121 @@ TEST_F(BuildStages, RedirectsToACopyLeadToTheKeptOne) {
                         page("Old", text("#REDIRECT [[Copy]]")) +
                         page("B", text(second_text + " [[Old]] [[Copy]] [[A]]")) + "</mediawiki>\n",
                     "dump.xml");
-    const build_result result = build(options, run_with(2));
-    EXPECT_EQ(result.copies, 1U);
+    const build_result result = build(options, context_with(2));
+    EXPECT_EQ(result.duplicates, 1U);
     EXPECT_EQ(result.counts.redirects, 1U);
     EXPECT_EQ(result.dangling_links, 0U);
     EXPECT_THAT(links_of(opened_store(options.store)), ElementsAre(0U, 0U, 0U));
 }
 
-TEST_F(BuildStages, RepeatedIdsAreRejectedWithAndWithoutTheStage) {
+TEST_F(build_stages_test, repeated_ids_are_rejected_with_and_without_the_stage) {
     auto options =
         options_for(line_of("a", first_text) + line_of("a", second_text) + line_of("b", second_text));
     options.max_errors = {.count = 1, .is_share = false};
     for (const bool skipped : {false, true}) {
         if (skipped) options.skip = {build_stage::duplicates};
         options.force = skipped;
-        const build_result result = build(options, run_with(1));
+        const build_result result = build(options, context_with(1));
         EXPECT_EQ(result.counts.rejected, 1U);
         EXPECT_EQ(result.documents, 2U);
         ASSERT_EQ(result.issues.size(), 1U);
-        EXPECT_THAT(result.issues[0].reason, HasSubstr("repeated"));
+        EXPECT_THAT(result.issues[0].reason, HasSubstr("duplicate id"));
     }
     options.max_errors = {};
-    EXPECT_THROW(build(options, run_with(1)), invalid_input);
-    EXPECT_THROW(build(options_for("\n"), run_with(1)), error);
+    EXPECT_THROW(build(options, context_with(1)), invalid_input);
+    EXPECT_THROW(build(options_for("\n"), context_with(1)), error);
 }
 
-TEST_F(BuildStages, EachCanBeSkipped) {
+TEST_F(build_stages_test, each_can_be_skipped) {
     auto options = options_for(generated_corpus(300));
-    build(options, run_with(2));
+    build(options, context_with(2));
     const store_info whole = read_store_info(options.store);
     EXPECT_FALSE(whole.stages.empty());
     options.force = true;
     for (const build_stage stage : whole.stages) {
         options.skip = {stage};
-        build(options, run_with(2));
+        build(options, context_with(2));
         auto expected = whole.stages;
         expected.erase(stage);
         EXPECT_EQ(read_store_info(options.store).stages, expected);
     }
     options.skip = all_build_stages;
     said_.clear();
-    EXPECT_EQ(build(options, run_with(2)).documents, 300U);
+    EXPECT_EQ(build(options, context_with(2)).documents, 300U);
     const store_info index = read_store_info(options.store);
     EXPECT_TRUE(index.stages.empty());
-    EXPECT_EQ(index.copies, 0U);
+    EXPECT_EQ(index.duplicates, 0U);
     EXPECT_EQ(said_, "");
-    EXPECT_EQ(opened_store(options.store).copies().size(), 0U);
+    EXPECT_EQ(opened_store(options.store).duplicates().size(), 0U);
 }
 
-/// Where a build is killed: when it says so or is so far, for the first time; with both, when it is so far after it said so.
+/// When a build is killed: at the first message or progress of this name; with both, at the progress after the message.
 struct death {
     std::string name, said, progress;
     bool goes_on = true;
 };
 
-class KilledBuild : public BuildStages, public ::testing::WithParamInterface<death> {
+class killed_build_test : public build_stages_test, public ::testing::WithParamInterface<death> {
   protected:
     build_options options() {
         auto options = options_for(generated_corpus(2000));
-        // Of the same time, or it is another corpus.
+        // The same time, or it would be another corpus.
         fs::last_write_time(options.inputs[0], fs::file_time_type(std::chrono::hours(1)));
         return options;
     }
     void die() {
-        context run = run_with(2);
+        context ctx = context_with(2);
         const auto at = [](bool here) {
             if (here) ::kill(::getpid(), SIGKILL);
         };
         const std::string &said = GetParam().said, &progress = GetParam().progress;
         bool was_said = said.empty();
-        run.on_log = [&](log_level, std::string_view message) {
+        ctx.on_log = [&](log_level, std::string_view message) {
             was_said |= message.starts_with(said);
             at(was_said && progress.empty());
         };
-        run.on_progress = [&](const quern::progress& now) { at(was_said && now.stage == progress); };
-        build(options(), run);
+        ctx.on_progress = [&](const quern::progress& now) { at(was_said && now.stage == progress); };
+        build(options(), ctx);
     }
 };
 
-TEST_P(KilledBuild, GoesOnToTheSameBytes) {
+TEST_P(killed_build_test, goes_on_to_the_same_bytes) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    ::setenv(dying_folder, folder_.c_str(), 0);
     EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGKILL), "");
-    ::unsetenv(place_of_the_dying);
+    ::unsetenv(dying_folder);
     EXPECT_FALSE(fs::exists(folder_ / "store"));
 
-    build(options(), run_with(1));
-    EXPECT_EQ(said_.find("going on with a build that was stopped") != std::string::npos, GetParam().goes_on)
-        << said_;
+    build(options(), context_with(1));
+    EXPECT_EQ(said_.find("resuming an interrupted build") != std::string::npos, GetParam().goes_on) << said_;
     const auto found = files_of(folder_ / "store");
     const auto left = names_in(folder_);
     EXPECT_THAT(left, ::testing::UnorderedElementsAre("corpus.jsonl", "scratch", "store"));
     EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
     fs::remove_all(folder_ / "store");
     said_.clear();
-    build(options(), run_with(2));
-    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+    build(options(), context_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("resuming")));
     EXPECT_EQ(found, files_of(folder_ / "store"));
     const opened_store store(folder_ / "store");  // of all that is made
     EXPECT_TRUE(store.link_ranks() && store.thesaurus() && store.document_vectors());
-    EXPECT_GT(store.copies().size(), 0U);
+    EXPECT_GT(store.duplicates().size(), 0U);
 }
 
-TEST_P(KilledBuild, BeginsAnewForAnotherQuestion) {
+TEST_P(killed_build_test, begins_anew_for_other_params) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    ::setenv(dying_folder, folder_.c_str(), 0);
     EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGKILL), "");
-    ::unsetenv(place_of_the_dying);
+    ::unsetenv(dying_folder);
 
     auto other = options();
     other.text.min_length = 2;
-    build(other, run_with(2));
-    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+    build(other, context_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("resuming")));
     EXPECT_EQ(read_store_info(other.store).text.min_length, 2U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Anywhere, KilledBuild,
+INSTANTIATE_TEST_SUITE_P(anywhere, killed_build_test,
                          ::testing::Values(death{"Reading", "", "read", false},
                                            death{"Duplicates", "duplicates: done", ""},
                                            death{"Indexing", "", "index"}, death{"Merging", "", "merge"},
@@ -407,49 +405,49 @@ INSTANTIATE_TEST_SUITE_P(Anywhere, KilledBuild,
                                            death{"Vectors", "vectors: done", ""}),
                          [](const auto& point) { return point.param.name; });
 
-/// A store of `first` that `second` is added to, beside a store of both.
-class UpdatedStore : public BuildStages {
+/// A store of `first` to which `second` is added, next to a store of both.
+class updated_store_test : public build_stages_test {
   protected:
     void expect_the_store_of_both(const std::string& first, const std::string& second,
-                                  const std::string& extension, const build_options& asked = {}) {
-        build_options options = asked;
+                                  const std::string& extension, const build_options& requested = {}) {
+        build_options options = requested;
         for (const auto& [name, text] : {std::pair{"first", first}, {"second", second}}) {
             options.inputs.push_back(folder_ / (name + extension));
             write_file(options.inputs.back(), text);
         }
         options.store = folder_ / "both";
         options.force = true;
-        build(options, run_with(2));
+        build(options, context_with(2));
         const fs::path added = options.inputs.back();
         options.inputs.pop_back();
         options.store = folder_ / "store";
-        build(options, run_with(2));
+        build(options, context_with(2));
         const std::uint64_t before = read_store_info(options.store).documents;
         build_options update;
         update.inputs = {added};
         update.store = options.store;
         update.update = true;
-        const build_result result = build(update, run_with(1));
+        const build_result result = build(update, context_with(1));
         EXPECT_GT(result.documents, before);
         EXPECT_EQ(files_of(options.store), files_of(folder_ / "both"));
-        build(update, run_with(2));  // all of it is known by now
+        build(update, context_with(2));  // all of it is known now
         EXPECT_EQ(files_of(options.store), files_of(folder_ / "both"));
     }
 };
 
-TEST_F(UpdatedStore, IsTheOneOfBothInputs) {
+TEST_F(updated_store_test, is_the_one_of_both_inputs) {
     const std::string corpus = generated_corpus(900);
     const std::size_t middle = corpus.find('\n', corpus.size() / 2) + 1;
     expect_the_store_of_both(corpus.substr(0, middle), corpus.substr(middle), ".jsonl");
-    build_options asked;
-    asked.skip = {build_stage::duplicates};
-    asked.text.stem = stemmer::porter;
+    build_options requested;
+    requested.skip = {build_stage::duplicates};
+    requested.text.stem = stemmer::porter;
     write_file(folder_ / "words.txt", "title\nw1\n");
-    asked.text.stop_words = (folder_ / "words.txt").string();
-    expect_the_store_of_both(corpus.substr(0, middle), corpus.substr(middle), ".jsonl", asked);
+    requested.text.stop_words = (folder_ / "words.txt").string();
+    expect_the_store_of_both(corpus.substr(0, middle), corpus.substr(middle), ".jsonl", requested);
 }
 
-TEST_F(UpdatedStore, LinksAndRedirectsFindWhatComesLater) {
+TEST_F(updated_store_test, links_and_redirects_find_what_comes_later) {
     const auto page = [](const std::string& title, const std::string& text) {
         return "<page><title>" + title +
                "</title><ns>0</ns><id>1</id><revision><id>1</id><text xml:space=\"preserve\">" + text +
@@ -471,50 +469,61 @@ TEST_F(UpdatedStore, LinksAndRedirectsFindWhatComesLater) {
                                  "B", "Later"));
 }
 
-TEST_F(UpdatedStore, RefusesAKnownIdWithAnotherTextAndKeepsTheOldStore) {
+TEST_F(updated_store_test, takes_a_known_id_with_another_text_for_another_document) {
     auto options = options_for(line_of("a", first_text) + line_of("copy", first_text));
-    build(options, run_with(1));
+    build(options, context_with(1));
     const auto before = files_of(options.store);
     options.update = true;
     options.inputs = {folder_ / "new.jsonl"};
     write_file(options.inputs[0], line_of("a", second_text));
-    EXPECT_THROW(build(options, run_with(1)), invalid_input);
+    options.ids = id_rule::global;
+    EXPECT_THROW(build(options, context_with(1)), invalid_input);
     EXPECT_EQ(files_of(options.store), before);
-    write_file(options.inputs[0],
-               line_of("copy", first_text) + line_of("new copy", changed(first_text, 3, 2)));
-    const build_result result = build(options, run_with(1));
-    EXPECT_EQ(result.documents, 1U);
-    EXPECT_EQ(result.copies, 2U);
-    const opened_store store(options.store);
-    const auto copies = store.copies().of(0);
-    ASSERT_EQ(copies.size(), 2U);
-    EXPECT_EQ(copies[0].id, "copy");
-    EXPECT_EQ(copies[1].id, "new copy");
-    EXPECT_EQ(copies[1].distance, 2U);
-    options.store = folder_ / "none";
-    EXPECT_THROW(build(options, run_with(1)), usage_error);
+    options.ids = id_rule::scoped;
+    for (int again = 0; again < 2; ++again) EXPECT_EQ(build(options, context_with(1)).documents, 2U);
+    EXPECT_EQ(opened_store(options.store).id(1), options.inputs[0].string() + ":a");
 }
 
-TEST_F(UpdatedStore, CountsTheMemoryOfTheOldOne) {
+TEST_F(updated_store_test, knows_the_ids_of_copies) {
+    auto options = options_for(line_of("a", first_text) + line_of("copy", first_text));
+    build(options, context_with(1));
+    options.update = true;
+    options.inputs = {folder_ / "new.jsonl"};
+    write_file(options.inputs[0],
+               line_of("copy", first_text) + line_of("new copy", changed(first_text, 3, 2)));
+    const build_result result = build(options, context_with(1));
+    EXPECT_EQ(result.documents, 1U);
+    EXPECT_EQ(result.duplicates, 2U);
+    const opened_store store(options.store);
+    const auto duplicates = store.duplicates().of(0);
+    ASSERT_EQ(duplicates.size(), 2U);
+    EXPECT_EQ(duplicates[0].id, "copy");
+    EXPECT_EQ(duplicates[1].id, "new copy");
+    EXPECT_EQ(duplicates[1].distance, 2U);
+    options.store = folder_ / "none";
+    EXPECT_THROW(build(options, context_with(1)), usage_error);
+}
+
+TEST_F(updated_store_test, counts_the_memory_of_the_old_one) {
     auto options = options_for(generated_corpus(900));
-    options.skip = {build_stage::duplicates};  // else the memory is too small for the first stage already
-    build(options, run_with(2));
+    options.skip = {build_stage::duplicates};  // otherwise the memory is too small even for the first stage
+    build(options, context_with(2));
     options.update = true;
     options.inputs = {folder_ / "new.jsonl"};
     write_file(options.inputs[0], line_of("new", first_text));
     const std::uint64_t held = store_to_update(options.store).memory_bytes();
     EXPECT_GE(held, 900 * 6U);
     try {
-        build(options, run_with(1, held));
+        build(options, context_with(1, held));
         ADD_FAILURE();
     } catch (const out_of_memory& e) {
         EXPECT_THAT(e.what(), HasSubstr("the store to add to"));
     }
 }
 
-TEST_F(UpdatedStore, OneAtATime) {
+TEST_F(updated_store_test, one_at_a_time) {
     auto options = options_for(line_of("a", first_text));
-    build(options, run_with(1));
+    build(options, context_with(1));
     const auto update_with = [&](const std::string& id, const std::string& text) {
         build_options update = options;
         update.update = true;
@@ -522,29 +531,29 @@ TEST_F(UpdatedStore, OneAtATime) {
         write_file(update.inputs[0], line_of(id, text));
         return update;
     };
-    context run = run_with(2);
+    context ctx = context_with(2);
     int refused = 0;
-    run.on_log = [&](log_level, std::string_view message) {
+    ctx.on_log = [&](log_level, std::string_view message) {
         if (!message.starts_with("index: done")) return;
         auto anew = options;
         anew.force = true;
         for (const build_options& other : {update_with("c", "The water of a mill."), anew}) {
             try {
-                build(other, run_with(1));
+                build(other, context_with(1));
             } catch (const usage_error& e) {
-                EXPECT_EQ(e.what(), "another build of " + options.store.string() + " is under way");
+                EXPECT_EQ(e.what(), "another build of " + options.store.string() + " is in progress");
                 ++refused;
             }
         }
     };
-    build(update_with("b", second_text), run);
+    build(update_with("b", second_text), ctx);
     EXPECT_EQ(refused, 2);
-    EXPECT_EQ(build(update_with("c", "The water of a mill."), run_with(1)).documents, 3U);
+    EXPECT_EQ(build(update_with("c", "The water of a mill."), context_with(1)).documents, 3U);
     EXPECT_THAT(names_in(folder_), ::testing::Not(::testing::Contains(::testing::StartsWith("."))));
 }
 
-/// Builds that fail where a stage begins or is at work, and keep what is made.
-class FailedBuild : public BuildStages {
+/// Builds that fail at the beginning of a stage or within it, and keep finished stages.
+class failed_build_test : public build_stages_test {
   protected:
     build_options options() {
         auto options = options_for(corpus_);
@@ -553,7 +562,7 @@ class FailedBuild : public BuildStages {
         options.text.stop_words = (folder_ / "words.txt").string();
         return options;
     }
-    /// What is left of builds of the store.
+    /// Leftovers of builds of the store.
     std::vector<fs::path> leftovers() {
         std::vector<fs::path> left;
         for (const auto& entry : fs::directory_iterator(folder_)) {
@@ -563,78 +572,78 @@ class FailedBuild : public BuildStages {
         }
         return left;
     }
-    /// What is told where a section cannot be written, after a stage that says it is done.
-    std::string io_error_at(std::string_view section, std::string_view said, const build_options& asked) {
-        context run = run_with(2);
-        run.on_log = [&](log_level, std::string_view message) {
+    /// The error if a section cannot be written, after a stage's message that it is done.
+    std::string io_error_at(std::string_view section, std::string_view said, const build_options& requested) {
+        context ctx = context_with(2);
+        ctx.on_log = [&](log_level, std::string_view message) {
             if (!message.starts_with(said)) return;
             fs::create_directory(store_layout::file_of(leftovers().at(0) / "folder", section));
         };
         try {
-            build(asked, run);
+            build(requested, ctx);
         } catch (const io_error& e) {
             EXPECT_EQ(e.code(), EISDIR);
             return e.what();
         }
         return "no error";
     }
-    /// The ranks have no place to go to: a folder lies there.
-    std::string io_error_at_the_ranks(const build_options& asked) {
-        return io_error_at(store_layout::link_ranks, "index: done", asked);
+    /// The ranks cannot be written: a folder has their name.
+    std::string io_error_at_the_ranks(const build_options& requested) {
+        return io_error_at(store_layout::link_ranks, "index: done", requested);
     }
-    /// No memory is left when documents get vectors.
-    std::string out_of_memory_at_the_vectors(const build_options& asked) {
-        context run = run_with(2);
+    /// Memory runs out in the stage of document vectors.
+    std::string out_of_memory_at_the_vectors(const build_options& requested) {
+        context ctx = context_with(2);
         bool now = false;
-        run.on_log = [&](log_level, std::string_view message) {
+        ctx.on_log = [&](log_level, std::string_view message) {
             now |= message.starts_with("thesaurus: done");
         };
-        run.on_progress = [&](const quern::progress& at) {
+        ctx.on_progress = [&](const quern::progress& at) {
             if (now && at.stage == "vectors") throw out_of_memory("a test", 2, 1);
         };
         try {
-            build(asked, run);
+            build(requested, ctx);
         } catch (const out_of_memory& e) {
             return e.what();
         }
         return "no error";
     }
-    /// Kills a build when it says so, in another process.
+    /// Kills a build at a message, in another process.
     void die(const std::string& said, const std::set<build_stage>& skip = {}) {
-        context run = run_with(2);
-        run.on_log = [&](log_level, std::string_view message) {
+        context ctx = context_with(2);
+        ctx.on_log = [&](log_level, std::string_view message) {
             if (message.starts_with(said)) ::kill(::getpid(), SIGKILL);
         };
-        build_options asked = options();
-        asked.skip = skip;
-        build(asked, run);
+        build_options requested = options();
+        requested.skip = skip;
+        build(requested, ctx);
     }
 
     const std::string corpus_ = generated_corpus(1200);
 };
 
-TEST_F(FailedBuild, InTheIndexKeepsWhatIsKnownOfCopies) {
-    const auto asked = options();
-    const auto expect_kept = [&](const std::string& told) {
-        EXPECT_THAT(told,
-                    ::testing::StartsWith(store_layout::file_of(asked.store, store_layout::texts).string()));
-        EXPECT_THAT(told,
-                    ::testing::EndsWith("; what is made is kept, and the same command goes on from there"));
-        EXPECT_FALSE(fs::exists(asked.store));
+TEST_F(failed_build_test, in_the_index_keeps_what_is_known_of_copies) {
+    const auto requested = options();
+    const auto expect_kept = [&](const std::string& reported) {
+        EXPECT_THAT(reported, ::testing::StartsWith(
+                                  store_layout::file_of(requested.store, store_layout::texts).string()));
+        EXPECT_THAT(reported,
+                    ::testing::EndsWith("; finished stages are kept; the same command resumes from there"));
+        EXPECT_FALSE(fs::exists(requested.store));
         EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
         EXPECT_EQ(leftovers().size(), 1U);
     };
-    expect_kept(io_error_at(store_layout::texts, "duplicates: done", asked));
-    expect_kept(io_error_at(store_layout::texts, "going on", asked));
+    expect_kept(io_error_at(store_layout::texts, "duplicates: done", requested));
+    expect_kept(io_error_at(store_layout::texts, "resuming", requested));
 
-    context nowhere = run_with(1);
-    nowhere.scratch = asked.inputs[0] / "no folder";
-    EXPECT_THROW(build(asked, nowhere), io_error);
+    context nowhere = context_with(1);
+    nowhere.scratch = requested.inputs[0] / "no folder";
+    EXPECT_THROW(build(requested, nowhere), io_error);
     EXPECT_EQ(leftovers().size(), 1U);
 
     said_.clear();
-    const run_statistics cost = build(asked, run_with(2)).statistics;
-    EXPECT_THAT(said_, HasSubstr("done are: duplicates\n"));
+    const run_statistics cost = build(requested, context_with(2)).statistics;
+    EXPECT_THAT(said_, HasSubstr("finished stages: duplicates\n"));
     ASSERT_GT(cost.stages.size(), 3U);
     EXPECT_EQ(cost.stages[0].name, "read");
     EXPECT_EQ(cost.stages[1].name, "duplicates");
@@ -646,20 +655,20 @@ TEST_F(FailedBuild, InTheIndexKeepsWhatIsKnownOfCopies) {
     }
     EXPECT_DOUBLE_EQ(cost.seconds, seconds);
     EXPECT_THAT(leftovers(), IsEmpty());
-    const auto found = files_of(asked.store);
-    fs::remove_all(asked.store);
-    build(asked, run_with(1));
-    EXPECT_EQ(found, files_of(asked.store));
+    const auto found = files_of(requested.store);
+    fs::remove_all(requested.store);
+    build(requested, context_with(1));
+    EXPECT_EQ(found, files_of(requested.store));
 
-    fs::remove_all(asked.store);
-    auto with_all = asked;  // nothing is made before the index
+    fs::remove_all(requested.store);
+    auto with_all = requested;  // nothing is made before the index
     with_all.skip = {build_stage::duplicates};
-    context run = run_with(2);
-    run.on_progress = [&](const progress&) {
+    context ctx = context_with(2);
+    ctx.on_progress = [&](const progress&) {
         fs::create_directory(store_layout::file_of(leftovers().at(0) / "folder", store_layout::tokens));
     };
     try {
-        build(with_all, run);
+        build(with_all, ctx);
         ADD_FAILURE();
     } catch (const io_error& e) {
         EXPECT_THAT(e.what(), ::testing::Not(HasSubstr("kept")));
@@ -667,194 +676,194 @@ TEST_F(FailedBuild, InTheIndexKeepsWhatIsKnownOfCopies) {
     EXPECT_THAT(leftovers(), IsEmpty());
 }
 
-TEST_F(FailedBuild, InTheLastStepKeepsWhatIsMade) {
-    const auto asked = options();
+TEST_F(failed_build_test, in_the_last_step_keeps_what_is_made) {
+    const auto requested = options();
     const auto tell = [&](const std::function<void()>& spoil) -> std::string {
-        context run = run_with(2);
-        run.on_log = [&](log_level, std::string_view message) {
+        context ctx = context_with(2);
+        ctx.on_log = [&](log_level, std::string_view message) {
             if (message.starts_with("vectors: done") || message.ends_with("thesaurus vectors")) spoil();
         };
         try {
-            build(asked, run);
+            build(requested, ctx);
         } catch (const error& e) {
             return e.what();
         }
         return "no error";
     };
     EXPECT_THAT(tell([&] { fs::create_directory(leftovers().at(0) / "folder" / store_layout::statistics); }),
-                HasSubstr("what is made is kept, and the same command goes on from there"));
+                HasSubstr("finished stages are kept; the same command resumes from there"));
     EXPECT_EQ(leftovers().size(), 1U);
-    EXPECT_THAT(tell([&] { write_file(asked.store / "a file", "of somebody else"); }),
-                ::testing::AllOf(HasSubstr("exists"), HasSubstr("what is made is kept")));
+    EXPECT_THAT(tell([&] { write_file(requested.store / "a file", "of somebody else"); }),
+                ::testing::AllOf(HasSubstr("exists"), HasSubstr("finished stages are kept")));
     EXPECT_EQ(leftovers().size(), 1U);
-    EXPECT_THAT(names_in(asked.store), ElementsAre("a file"));
+    EXPECT_THAT(names_in(requested.store), ElementsAre("a file"));
 
-    fs::remove_all(asked.store);
+    fs::remove_all(requested.store);
     said_.clear();
-    build(asked, run_with(1));
-    EXPECT_THAT(said_, HasSubstr("done are: duplicates index ranks thesaurus vectors\n"));
+    build(requested, context_with(1));
+    EXPECT_THAT(said_, HasSubstr("finished stages: duplicates index ranks thesaurus vectors\n"));
     EXPECT_THAT(leftovers(), IsEmpty());
-    const auto found = files_of(asked.store);
-    fs::remove_all(asked.store);
-    build(asked, run_with(1));
-    EXPECT_EQ(found, files_of(asked.store));
+    const auto found = files_of(requested.store);
+    fs::remove_all(requested.store);
+    build(requested, context_with(1));
+    EXPECT_EQ(found, files_of(requested.store));
 }
 
-TEST_F(FailedBuild, InAnAddedStageKeepsWhatIsMade) {
-    auto asked = options();
-    const std::string told = io_error_at_the_ranks(asked);
-    EXPECT_THAT(told,
-                ::testing::StartsWith(store_layout::file_of(asked.store, store_layout::link_ranks).string()));
-    EXPECT_THAT(told, HasSubstr("the same command goes on from there, with --skip ranks"));
-    EXPECT_THAT(told, ::testing::Not(HasSubstr(".quern-")));
-    EXPECT_FALSE(fs::exists(asked.store));
+TEST_F(failed_build_test, in_an_added_stage_keeps_what_is_made) {
+    auto requested = options();
+    const std::string reported = io_error_at_the_ranks(requested);
+    EXPECT_THAT(reported, ::testing::StartsWith(
+                              store_layout::file_of(requested.store, store_layout::link_ranks).string()));
+    EXPECT_THAT(reported, HasSubstr("the same command resumes from there, with --skip ranks"));
+    EXPECT_THAT(reported, ::testing::Not(HasSubstr(".quern-")));
+    EXPECT_FALSE(fs::exists(requested.store));
     EXPECT_THAT(names_in(folder_ / "scratch"), IsEmpty());
     EXPECT_EQ(leftovers().size(), 1U);
 
-    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+    EXPECT_THAT(out_of_memory_at_the_vectors(requested), HasSubstr("--skip vectors"));
     said_.clear();
-    build(asked, run_with(1));
-    EXPECT_THAT(said_, HasSubstr("done are: duplicates index ranks thesaurus\n"));
+    build(requested, context_with(1));
+    EXPECT_THAT(said_, HasSubstr("finished stages: duplicates index ranks thesaurus\n"));
     EXPECT_THAT(leftovers(), IsEmpty());
-    const auto found = files_of(asked.store);
-    fs::remove_all(asked.store);
-    build(asked, run_with(2));
-    EXPECT_EQ(found, files_of(asked.store));
+    const auto found = files_of(requested.store);
+    fs::remove_all(requested.store);
+    build(requested, context_with(2));
+    EXPECT_EQ(found, files_of(requested.store));
 }
 
-TEST_F(FailedBuild, GoesOnWithoutTheStage) {
-    auto asked = options();
-    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
-    asked.skip = {build_stage::vectors};
-    build(asked, run_with(2));
-    EXPECT_THAT(said_, HasSubstr("going on"));
-    const auto found = files_of(asked.store);
-    fs::remove_all(asked.store);
+TEST_F(failed_build_test, goes_on_without_the_stage) {
+    auto requested = options();
+    EXPECT_THAT(out_of_memory_at_the_vectors(requested), HasSubstr("--skip vectors"));
+    requested.skip = {build_stage::vectors};
+    build(requested, context_with(2));
+    EXPECT_THAT(said_, HasSubstr("resuming"));
+    const auto found = files_of(requested.store);
+    fs::remove_all(requested.store);
 
-    // A stage that is made cannot be taken back.
-    asked.skip = {};
-    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
-    asked.skip = {build_stage::thesaurus};
+    // A finished stage cannot be undone.
+    requested.skip = {};
+    EXPECT_THAT(out_of_memory_at_the_vectors(requested), HasSubstr("--skip vectors"));
+    requested.skip = {build_stage::thesaurus};
     said_.clear();
-    build(asked, run_with(2));
-    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
-    EXPECT_FALSE(opened_store(asked.store).thesaurus());
+    build(requested, context_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("resuming")));
+    EXPECT_FALSE(opened_store(requested.store).thesaurus());
     EXPECT_THAT(leftovers(), IsEmpty());
-    fs::remove_all(asked.store);
+    fs::remove_all(requested.store);
 
-    asked.skip = {build_stage::vectors};
-    build(asked, run_with(2));
-    EXPECT_EQ(found, files_of(asked.store));
+    requested.skip = {build_stage::vectors};
+    build(requested, context_with(2));
+    EXPECT_EQ(found, files_of(requested.store));
 }
 
-TEST_F(FailedBuild, AStageThatLackedASkippedOneIsMadeAnew) {
+TEST_F(failed_build_test, a_stage_that_lacked_a_skipped_one_is_made_anew) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    ::setenv(dying_folder, folder_.c_str(), 0);
     EXPECT_EXIT(die("vectors: ", {build_stage::thesaurus}), ::testing::KilledBySignal(SIGKILL), "");
-    ::unsetenv(place_of_the_dying);
+    ::unsetenv(dying_folder);
 
-    const auto asked = options();
-    build(asked, run_with(2));
-    EXPECT_THAT(said_, HasSubstr("done are: duplicates index ranks\n"));
-    const auto found = files_of(asked.store);
-    EXPECT_TRUE(opened_store(asked.store).document_vectors());
-    fs::remove_all(asked.store);
-    build(asked, run_with(2));
-    EXPECT_EQ(found, files_of(asked.store));
+    const auto requested = options();
+    build(requested, context_with(2));
+    EXPECT_THAT(said_, HasSubstr("finished stages: duplicates index ranks\n"));
+    const auto found = files_of(requested.store);
+    EXPECT_TRUE(opened_store(requested.store).document_vectors());
+    fs::remove_all(requested.store);
+    build(requested, context_with(2));
+    EXPECT_EQ(found, files_of(requested.store));
 }
 
-TEST_F(FailedBuild, OfAPipeOrByCtrlCLeavesNothing) {
-    auto asked = options();
+TEST_F(failed_build_test, of_a_pipe_or_by_ctrl_c_leaves_nothing) {
+    auto requested = options();
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     const std::string corpus = generated_corpus(60);
     ASSERT_EQ(::write(ends[1], corpus.data(), corpus.size()), static_cast<ssize_t>(corpus.size()));
     ::close(ends[1]);
-    asked.inputs = {"/proc/self/fd/" + std::to_string(ends[0])};
-    const std::string told = io_error_at_the_ranks(asked);
+    requested.inputs = {"/proc/self/fd/" + std::to_string(ends[0])};
+    const std::string reported = io_error_at_the_ranks(requested);
     ::close(ends[0]);
-    EXPECT_THAT(told, HasSubstr("--skip ranks builds without this stage"));
+    EXPECT_THAT(reported, HasSubstr("--skip ranks builds without this stage"));
     EXPECT_THAT(leftovers(), IsEmpty());
 
-    context run = run_with(2);
+    context ctx = context_with(2);
     std::atomic<int> signal{0};
-    run.stop_signal = &signal;
-    run.on_log = [&](log_level, std::string_view message) {
+    ctx.stop_signal = &signal;
+    ctx.on_log = [&](log_level, std::string_view message) {
         if (message.starts_with("ranks: done")) signal = SIGINT;
     };
-    EXPECT_THROW(build(options(), run), interrupted);
+    EXPECT_THROW(build(options(), ctx), interrupted);
     EXPECT_THAT(leftovers(), IsEmpty());
 }
 
-TEST_F(FailedBuild, LeftoversThatAreDamagedAreNotUsed) {
-    const auto asked = options();
-    build(asked, run_with(1));
-    const auto expected = files_of(asked.store);
+TEST_F(failed_build_test, leftovers_that_are_damaged_are_not_used) {
+    const auto requested = options();
+    build(requested, context_with(1));
+    const auto expected = files_of(requested.store);
     const auto expect_unused = [&](const std::string& damaged) {
         SCOPED_TRACE(damaged);
-        fs::remove_all(asked.store);
+        fs::remove_all(requested.store);
         std::string bytes = read_file(leftovers().at(0) / damaged);
         ASSERT_FALSE(bytes.empty());
         bytes[bytes.size() / 3] = static_cast<char>(bytes[bytes.size() / 3] ^ 1);
         write_file(leftovers().at(0) / damaged, bytes);
         said_.clear();
-        build(asked, run_with(2));
-        EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
-        EXPECT_EQ(files_of(asked.store), expected);
+        build(requested, context_with(2));
+        EXPECT_THAT(said_, ::testing::Not(HasSubstr("resuming")));
+        EXPECT_EQ(files_of(requested.store), expected);
         EXPECT_THAT(leftovers(), IsEmpty());
     };
     for (const char* damaged :
          {"folder/texts.section", "folder/link_ranks.section", "folder/copy_ids.section",
           "folder/stop_words.txt", "folder/thesaurus/vectors.section", "left_out.section", "journal.json"}) {
-        fs::remove_all(asked.store);
-        EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+        fs::remove_all(requested.store);
+        EXPECT_THAT(out_of_memory_at_the_vectors(requested), HasSubstr("--skip vectors"));
         expect_unused(damaged);
     }
-    fs::remove_all(asked.store);
-    EXPECT_THAT(out_of_memory_at_the_vectors(asked), HasSubstr("--skip vectors"));
+    fs::remove_all(requested.store);
+    EXPECT_THAT(out_of_memory_at_the_vectors(requested), HasSubstr("--skip vectors"));
     said_.clear();
-    build(asked, run_with(2));  // whole, it is used
-    EXPECT_THAT(said_, HasSubstr("going on"));
+    build(requested, context_with(2));  // undamaged, it is used
+    EXPECT_THAT(said_, HasSubstr("resuming"));
 }
 
-TEST_F(FailedBuild, AListOfTheLeftOutThatIsDamagedIsNotUsed) {
+TEST_F(failed_build_test, a_damaged_list_of_excluded_documents_is_not_used) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    ::setenv(place_of_the_dying, folder_.c_str(), 0);
+    ::setenv(dying_folder, folder_.c_str(), 0);
     EXPECT_EXIT(die("duplicates: done"), ::testing::KilledBySignal(SIGKILL), "");
-    ::unsetenv(place_of_the_dying);
+    ::unsetenv(dying_folder);
     ASSERT_EQ(leftovers().size(), 1U);
     const fs::path list = leftovers()[0] / "left_out.section";
     std::string bytes = read_file(list);
     bytes[0] = static_cast<char>(bytes[0] ^ 1);
     write_file(list, bytes);
-    build(options(), run_with(2));
-    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
+    build(options(), context_with(2));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("resuming")));
 }
 
-TEST_F(FailedBuild, OfAnotherJournalIsNotUsed) {
-    auto asked = options();
-    build(asked, run_with(1));
-    const auto expected = files_of(asked.store);
+TEST_F(failed_build_test, of_another_journal_is_not_used) {
+    auto requested = options();
+    build(requested, context_with(1));
+    const auto expected = files_of(requested.store);
     fs::create_directories(folder_ / ".store.quern-abcdef");
-    fs::rename(asked.store, folder_ / ".store.quern-abcdef" / "folder");
+    fs::rename(requested.store, folder_ / ".store.quern-abcdef" / "folder");
     write_file(folder_ / ".store.quern-abcdef" / "journal.json", "{}");
     said_.clear();
-    build(asked, run_with(1));
-    EXPECT_THAT(said_, ::testing::Not(HasSubstr("going on")));
-    EXPECT_EQ(files_of(asked.store), expected);
+    build(requested, context_with(1));
+    EXPECT_THAT(said_, ::testing::Not(HasSubstr("resuming")));
+    EXPECT_EQ(files_of(requested.store), expected);
     EXPECT_THAT(leftovers(), IsEmpty());
 }
 
-TEST_F(BuildStages, DocumentsThatWaitedLeaveNoFiles) {
-    context run = run_with(2);
+TEST_F(build_stages_test, documents_that_waited_leave_no_files) {
+    context ctx = context_with(2);
     std::vector<std::string> left;
-    run.on_log = [&](log_level, std::string_view message) {
+    ctx.on_log = [&](log_level, std::string_view message) {
         if (!message.starts_with("index: done")) return;
         for (const auto& entry : fs::recursive_directory_iterator(folder_ / "scratch")) {
             left.push_back(entry.path().filename());
         }
     };
-    build(options_for(generated_corpus(600)), run);
+    build(options_for(generated_corpus(600)), ctx);
     EXPECT_THAT(left, ::testing::Not(IsEmpty()));  // those of the index
     for (const char* waited : {"entries", "redirects_read", "spooled_ids", "0.texts.section"}) {
         EXPECT_THAT(left, ::testing::Not(::testing::Contains(waited)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting in a store, against the texts; and that a store whose postings and words in order disagree is found out.
+// Counting in a store, compared with the texts; a store whose postings and token stream disagree is detected.
 #include "quern/tasks/count.hpp"
 
 #include <gmock/gmock.h>
@@ -13,9 +13,9 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/build/scratch_pieces.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/opened_store.hpp"
+#include "tasks/store_build/scratch_pieces.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern {
@@ -27,21 +27,21 @@ using ::testing::HasSubstr;
 using testing::temporary_folder;
 using testing::write_file;
 
-class Count : public ::testing::Test {
+class count_test : public ::testing::Test {
   protected:
-    context run_with(unsigned threads, std::uint64_t memory = 0) const {
-        context run = context::cpu(threads);
-        run.memory_bytes = memory;
-        run.scratch = folder_.path();
-        return run;
+    context context_with(unsigned threads, std::uint64_t memory = 0) const {
+        context ctx = context::cpu(threads);
+        ctx.memory_bytes = memory;
+        ctx.scratch = folder_.path();
+        return ctx;
     }
-    fs::path build_from(const std::string& corpus, const std::string& name, const context& run) {
+    fs::path build_from(const std::string& corpus, const std::string& name, const context& ctx) {
         write_file(folder_ / (name + ".jsonl"), corpus);
         build_options options;
         options.inputs = {folder_ / (name + ".jsonl")};
         options.store = folder_ / name;
         options.skip = all_build_stages;
-        build(options, run);
+        build(options, ctx);
         return options.store;
     }
     temporary_folder folder_;
@@ -63,10 +63,11 @@ std::string many_documents() {
     return lines;
 }
 
-TEST_F(Count, AgreesWithTheTextsForAnyThreads) {
-    const fs::path store = build_from(many_documents(), "store", run_with(2));
-    const auto counter = ngram_counter::open(store, run_with(1));
-    const ngram_counts one = counter.count("w3 w5", run_with(1)), five = counter.count("w3 w5", run_with(5));
+TEST_F(count_test, agrees_with_the_texts_for_any_threads) {
+    const fs::path store = build_from(many_documents(), "store", context_with(2));
+    const auto counter = ngram_counter::open(store, context_with(1));
+    const ngram_occurrences one = counter.count("w3 w5", context_with(1)),
+                            five = counter.count("w3 w5", context_with(5));
     std::uint64_t count = 0, followed = 0;
     std::size_t found = 0;
     for (std::uint32_t d = 0; d < documents; ++d) {
@@ -78,7 +79,7 @@ TEST_F(Count, AgreesWithTheTextsForAnyThreads) {
         }
         count += mine;
         if (mine == 0) continue;
-        for (const ngram_counts* counts : {&one, &five}) {
+        for (const ngram_occurrences* counts : {&one, &five}) {
             ASSERT_LT(found, counts->documents.size());
             EXPECT_EQ(counts->documents[found].document, d);
             EXPECT_EQ(counts->documents[found].count, mine);
@@ -86,15 +87,15 @@ TEST_F(Count, AgreesWithTheTextsForAnyThreads) {
         ++found;
     }
     EXPECT_GT(found, 1000U);
-    for (const ngram_counts* counts : {&one, &five}) {
+    for (const ngram_occurrences* counts : {&one, &five}) {
         EXPECT_EQ(counts->documents.size(), found);
         EXPECT_EQ(counts->count, count);
         EXPECT_EQ(counts->followed, followed);
     }
 }
 
-// With so little memory that what is recorded lies on disk.
-TEST_F(Count, WordsInOrderDoNotDependOnMemory) {
+// With so little memory that the recorded runs are on disk.
+TEST_F(count_test, words_in_order_do_not_depend_on_memory) {
     const std::string corpus = many_documents();
     const auto tokens_of = [](const fs::path& path) {
         const opened_store store(path);
@@ -102,28 +103,28 @@ TEST_F(Count, WordsInOrderDoNotDependOnMemory) {
         for (std::uint32_t d = 0; d < store.info().documents; ++d) all += store.tokens().words_of(d);
         return all;
     };
-    const fs::path large = build_from(corpus, "large", run_with(2));
-    const fs::path small = build_from(corpus, "small", run_with(3, 10 << 20));
+    const fs::path large = build_from(corpus, "large", context_with(2));
+    const fs::path small = build_from(corpus, "small", context_with(3, 10 << 20));
     EXPECT_EQ(tokens_of(small), tokens_of(large));
-    EXPECT_GT(verify_store(small, run_with(2)), 0U);
+    EXPECT_GT(verify_store(small, context_with(2)), 0U);
 }
 
-TEST_F(Count, StoresThatContradictThemselvesAreFoundOut) {
-    const fs::path one =
-        build_from("{\"id\":\"1\",\"text\":\"a b a\"}\n{\"id\":\"2\",\"text\":\"b\"}\n", "one", run_with(1));
-    const auto say = [&](std::string_view section, const std::function<void(io::section_writer&)>& write) {
+TEST_F(count_test, stores_that_contradict_themselves_are_found_out) {
+    const fs::path one = build_from("{\"id\":\"1\",\"text\":\"a b a\"}\n{\"id\":\"2\",\"text\":\"b\"}\n",
+                                    "one", context_with(1));
+    const auto say = [&](std::string_view section, const std::function<void(io::section_writer&)>& sink) {
         const fs::path changed = folder_ / "changed";
         fs::remove_all(changed);
         fs::copy(one, changed);
         store_info info = read_store_info(changed);
         io::section_writer writer(store_layout::file_of(changed, section));
-        write(writer);
+        sink(writer);
         const auto summary = writer.finish();
-        for (store_section& listed : info.sections)
-            if (listed.name == section) listed = {listed.name, summary.file_bytes, summary.checksum};
+        for (store_section& boosts : info.sections)
+            if (boosts.name == section) boosts = {boosts.name, summary.file_bytes, summary.checksum};
         write_file(changed / store_layout::manifest, store_layout::manifest_text(info));
         try {
-            verify_store(changed, run_with(2));
+            verify_store(changed, context_with(2));
         } catch (const damaged_store& e) {
             return std::string(e.what());
         }
@@ -136,7 +137,7 @@ TEST_F(Count, StoresThatContradictThemselvesAreFoundOut) {
         << "the bytes that were there";
     EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x81\x81")),
                 HasSubstr("do not agree with the postings"));
-    EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x82\x81")), HasSubstr("stands for no word"));
+    EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x82\x81")), HasSubstr("has no word"));
     EXPECT_THAT(say(store_layout::tokens, bytes("\x80\x81\x01\x81")), HasSubstr("ends within a word"));
     EXPECT_THAT(say(store_layout::token_ends,
                     [](io::section_writer& to) {
@@ -153,10 +154,10 @@ TEST_F(Count, StoresThatContradictThemselvesAreFoundOut) {
                 HasSubstr("section token_ends: is out of order"));
     EXPECT_THAT(
         say(store_layout::token_words, [](io::section_writer& to) { to.append_value(std::uint32_t{0}); }),
-        HasSubstr("do not fit the dictionary"));
+        HasSubstr("do not match the dictionary"));
 }
 
-TEST(ScratchPieces, ComeBackFromMemoryAndFromDisk) {
+TEST(scratch_pieces_test, come_back_from_memory_and_from_disk) {
     const temporary_folder folder;
     const auto piece = [](std::size_t i) { return std::string(i % 7 * 100, static_cast<char>('a' + i)); };
     for (const std::uint64_t memory : {0U, 1U, 1000U, 1U << 20}) {
@@ -169,21 +170,21 @@ TEST(ScratchPieces, ComeBackFromMemoryAndFromDisk) {
     }
 }
 
-TEST_F(Count, UnknownWordsAreNamedOnce) {
+TEST_F(count_test, unknown_words_are_named_once) {
     const fs::path store =
-        build_from("{\"id\":\"1\",\"title\":\"A b\",\"text\":\"a\"}\n", "store", run_with(1));
-    const auto counter = ngram_counter::open(store, run_with(1));
-    EXPECT_THAT(counter.count("a x b X", run_with(1)).unknown_words, ElementsAre("x"));
-    EXPECT_TRUE(counter.count(" ", run_with(1)).words.empty());
-    const ngram_counts over_the_title = counter.count("b a", run_with(1));
+        build_from("{\"id\":\"1\",\"title\":\"A b\",\"text\":\"a\"}\n", "store", context_with(1));
+    const auto counter = ngram_counter::open(store, context_with(1));
+    EXPECT_THAT(counter.count("a x b X", context_with(1)).unknown_words, ElementsAre("x"));
+    EXPECT_TRUE(counter.count(" ", context_with(1)).words.empty());
+    const ngram_occurrences over_the_title = counter.count("b a", context_with(1));
     EXPECT_EQ(over_the_title.count, 1U);
     EXPECT_EQ(over_the_title.followed, 0U);
     EXPECT_EQ(counter.id(over_the_title.documents.at(0).document), "1");
 }
 
-TEST_F(Count, WordsInOrderOutliveTheirStore) {
+TEST_F(count_test, words_in_order_outlive_their_store) {
     const fs::path store =
-        build_from(R"({"id":"1","text":"the mill grinds the grain"})", "store", run_with(1));
+        build_from(R"({"id":"1","text":"the mill grinds the grain"})", "store", context_with(1));
     std::optional<opened_store> first(store);
     const auto tokens = first->tokens();
     const std::string words(tokens.words_of(0));

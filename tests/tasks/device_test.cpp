@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that run on the CPU only do not take a run that asks for CUDA, whoever calls them.
+// Tasks that run only on the CPU refuse a run that requests CUDA, whoever calls them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ std::string refusal(const Task& task) {
 }
 
 TEST(tasks_on_the_cpu_only, refuse_cuda_before_any_work) {
-    const context run = context::cuda();
-    EXPECT_EQ(refusal([&] { evaluate_files("/no/qrels", "/no/run", run); }), "evaluate runs on cpu only");
+    const context ctx = context::cuda();
+    EXPECT_EQ(refusal([&] { evaluate_files("/no/qrels", "/no/run", ctx); }), "evaluate runs on cpu only");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dictionaries of small corpora made here, held to a map of words: whatever the threads and the memory, and whatever
-// happens to the file.
+// Dictionaries of small generated corpora, compared with a map of words: for any threads and memory, and any damage of
+// the file.
 #include "quern/tasks/dictionary.hpp"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using testing::write_file;
 
 using word_counts = std::map<std::string, std::uint64_t>;
 
-/// Words by a skewed law, with beginnings in common, as lines of documents.
+/// Words with skewed frequencies and common prefixes, as lines of documents.
 struct made_corpus {
     std::string lines;
     word_counts counts;
@@ -46,10 +46,10 @@ struct made_corpus {
     }
 };
 
-context run_with(unsigned threads, const temporary_folder& scratch) {
-    context run = context::cpu(threads);
-    run.scratch = scratch.path();
-    return run;
+context context_with(unsigned threads, const temporary_folder& scratch) {
+    context ctx = context::cpu(threads);
+    ctx.scratch = scratch.path();
+    return ctx;
 }
 
 class dictionary_task : public ::testing::Test {
@@ -69,7 +69,7 @@ class dictionary_task : public ::testing::Test {
     }
 
     word_dictionary made_of(const dictionary_options& options, unsigned threads = 2) const {
-        make_dictionary(options, run_with(threads, folder_));
+        make_dictionary(options, context_with(threads, folder_));
         return word_dictionary::open(options.file);
     }
 };
@@ -125,13 +125,13 @@ TEST_F(dictionary_task, keeps_the_most_frequent_words_and_of_equals_the_first) {
     const made_corpus corpus(300, 3);
     std::vector<std::pair<std::string, std::uint64_t>> by_count(corpus.counts.begin(), corpus.counts.end());
     std::ranges::stable_sort(by_count, [](const auto& a, const auto& b) { return a.second > b.second; });
-    for (const std::uint32_t most : {1U, 2U, 10U, 100U, 300U, 1'000'000U}) {
+    for (const std::uint32_t max : {1U, 2U, 10U, 100U, 300U, 1'000'000U}) {
         dictionary_options options = of_lines(corpus.lines);
-        options.vocabulary = most;
+        options.vocabulary = max;
         options.min_count = 2;
         word_counts expected;
         for (const auto& [word, count] : by_count) {
-            if (expected.size() < most && count >= 2) expected.emplace(word, count);
+            if (expected.size() < max && count >= 2) expected.emplace(word, count);
         }
         expect_holds(made_of(options), expected);
     }
@@ -184,17 +184,17 @@ TEST_F(dictionary_task, finds_many_words_at_once_and_counts_the_unknown) {
     const made_corpus corpus(500, 4);
     const word_dictionary made = made_of(of_lines(corpus.lines));
     std::mt19937_64 random(4);
-    std::vector<std::string> asked;
+    std::vector<std::string> requested;
     std::uint64_t unknown = 0;
     for (int i = 0; i < 10'000; ++i) {
-        asked.push_back((random() % 2 ? "word" : "straße") + std::to_string(random() % 4000));
-        unknown += corpus.counts.contains(asked.back()) ? 0U : 1U;
+        requested.push_back((random() % 2 ? "word" : "straße") + std::to_string(random() % 4000));
+        unknown += corpus.counts.contains(requested.back()) ? 0U : 1U;
     }
     ASSERT_GT(unknown, 0U);
-    const std::vector<std::string_view> views(asked.begin(), asked.end());
+    const std::vector<std::string_view> views(requested.begin(), requested.end());
     std::vector<std::uint32_t> ids(views.size());
     for (const unsigned threads : {1U, 3U}) {
-        EXPECT_EQ(made.find(views, ids, run_with(threads, folder_)), unknown);
+        EXPECT_EQ(made.find(views, ids, context_with(threads, folder_)), unknown);
         for (std::size_t i = 0; i < ids.size(); ++i)
             ASSERT_EQ(ids[i], made.find(views[i]).value_or(made.size()));
     }
@@ -213,7 +213,7 @@ TEST_F(dictionary_task, words_with_a_beginning_are_a_range) {
     }
 }
 
-// Whatever was cut off or changed is refused, by name, before a wrong answer.
+// A truncated or changed file is refused, by name, before it gives a wrong result.
 TEST_F(dictionary_task, refuses_every_cut_and_every_flipped_bit) {
     const dictionary_options options = of_lines("one\ntwo\nthree\ntwo\n");
     made_of(options);
@@ -233,7 +233,7 @@ TEST_F(dictionary_task, refuses_every_cut_and_every_flipped_bit) {
         write_file(damaged, bytes);
         try {
             verify_dictionary(damaged, context::cpu(1));
-            // Only what no checksum covers: the zeros between the payload and its checksums.
+            // Only zeros between the payload and its checksums, which no checksum covers.
             expect_holds(word_dictionary::open(damaged), {{"one", 1}, {"three", 1}, {"two", 2}});
         } catch (const damaged_store& e) {
             EXPECT_EQ(e.section(), "dictionary");
@@ -244,16 +244,16 @@ TEST_F(dictionary_task, refuses_every_cut_and_every_flipped_bit) {
 TEST_F(dictionary_task, refuses_what_cannot_be_made) {
     dictionary_options options = of_lines("a\n");
     options.force = false;
-    make_dictionary(options, run_with(1, folder_));
-    EXPECT_THROW(make_dictionary(options, run_with(1, folder_)), usage_error);
+    make_dictionary(options, context_with(1, folder_));
+    EXPECT_THROW(make_dictionary(options, context_with(1, folder_)), usage_error);
     options.force = true;
     options.inputs = {file("made")};
     options.file = file("other");
-    EXPECT_THROW(make_dictionary(options, run_with(1, folder_)), usage_error);
+    EXPECT_THROW(make_dictionary(options, context_with(1, folder_)), usage_error);
     options.inputs = {file("missing")};
-    EXPECT_THROW(make_dictionary(options, run_with(1, folder_)), usage_error);
+    EXPECT_THROW(make_dictionary(options, context_with(1, folder_)), usage_error);
     options.inputs = {};
-    EXPECT_THROW(make_dictionary(options, run_with(1, folder_)), usage_error);
+    EXPECT_THROW(make_dictionary(options, context_with(1, folder_)), usage_error);
     EXPECT_THROW(word_dictionary::open(file("missing")), usage_error);
     EXPECT_THROW(word_dictionary::open(folder_.path()), usage_error);
     EXPECT_THROW(word_dictionary::open(file("corpus")), damaged_store);
@@ -262,16 +262,16 @@ TEST_F(dictionary_task, refuses_what_cannot_be_made) {
 
 TEST(word_collector, merges_runs_from_disk_with_what_is_in_memory) {
     const temporary_folder folder;
-    context run = context::cpu(3);
-    run.scratch = folder.path();
+    context ctx = context::cpu(3);
+    ctx.scratch = folder.path();
     for (const std::uint64_t memory :
          {std::uint64_t{1} << 14, std::uint64_t{1} << 17, std::uint64_t{1} << 30}) {
-        scratch_folder scratch(run);
+        scratch_folder scratch(ctx);
         word_collector collected(scratch, memory);
         std::mt19937_64 random(memory);
         word_counts expected;
         for (int unit = 0; unit < 60; ++unit) {
-            word_tally words;
+            word_count_table words;
             for (int i = 0; i < 400; ++i) {
                 std::string word(random() % 20, 'p');
                 word += std::string(random() % 3, '\0') + std::to_string(random() % 2000);
@@ -285,7 +285,7 @@ TEST(word_collector, merges_runs_from_disk_with_what_is_in_memory) {
         EXPECT_EQ(collected.runs() > 1, memory < std::uint64_t{1} << 20);
         for (int pass = 0; pass < 2; ++pass) {
             std::vector<std::pair<std::string, std::uint64_t>> merged;
-            collected.for_each(run,
+            collected.for_each(ctx,
                                [&](std::string_view word, std::uint64_t n) { merged.emplace_back(word, n); });
             ASSERT_TRUE(std::ranges::equal(merged, expected, [](const auto& a, const auto& b) {
                 return a.first == b.first && a.second == b.second;
@@ -311,7 +311,7 @@ TEST_F(dictionary_task, real_text) {
         ASSERT_EQ(made.find(word), id);
         before = std::move(word);
     }
-    context tight = run_with(1, folder_);
+    context tight = context_with(1, folder_);
     tight.memory_bytes = std::uint64_t{48} << 20;
     const std::string bytes = read_file(options.file);
     EXPECT_GT(make_dictionary(options, tight).runs, 0U);

@@ -15,7 +15,7 @@ finding found(const std::vector<finding>& all, std::string_view subject) {
     return it == all.end() ? finding{} : *it;
 }
 
-TEST(Doctor, FillsEveryFinding) {
+TEST(doctor_test, fills_every_finding) {
     const auto all = doctor({});
     for (const finding& f : all) {
         EXPECT_FALSE(f.subject.empty());
@@ -28,22 +28,22 @@ TEST(Doctor, FillsEveryFinding) {
     EXPECT_EQ(found(all, "operation search").value, "exact");
 }
 
-TEST(Doctor, ShowsWhatTheOptionsMean) {
-    context run;
-    run.threads = 3;
-    run.memory_bytes = std::uint64_t{3} << 29;
-    const auto all = doctor(run);
+TEST(doctor_test, shows_what_the_options_mean) {
+    context ctx;
+    ctx.threads = 3;
+    ctx.memory_bytes = std::uint64_t{3} << 29;
+    const auto all = doctor(ctx);
     EXPECT_EQ(found(all, "threads").value, "3");
     EXPECT_EQ(found(all, "memory budget").value, "1.5 GiB");
 }
 
-TEST(Doctor, SaysThatAScratchFolderIsMissing) {
-    context run;
-    run.scratch = "/no/such/folder";
-    EXPECT_THAT(found(doctor(run), "scratch folder").note, testing::HasSubstr("no folder"));
+TEST(doctor_test, says_that_a_scratch_folder_is_missing) {
+    context ctx;
+    ctx.scratch = "/no/such/folder";
+    EXPECT_THAT(found(doctor(ctx), "scratch folder").note, testing::HasSubstr("not a folder"));
 }
 
-TEST(Doctor, SaysWhetherThereIsAGpuAndWhatOperationsWouldTake) {
+TEST(doctor_test, says_whether_there_is_a_gpu_and_what_operations_would_take) {
     const auto all = doctor({});
     EXPECT_TRUE(found(all, "CUDA").value == "none" || !found(all, "CUDA driver").value.empty());
     const bool usable = found(all, "GPU cuda:0").note.starts_with("usable");
@@ -53,7 +53,7 @@ TEST(Doctor, SaysWhetherThereIsAGpuAndWhatOperationsWouldTake) {
     EXPECT_EQ(found(doctor(context::cpu()), "device").value, "cpu");
     const finding refused = found(doctor(context::cuda(1000)), "device");
     EXPECT_EQ(refused.value, "none");
-    EXPECT_THAT(refused.note, testing::HasSubstr("is asked for, but"));
+    EXPECT_THAT(refused.note, testing::HasSubstr("was requested, but"));
 }
 
 }  // namespace

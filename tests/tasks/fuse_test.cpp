@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that others made, from the folder `runs` of QUERN_DATA: fused as Pyserini publishes it, and 13 systems of TREC 2003
-// Robust as the reference fuses what the obvious parser reads.
+// External runs, from the folder `runs` of QUERN_DATA: fused as published by Pyserini, and 13 systems of TREC 2003
+// Robust fused as the reference does with an obvious parser.
 #include "quern/tasks/fuse.hpp"
 
 #include <gmock/gmock.h>
@@ -97,7 +97,7 @@ TEST(fuse_runs, what_pyserini_publishes) {
 TEST(fuse_runs, two_rankings_of_the_same_documents) {
     const auto runs = runs_folder();
     if (!runs) GTEST_SKIP() << "QUERN_DATA has no runs";
-    // The second run is the first one backwards: a sum has two values, and ids decide.
+    // The second run is the first one reversed: sums have two values, and ids break ties.
     const std::vector<fs::path> both = {*runs / "polyfuse/1-a.run", *runs / "polyfuse/1-b.run"};
     EXPECT_EQ(fused({.runs = both, .options = {}}),
               "757 Q0 GX000-14-16729172 1 33 quern\n"
@@ -107,7 +107,7 @@ TEST(fuse_runs, two_rankings_of_the_same_documents) {
               "757 Q0 GX000-86-12022569 5 31 quern\n");
 }
 
-/// The 13 runs: the topics of each, as the reference takes them.
+/// The topics of each of the 13 runs, as the reference reads them.
 class robust {
   public:
     explicit robust(const fs::path& folder) {
@@ -177,15 +177,15 @@ TEST(fuse_runs, thirteen_systems_of_trec_2003_robust) {
     if (!runs) GTEST_SKIP() << "QUERN_DATA has no runs";
     robust truth(*runs / "robust03");
     ASSERT_EQ(truth.paths.size(), 13u);
-    std::vector<fusion_options> asked;
+    std::vector<fusion_options> requested;
     for (std::size_t rule = 0; rule < std::size(fusion_rule_names); ++rule)
-        asked.push_back(
+        requested.push_back(
             {.rule = static_cast<fusion_rule>(rule), .normalisation = score_normalisation::minmax});
     for (std::size_t how = 0; how < std::size(score_normalisation_names); ++how)
-        asked.push_back({.normalisation = static_cast<score_normalisation>(how)});
+        requested.push_back({.normalisation = static_cast<score_normalisation>(how)});
     const std::vector<double> weights = {1, 2, 0.5, -1, 0, 3, 1, 1, 0.25, 1, 1, 7, 1};
-    asked.push_back({.rule = fusion_rule::rrf, .constant = 10, .weights = weights});
-    for (const fusion_options& options : asked) {
+    requested.push_back({.rule = fusion_rule::rrf, .constant = 10, .weights = weights});
+    for (const fusion_options& options : requested) {
         SCOPED_TRACE(std::string(fusion_rule_names[static_cast<std::size_t>(options.rule)]) + " " +
                      std::string(score_normalisation_names[static_cast<std::size_t>(options.normalisation)]));
         std::size_t number = 0;

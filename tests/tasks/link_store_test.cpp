@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tasks/build/link_store.hpp"
+#include "tasks/store_build/link_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class Links : public ::testing::Test {
+class links_test : public ::testing::Test {
   protected:
     void add_document(const std::string& id, std::vector<std::string> links) {
         document d;
@@ -35,7 +35,7 @@ class Links : public ::testing::Test {
     std::uint32_t documents_ = 0;
 };
 
-TEST_F(Links, AreKeptInOrderWithRepeatsAndWithoutDanglingOnes) {
+TEST_F(links_test, are_kept_in_order_with_repeats_and_without_dangling_ones) {
     add_document("a", {"b", "none", "b", "a"});
     add_document("b", {});
     add_document("c", {"none"});
@@ -47,7 +47,30 @@ TEST_F(Links, AreKeptInOrderWithRepeatsAndWithoutDanglingOnes) {
     EXPECT_THAT(section(outcome, 1).values<std::uint64_t>(0, 4), ElementsAre(3U, 3U, 3U, 4U));
 }
 
-TEST_F(Links, FollowRedirects) {
+TEST_F(links_test, of_a_scope_find_its_own_documents_first) {
+    const auto add = [&](std::uint32_t scope, const std::string& id, const std::string& given,
+                         std::vector<std::string> links) {
+        document d;
+        d.id = id;
+        d.given = given;
+        d.scope = scope;
+        d.links = std::move(links);
+        if (!given.empty()) collector_.add_scoped_id(d, documents_, ids_);
+        ids_.insert(id, documents_++);
+        collector_.add_document(d);
+    };
+    add(0, "old", "", {"a"});
+    add(1, "a", "", {"a", "b"});
+    add(2, "f:a", "a", {"a", "b", "f:a"});
+    add(2, "b", "", {"a"});
+    add(1, "c", "", {"a"});
+    EXPECT_EQ(resolve().links, 8U);
+    const auto sections = store_layout::file_of(folder_.path(), store_layout::links);
+    const io::section_view links(sections, "links");
+    EXPECT_THAT(links.values<std::uint32_t>(0, 8), ElementsAre(1U, 1U, 3U, 2U, 3U, 2U, 2U, 1U));
+}
+
+TEST_F(links_test, follow_redirects) {
     add_document("a", {"r1", "r3", "loop1", "a2", "self", "nowhere", "first"});
     add_document("b", {});
     collector_.add_redirect({"r1", "r2"});
@@ -57,17 +80,17 @@ TEST_F(Links, FollowRedirects) {
     collector_.add_redirect({"loop2", "loop1"});
     collector_.add_redirect({"self", "self"});
     collector_.add_redirect({"nowhere", "none"});
-    collector_.add_redirect({"a", "b"});  // a document wins over a redirect of its name
+    collector_.add_redirect({"a", "b"});  // a document takes precedence over a redirect of its name
     collector_.add_redirect({"a2", "a"});
-    collector_.add_redirect({"first", "a"});  // the first wins over later ones
+    collector_.add_redirect({"first", "a"});  // the first takes precedence
     collector_.add_redirect({"first", "b"});
     const auto outcome = resolve();
     EXPECT_EQ(outcome.dangling, 3U);
     EXPECT_THAT(section(outcome, 0).values<std::uint32_t>(0, 4), ElementsAre(1U, 1U, 0U, 0U));
 }
 
-// A chain in file order costs as much as any other; each step once.
-TEST_F(Links, ALongChainOfRedirectsIsFollowedOnce) {
+// A chain in file order costs as much as any other; each step is followed once.
+TEST_F(links_test, a_long_chain_of_redirects_is_followed_once) {
     add_document("a", {"r0"});
     constexpr int steps = 200'000;
     for (int i = 0; i < steps; ++i) {
@@ -76,7 +99,7 @@ TEST_F(Links, ALongChainOfRedirectsIsFollowedOnce) {
     EXPECT_EQ(resolve().links, 1U);
 }
 
-TEST_F(Links, LostScratchFilesAreTold) {
+TEST_F(links_test, lost_scratch_files_are_reported) {
     for (int i = 0; i < 10'000; ++i) add_document(std::to_string(i), {"0", "1"});
     std::filesystem::remove(folder_ / "link_targets");
     EXPECT_THROW(resolve(), io_error);

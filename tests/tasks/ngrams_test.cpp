@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows, counts and models of small corpora made here, held to the definitions: whatever the method, the threads and the memory.
+// Rows, counts and models of small generated corpora, compared with the definitions: for any method, threads and
+// memory.
 #include "quern/tasks/ngrams.hpp"
 
 #include <gmock/gmock.h>
@@ -28,11 +29,12 @@ namespace {
 namespace fs = std::filesystem;
 using reference::word_list;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::read_file;
 using testing::temporary_folder;
 using testing::write_file;
 
-/// Documents of few words, by a skewed law, so that n-grams repeat; some hold none.
+/// Documents of few words with skewed frequencies, so that n-grams repeat; some are empty.
 struct made_corpus {
     std::vector<std::string> vocabulary;  ///< sorted
     std::vector<word_list> documents;
@@ -53,7 +55,7 @@ struct made_corpus {
             for (std::size_t i = 0; i < length; ++i)
                 text.push_back(static_cast<std::uint32_t>(random() % (1 + random() % words)));
         }
-        // Only words that occur are the corpus's.
+        // Only words that occur belong to the corpus.
         std::set<std::uint32_t> used;
         for (const word_list& text : documents) used.insert(text.begin(), text.end());
         std::map<std::uint32_t, std::uint32_t> rank;
@@ -84,11 +86,11 @@ struct made_corpus {
     }
 };
 
-context run_with(unsigned threads, const temporary_folder& scratch, std::uint64_t memory = 0) {
-    context run = context::cpu(threads);
-    run.scratch = scratch.path();
-    run.memory_bytes = memory;
-    return run;
+context context_with(unsigned threads, const temporary_folder& scratch, std::uint64_t memory = 0) {
+    context ctx = context::cpu(threads);
+    ctx.scratch = scratch.path();
+    ctx.memory_bytes = memory;
+    return ctx;
 }
 
 class ngrams_task : public ::testing::Test {
@@ -103,9 +105,9 @@ class ngrams_task : public ::testing::Test {
         options.ngrams.order = order;
         return options;
     }
-    std::string tsv_of(const ngrams_options& options, const context& run) const {
+    std::string tsv_of(const ngrams_options& options, const context& ctx) const {
         std::string text;
-        ngrams_as_text(options, row_format::tsv, run, [&](std::string_view part) { text += part; });
+        ngrams_as_text(options, row_format::tsv, ctx, [&](std::string_view part) { text += part; });
         return text;
     }
     /// A dictionary of every second word.
@@ -119,12 +121,12 @@ class ngrams_task : public ::testing::Test {
         options.file = folder_ / "some.dictionary";
         options.text = text;
         options.force = true;
-        make_dictionary(options, run_with(1, folder_));
+        make_dictionary(options, context_with(1, folder_));
         return options.file;
     }
 };
 
-/// What is to be written of a corpus, by the definitions.
+/// The expected output for a corpus, by the definitions.
 std::string expected_tsv(const made_corpus& corpus, const ngram_options& options) {
     const reference::ngram_counter counter(corpus.documents, options.order);
     std::vector<reference::ngram_row> rows = counter.rows(options);
@@ -157,13 +159,13 @@ TEST_F(ngrams_task, writes_what_the_definitions_say) {
             ASSERT_FALSE(expected.empty());
             for (unsigned method = 0; method < std::size(ngram_method_names); ++method) {
                 options.ngrams.method = static_cast<ngram_method>(method);
-                ASSERT_EQ(tsv_of(options, run_with(2, folder_)), expected) << ngram_method_names[method];
+                ASSERT_EQ(tsv_of(options, context_with(2, folder_)), expected) << ngram_method_names[method];
             }
         }
     }
 }
 
-TEST_F(ngrams_task, titles_stand_in_front_where_they_are_asked_for) {
+TEST_F(ngrams_task, titles_stand_in_front_on_request) {
     write_file(folder_ / "titled.jsonl", R"({"id":"1","title":"The Mill","text":"grinds. The end"})"
                                          "\n"
                                          R"({"id":"2","text":"a mill"})"
@@ -186,14 +188,14 @@ TEST_F(ngrams_task, titles_stand_in_front_where_they_are_asked_for) {
         ngrams_options options;
         options.inputs = {folder_ / name};
         options.titles = titles;
-        return tsv_of(options, run_with(2, folder_));
+        return tsv_of(options, context_with(2, folder_));
     };
     EXPECT_EQ(rows_of("titled.jsonl", true), rows_of("plain.jsonl", false));
     EXPECT_EQ(rows_of("titled.jsonl", false), rows_of("texts.jsonl", true));
     EXPECT_NE(rows_of("titled.jsonl", true), rows_of("titled.jsonl", false));
 }
 
-/// The weight of a word in a document is the word's part of a search's score, to the last bit of the score.
+/// The weight of a word in a document is the word's part of a search score, to the last bit of the score.
 TEST_F(ngrams_task, bm25_of_single_words_is_what_search_adds) {
     const made_corpus corpus(200, 40, 9);
     std::string lines;
@@ -207,8 +209,8 @@ TEST_F(ngrams_task, bm25_of_single_words_is_what_search_adds) {
     built.inputs = {folder_ / "corpus.jsonl"};
     built.store = folder_ / "store";
     built.skip = all_build_stages;
-    build(built, run_with(2, folder_));
-    const auto engine = search_engine::open(built.store, run_with(1, folder_));
+    build(built, context_with(2, folder_));
+    const auto engine = search_engine::open(built.store, context_with(1, folder_));
     for (const auto& [k1, b] : {std::pair(0.9, 0.4), std::pair(1.7, 1.0), std::pair(0.0, 0.0)}) {
         ngrams_options options;
         options.inputs = built.inputs;
@@ -216,19 +218,19 @@ TEST_F(ngrams_task, bm25_of_single_words_is_what_search_adds) {
         options.ngrams = {.order = 1, .measure = ngram_measure::bm25, .k1 = k1, .b = b};
         using place = std::pair<std::string, std::string>;  // a document and a word
         std::map<place, std::pair<std::uint32_t, double>> weights, parts;
-        ngrams(options, run_with(2, folder_), [&](const ngram_row& row) {
-            // As search rounds them: whole units of 2^-32, one at least.
+        ngrams(options, context_with(2, folder_), [&](const ngram_row& row) {
+            // As search rounds them: multiples of 2^-32, at least one.
             const double units = std::max(1.0, std::nearbyint(row.weight * 0x1p32));
             weights[{std::string(row.document), std::string(row.words)}] = {row.in_document, units * 0x1p-32};
         });
-        search_options asked;
-        asked.explain = true;
-        asked.snippets = false;
-        asked.k = corpus.documents.size();
-        asked.ranking.k1 = k1;
-        asked.ranking.b = b;
+        search_options requested;
+        requested.explain = true;
+        requested.snippets = false;
+        requested.k = corpus.documents.size();
+        requested.ranking.k1 = k1;
+        requested.ranking.b = b;
         for (const std::string& word : corpus.vocabulary) {
-            for (const search_hit& hit : engine.search(word, asked).hits) {
+            for (const search_hit& hit : engine.search(word, requested).hits) {
                 ASSERT_EQ(hit.explanation.size(), 1U);
                 const explained_term& of = hit.explanation.front();
                 parts[{std::string(hit.id), of.term}] = {of.in_document, of.part};
@@ -243,12 +245,12 @@ TEST_F(ngrams_task, the_same_rows_whatever_the_threads_and_the_memory) {
     const made_corpus corpus(3000, 4000, 4);
     ngrams_options options = of(corpus, 3);
     options.ngrams.history_counts = true;
-    const std::string expected = tsv_of(options, run_with(1, folder_));
+    const std::string expected = tsv_of(options, context_with(1, folder_));
     EXPECT_EQ(expected, expected_tsv(corpus, options.ngrams));
-    EXPECT_EQ(tsv_of(options, run_with(3, folder_)), expected);
+    EXPECT_EQ(tsv_of(options, context_with(3, folder_)), expected);
     for (const std::uint64_t memory : {3 << 20, 8 << 20}) {
         std::string text;
-        const ngrams_result made = ngrams_as_text(options, row_format::tsv, run_with(2, folder_, memory),
+        const ngrams_result made = ngrams_as_text(options, row_format::tsv, context_with(2, folder_, memory),
                                                   [&](std::string_view part) { text += part; });
         EXPECT_EQ(text, expected);
         EXPECT_GT(made.statistics.counts.at("spilled_bytes"), 0U);
@@ -270,7 +272,7 @@ TEST_F(ngrams_task, text_is_what_a_row_writer_writes) {
                 std::string expected, text;
                 row_writer rows(format, ngram_columns(options.ngrams),
                                 [&](std::string_view part) { expected += part; });
-                ngrams(options, run_with(2, folder_), [&](const ngram_row& row) {
+                ngrams(options, context_with(2, folder_), [&](const ngram_row& row) {
                     std::vector<cell> cells = {row.document,      std::uint64_t{row.n},
                                                row.words,         std::uint64_t{row.in_document},
                                                row.in_collection, row.weight};
@@ -280,7 +282,7 @@ TEST_F(ngrams_task, text_is_what_a_row_writer_writes) {
                     }
                     rows.row(cells);
                 });
-                ngrams_as_text(options, format, run_with(2, folder_),
+                ngrams_as_text(options, format, context_with(2, folder_),
                                [&](std::string_view part) { text += part; });
                 EXPECT_EQ(text, expected);
                 EXPECT_THAT(text, HasSubstr(verbatim ? "quotes" : "strasse"));
@@ -307,7 +309,7 @@ TEST_F(ngrams_task, words_that_the_dictionary_lacks_are_one_and_stand_last) {
     corpus.vocabulary = kept;
     ASSERT_GT(unknown, 0U);
     std::string text;
-    const ngrams_result made = ngrams_as_text(options, row_format::tsv, run_with(2, folder_),
+    const ngrams_result made = ngrams_as_text(options, row_format::tsv, context_with(2, folder_),
                                               [&](std::string_view part) { text += part; });
     EXPECT_EQ(text, expected_tsv(corpus, options.ngrams));
     EXPECT_THAT(text, HasSubstr(" <unk>"));
@@ -326,29 +328,29 @@ TEST_F(ngrams_task, a_dictionary_brings_its_text_options) {
     text_options text;
     text.tokens = token_rule::letters;
     options.dictionary = dictionary_of(corpus, text);
-    EXPECT_THAT(tsv_of(options, run_with(1, folder_)), HasSubstr("\tw\t"));
+    EXPECT_THAT(tsv_of(options, context_with(1, folder_)), HasSubstr("\tw\t"));
     options.text = text_options{};
-    EXPECT_THROW(tsv_of(options, run_with(1, folder_)), usage_error);
+    EXPECT_THROW(tsv_of(options, context_with(1, folder_)), usage_error);
     options.text = text;
-    EXPECT_THAT(tsv_of(options, run_with(1, folder_)), HasSubstr("\tw\t"));
+    EXPECT_THAT(tsv_of(options, context_with(1, folder_)), HasSubstr("\tw\t"));
 
     write_file(folder_ / "stop", "w\n");
     text.stop_words = (folder_ / "stop").string();
     options.dictionary = dictionary_of(corpus, text);
     options.text.reset();
-    EXPECT_THROW(tsv_of(options, run_with(1, folder_)), usage_error);
+    EXPECT_THROW(tsv_of(options, context_with(1, folder_)), usage_error);
     options.text = text;
-    EXPECT_EQ(tsv_of(options, run_with(1, folder_)), "");
+    EXPECT_EQ(tsv_of(options, context_with(1, folder_)), "");
 }
 
 TEST_F(ngrams_task, refuses_what_cannot_be) {
     const made_corpus corpus(10, 10, 7);
     const ngrams_options good = of(corpus, 2);
-    const context run = run_with(1, folder_);
+    const context ctx = context_with(1, folder_);
     const auto refused = [&](const auto& change) {
         ngrams_options options = good;
         change(options);
-        EXPECT_THROW(tsv_of(options, run), usage_error);
+        EXPECT_THROW(tsv_of(options, ctx), usage_error);
     };
     refused([](ngrams_options& o) { o.inputs.clear(); });
     refused([](ngrams_options& o) { o.inputs = {"/no/such/corpus"}; });
@@ -367,7 +369,7 @@ TEST_F(ngrams_task, refuses_what_cannot_be) {
     EXPECT_FALSE(fs::exists(folder_ / "model"));
     ngrams_options options = good;
     options.totals = folder_ / "totals";
-    EXPECT_THROW(ngrams(options, run, [](const ngram_row&) { throw interrupted(2); }), interrupted);
+    EXPECT_THROW(ngrams(options, ctx, [](const ngram_row&) { throw interrupted(2); }), interrupted);
     EXPECT_FALSE(fs::exists(options.totals));
 }
 
@@ -379,7 +381,7 @@ TEST_F(ngrams_task, a_corpus_without_words_has_no_rows) {
     options.totals = folder_ / "totals";
     options.arpa = folder_ / "model";
     std::uint64_t rows = 0;
-    const ngrams_result made = ngrams(options, run_with(2, folder_), [&](const ngram_row&) { ++rows; });
+    const ngrams_result made = ngrams(options, context_with(2, folder_), [&](const ngram_row&) { ++rows; });
     EXPECT_EQ(rows, 0U);
     EXPECT_EQ(made.documents, 2U);
     EXPECT_EQ(read_file(options.totals), "");
@@ -402,7 +404,7 @@ TEST_F(ngrams_task, totals_are_the_counts_of_the_collection) {
             last = row.words;
         }
         for (const std::uint64_t memory : {0, 2 << 20}) {
-            ngrams(options, run_with(2, folder_, memory), {});
+            ngrams(options, context_with(2, folder_, memory), {});
             EXPECT_EQ(read_file(options.totals), expected);
         }
     }
@@ -410,7 +412,7 @@ TEST_F(ngrams_task, totals_are_the_counts_of_the_collection) {
 
 // ---- Models ----
 
-/// An ARPA file as its readers see it.
+/// An ARPA file as readers parse it.
 struct arpa {
     struct entry {
         double probability, back_off;
@@ -450,7 +452,7 @@ struct arpa {
         EXPECT_TRUE(ended);
     }
 
-    /// As every reader backs off.
+    /// Backs off as every reader does.
     double probability(const std::vector<std::string>& history, const std::string& word) const {
         std::string joined;
         for (const std::string& h : history) joined += h + " ";
@@ -508,7 +510,7 @@ TEST_F(ngrams_task, a_model_is_proper_and_as_it_says) {
             options.ngrams.min_count = least;
             options.arpa = folder_ / "model";
             options.replace = true;
-            const ngrams_result made = ngrams(options, run_with(2, folder_), {});
+            const ngrams_result made = ngrams(options, context_with(2, folder_), {});
             const arpa model(read_file(options.arpa));
             EXPECT_EQ(made.model_ngrams, model.ngrams.size());
 
@@ -532,7 +534,7 @@ TEST_F(ngrams_task, a_model_is_proper_and_as_it_says) {
                 ++compared;
             }
             EXPECT_EQ(compared + 3, model.ngrams.size());
-            // After every history that is known, after one that is not, and after none.
+            // After every known history, after an unknown one, and after none.
             std::vector<std::vector<std::string>> histories = {{}, {"<unk>"}, {"w0", "<unk>", "w1"}};
             for (const auto& [ngram, ignored] : model.ngrams) {
                 std::istringstream parts(ngram);
@@ -556,7 +558,7 @@ TEST_F(ngrams_task, a_model_counts_unknown_words_and_is_the_same_in_little_memor
     options.arpa = folder_ / "model";
     options.replace = true;
     options.ngrams.smoothing = ngram_smoothing::absolute;
-    ngrams(options, run_with(2, folder_), {});
+    ngrams(options, context_with(2, folder_), {});
     const std::string text = read_file(options.arpa);
     const arpa model(text);
     EXPECT_TRUE(model.ngrams.contains("<unk> <unk>"));
@@ -566,26 +568,73 @@ TEST_F(ngrams_task, a_model_counts_unknown_words_and_is_the_same_in_little_memor
         sum += model.probability({"<unk>"}, corpus.vocabulary[w]);
     EXPECT_NEAR(sum + model.probability({"<unk>"}, "<unk>"), 1, 1e-5);
     for (const std::uint64_t memory : {3 << 20, 16 << 20}) {
-        ngrams(options, run_with(1, folder_, memory), {});
+        ngrams(options, context_with(1, folder_, memory), {});
         EXPECT_EQ(read_file(options.arpa), text);
     }
 }
 
-TEST_F(ngrams_task, a_model_takes_no_words_that_its_format_cannot_hold) {
+TEST_F(ngrams_task, a_model_lacks_the_words_that_its_format_cannot_hold) {
     for (const char* const word : {"two words", "<s>", "</s>", "<unk>", "tab\there"}) {
-        write_file(folder_ / "words", std::string("fine\n") + word + "\n");
+        write_file(folder_ / "words", std::string("fine\nfine\n") + word + "\nfine\nother\n");
         ngrams_options options;
         options.inputs = {folder_ / "words"};
         options.input_format = "lines";
         options.arpa = folder_ / "model";
-        EXPECT_THROW(ngrams(options, run_with(1, folder_), {}), invalid_input) << word;
-        EXPECT_FALSE(fs::exists(options.arpa));
-        write_file(folder_ / "words", std::string("fine\nfine\n") + word + "\n");
-        options.ngrams.min_count = 2;  // leaves it out
+        options.totals = folder_ / "totals";
         options.replace = true;
-        EXPECT_EQ(ngrams(options, run_with(1, folder_), {}).model_ngrams, 4U);  // fine and three marks
-        fs::remove(options.arpa);
+        options.ngrams.order = 3;
+        std::vector<std::string> warnings;
+        context ctx = context_with(1, folder_);
+        ctx.on_log = [&](log_level level, std::string_view text) {
+            if (level == log_level::warning) warnings.emplace_back(text);
+        };
+        const ngrams_result result = ngrams(options, ctx, {});
+        EXPECT_EQ(result.excluded_words, 1U) << word;
+        ASSERT_EQ(warnings.size(), 1U) << word;
+        EXPECT_THAT(warnings[0], HasSubstr(word));
+        EXPECT_THAT(read_file(options.totals), HasSubstr("fine fine\t1\n"));
+        const arpa model(read_file(options.arpa));
+        // Three marks, fine and other; fine fine and fine other. Every n-gram of three words contains it.
+        EXPECT_EQ(model.ngrams.size(), 7U) << word;
+        EXPECT_EQ(result.model_ngrams, 7U) << word;
+        EXPECT_EQ(model.ngrams.contains(word), std::string_view(word).starts_with('<'));
+        double sum = model.probability({"fine"}, "<unk>");
+        for (const char* const each : {"fine", "other"}) sum += model.probability({"fine"}, each);
+        EXPECT_NEAR(sum, 1, 1e-5) << word;
+
+        options.ngrams.min_count = 2;  // excludes it
+        EXPECT_EQ(ngrams(options, ctx, {}).excluded_words, 0U);
+        EXPECT_EQ(warnings.size(), 1U);
     }
+}
+
+TEST_F(ngrams_task, a_model_without_some_words_has_its_histories_still) {
+    // With a minimum count, a history's own count comes from another table, which must lose the same rows.
+    std::string lines;
+    for (int i = 0; i < 40; ++i)
+        lines += "a\nb\n" + std::string(i % 3 == 0 ? "new york\n" : "c\n") + "a\nc\n";
+    write_file(folder_ / "words", lines);
+    ngrams_options options;
+    options.inputs = {folder_ / "words"};
+    options.input_format = "lines";
+    options.arpa = folder_ / "model";
+    options.replace = true;
+    options.ngrams.order = 3;
+    options.ngrams.min_count = 2;
+    options.ngrams.smoothing = ngram_smoothing::absolute;
+    EXPECT_EQ(ngrams(options, context_with(2, folder_), {}).excluded_words, 1U);
+    const std::string text = read_file(options.arpa);
+    EXPECT_THAT(text, Not(HasSubstr("york")));
+    const arpa model(text);
+    const std::vector<std::vector<std::string>> histories = {{},         {"a"},      {"b"},     {"c"},
+                                                             {"a", "b"}, {"b", "c"}, {"c", "a"}};
+    for (const std::vector<std::string>& history : histories) {
+        double sum = model.probability(history, "<unk>");
+        for (const char* const each : {"a", "b", "c"}) sum += model.probability(history, each);
+        EXPECT_NEAR(sum, 1, 1e-5);
+    }
+    ngrams(options, context_with(1, folder_, 3 << 20), {});
+    EXPECT_EQ(read_file(options.arpa), text);
 }
 
 // ---- Parts ----
@@ -593,13 +642,13 @@ TEST_F(ngrams_task, a_model_takes_no_words_that_its_format_cannot_hold) {
 TEST(word_ranks, merges_what_was_spilled) {
     for (const std::uint64_t memory : {std::uint64_t{1} << 30, std::uint64_t{1} << 14}) {
         const temporary_folder folder;
-        const context run = run_with(2, folder);
-        scratch_folder scratch(run);
+        const context ctx = context_with(2, folder);
+        scratch_folder scratch(ctx);
         word_ranks ranks(scratch, memory);
         std::mt19937_64 random(11);
         std::map<std::string, std::set<std::uint32_t>> expected;
         for (unsigned unit = 0; unit < 60; ++unit) {
-            word_tally words;
+            word_count_table words;
             for (unsigned i = 0; i < 100; ++i)
                 words.add(std::string(random() % 20, 'x') + std::to_string(random() % 300) +
                           std::string(random() % 2, '\0'));
@@ -609,10 +658,10 @@ TEST(word_ranks, merges_what_was_spilled) {
                 expected[std::string(words.word(w))].insert(numbers[w]);
         }
         EXPECT_EQ(ranks.runs() > 3, memory < (1 << 20));
-        const std::uint64_t given = ranks.numbers(), most_letters = ranks.letters();
+        const std::uint64_t given = ranks.numbers(), max_letters = ranks.letters();
         auto at = expected.begin();
         std::uint64_t letters = 0, numbers_seen = 0;
-        ranks.for_each(run, [&](std::string_view word, std::span<const std::uint32_t> numbers) {
+        ranks.for_each(ctx, [&](std::string_view word, std::span<const std::uint32_t> numbers) {
             ASSERT_NE(at, expected.end());
             EXPECT_EQ(at->first, word);
             EXPECT_EQ(at->second, std::set<std::uint32_t>(numbers.begin(), numbers.end()));
@@ -622,7 +671,7 @@ TEST(word_ranks, merges_what_was_spilled) {
         });
         EXPECT_EQ(at, expected.end());
         EXPECT_EQ(numbers_seen, given);
-        EXPECT_GE(most_letters, letters);
+        EXPECT_GE(max_letters, letters);
     }
 }
 
@@ -636,7 +685,7 @@ TEST(short_texts, are_the_pieces_one_after_the_other) {
             const std::string piece(size, static_cast<char>('a' + times));
             pieces.append(piece);
             padded.make([&](std::string& text) { text += piece; });
-            pieces.append_with(padded.room(), [&](char* to) { return padded.put(to); });
+            pieces.append_with(padded.capacity(), [&](char* to) { return padded.put(to); });
             expected += piece + piece;
         }
     }
@@ -649,11 +698,11 @@ TEST(child_words, finds_the_words_of_every_node) {
     for (const std::uint32_t vocabulary : {0U, 1U, 40U, 5000U, ~std::uint32_t{0}}) {
         std::vector<std::uint64_t> children{0};
         std::vector<std::uint32_t> words;
-        for (const std::size_t most : {1, 0, 15, 16, 17, 0, 63, 64, 65, 3000, 2, 257}) {
-            // Near together, far apart, and all there are.
-            for (const std::uint64_t spread : {std::uint64_t{most}, std::uint64_t{1} << 32}) {
+        for (const std::size_t max : {1, 0, 15, 16, 17, 0, 63, 64, 65, 3000, 2, 257}) {
+            // Dense, sparse, and all possible words.
+            for (const std::uint64_t spread : {std::uint64_t{max}, std::uint64_t{1} << 32}) {
                 std::set<std::uint32_t> of_node;
-                for (std::size_t i = 0; i < 4 * most && of_node.size() < most; ++i)
+                for (std::size_t i = 0; i < 4 * max && of_node.size() < max; ++i)
                     of_node.insert(static_cast<std::uint32_t>(
                         random() % std::min<std::uint64_t>(spread, std::uint64_t{vocabulary} + 1)));
                 words.insert(words.end(), of_node.begin(), of_node.end());
@@ -661,10 +710,10 @@ TEST(child_words, finds_the_words_of_every_node) {
             }
         }
         const temporary_folder folder;
-        const context run = run_with(2, folder);
-        scratch_folder scratch(run);
+        const context ctx = context_with(2, folder);
+        scratch_folder scratch(ctx);
         table_share share(std::uint64_t{1} << 20);
-        cpu_place place(run);
+        cpu_place place(ctx);
         const child_words found(place, children, words, vocabulary,
                                 {share, scratch, "starts", words.size() / child_words::words_an_entry + 1});
         for (std::size_t node = 0; node + 1 < children.size(); ++node) {
@@ -680,13 +729,13 @@ TEST(child_words, finds_the_words_of_every_node) {
 }
 
 TEST(document_rows, brings_rows_into_the_order_of_documents) {
-    // Document 2 alone is more than a bucket.
+    // Document 2 alone exceeds a bucket.
     const std::vector<std::uint64_t> offsets = {0, 10, 10, 200'000, 200'003, 230'003};
     ngram_options options;
     options.order = 3;
     for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
         const temporary_folder folder;
-        scratch_folder scratch(run_with(1, folder));
+        scratch_folder scratch(context_with(1, folder));
         document_rows<document_row> rows(scratch, offsets, options, memory);
         std::vector<std::vector<std::uint32_t>> expected(5 * 3);  // firsts, by document and n
         std::mt19937_64 random(12);

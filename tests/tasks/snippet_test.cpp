@@ -36,19 +36,19 @@ std::string snippet_of(std::string_view text, const std::vector<std::string>& wa
     return weighed_snippet_of(text, words, max_bytes, phrases);
 }
 
-TEST(Snippet, ShortTextIsWhole) {
+TEST(snippet_test, short_text_is_whole) {
     EXPECT_EQ(snippet_of("One  two\n\nthree. ", {"two"}, 100), "One two three.");
 }
 
-TEST(Snippet, EmptyText) {
+TEST(snippet_test, empty_text) {
     EXPECT_EQ(snippet_of("", {"a"}, 100), "");
 }
 
-TEST(Snippet, BeginningWithoutMatches) {
+TEST(snippet_test, beginning_without_matches) {
     EXPECT_EQ(snippet_of("alpha beta gamma delta epsilon", {"omega"}, 12), "alpha beta …");
 }
 
-TEST(Snippet, PrefersDifferentWordsToMany) {
+TEST(snippet_test, prefers_different_words_to_many) {
     const std::string filler(400, '.');
     const std::string text = "cat cat cat cat " + filler + " a cat and a dog here " + filler + " dog";
     const std::string found = snippet_of(text, {"cat", "dog"}, 60);
@@ -57,7 +57,7 @@ TEST(Snippet, PrefersDifferentWordsToMany) {
     EXPECT_TRUE(found.ends_with(" …")) << found;
 }
 
-TEST(Snippet, PrefersARareWordToSeveralCommonOnes) {
+TEST(snippet_test, prefers_a_rare_word_to_several_common_ones) {
     const std::string filler(400, '.');
     const std::string text = "what is the use of it " + filler + " relativity here";
     EXPECT_NE(weighed_snippet_of(text, weights{{"is", 1}, {"of", 1}, {"relativity", 9}, {"the", 1}}, 60)
@@ -67,34 +67,34 @@ TEST(Snippet, PrefersARareWordToSeveralCommonOnes) {
                     .starts_with("what is"));
 }
 
-TEST(Snippet, PrefersWordsThatStandTogether) {
+TEST(snippet_test, prefers_words_that_stand_together) {
     const std::string filler(400, '.');
     const std::string text = "a theory theory, and theory for many others, not on relativity " + filler +
                              " theory of relativity " + filler + " relativity theory";
     EXPECT_NE(snippet_of(text, {"theory", "relativity"}, 80).find("theory of relativity"), std::string::npos);
-    // The first of several, where nothing else tells them apart.
+    // The first of several, if they are otherwise equal.
     const std::string again = filler + " red relativity theory " + filler + " blue relativity theory";
     EXPECT_NE(snippet_of(again, {"theory", "relativity"}, 80).find("red"), std::string::npos);
 }
 
-TEST(Snippet, ComparesStretchesByTheWeightOfAllTheirMatches) {
+TEST(snippet_test, compares_ranges_by_the_weight_of_all_their_matches) {
     const std::string filler(400, '.');
     const std::string text = "one cat " + filler + " cat and cat " + filler + " cat or cat";
     EXPECT_NE(snippet_of(text, {"cat"}, 40).find("cat and cat"), std::string::npos);
 }
 
-TEST(Snippet, RareWordsWeighMore) {
+TEST(snippet_test, rare_words_weigh_more) {
     EXPECT_EQ(weight_in_passages(1000, 1000), 1U);
     EXPECT_EQ(weight_in_passages(1000, 0), 1U);
     EXPECT_EQ(weight_in_passages(1000, 500), 4U);  // 1 + 4 ln 2, rounded
     EXPECT_EQ(weight_in_passages(1000, 1), 29U);   // 1 + 4 ln 1000
-    EXPECT_FALSE(is_everywhere(4, 3));
-    EXPECT_TRUE(is_everywhere(4, 4));
-    EXPECT_FALSE(is_everywhere(1000, 750));
-    EXPECT_TRUE(is_everywhere(1000, 751));
+    EXPECT_FALSE(is_common(4, 3));
+    EXPECT_TRUE(is_common(4, 4));
+    EXPECT_FALSE(is_common(1000, 750));
+    EXPECT_TRUE(is_common(1000, 751));
 }
 
-TEST(Snippet, ShowsThePhrase) {
+TEST(snippet_test, shows_the_phrase) {
     const std::string filler(400, '.');
     const std::string text =
         "A dog and a cat. Cat, dog: a cat. " + filler + " the Cat Dog here " + filler + " dog";
@@ -108,7 +108,7 @@ TEST(Snippet, ShowsThePhrase) {
     EXPECT_EQ(snippet_of("one two three four", {"two"}, 8, {{"one", "two", "three"}}), "one two three …");
 }
 
-TEST(Snippet, PiecesEndWhereWordsDo) {
+TEST(snippet_test, pieces_end_where_words_do) {
     EXPECT_EQ(first_piece("one two\nthree", 20), 13U);
     EXPECT_EQ(first_piece("one two\nthree", 13), 13U);
     EXPECT_EQ(first_piece("one two\nthree", 12), 8U);
@@ -116,17 +116,17 @@ TEST(Snippet, PiecesEndWhereWordsDo) {
     EXPECT_EQ(first_piece("one two\nthree", 7), 4U);
     EXPECT_EQ(first_piece("one two\nthree", 2), 2U);
     EXPECT_EQ(first_piece("漢字漢字", 7), 6U);
-    EXPECT_EQ(first_piece("漢字漢字", 1), 1U);  // goes on in any case
+    EXPECT_EQ(first_piece("漢字漢字", 1), 1U);  // always advances
     EXPECT_EQ(first_piece("\x80\x80\x80\x80\x80\x80\x80\x80", 6), 3U);
     EXPECT_EQ(first_piece("", 5), 0U);
 }
 
-RC_GTEST_PROP(Snippet, IsTheSameFromPieces, ()) {
+RC_GTEST_PROP(snippet_test, is_the_same_from_pieces, ()) {
     const auto line = *rc::gen::container<std::vector<std::string>>(
         rc::gen::element<std::string>("cat", "dog", "the", "Dog.", "\n", "bird\n", "é", "漢字"));
     std::string text;
     for (const std::string& word : line) text += word + " ";
-    const std::size_t most = *rc::gen::inRange<std::size_t>(8, 60);
+    const std::size_t max = *rc::gen::inRange<std::size_t>(8, 60);
     const std::vector<std::string> wanted{"bird", "cat"};
     const std::vector<std::uint32_t> alike{1, 1};
     snippet_finder finder({wanted, {}, alike});
@@ -134,8 +134,8 @@ RC_GTEST_PROP(Snippet, IsTheSameFromPieces, ()) {
     text::token_list words;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::string_view rest = std::string_view(text).substr(begin);
-        const std::size_t bytes = first_piece(rest, most);
-        RC_ASSERT(bytes > 0U && bytes <= most);
+        const std::size_t bytes = first_piece(rest, max);
+        RC_ASSERT(bytes > 0U && bytes <= max);
         analyzer.analyze(rest.substr(0, bytes), words);
         finder.look_through(words, begin);
         begin += bytes;
@@ -143,7 +143,7 @@ RC_GTEST_PROP(Snippet, IsTheSameFromPieces, ()) {
     RC_ASSERT(finder.passage(text, 40) == snippet_of(text, wanted, 40));
 }
 
-TEST(Snippet, CutsBetweenCharactersWithoutSpaces) {
+TEST(snippet_test, cuts_between_characters_without_spaces) {
     std::string text;
     for (int i = 0; i < 100; ++i) text += "漢字";
     const std::string found = snippet_of(text, {}, 50);
@@ -151,7 +151,8 @@ TEST(Snippet, CutsBetweenCharactersWithoutSpaces) {
     EXPECT_EQ((found.size() - std::string(" …").size()) % 3, 0U) << found;
 }
 
-RC_GTEST_PROP(Snippet, IsOneLineOfBoundedLength, (std::string text, const std::vector<std::string>& wanted)) {
+RC_GTEST_PROP(snippet_test, is_one_line_of_bounded_length,
+              (std::string text, const std::vector<std::string>& wanted)) {
     const std::string found = snippet_of(text, wanted, 40);
     RC_ASSERT(found.find('\n') == std::string::npos);
     RC_ASSERT(found.size() <= 40 + 2 * std::string(" …").size() + 40);

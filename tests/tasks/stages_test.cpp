@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stages add to a whole store: the same bits for any threads, equal to what the commands of their own say, and
-// nothing where the store lacks what they need.
-#include "tasks/build/stages.hpp"
+// The results of the stages for a complete index: the same bits for any threads, equal to those of the separate
+// commands, and nothing if the store lacks their input.
+#include "tasks/store_build/stages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using testing::read_file;
 using testing::temporary_folder;
 using testing::write_file;
 
-class Stages : public ::testing::Test {
+class stages_test : public ::testing::Test {
   protected:
     fs::path store_of(const std::string& corpus, const std::string& name = "store") {
         write_file(folder_ / (name + ".jsonl"), corpus);
@@ -37,20 +37,20 @@ class Stages : public ::testing::Test {
         options.inputs = {folder_ / (name + ".jsonl")};
         options.store = folder_ / name;
         options.skip = all_build_stages;
-        build(options, run_with(2));
+        build(options, context_with(2));
         return options.store;
     }
-    context run_with(unsigned threads, std::uint64_t memory = 0) {
-        context run = context::cpu(threads);
-        run.memory_bytes = memory;
-        run.scratch = folder_ / "scratch";
-        return run;
+    context context_with(unsigned threads, std::uint64_t memory = 0) {
+        context ctx = context::cpu(threads);
+        ctx.memory_bytes = memory;
+        ctx.scratch = folder_ / "scratch";
+        return ctx;
     }
 
     temporary_folder folder_;
 };
 
-/// Documents of which many name many others, themselves and some that there are not.
+/// Documents that link to many others, to themselves and to some that do not exist.
 std::string linked_corpus(std::uint32_t documents) {
     std::string lines;
     std::uint64_t state = 7;
@@ -66,18 +66,19 @@ std::string linked_corpus(std::uint32_t documents) {
     return lines;
 }
 
-TEST_F(Stages, LinkRanksAreThoseOfThePagerankCommand) {
+TEST_F(stages_test, link_ranks_are_those_of_the_pagerank_command) {
     const fs::path store = store_of(linked_corpus(700));
-    std::map<std::string, double> told;
-    link_rank_options asked;
-    asked.graph = store;
-    rank_links(asked, run_with(1), [&](const ranked_node& node) { told[std::string(node.id)] = node.rank; });
+    std::map<std::string, double> reported;
+    link_rank_options requested;
+    requested.graph = store;
+    rank_links(requested, context_with(1),
+               [&](const ranked_node& node) { reported[std::string(node.id)] = node.rank; });
 
     EXPECT_FALSE(opened_store(store).link_ranks());
     const fs::path section = store_layout::file_of(store, store_layout::link_ranks);
-    const auto once = make_link_ranks(opened_store(store), run_with(1));
+    const auto once = make_link_ranks(opened_store(store), context_with(1));
     const std::string bytes = read_file(section);
-    const auto twice = make_link_ranks(opened_store(store), run_with(3));
+    const auto twice = make_link_ranks(opened_store(store), context_with(3));
     EXPECT_EQ(read_file(section), bytes);
     EXPECT_EQ(once.sections.front().checksum, twice.sections.front().checksum);
     EXPECT_GT(once.counts.at("link_rank_iterations"), 3U);
@@ -92,21 +93,21 @@ TEST_F(Stages, LinkRanksAreThoseOfThePagerankCommand) {
     std::uint64_t sum = 0;
     for (std::uint32_t d = 0; d < ranks->size(); ++d) {
         EXPECT_EQ(static_cast<double>((*ranks)[d]) / store_layout::link_rank_units,
-                  told.at(std::string(ranked.id(d))));
+                  reported.at(std::string(ranked.id(d))));
         sum += (*ranks)[d];
     }
     EXPECT_NEAR(static_cast<double>(sum) / store_layout::link_rank_units, 1, 1e-4);
-    EXPECT_GT(verify_store(store, run_with(2)), 0U);
+    EXPECT_GT(verify_store(store, context_with(2)), 0U);
 }
 
-TEST_F(Stages, AStoreWithoutLinksHasNoRanks) {
+TEST_F(stages_test, a_store_without_links_has_no_ranks) {
     const fs::path store = store_of("{\"id\":\"a\",\"text\":\"one\",\"links\":[\"b\"]}\n");
-    const auto made = make_link_ranks(opened_store(store), run_with(1));
+    const auto made = make_link_ranks(opened_store(store), context_with(1));
     EXPECT_THAT(made.sections, IsEmpty());
     EXPECT_FALSE(fs::exists(store_layout::file_of(store, store_layout::link_ranks)));
 }
 
-/// Sentences of a few patterns, so that words are used alike, in paragraphs; titles hold words of their own.
+/// Sentences of a few patterns, so that words are used alike, in paragraphs; titles have separate words.
 std::string worded_corpus(std::uint32_t documents) {
     std::string lines;
     std::uint64_t state = 3;
@@ -136,26 +137,26 @@ std::map<std::string, std::string> files_of(const fs::path& folder) {
     return files;
 }
 
-TEST_F(Stages, AThesaurusIsTheSpaceOfTheCorpus) {
+TEST_F(stages_test, a_thesaurus_is_the_space_of_the_corpus) {
     const fs::path store = store_of(worded_corpus(300));
     const fs::path thesaurus = store / store_layout::thesaurus;
-    const auto made = make_thesaurus(opened_store(store), run_with(1));
+    const auto made = make_thesaurus(opened_store(store), context_with(1));
     const auto files = files_of(thesaurus);
     EXPECT_GT(files.size(), 10U);
     EXPECT_GT(made.counts.at("thesaurus_words"), 50U);
     ASSERT_TRUE(made.thesaurus);
 
-    words_options asked;
-    asked.inputs = {folder_ / "store.jsonl"};
-    asked.space = folder_ / "space";
-    asked.question = word_space::open(thesaurus, run_with(1)).question();
-    words(asked, run_with(2));
-    EXPECT_EQ(files_of(asked.space), files);
-    asked.inputs = {store};
-    asked.force = true;
-    words(asked, run_with(3));
-    EXPECT_EQ(files_of(asked.space), files);
-    make_thesaurus(opened_store(store), run_with(3, 48 << 20));
+    words_options requested;
+    requested.inputs = {folder_ / "store.jsonl"};
+    requested.space = folder_ / "space";
+    requested.params = word_space::open(thesaurus, context_with(1)).params();
+    words(requested, context_with(2));
+    EXPECT_EQ(files_of(requested.space), files);
+    requested.inputs = {store};
+    requested.force = true;
+    words(requested, context_with(3));
+    EXPECT_EQ(files_of(requested.space), files);
+    make_thesaurus(opened_store(store), context_with(3, 48 << 20));
     EXPECT_EQ(files_of(thesaurus), files);
 
     EXPECT_FALSE(opened_store(store).thesaurus());
@@ -164,47 +165,47 @@ TEST_F(Stages, AThesaurusIsTheSpaceOfTheCorpus) {
     EXPECT_EQ(opened_store(store).thesaurus(), thesaurus);
     EXPECT_EQ(space_of(store), thesaurus);
     EXPECT_EQ(space_of(thesaurus), thesaurus);
-    const std::uint64_t bytes = verify_store(store, run_with(2));
-    EXPECT_GT(bytes, verify_word_space(thesaurus, run_with(2)));
+    const std::uint64_t bytes = verify_store(store, context_with(2));
+    EXPECT_GT(bytes, verify_word_space(thesaurus, context_with(2)));
 
-    // A space that is whole, and another store's.
+    // An undamaged space of another store.
     fs::remove_all(thesaurus);
-    EXPECT_THROW(verify_store(store, run_with(1)), damaged_store);
-    asked.question.min_count = 7;
-    words(asked, run_with(1));
-    fs::copy(asked.space, thesaurus);
+    EXPECT_THROW(verify_store(store, context_with(1)), damaged_store);
+    requested.params.min_count = 7;
+    words(requested, context_with(1));
+    fs::copy(requested.space, thesaurus);
     try {
-        verify_store(store, run_with(1));
+        verify_store(store, context_with(1));
         FAIL();
     } catch (const damaged_store& e) {
-        EXPECT_THAT(e.what(), HasSubstr("is not the one of this store"));
+        EXPECT_THAT(e.what(), HasSubstr("belongs to another store"));
     }
 }
 
-TEST_F(Stages, AThesaurusHasTheStopWordsOfItsStore) {
+TEST_F(stages_test, a_thesaurus_has_the_stop_words_of_its_store) {
     write_file(folder_ / "stop", "the\nt0n0\n");
     write_file(folder_ / "corpus.jsonl", worded_corpus(300));
     build_options options;
     options.inputs = {folder_ / "corpus.jsonl"};
     options.store = folder_ / "store";
     options.text.stop_words = folder_ / "stop";
-    build(options, run_with(2));
+    build(options, context_with(2));
     fs::remove(folder_ / "stop");
-    testing::add_outcome(options.store, make_thesaurus(opened_store(options.store), run_with(2)));
-    const auto space = word_space::open(space_of(options.store), run_with(1));
+    testing::add_outcome(options.store, make_thesaurus(opened_store(options.store), context_with(2)));
+    const auto space = word_space::open(space_of(options.store), context_with(1));
     EXPECT_FALSE(space.find("the"));
     EXPECT_FALSE(space.find("t0n0"));
     EXPECT_TRUE(space.find("t0n1"));
-    EXPECT_EQ(space.info().asked.at("stop-words"), read_store_info(options.store).text.stop_words);
-    EXPECT_GT(verify_store(options.store, run_with(2)), 0U);
+    EXPECT_EQ(space.info().requested.at("stop-words"), read_store_info(options.store).text.stop_words);
+    EXPECT_GT(verify_store(options.store, context_with(2)), 0U);
 }
 
-TEST_F(Stages, TooLittleForAThesaurusIsNoError) {
+TEST_F(stages_test, too_little_for_a_thesaurus_is_no_error) {
     for (const std::string corpus :
          {"{\"id\":\"a\",\"text\":\"\"}\n", "{\"id\":\"a\",\"text\":\"one two one\"}\n",
           "{\"id\":\"a\",\"text\":\"a\\n\\na\\n\\na\\n\\na\\n\\na\\n\\nb\\n\\nb\\n\\nb\\n\\nb\\n\\nb\"}\n"}) {
         const fs::path store = store_of(corpus);
-        const auto made = make_thesaurus(opened_store(store), run_with(1));
+        const auto made = make_thesaurus(opened_store(store), context_with(1));
         EXPECT_FALSE(made.thesaurus);
         EXPECT_FALSE(fs::exists(store / store_layout::thesaurus));
         fs::remove_all(store);
@@ -222,17 +223,17 @@ double cosine(std::span<const std::int16_t> a, std::span<const std::int16_t> b) 
     return static_cast<double>(both) / std::sqrt(static_cast<double>(first) * static_cast<double>(second));
 }
 
-class Vectors : public Stages {
+class vectors_test : public stages_test {
   protected:
-    /// A store with a thesaurus and vectors: themed documents, two that are equal, and some without a known word.
+    /// A store with a thesaurus and vectors: documents by subject, two that are equal, and some without a known word.
     fs::path store_with_vectors() {
         std::string corpus = worded_corpus(200);
         corpus += "{\"id\":\"rare\",\"text\":\"nobody else says this\"}\n";
         corpus += corpus.substr(0, corpus.find('\n') + 1).replace(corpus.find("d0"), 2, "e0");
         corpus += "{\"id\":\"empty\",\"text\":\"\"}\n";
         const fs::path store = store_of(corpus);
-        testing::add_outcome(store, make_thesaurus(opened_store(store), run_with(2)));
-        made_ = make_document_vectors(opened_store(store), run_with(2));
+        testing::add_outcome(store, make_thesaurus(opened_store(store), context_with(2)));
+        made_ = make_document_vectors(opened_store(store), context_with(2));
         testing::add_outcome(store, made_);
         return store;
     }
@@ -248,23 +249,23 @@ class Vectors : public Stages {
     stage_outcome made_;
 };
 
-TEST_F(Vectors, AreTheSameForAnyThreads) {
+TEST_F(vectors_test, are_the_same_for_any_threads) {
     const fs::path store = store_with_vectors();
     const fs::path section = store_layout::file_of(store, store_layout::document_vectors);
     const std::string bytes = read_file(section);
-    make_document_vectors(opened_store(store), run_with(1));
+    make_document_vectors(opened_store(store), context_with(1));
     EXPECT_EQ(read_file(section), bytes);
-    make_document_vectors(opened_store(store), run_with(5));
+    make_document_vectors(opened_store(store), context_with(5));
     EXPECT_EQ(read_file(section), bytes);
     EXPECT_EQ(made_.counts.at("documents_without_vector"), 2U);
     EXPECT_EQ(read_store_info(store).vectors, made_.vectors);
-    EXPECT_GT(verify_store(store, run_with(2)), 0U);
-    EXPECT_THROW(make_document_vectors(opened_store(store), run_with(1, 1 << 10)), out_of_memory);
+    EXPECT_GT(verify_store(store, context_with(2)), 0U);
+    EXPECT_THROW(make_document_vectors(opened_store(store), context_with(1, 1 << 10)), out_of_memory);
 }
 
-TEST_F(Vectors, AreSumsOfWeightedDirections) {
+TEST_F(vectors_test, are_sums_of_weighted_directions) {
     const opened_store store(store_with_vectors());
-    const auto space = word_space::open(*store.thesaurus(), run_with(1));
+    const auto space = word_space::open(*store.thesaurus(), context_with(1));
     const auto info = space.info();
     const auto sigma_section =
         io::section_view(*store.thesaurus() / "singular_values.section", "singular_values");
@@ -296,23 +297,23 @@ TEST_F(Vectors, AreSumsOfWeightedDirections) {
     }
 }
 
-TEST_F(Vectors, MostSimilarDocumentsAreThoseOfAllPairs) {
+TEST_F(vectors_test, nearest_documents_are_those_of_all_pairs) {
     const opened_store store(store_with_vectors());
     const auto rows = rows_of(store);
-    const auto vectors = document_vectors::of(store, run_with(2)).value();
+    const auto vectors = document_vectors::of(store, context_with(2)).value();
     const auto same = static_cast<std::uint32_t>(rows.size() - 2), rare = same - 1;
     EXPECT_FALSE(vectors.has(rare));
     EXPECT_FALSE(vectors.has(static_cast<std::uint32_t>(rows.size())));
     EXPECT_TRUE(vectors.has(same));
-    EXPECT_THAT(vectors.most_similar(rare, 5), IsEmpty());
-    EXPECT_THAT(vectors.most_similar(0, 0), IsEmpty());
-    EXPECT_THROW(vectors.most_similar(static_cast<std::uint32_t>(rows.size()), 1), usage_error);
+    EXPECT_THAT(vectors.nearest_documents(rare, 5), IsEmpty());
+    EXPECT_THAT(vectors.nearest_documents(0, 0), IsEmpty());
+    EXPECT_THROW(vectors.nearest_documents(static_cast<std::uint32_t>(rows.size()), 1), usage_error);
     for (std::uint32_t d = 0; d < rows.size(); d += 7) {
         std::vector<std::uint32_t> wanted, found;
         for (std::uint32_t other = 0; other < rows.size(); ++other) {
             if (other != d && vectors.has(other) && vectors.has(d)) wanted.push_back(other);
         }
-        const auto all = vectors.most_similar(d, 10'000);
+        const auto all = vectors.nearest_documents(d, 10'000);
         for (const auto& [document, similarity] : all) {
             found.push_back(document);
             EXPECT_NEAR(similarity, cosine(rows[d], rows[document]), 0x1p-23);
@@ -324,38 +325,38 @@ TEST_F(Vectors, MostSimilarDocumentsAreThoseOfAllPairs) {
         EXPECT_EQ(found, wanted);
         auto few = all;
         few.resize(std::min<std::size_t>(3, few.size()));
-        EXPECT_EQ(vectors.most_similar(d, 3), few);
+        EXPECT_EQ(vectors.nearest_documents(d, 3), few);
     }
-    // Of two that are equal each finds the other, and never itself.
-    EXPECT_EQ(vectors.most_similar(0, 1).front().document, same);
-    EXPECT_EQ(vectors.most_similar(same, 1).front().document, 0U);
+    // Of two equal ones each finds the other, and never itself.
+    EXPECT_EQ(vectors.nearest_documents(0, 1).front().document, same);
+    EXPECT_EQ(vectors.nearest_documents(same, 1).front().document, 0U);
 }
 
-TEST_F(Vectors, NeedAThesaurusAndWordsThatTellDocumentsApart) {
+TEST_F(vectors_test, need_a_thesaurus_and_words_that_tell_documents_apart) {
     const fs::path store = store_of(worded_corpus(20), "plain");
-    EXPECT_THAT(make_document_vectors(opened_store(store), run_with(1)).sections, IsEmpty());
-    EXPECT_FALSE(document_vectors::of(opened_store(store), run_with(1)));
+    EXPECT_THAT(make_document_vectors(opened_store(store), context_with(1)).sections, IsEmpty());
+    EXPECT_FALSE(document_vectors::of(opened_store(store), context_with(1)));
 
     std::string equal;
     for (const char* id : {"a", "b", "c", "d", "e"}) {
         equal += "{\"id\":\"" + std::string(id) + "\",\"text\":\"one two three\"}\n";
     }
     const fs::path alike = store_of(equal, "alike");
-    testing::add_outcome(alike, make_thesaurus(opened_store(alike), run_with(1)));
+    testing::add_outcome(alike, make_thesaurus(opened_store(alike), context_with(1)));
     ASSERT_TRUE(opened_store(alike).thesaurus());
-    EXPECT_THAT(make_document_vectors(opened_store(alike), run_with(1)).sections, IsEmpty());
+    EXPECT_THAT(make_document_vectors(opened_store(alike), context_with(1)).sections, IsEmpty());
     EXPECT_FALSE(fs::exists(store_layout::file_of(alike, store_layout::document_vectors)));
-    EXPECT_GT(verify_store(alike, run_with(1)), 0U);
+    EXPECT_GT(verify_store(alike, context_with(1)), 0U);
 }
 
-TEST_F(Stages, RanksOfAnotherCollectionAreFoundOut) {
+TEST_F(stages_test, ranks_of_another_collection_are_found_out) {
     const fs::path large = store_of(linked_corpus(40), "large"), small = store_of(linked_corpus(30), "small");
-    const auto ranks = make_link_ranks(opened_store(large), run_with(1));
+    const auto ranks = make_link_ranks(opened_store(large), context_with(1));
     fs::copy_file(store_layout::file_of(large, store_layout::link_ranks),
                   store_layout::file_of(small, store_layout::link_ranks));
     testing::add_outcome(small, ranks);
     try {
-        verify_store(small, run_with(1));
+        verify_store(small, context_with(1));
         FAIL();
     } catch (const damaged_store& e) {
         EXPECT_THAT(e.what(), HasSubstr("link_ranks"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spaces of small corpora made here, held to the definitions computed word by word in double precision: whatever the
-// gaps, windows, relations and measures; the same bytes for every number of threads and whatever the memory.
+// Word spaces of small generated corpora, compared with the definitions computed word by word in double precision: for
+// any gaps, windows, relations and measures; the same bytes for any number of threads and any memory.
 #include "quern/tasks/words.hpp"
 
 #include <gmock/gmock.h>
@@ -32,14 +32,14 @@ using testing::temporary_folder;
 using ::testing::UnorderedElementsAre;
 using testing::write_file;
 
-// ---- A corpus as it is meant, and its text ----
+// ---- A corpus as a structure, and its text ----
 
 using sentence = std::vector<std::string>;
 using paragraph = std::vector<sentence>;
 using made_corpus = std::vector<std::vector<paragraph>>;  // documents
 
-/// Words by a skewed law, so that some are everywhere and many below any minimum; repeats side by side; stop words;
-/// documents and paragraphs of every length, empty ones among them.
+/// Words with skewed frequencies, so that some are everywhere and many below any minimum; adjacent repeats; stop words;
+/// documents and paragraphs of every length, including empty ones.
 made_corpus generated(std::uint32_t documents, std::uint64_t seed) {
     std::uint64_t state = seed;
     const auto next = [&](std::uint64_t below) {
@@ -96,10 +96,10 @@ bool is_stop(const std::string& word) {
     return word == "the" || word == "of";
 }
 
-truth truth_of(const made_corpus& corpus, const space_question& q) {
+truth truth_of(const made_corpus& corpus, const space_params& q) {
     truth out;
     std::map<std::string, std::uint64_t> counts;
-    std::vector<std::vector<std::string>> passages;  // "": an empty place
+    std::vector<std::vector<std::string>> passages;  // "": an empty position
     for (const auto& document : corpus) {
         for (const paragraph& p : document) {
             if (q.window_end == window_limit::paragraph) passages.emplace_back();
@@ -157,13 +157,13 @@ truth truth_of(const made_corpus& corpus, const space_question& q) {
     for (const auto& [a, row] : cells) {
         for (const auto& [context, count] : row) {
             const auto& [r, b] = context;
-            const double numerator = count - q.weighing.discount.value();
+            const double numerator = count - q.pmi.discount.value();
             const double weight =
-                q.weighing.information == information_kind::conditional
+                q.pmi.information == pmi_kind::conditional
                     ? std::log(numerator * of_relation[r] / (of_word[{a, r}] * of_context[context]))
                     : std::log(numerator * all * all /
                                (of_word_alone[a] * of_relation[r] * of_other_alone[b]));
-            if (weight > q.weighing.min_weight) out.weights[a][context] = weight;
+            if (weight > q.pmi.min_weight) out.weights[a][context] = weight;
         }
     }
     return out;
@@ -185,7 +185,7 @@ double true_score(const truth& t, const std::string& a, const std::string& b, wo
 
 // ---- Running ----
 
-class Words : public ::testing::Test {
+class words_test : public ::testing::Test {
   protected:
     words_options options_for(const std::string& corpus, const std::string& name = "corpus.jsonl") {
         write_file(folder_ / name, corpus);
@@ -194,19 +194,19 @@ class Words : public ::testing::Test {
         options.inputs = {folder_ / name};
         options.space = folder_ / "space";
         options.text.stop_words = folder_ / "stop";
-        options.question.min_count = 2;
+        options.params.min_count = 2;
         options.force = true;
         return options;
     }
-    context run_with(unsigned threads = 2, std::uint64_t memory = 0) {
-        context run;
-        run.device.where = device_choice::kind::cpu;
-        run.threads = threads;
-        run.memory_bytes = memory;
-        run.scratch = folder_ / "scratch";
-        return run;
+    context context_with(unsigned threads = 2, std::uint64_t memory = 0) {
+        context ctx;
+        ctx.device.where = device_choice::kind::cpu;
+        ctx.threads = threads;
+        ctx.memory_bytes = memory;
+        ctx.scratch = folder_ / "scratch";
+        return ctx;
     }
-    word_space opened() { return word_space::open(folder_ / "space", run_with()); }
+    word_space opened() { return word_space::open(folder_ / "space", context_with()); }
     template <class Error, class Work>
     static std::string refusal(const Work& work) {
         try {
@@ -216,7 +216,7 @@ class Words : public ::testing::Test {
         }
         return "not refused";
     }
-    /// All files of the space but the record of the run.
+    /// All files of the space except the record of the run.
     std::map<std::string, std::string> bytes_of(const fs::path& space) {
         std::map<std::string, std::string> files;
         for (const auto& entry : fs::directory_iterator(space)) {
@@ -225,7 +225,7 @@ class Words : public ::testing::Test {
         }
         return files;
     }
-    void expect_truth(const made_corpus& corpus, const space_question& q) {
+    void expect_truth(const made_corpus& corpus, const space_params& q) {
         const truth t = truth_of(corpus, q);
         const word_space space = opened();
         ASSERT_EQ(space.size(), t.words.size());
@@ -252,7 +252,7 @@ class Words : public ::testing::Test {
         }
     }
     static void expect_neighbours(const word_space& space, const truth& t, std::uint32_t w,
-                                  const space_question& q) {
+                                  const space_params& q) {
         const auto found = space.similar({{w}, {}}, q.top, context::cpu(1));
         std::vector<double> all;
         for (std::uint32_t v = 0; v < space.size(); ++v) {
@@ -277,34 +277,34 @@ class Words : public ::testing::Test {
     temporary_folder folder_;
 };
 
-TEST_F(Words, AreAsDefinedWhateverTheQuestion) {
+TEST_F(words_test, are_as_defined_for_any_params) {
     const made_corpus corpus = generated(60, 1);
     words_options options = options_for(lines_of(corpus));
-    const space_question plain = options.question;
-    std::vector<space_question> questions(9, plain);
-    questions[1].gaps = gap_policy::keep;
-    questions[2].window_end = window_limit::sentence;
-    questions[3].counting = {1, word_relation::position, false};
-    questions[4].counting = {5, word_relation::none, true};
-    questions[5].weighing = {{0, 1}, information_kind::independent, 0.25};
-    questions[6].measure = word_measure::cosine;
-    questions[6].min_count = 7;
-    questions[7].vocabulary = 17;
-    questions[7].top = 3;
-    questions[8] = {gap_policy::keep,
-                    window_limit::sentence,
-                    {3, word_relation::position, false},
-                    {{0, 1}, information_kind::conditional, 0}};  // the thesis
-    for (std::size_t i = 0; i < questions.size(); ++i) {
+    const space_params plain = options.params;
+    std::vector<space_params> all_params(9, plain);
+    all_params[1].gaps = gap_policy::keep;
+    all_params[2].window_end = window_limit::sentence;
+    all_params[3].counting = {1, word_relation::position, false};
+    all_params[4].counting = {5, word_relation::none, true};
+    all_params[5].pmi = {{0, 1}, pmi_kind::independent, 0.25};
+    all_params[6].measure = word_measure::cosine;
+    all_params[6].min_count = 7;
+    all_params[7].vocabulary = 17;
+    all_params[7].top = 3;
+    all_params[8] = {gap_policy::keep,
+                     window_limit::sentence,
+                     {3, word_relation::position, false},
+                     {{0, 1}, pmi_kind::conditional, 0}};  // the thesis
+    for (std::size_t i = 0; i < all_params.size(); ++i) {
         SCOPED_TRACE(i);
-        options.question = questions[i];
-        words(options, run_with());
-        expect_truth(corpus, questions[i]);
+        options.params = all_params[i];
+        words(options, context_with());
+        expect_truth(corpus, all_params[i]);
         if (HasFatalFailure()) return;
     }
 }
 
-TEST_F(Words, AreTheSameBytesForEveryThreadCountAndMemory) {
+TEST_F(words_test, are_the_same_bytes_for_every_thread_count_and_memory) {
     const made_corpus corpus = generated(20000, 2);
     words_options options = options_for(lines_of(corpus));
     ASSERT_GT(fs::file_size(options.inputs[0]), 1 << 20);
@@ -312,93 +312,93 @@ TEST_F(Words, AreTheSameBytesForEveryThreadCountAndMemory) {
     std::uint64_t spilled = 0;
     for (const auto& [threads, memory] : std::vector<std::pair<unsigned, std::uint64_t>>{
              {1, 0}, {2, 0}, {5, 0}, {2, 4 << 20}, {1, 5 << 20}}) {
-        context run = run_with(threads, memory);
-        const words_result result = words(options, run);
+        context ctx = context_with(threads, memory);
+        const words_result result = words(options, ctx);
         if (memory != 0) spilled += result.statistics.counts.at("spilled_bytes");
         if (once.empty()) once = bytes_of(options.space);
         EXPECT_EQ(bytes_of(options.space), once) << threads << " threads, " << memory << " bytes";
         EXPECT_THAT(once, Contains(Key("stop_words.txt")));
     }
     EXPECT_GT(spilled, 0U);
-    EXPECT_EQ(verify_word_space(options.space, run_with()), [&] {
+    EXPECT_EQ(verify_word_space(options.space, context_with()), [&] {
         std::uint64_t bytes = 0;
         for (const auto& [name, text] : once) bytes += name == "space.json" ? 0 : text.size();
         return bytes;
     }());
 }
 
-TEST_F(Words, VectorsAreTheSameBytesForEveryThreadCount) {
+TEST_F(words_test, vectors_are_the_same_bytes_for_every_thread_count) {
     words_options options = options_for(lines_of(generated(400, 2)));
-    options.question.measure = word_measure::lsa;
-    options.question.dimensions = 12;
+    options.params.measure = word_measure::lsa;
+    options.params.dimensions = 12;
     std::set<std::string> different;
     for (const reduced_matrix of : {reduced_matrix::mi, reduced_matrix::documents}) {
-        options.question.lsa_of = of;
-        words(options, run_with(1));
+        options.params.lsa_of = of;
+        words(options, context_with(1));
         const auto once = bytes_of(options.space);
         different.insert(once.at("vectors.section"));
-        words(options, run_with(3));
+        words(options, context_with(3));
         EXPECT_EQ(bytes_of(options.space), once);
     }
     EXPECT_EQ(different.size(), 2U);
 }
 
-TEST_F(Words, WhatIsComputedIsWhatIsStored) {
+TEST_F(words_test, what_is_computed_is_what_is_stored) {
     for (const word_measure measure : {word_measure::lin, word_measure::cosine, word_measure::lsa}) {
         words_options options = options_for(lines_of(generated(80, 3)));
-        options.question.measure = measure;
-        options.question.dimensions = measure == word_measure::lsa ? 5 : 0;
-        options.question.top = 4;
-        words(options, run_with());
+        options.params.measure = measure;
+        options.params.dimensions = measure == word_measure::lsa ? 5 : 0;
+        options.params.top = 4;
+        words(options, context_with());
         const word_space space = opened();
-        const context run = run_with();
+        const context ctx = context_with();
         std::vector<std::uint32_t> everyone(space.size());
         for (std::uint32_t w = 0; w < space.size(); ++w) everyone[w] = w;
         for (std::uint32_t w = 0; w < space.size(); ++w) {
-            const auto stored = space.similar({{w}, {}}, 4, run);
-            EXPECT_EQ(space.similar({{w}, {}}, 4, run, everyone), stored);
-            const auto more = space.similar({{w}, {}}, 9, run);
+            const auto stored = space.similar({{w}, {}}, 4, ctx);
+            EXPECT_EQ(space.similar({{w}, {}}, 4, ctx, everyone), stored);
+            const auto more = space.similar({{w}, {}}, 9, ctx);
             ASSERT_GE(more.size(), stored.size());
             EXPECT_TRUE(std::equal(stored.begin(), stored.end(), more.begin()));
             for (const neighbour& n : stored) {
                 const std::pair<std::uint32_t, std::uint32_t> pair[] = {{w, n.word}, {n.word, w}};
-                EXPECT_THAT(space.scores(pair, run), ElementsAre(n.score, n.score));
+                EXPECT_THAT(space.scores(pair, ctx), ElementsAre(n.score, n.score));
             }
         }
     }
 }
 
-TEST_F(Words, SeveralTogetherAreSumsOfScores) {
+TEST_F(words_test, several_together_are_sums_of_scores) {
     words_options options = options_for(lines_of(generated(80, 4)));
-    words(options, run_with());
+    words(options, context_with());
     const word_space space = opened();
-    const context run = run_with();
-    const auto found = space.similar({{5, 2}, {3}}, 1000, run);
+    const context ctx = context_with();
+    const auto found = space.similar({{5, 2}, {3}}, 1000, ctx);
     ASSERT_GT(found.size(), 3U);
-    EXPECT_EQ(space.similar({{2, 5}, {3}}, 1000, run), found);
+    EXPECT_EQ(space.similar({{2, 5}, {3}}, 1000, ctx), found);
     std::set<std::uint32_t> seen;
     for (const neighbour& n : found) {
         seen.insert(n.word);
         const std::pair<std::uint32_t, std::uint32_t> pairs[] = {{2, n.word}, {5, n.word}, {3, n.word}};
-        const auto s = space.scores(pairs, run);
+        const auto s = space.scores(pairs, ctx);
         EXPECT_EQ(n.score, s[0] + s[1] - s[2]);
         EXPECT_GT(n.score, 0);
     }
     for (const std::uint32_t w : {2U, 3U, 5U}) EXPECT_FALSE(seen.contains(w));
     const std::vector<std::uint32_t> list{7, 1, 2, 7};
-    for (const neighbour& n : space.similar({{2}, {}}, 10, run, list))
+    for (const neighbour& n : space.similar({{2}, {}}, 10, ctx, list))
         EXPECT_TRUE(n.word == 7 || n.word == 1);
-    EXPECT_THROW(space.similar({}, 10, run), usage_error);
+    EXPECT_THROW(space.similar({}, 10, ctx), usage_error);
     const std::vector<std::uint32_t> beyond{1, space.size()};
-    EXPECT_THROW(space.similar({{2}, {}}, 10, run, beyond), usage_error);
-    EXPECT_THROW(space.similar({{space.size()}, {}}, 10, run), usage_error);
-    EXPECT_THROW(space.similar({{1}, beyond}, 10, run), usage_error);
+    EXPECT_THROW(space.similar({{2}, {}}, 10, ctx, beyond), usage_error);
+    EXPECT_THROW(space.similar({{space.size()}, {}}, 10, ctx), usage_error);
+    EXPECT_THROW(space.similar({{1}, beyond}, 10, ctx), usage_error);
 }
 
-TEST_F(Words, SharedContextsAreThoseOfBothRows) {
+TEST_F(words_test, shared_contexts_are_those_of_both_rows) {
     words_options options = options_for(lines_of(generated(80, 5)));
-    options.question.measure = word_measure::cosine;
-    words(options, run_with());
+    options.params.measure = word_measure::cosine;
+    words(options, context_with());
     const word_space space = opened();
     std::map<std::pair<std::uint32_t, std::uint32_t>, float> first;
     for (const auto& c : space.contexts(0, 1000)) first[{c.relation, c.word}] = c.first;
@@ -418,13 +418,13 @@ TEST_F(Words, SharedContextsAreThoseOfBothRows) {
     EXPECT_EQ(space.contexts(0, 1, 2).size(), 2U);
 }
 
-TEST_F(Words, AllScoresAreAnArrayOfNumPy) {
+TEST_F(words_test, all_scores_are_an_array_of_num_py) {
     words_options options = options_for(lines_of(generated(40, 6)));
-    options.question.full_matrix = true;
+    options.params.full_matrix = true;
     for (const word_measure measure : {word_measure::lin, word_measure::lsa}) {
-        options.question.measure = measure;
-        options.question.dimensions = 6;
-        words(options, run_with());
+        options.params.measure = measure;
+        options.params.dimensions = 6;
+        words(options, context_with());
         const word_space space = opened();
         const std::uint32_t n = space.size();
         const std::string file = read_file(options.space / "similarities.npy");
@@ -437,29 +437,29 @@ TEST_F(Words, AllScoresAreAnArrayOfNumPy) {
         std::vector<double> scores(std::size_t{n} * n);
         std::memcpy(scores.data(), file.data() + header, 8 * scores.size());
         for (std::uint32_t a = 0; a < n; ++a) {
-            for (const neighbour& found : space.similar({{a}, {}}, 20, run_with())) {
+            for (const neighbour& found : space.similar({{a}, {}}, 20, context_with())) {
                 EXPECT_EQ(scores[a * std::size_t{n} + found.word], found.score);
             }
             const double self = scores[a * (n + std::size_t{1})];
             EXPECT_TRUE(self == 1 || self == 0);
         }
-        EXPECT_EQ(read_word_space_info(options.space).asked.at("top"), "all");
+        EXPECT_EQ(read_word_space_info(options.space).requested.at("top"), "all");
         std::string broken = file;
         broken[header + 100] ^= 1;
         write_file(options.space / "similarities.npy", broken);
-        EXPECT_THROW(verify_word_space(options.space, run_with()), damaged_store);
+        EXPECT_THROW(verify_word_space(options.space, context_with()), damaged_store);
     }
 }
 
-TEST_F(Words, TriplesInAnyOrder) {
+TEST_F(words_test, triples_in_any_order) {
     const std::string some =
         "eat\tobj\tbread\t4\neat\tobj\tapple\t3\nbake\tobj\tbread\t5\r\nbake\tobj\tcake\n\nbake\tobj\tcake\n"
         "bread\tobj-of\teat\t4\napple\tobj-of\teat\t3\nbread\tobj-of\tbake\t5\ncake\tobj-of\tbake\t2\n"
         "cake\tobj-of\teat\t2\neat\tobj\tcake\t2\nfly\tsubj\tbird\n";
     words_options options = options_for(some, "triples.tsv");
     options.input_format = "triples";
-    options.question.weighing.discount = {0, 1};
-    words_result result = words(options, run_with());
+    options.params.pmi.discount = {0, 1};
+    words_result result = words(options, context_with());
     EXPECT_EQ(result.counts.documents, 12U);
     EXPECT_EQ(result.occurrences, 33U);
     const auto once = bytes_of(options.space);
@@ -468,15 +468,15 @@ TEST_F(Words, TriplesInAnyOrder) {
     EXPECT_EQ(space.relation(1), "obj-of");
     EXPECT_EQ(space.word(0), "bread");  // as often as eat, and before it
     EXPECT_EQ(space.frequency(0), 18U);
-    EXPECT_FALSE(space.find("bird"));  // once, and two are asked for
+    EXPECT_FALSE(space.find("bird"));  // once, but two are required
     const auto cake = space.find("cake"), bread = space.find("bread");
     ASSERT_TRUE(cake && bread);
-    // |cake, obj-of, eat| = 2; of obj-of there are 16, with cake 4, with eat 9.
+    // |cake, obj-of, eat| = 2; obj-of occurs 16 times, 4 of them with cake, 9 with eat.
     const auto contexts = space.contexts(*cake, 10);
-    EXPECT_EQ(contexts.size(), 1U);  // with bake: log(2 * 16 / (4 * 7)) is above 0, with eat below
+    EXPECT_EQ(contexts.size(), 1U);  // with bake: log(2 * 16 / (4 * 7)) is above 0; with eat below
     EXPECT_NEAR(static_cast<double>(contexts[0].first), std::log(2.0 * 16 / (4 * 7)), 1e-7);
     const std::pair<std::uint32_t, std::uint32_t> pair[] = {{*cake, *bread}};
-    EXPECT_GT(space.scores(pair, run_with())[0], 0.99);
+    EXPECT_GT(space.scores(pair, context_with())[0], 0.99);
 
     std::vector<std::string> lines;
     for (std::size_t at = 0; at < some.size(); at = some.find('\n', at) + 1) {
@@ -487,19 +487,19 @@ TEST_F(Words, TriplesInAnyOrder) {
     for (const std::string& line : lines) reversed += line + "\n";
     options = options_for(reversed, "triples.tsv");
     options.input_format = "triples";
-    options.question.weighing.discount = {0, 1};
-    words(options, run_with());
+    options.params.pmi.discount = {0, 1};
+    words(options, context_with());
     EXPECT_EQ(bytes_of(options.space), once);
 }
 
-TEST_F(Words, LinesThatAreNoTriplesAreToldByNumber) {
+TEST_F(words_test, lines_that_are_no_triples_are_reported_by_number) {
     words_options options = options_for(
         "a\tr\tb\na\tr\n\nb\tr\ta\t0\na\tr\tb\t2\tx\n\tr\tb\na\tr\tb\t1e3\nb\tr\t\xFF\nb\tr\ta\t2",
         "triples.tsv");
     options.input_format = "triples";
     options.max_errors = {0, 100, false};
-    options.question.weighing.discount = {0, 1};
-    const words_result result = words(options, run_with());
+    options.params.pmi.discount = {0, 1};
+    const words_result result = words(options, context_with());
     EXPECT_EQ(result.counts.documents, 2U);
     EXPECT_EQ(result.counts.rejected, 6U);
     std::vector<std::uint64_t> lines;
@@ -510,36 +510,36 @@ TEST_F(Words, LinesThatAreNoTriplesAreToldByNumber) {
         "a\tr\tb\nb\tr\ta\nc\tr\tb\n";
     write_file(folder_ / "marked.tsv", with_mark);
     options.inputs = {folder_ / "marked.tsv"};
-    options.question.min_count = 1;
-    words(options, run_with());
+    options.params.min_count = 1;
+    words(options, context_with());
     EXPECT_TRUE(opened().find("a"));  // not the mark and it
     options.inputs = {folder_ / "triples.tsv"};
-    options.question.min_count = 2;
+    options.params.min_count = 2;
     options.max_errors = {0, 5, false};
-    EXPECT_THAT(refusal<invalid_input>([&] { words(options, run_with()); }), HasSubstr("triples.tsv:2"));
+    EXPECT_THAT(refusal<invalid_input>([&] { words(options, context_with()); }), HasSubstr("triples.tsv:2"));
     options.max_errors = {};
-    EXPECT_THROW(words(options, run_with()), invalid_input);
-    options.question.dimensions = 3;
-    options.question.lsa_of = reduced_matrix::documents;
-    EXPECT_THROW(words(options, run_with()), usage_error);
+    EXPECT_THROW(words(options, context_with()), invalid_input);
+    options.params.dimensions = 3;
+    options.params.lsa_of = reduced_matrix::documents;
+    EXPECT_THROW(words(options, context_with()), usage_error);
 }
 
-TEST_F(Words, CountsOfTriplesThatWouldWrapAroundAreRefused) {
-    // 2,048 times 2^53 is 2^64: the words would seem never to occur, and be left out without a word.
+TEST_F(words_test, counts_of_triples_that_would_wrap_around_are_refused) {
+    // 2,048 times 2^53 is 2^64: the count would wrap to zero, and the words would be dropped silently.
     std::string corpus = "c\tr\td\t10\ne\tr\td\t10\nc\tr\tf\t5\ne\tr\tf\t7\n";
     for (int i = 0; i < 2048; ++i) corpus += "a\tr\tb\t9007199254740992\n";
     words_options options = options_for(corpus, "triples.tsv");
     options.input_format = "triples";
-    EXPECT_THAT(refusal<invalid_input>([&] { words(options, run_with()); }),
+    EXPECT_THAT(refusal<invalid_input>([&] { words(options, context_with()); }),
                 AllOf(HasSubstr("triples.tsv:1028"), HasSubstr("2^63")));
 }
 
-TEST_F(Words, LinesOfWordsAreTakenAsTheyAre) {
+TEST_F(words_test, lines_of_words_are_taken_as_they_are) {
     std::string corpus;
     for (int i = 0; i < 6; ++i) corpus += "New York\nThe\nBig Apple\n\nParis\nThe\nCity\n\n";
     words_options options = options_for(corpus, "corpus.lines");
     options.input_format = "lines";
-    words(options, run_with());
+    words(options, context_with());
     const word_space space = opened();
     EXPECT_TRUE(space.info().verbatim);
     EXPECT_EQ(space.spelling("The"), "The");
@@ -551,24 +551,24 @@ TEST_F(Words, LinesOfWordsAreTakenAsTheyAre) {
     EXPECT_THAT(met, UnorderedElementsAre("Big Apple", "The"));
 }
 
-TEST_F(Words, ParagraphsOfWikiextractorAreLines) {
+TEST_F(words_test, paragraphs_of_wikiextractor_are_lines) {
     std::string corpus;
     for (int i = 0; i < 4; ++i) {
         corpus += "<doc id=\"" + std::to_string(i) +
                   "\" url=\"x\" title=\"T\">\nT\n\nred blue\ngreen brown\n</doc>\n";
     }
     words_options options = options_for(corpus, "corpus.txt");
-    words(options, run_with());
+    words(options, context_with());
     const word_space space = opened();
     std::vector<std::string> met;
     for (const auto& c : space.contexts(*space.find("blue"), 9)) met.emplace_back(space.word(c.word));
     EXPECT_THAT(met, ElementsAre("red"));
 }
 
-TEST_F(Words, SpellingsGoThroughTheTextOptions) {
+TEST_F(words_test, spellings_go_through_the_text_options) {
     const made_corpus corpus = generated(40, 7);
     words_options options = options_for(lines_of(corpus));
-    words(options, run_with());
+    words(options, context_with());
     const word_space space = opened();
     const std::string word(space.word(0));
     std::string upper = word;
@@ -577,23 +577,23 @@ TEST_F(Words, SpellingsGoThroughTheTextOptions) {
     EXPECT_EQ(space.spelling("  " + word + "! "), word);
     EXPECT_THAT(refusal<usage_error>([&] { (void)space.spelling("The"); }), HasSubstr("stop word"));
     EXPECT_THAT(refusal<usage_error>([&] { (void)space.spelling("two words"); }), HasSubstr("more than one"));
-    EXPECT_THAT(refusal<usage_error>([&] { (void)space.spelling("?"); }), HasSubstr("no word"));
-    fs::remove(folder_ / "stop");  // the space keeps its list
+    EXPECT_THAT(refusal<usage_error>([&] { (void)space.spelling("?"); }), HasSubstr("not a word"));
+    fs::remove(folder_ / "stop");  // the space has its own copy
     EXPECT_EQ(opened().spelling(upper), word);
 }
 
-TEST_F(Words, NearSpellingsByDistanceThenFrequency) {
+TEST_F(words_test, near_spellings_by_distance_then_frequency) {
     std::string corpus = R"({"id":"d","text":")";
     for (int i = 0; i < 9; ++i) corpus += "stream streams ";
     for (int i = 0; i < 5; ++i) corpus += "steam dream müller mill ";
     for (int i = 0; i < 3; ++i) corpus += "scream mull ";
     corpus += "\"}\n";
     words_options options = options_for(corpus);
-    words(options, run_with());
+    words(options, context_with());
     const word_space space = opened();
-    const auto near = [&](const char* typed, std::size_t most = 5) {
+    const auto near = [&](const char* typed, std::size_t max = 5) {
         std::vector<std::string> out;
-        for (const std::uint32_t id : space.near_spellings(typed, run_with(), most))
+        for (const std::uint32_t id : space.near_spellings(typed, context_with(), max))
             out.emplace_back(space.word(id));
         return out;
     };
@@ -606,100 +606,100 @@ TEST_F(Words, NearSpellingsByDistanceThenFrequency) {
     EXPECT_THAT(near(""), IsEmpty());
 }
 
-TEST_F(Words, RefuseWhatIsTooLittle) {
+TEST_F(words_test, refuse_what_is_too_little) {
     const auto say = [&](const std::string& text, std::uint64_t min_count = 1) {
         words_options options = options_for(R"({"id":"d","text":")" + text + "\"}\n");
-        options.question.min_count = min_count;
-        const std::string said = refusal<invalid_input>([&] { words(options, run_with()); });
+        options.params.min_count = min_count;
+        const std::string said = refusal<invalid_input>([&] { words(options, context_with()); });
         EXPECT_FALSE(fs::exists(options.space));
         return said;
     };
     EXPECT_THAT(say(""), HasSubstr("of 0 distinct words none occurs"));
     EXPECT_THAT(say("alone the alone"), HasSubstr("of 1 distinct words one occurs"));
     EXPECT_THAT(say("one two", 2), HasSubstr("of 2 distinct words none occurs at least 2 times"));
-    EXPECT_THAT(say(R"(one\n\ntwo)"), HasSubstr("meet within 3 places"));
+    EXPECT_THAT(say(R"(one\n\ntwo)"), HasSubstr("co-occur within 3 positions"));
     EXPECT_THAT(say("one one"), HasSubstr("of 1 distinct words one"));
     write_file(folder_ / "stop", "the\n");
     words_options options = options_for(R"({"id":"d","text":"one two"})");
-    options.question.min_count = 1;
-    options.question.dimensions = 2;
-    options.question.lsa_of = reduced_matrix::documents;
-    EXPECT_THAT(refusal<invalid_input>([&] { words(options, run_with()); }), HasSubstr("two documents"));
+    options.params.min_count = 1;
+    options.params.dimensions = 2;
+    options.params.lsa_of = reduced_matrix::documents;
+    EXPECT_THAT(refusal<invalid_input>([&] { words(options, context_with()); }), HasSubstr("two documents"));
 }
 
-TEST_F(Words, RefuseOptionsBeforeTheWork) {
+TEST_F(words_test, refuse_options_before_the_work) {
     const words_options good = options_for(lines_of(generated(20, 8)));
     const auto refused = [&](const auto& change) {
         words_options options = good;
         change(options);
         options.inputs.emplace_back(folder_ / "corpus.jsonl");
-        return refusal<usage_error>([&] { words(options, run_with()); });
+        return refusal<usage_error>([&] { words(options, context_with()); });
     };
     EXPECT_THAT(refused([](words_options& o) { o.text.language = "xx"; }), HasSubstr("unknown language"));
     EXPECT_THAT(refused([](words_options& o) { o.text.stop_words = "/no/such"; }), HasSubstr("/no/such"));
-    for (const auto& change : std::vector<std::function<void(space_question&)>>{
-             [](space_question& q) { q.counting.window = 0; },
-             [](space_question& q) { q.counting.window = 101; },
-             [](space_question& q) {
-                 q.weighing.discount = {1, 1};
+    for (const auto& change : std::vector<std::function<void(space_params&)>>{
+             [](space_params& q) { q.counting.window = 0; }, [](space_params& q) { q.counting.window = 101; },
+             [](space_params& q) {
+                 q.pmi.discount = {1, 1};
              },
-             [](space_question& q) { q.weighing.min_weight = -1; }, [](space_question& q) { q.columns = 0; },
-             [](space_question& q) { q.min_count = 0; }, [](space_question& q) { q.vocabulary = 1; },
-             [](space_question& q) { q.dimensions = 4097; }}) {
-        EXPECT_NE(refused([&](words_options& o) { change(o.question); }), "not refused");
+             [](space_params& q) { q.pmi.min_weight = -1; }, [](space_params& q) { q.columns = 0; },
+             [](space_params& q) { q.min_count = 0; }, [](space_params& q) { q.vocabulary = 1; },
+             [](space_params& q) { q.dimensions = 4097; }}) {
+        EXPECT_NE(refused([&](words_options& o) { change(o.params); }), "not refused");
     }
     EXPECT_NE(refused([](words_options& o) { o.method = similarity_method::column_reduced; }), "not refused");
     EXPECT_THAT(refused([](words_options& o) { o.inputs = {"/no/such/file"}; }), HasSubstr("no such file"));
-    EXPECT_THAT(refused([&](words_options& o) { o.space = folder_ / "corpus.jsonl"; }), HasSubstr("within"));
+    EXPECT_THAT(refused([&](words_options& o) { o.space = folder_ / "corpus.jsonl"; }),
+                HasSubstr("is inside the store"));
     EXPECT_FALSE(fs::exists(good.space));
 }
 
-TEST_F(Words, ReplaceASpaceAndNothingElse) {
+TEST_F(words_test, replace_a_space_and_nothing_else) {
     words_options options = options_for(lines_of(generated(20, 9)));
     options.force = false;
-    words(options, run_with());
+    words(options, context_with());
     const auto once = bytes_of(options.space);
-    EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("--force"));
+    EXPECT_THAT(refusal<usage_error>([&] { words(options, context_with()); }), HasSubstr("--force"));
     options.force = true;
-    words(options, run_with());
+    words(options, context_with());
     EXPECT_EQ(bytes_of(options.space), once);
     write_file(options.space / "diary.txt", "mine");
-    EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("diary.txt"));
+    EXPECT_THAT(refusal<usage_error>([&] { words(options, context_with()); }), HasSubstr("diary.txt"));
     fs::create_directories(folder_ / "home");
     options.space = folder_ / "home";
-    EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("no space"));
-    write_file(folder_ / "home" / "space.json", "{}");  // a file of that name makes no space
-    EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("no space"));
+    EXPECT_THAT(refusal<usage_error>([&] { words(options, context_with()); }), HasSubstr("not a word space"));
+    write_file(folder_ / "home" / "space.json", "{}");  // a file of that name does not make it a space
+    EXPECT_THAT(refusal<usage_error>([&] { words(options, context_with()); }), HasSubstr("not a word space"));
     EXPECT_EQ(bytes_of(folder_ / "home").size(), 1U);
     options.space = folder_ / "other";
     options.inputs = {folder_ / "space"};
-    EXPECT_THAT(refusal<usage_error>([&] { words(options, run_with()); }), HasSubstr("no corpus"));
+    EXPECT_THAT(refusal<usage_error>([&] { words(options, context_with()); }), HasSubstr("not a corpus"));
 }
 
-TEST_F(Words, AMissingOrRepeatedIdIsAnError) {
+TEST_F(words_test, a_missing_or_repeated_id_is_an_error) {
     words_options options = options_for(lines_of(generated(20, 10)) + R"({"id":"d3","text":"again"})" + "\n");
-    EXPECT_THAT(refusal<invalid_input>([&] { words(options, run_with()); }), HasSubstr("repeated"));
+    EXPECT_THAT(refusal<invalid_input>([&] { words(options, context_with()); }), HasSubstr("duplicate id"));
     options.max_errors = {0, 1, false};
-    EXPECT_EQ(words(options, run_with()).counts.rejected, 1U);
+    EXPECT_EQ(words(options, context_with()).counts.rejected, 1U);
 }
 
-TEST_F(Words, DamageIsNoticed) {
+TEST_F(words_test, damage_is_noticed) {
     words_options options = options_for(lines_of(generated(60, 11)));
-    options.question.dimensions = 4;
-    words(options, run_with());
+    options.params.dimensions = 4;
+    words(options, context_with());
     const auto whole = bytes_of(options.space);
     for (const auto& [name, text] : whole) {
         SCOPED_TRACE(name);
         std::string broken = text;
         broken[broken.size() / 3] ^= 0x20;
         write_file(options.space / name, broken);
-        EXPECT_THROW(verify_word_space(options.space, run_with()), damaged_store);
+        EXPECT_THROW(verify_word_space(options.space, context_with()), damaged_store);
         fs::remove(options.space / name);
-        if (name != "space.json") {  // without it, it is no space at all
-            EXPECT_THROW(verify_word_space(options.space, run_with()), damaged_store);
+        if (name != "space.json") {  // without it, it is not a space
+            EXPECT_THROW(verify_word_space(options.space, context_with()), damaged_store);
         }
         write_file(options.space / name, text.substr(0, text.size() - 3));
-        EXPECT_THROW(verify_word_space(options.space, run_with()), damaged_store);
+        EXPECT_THROW(verify_word_space(options.space, context_with()), damaged_store);
         write_file(options.space / name, text);
     }
     std::string later = whole.at("space.json");
@@ -707,19 +707,19 @@ TEST_F(Words, DamageIsNoticed) {
     write_file(options.space / "space.json", later);
     EXPECT_THAT(refusal<damaged_store>([&] { opened(); }),
                 AllOf(HasSubstr("version 2"), HasSubstr("reads version 1")));
-    EXPECT_THROW(word_space::open(folder_ / "none", run_with()), usage_error);
-    EXPECT_THROW(word_space::open(folder_.path(), run_with()), usage_error);
+    EXPECT_THROW(word_space::open(folder_ / "none", context_with()), usage_error);
+    EXPECT_THROW(word_space::open(folder_.path(), context_with()), usage_error);
 }
 
-TEST_F(Words, AStoppedRunLeavesNothing) {
+TEST_F(words_test, a_stopped_run_leaves_nothing) {
     words_options options = options_for(lines_of(generated(2000, 12)));
     std::atomic<int> stop{0};
-    context run = run_with();
-    run.stop_signal = &stop;
-    run.on_progress = [&](const progress& now) {
+    context ctx = context_with();
+    ctx.stop_signal = &stop;
+    ctx.on_progress = [&](const progress& now) {
         if (now.stage == "count") stop = 2;
     };
-    EXPECT_THROW(words(options, run), interrupted);
+    EXPECT_THROW(words(options, ctx), interrupted);
     EXPECT_FALSE(fs::exists(options.space));
     for (const auto& entry : fs::directory_iterator(folder_.path())) {
         EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("quern-")));
@@ -727,15 +727,15 @@ TEST_F(Words, AStoppedRunLeavesNothing) {
     EXPECT_TRUE(fs::is_empty(folder_ / "scratch"));
 }
 
-TEST_F(Words, OtherToolsReadThem) {
+TEST_F(words_test, other_tools_read_them) {
     std::string corpus;
     for (int i = 0; i < 4; ++i) {
         corpus += "New York\na<b&c\nBig Apple\n\nParis\x01\na<b&c\nCity\xEF\xBF\xBE\n\n";
     }
     words_options options = options_for(corpus, "corpus.lines");
     options.input_format = "lines";
-    options.question.dimensions = 2;
-    words(options, run_with());
+    options.params.dimensions = 2;
+    words(options, context_with());
     const word_space space = opened();
     const auto text_of = [&](const auto& write) {
         std::string out;
@@ -751,20 +751,20 @@ TEST_F(Words, OtherToolsReadThem) {
     const std::string word2vec = text_of([&](const auto& out) { space.write_vectors_text(out); });
     EXPECT_EQ(word2vec.substr(0, 4), "5 2\n");
     EXPECT_THAT(word2vec, HasSubstr("\nNew_York "));
-    const std::string graph = text_of([&](const auto& out) { space.write_graph_tsv(out, run_with()); });
+    const std::string graph = text_of([&](const auto& out) { space.write_graph_tsv(out, context_with()); });
     EXPECT_THAT(graph, HasSubstr("New York\t"));
-    const std::string graphml = text_of([&](const auto& out) { space.write_graphml(out, run_with()); });
+    const std::string graphml = text_of([&](const auto& out) { space.write_graphml(out, context_with()); });
     EXPECT_THAT(graphml,
                 AllOf(HasSubstr(">a&lt;b&amp;c<"), HasSubstr("<edge source=\"n"), HasSubstr("</graphml>")));
-    // What XML cannot hold, however it is written.
+    // Characters that XML cannot represent in any way.
     EXPECT_THAT(graphml, AllOf(HasSubstr(">Paris\xE2\x90\x81<"), HasSubstr(">City\xEF\xBF\xBD<")));
     EXPECT_THAT(text_of([&](const auto& out) { space.write_words(out); }), HasSubstr("a<b&c\t8\n"));
 
-    options.question.dimensions = 0;
-    const words_result made = words(options, run_with());
+    options.params.dimensions = 0;
+    const words_result made = words(options, context_with());
     EXPECT_THROW(opened().write_vectors_npy([](std::string_view) {}), usage_error);
     const std::string page =
-        text_of([&](const auto& out) { write_word_report(options.space, made, out, run_with()); });
+        text_of([&](const auto& out) { write_word_report(options.space, made, out, context_with()); });
     EXPECT_THAT(page,
                 AllOf(HasSubstr("<b>a&lt;b&amp;c</b>"), HasSubstr("New York"), HasSubstr("<h2>Time</h2>")));
     EXPECT_THAT(page, Not(HasSubstr("<script")));

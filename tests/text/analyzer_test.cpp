@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What words come out of what text: golden cases by language, options, and what is refused.
+// Which words a text yields: golden cases by language, options, and refused input.
 #include "text/analyzer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "quern/base/error.hpp"
 
@@ -162,6 +164,53 @@ TEST(analyzer, takes_lines_verbatim) {
     EXPECT_EQ(list.word(list.tokens[2]), "\xFF");
     EXPECT_EQ(list.word(list.tokens[3]), "last");
     EXPECT_EQ(list.tokens[3].source_begin, 18U);
+}
+
+using placed_words = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>;
+
+void append(const token_list& list, placed_words& to) {
+    for (const token& t : list.tokens) to.emplace_back(list.word(t), t.source_begin, t.source_end);
+}
+
+TEST(analyzer, finds_the_same_words_in_pieces) {
+    std::string text;
+    for (int i = 0; text.size() < (std::size_t{3} << 18); ++i) {
+        text += "Word" + std::to_string(i) + (i % 7 == 0 ? ", " : " \u0441\u043B\u043E\u0432\u043E ");
+        if (i % 5000 == 0) text += std::string(300'000, 'x');
+        if (i % 9000 == 1) {
+            for (int k = 0; k < 200'000; ++k) text += "\uFDFA";
+        }
+    }
+    for (const token_rule rule : {token_rule::unicode, token_rule::ascii, token_rule::letters}) {
+        text_options options;
+        options.tokens = rule;
+        options.min_length = 3;
+        analyzer a(options);
+        placed_words whole, in_pieces;
+        token_list list;
+        a.analyze(text, list);
+        append(list, whole);
+        a.analyze_in_pieces(text, list, [&](const token_list& piece) { append(piece, in_pieces); });
+        EXPECT_EQ(in_pieces, whole);
+    }
+}
+
+TEST(analyzer, a_piece_of_words_stays_small_whatever_they_become) {
+    std::string text;
+    for (int k = 0; k < 3'000'000; ++k) text += "\uFDFA";
+    analyzer a{text_options{}};
+    token_list list;
+    std::size_t words_found = 0, largest = 0;
+    a.analyze_in_pieces(text, list, [&](const token_list& piece) {
+        words_found += piece.tokens.size();
+        largest = std::max(largest, piece.words.capacity() + sizeof(token) * piece.tokens.capacity());
+    });
+    EXPECT_EQ(words_found, 9'000'001U);  // the fourth of one joins the first of the next
+    EXPECT_LT(largest, std::size_t{20} << 20);
+
+    list.max_bytes = 1 << 20;
+    EXPECT_THROW(a.analyze_in_pieces(std::string(3 << 20, 'x'), list, [](const token_list&) {}),
+                 out_of_memory);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dictionary against a sorted vector of strings, and against bytes made to hurt it.
+// The dictionary against a sorted vector of strings, and against hostile bytes.
 #include "text/dictionary.hpp"
 
 #include <gtest/gtest.h>
@@ -24,9 +24,9 @@ std::string build(const std::vector<std::string>& sorted) {
     return bytes;
 }
 
-/// Every call that can be made of the view, against the words themselves.
+/// Every call of the view, compared with the words themselves.
 void expect_same(const dictionary_view& view, const std::vector<std::string>& sorted,
-                 const std::vector<std::string>& asked) {
+                 const std::vector<std::string>& requested) {
     ASSERT_EQ(view.size(), sorted.size());
     for (std::uint32_t id = 0; id < sorted.size(); ++id) {
         ASSERT_EQ(view.word(id), sorted[id]);
@@ -37,7 +37,7 @@ void expect_same(const dictionary_view& view, const std::vector<std::string>& so
         for (std::size_t id = from; id < sorted.size(); ++id) ASSERT_EQ(walk.next(), sorted[id]);
         ASSERT_EQ(walk.next(), std::nullopt);
     }
-    for (const std::string& word : asked) {
+    for (const std::string& word : requested) {
         const auto at = std::lower_bound(sorted.begin(), sorted.end(), word);
         const bool known = at != sorted.end() && *at == word;
         ASSERT_EQ(view.find(word).has_value(), known) << word;
@@ -48,11 +48,11 @@ void expect_same(const dictionary_view& view, const std::vector<std::string>& so
     }
 }
 
-void check(const std::vector<std::string>& sorted, const std::vector<std::string>& asked) {
+void check(const std::vector<std::string>& sorted, const std::vector<std::string>& requested) {
     const std::string bytes = build(sorted);
     const auto view = dictionary_view::open(bytes);
     ASSERT_TRUE(view.has_value());
-    expect_same(*view, sorted, asked);
+    expect_same(*view, sorted, requested);
 }
 
 std::vector<std::string> numbered(std::size_t count) {
@@ -88,18 +88,18 @@ TEST(dictionary, holds_the_empty_word_zero_bytes_and_long_words) {
     }
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
-    std::vector<std::string> asked = words;
-    for (const std::string& word : words) asked.push_back(word + "q");
-    check(words, asked);
+    std::vector<std::string> requested = words;
+    for (const std::string& word : words) requested.push_back(word + "q");
+    check(words, requested);
 }
 
 TEST(dictionary, tells_apart_many_words_with_one_long_prefix) {
     std::vector<std::string> words;
     for (int i = 0; i < 1000; ++i) words.push_back("the same beginning " + std::to_string(10000 + i));
-    std::vector<std::string> asked = words;
-    for (const std::string& word : words) asked.push_back(word.substr(0, word.size() - 1));
-    asked.insert(asked.end(), {"the same", "the same beginning", "the same beginning 2", "the samf"});
-    check(words, asked);
+    std::vector<std::string> requested = words;
+    for (const std::string& word : words) requested.push_back(word.substr(0, word.size() - 1));
+    requested.insert(requested.end(), {"the same", "the same beginning", "the same beginning 2", "the samf"});
+    check(words, requested);
 }
 
 TEST(dictionary, refuses_words_that_do_not_rise) {
@@ -119,15 +119,15 @@ TEST(dictionary, refuses_ids_that_it_does_not_have) {
 }
 
 RC_GTEST_PROP(dictionary, answers_like_a_sorted_vector, ()) {
-    // Few letters, so that prefixes are shared and neighbours asked for.
+    // Few letters, so that prefixes are shared and neighbours are looked up.
     const auto letters = rc::gen::element('a', 'b', '\0', '\xFF', 'c');
     const auto word = rc::gen::container<std::string>(letters);
     const auto set = *rc::gen::container<std::set<std::string>>(word);
-    const auto asked = *rc::gen::container<std::vector<std::string>>(word);
-    check({set.begin(), set.end()}, asked);
+    const auto requested = *rc::gen::container<std::vector<std::string>>(word);
+    check({set.begin(), set.end()}, requested);
 }
 
-/// A copy at the end of an allocation of its own, where the address sanitizer sees every byte read beyond.
+/// A copy at the end of a separate allocation, where the address sanitizer detects every read past the end.
 std::unique_ptr<char[]> exact_copy(std::string_view bytes) {
     auto copy = std::make_unique<char[]>(bytes.size());
     std::memcpy(copy.get(), bytes.data(), bytes.size());
@@ -176,7 +176,7 @@ TEST(dictionary, refuses_numbers_that_do_not_add_up) {
     };
     std::uint32_t pages = 0;
     std::memcpy(&pages, good.data() + 4, 4);
-    ASSERT_EQ(pages, 2U);  // a page has room for 32 words at most
+    ASSERT_EQ(pages, 2U);  // a page holds at most 32 words
     EXPECT_TRUE(changed(0, 40));
     for (const std::uint32_t words : {0U, 39U, 41U, 64U, 100U, 0xFFFFFFFFU}) EXPECT_FALSE(changed(0, words));
     for (const std::uint32_t other : {0U, 1U, 3U, 0xFFFFFFFFU}) EXPECT_FALSE(changed(4, other));
@@ -193,7 +193,7 @@ TEST(dictionary, refuses_numbers_that_do_not_add_up) {
         EXPECT_FALSE(changed(first + 4, head));
 }
 
-// Long words stand alone, over pages that name their first one: nothing may lead elsewhere.
+// Long words are alone on pages that name their first one: no other page may be reachable.
 TEST(dictionary, refuses_pages_of_long_words_that_do_not_fit) {
     const std::string good = build({"a", std::string(500, 'l'), "z"});
     ASSERT_TRUE(dictionary_view::open(good).has_value());
@@ -208,11 +208,11 @@ TEST(dictionary, refuses_pages_of_long_words_that_do_not_fit) {
         }
     }
     EXPECT_GT(refused, 0U);
-    EXPECT_GT(opened, 0U);  // letters and keys are for checksums
+    EXPECT_GT(opened, 0U);  // letters and keys are left to checksums
 }
 
-// Every instruction set finds what the exact search does, also where keys of four bytes tell no pages apart, where words
-// outgrow the fast ways and where codes run out.
+// Every instruction set finds what the exact search does, even if keys of four bytes cannot distinguish pages, words
+// exceed the fast paths and codes run out.
 TEST(dictionary, finds_hard_words) {
     std::mt19937_64 random(1);
     std::set<std::string> words;
@@ -230,16 +230,16 @@ TEST(dictionary, finds_hard_words) {
         words.insert(letters(110 + random() % 30, 26));
     }
     const std::vector<std::string> sorted(words.begin(), words.end());
-    std::vector<std::string> asked;
+    std::vector<std::string> requested;
     for (const std::string& word : sorted) {
-        asked.push_back(word + 'a');
-        asked.push_back(word.substr(0, word.size() / 2));
-        asked.push_back(letters(word.size(), 3));
+        requested.push_back(word + 'a');
+        requested.push_back(word.substr(0, word.size() / 2));
+        requested.push_back(letters(word.size(), 3));
     }
-    check(sorted, asked);
+    check(sorted, requested);
 }
 
-TEST(dictionary, adapts_its_codes_to_stretches_of_words) {
+TEST(dictionary, adapts_its_codes_to_ranges_of_words) {
     // More than one table of symbols, taken out in parts, which make the same bytes.
     std::vector<std::string> words;
     for (std::uint32_t i = 0; i < 600'000; ++i) {

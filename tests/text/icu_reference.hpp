@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slow obvious truth: ICU's iterators and normaliser over the whole text, as anyone would call them.
+// The slow obvious reference: ICU's iterators and normaliser over the whole text, used plainly; then a split at white
+// space, which a segment may contain and a word may not.
 #pragma once
 
 #include <unicode/brkiter.h>
 #include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
 #include <unicode/unistr.h>
 #include <unicode/utf8.h>
 
@@ -12,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/analyzer.hpp"
@@ -55,7 +58,7 @@ class icu_words {
         sentences_.reset(icu::BreakIterator::createSentenceInstance(locale, code));
         folding_ = icu::Normalizer2::getNFKCCasefoldInstance(code);
         check(code);
-        // See unicode_words.cpp: katakana are divided once a Han character has been met.
+        // See unicode_words.cpp: katakana are divided once a Han character has been processed.
         const icu::UnicodeString han(u"漢字");
         words_->setText(han);
         while (words_->next() != icu::BreakIterator::DONE) {
@@ -71,15 +74,48 @@ class icu_words {
         for (std::int32_t end = words_->next(); end != icu::BreakIterator::DONE;
              begin = end, end = words_->next()) {
             if (words_->getRuleStatus() < UBRK_WORD_NUMBER) continue;
-            UErrorCode code = U_ZERO_ERROR;
-            word w;
-            folding_->normalize(units.tempSubStringBetween(begin, end), code).toUTF8String(w.form);
-            check(code);
-            w.begin = offsets[static_cast<std::size_t>(begin)];
-            w.end = offsets[static_cast<std::size_t>(end)];
-            if (!w.form.empty()) found.push_back(std::move(w));
+            for (const auto& [from, to] : between_white_space(units, begin, end)) {
+                const icu::UnicodeString form = folded(units.tempSubStringBetween(from, to));
+                const auto pieces = between_white_space(form, 0, form.length());
+                for (const auto& [first, last] : pieces) {
+                    const icu::UnicodeString piece = form.tempSubStringBetween(first, last);
+                    const bool cut = to - from != end - begin || piece.length() != form.length();
+                    if (cut && !holds_letter_or_number(piece)) continue;
+                    word w{
+                        {}, offsets[static_cast<std::size_t>(from)], offsets[static_cast<std::size_t>(to)]};
+                    piece.toUTF8String(w.form);
+                    found.push_back(std::move(w));
+                }
+            }
         }
         return found;
+    }
+
+    icu::UnicodeString folded(const icu::UnicodeString& text) const {
+        UErrorCode code = U_ZERO_ERROR;
+        icu::UnicodeString form = folding_->normalize(text, code);
+        check(code);
+        return form;
+    }
+
+    /// The ranges of units in [begin, end) without white space.
+    static std::vector<std::pair<std::int32_t, std::int32_t>> between_white_space(
+        const icu::UnicodeString& units, std::int32_t begin, std::int32_t end) {
+        std::vector<std::pair<std::int32_t, std::int32_t>> found;
+        for (std::int32_t at = begin; at < end;) {
+            const std::int32_t from = at;
+            while (at < end && !u_isUWhiteSpace(units.char32At(at))) at = units.moveIndex32(at, 1);
+            if (at > from) found.emplace_back(from, at);
+            while (at < end && u_isUWhiteSpace(units.char32At(at))) at = units.moveIndex32(at, 1);
+        }
+        return found;
+    }
+
+    static bool holds_letter_or_number(const icu::UnicodeString& text) {
+        for (std::int32_t at = 0; at < text.length(); at = text.moveIndex32(at, 1)) {
+            if ((U_GET_GC_MASK(text.char32At(at)) & (U_GC_L_MASK | U_GC_N_MASK)) != 0) return true;
+        }
+        return false;
     }
 
     /// Offsets of sentence ends.

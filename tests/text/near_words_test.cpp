@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words near to another against the whole table of distances to every word.
+// Near words, compared with the whole table of distances to every word.
 #include "text/near_words.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::uint32_t distance(const std::string& x, const std::string& y) {
 }
 
 /// Returns how many are near.
-std::size_t expect_all(const std::vector<std::string>& sorted, const std::string& asked,
+std::size_t expect_all(const std::vector<std::string>& sorted, const std::string& requested,
                        std::uint32_t bound) {
     dictionary_builder builder;
     for (const std::string& word : sorted) builder.append(word);
@@ -49,15 +49,15 @@ std::size_t expect_all(const std::vector<std::string>& sorted, const std::string
     const auto words = dictionary_view::open(bytes);
     std::vector<near_word> expected;
     for (std::uint32_t id = 0; id < sorted.size(); ++id)
-        if (const auto far = distance(sorted[id], asked); far <= bound) expected.push_back({id, far});
-    const auto found = near_words(*words, asked, bound, context());
-    EXPECT_EQ(found.size(), expected.size()) << asked << ", bound " << bound;
-    EXPECT_TRUE(found == expected) << asked << ", bound " << bound;
+        if (const auto far = distance(sorted[id], requested); far <= bound) expected.push_back({id, far});
+    const auto found = near_words(*words, requested, bound, context());
+    EXPECT_EQ(found.size(), expected.size()) << requested << ", bound " << bound;
+    EXPECT_TRUE(found == expected) << requested << ", bound " << bound;
     return expected.size();
 }
 
-RC_GTEST_PROP(NearWords, AreThoseOfTheWholeTable, ()) {
-    // Few characters, so that much is near; of one, two and three bytes, whole and broken.
+RC_GTEST_PROP(near_words_test, are_those_of_the_whole_table, ()) {
+    // Few characters, so that many words are near; of one, two and three bytes, well-formed and ill-formed.
     const std::vector<std::string> letters{"a", "b", "c", "é", "ß", "\xE2", "\xE2\x82", "€", "\xFF"};
     const std::size_t few = *rc::gen::inRange<std::size_t>(2, letters.size() + 1);
     const auto word =
@@ -75,8 +75,8 @@ RC_GTEST_PROP(NearWords, AreThoseOfTheWholeTable, ()) {
     for (std::uint32_t bound = 0; bound < 4; ++bound) expect_all(sorted, *rc::gen::resize(9, word), bound);
 }
 
-TEST(NearWords, AreFoundInALargeDictionary) {
-    // Long stretches, so that the tree is walked and not only read.
+TEST(near_words_test, are_found_in_a_large_dictionary) {
+    // Long ranges, so that the tree is walked and not only read.
     std::set<std::string> words;
     std::uint64_t state = 3;
     const auto next = [&](std::uint64_t below) {
@@ -93,28 +93,29 @@ TEST(NearWords, AreFoundInALargeDictionary) {
     }
     const std::vector<std::string> sorted(words.begin(), words.end());
     std::size_t found = 0;
-    for (const std::string asked : {"abcabc", "hgfa", "öaöab", "", "b", "acbdaeb", "abababababab", "zzzz"})
-        for (const std::uint32_t bound : {0U, 1U, 2U}) found += expect_all(sorted, asked, bound);
+    for (const std::string requested :
+         {"abcabc", "hgfa", "öaöab", "", "b", "acbdaeb", "abababababab", "zzzz"})
+        for (const std::uint32_t bound : {0U, 1U, 2U}) found += expect_all(sorted, requested, bound);
     EXPECT_GT(found, 1000U);
 }
 
-TEST(NearWords, NeighboursExchangedAreOneEdit) {
+TEST(near_words_test, neighbours_exchanged_are_one_edit) {
     EXPECT_EQ(expect_all({"receive", "recite"}, "recieve", 1), 1U);
     EXPECT_EQ(expect_all({}, "a", 2), 0U);
 }
 
-TEST(NearWords, AreGivenUpWhenTheRunIsStopped) {
+TEST(near_words_test, are_given_up_when_the_run_is_stopped) {
     dictionary_builder builder;
     for (char c = 'a'; c <= 'z'; ++c)
         for (char d = 'a'; d <= 'z'; ++d) builder.append(std::string{c, d});
     const std::string bytes = builder.finish();
     const auto words = dictionary_view::open(bytes);
     std::atomic<int> stop{0};
-    context run;
-    run.stop_signal = &stop;
-    EXPECT_EQ(near_words(*words, "qu", 1, run).size(), 52U);
+    context ctx;
+    ctx.stop_signal = &stop;
+    EXPECT_EQ(near_words(*words, "qu", 1, ctx).size(), 52U);
     stop = 1;
-    EXPECT_THROW(near_words(*words, "qu", 1, run), interrupted);
+    EXPECT_THROW(near_words(*words, "qu", 1, ctx), interrupted);
 }
 
 }  // namespace

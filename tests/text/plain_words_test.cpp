@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ASCII rules and the byte masks under them against loops over bytes, on every processor kind there is.
+// The ASCII rules and their byte masks against loops over bytes, for every instruction set.
 #include "text/plain_words.hpp"
 
 #include <gtest/gtest.h>

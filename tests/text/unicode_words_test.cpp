@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every path to Unicode's words against ICU over the whole text: chosen cases, random texts made of what is
-// hard, and real text in eighteen languages.
+// Every path to Unicode's words against ICU over the whole text: chosen cases, random texts of hard parts, and real
+// text in eighteen languages.
 #include "text/unicode_words.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::vector<word> words_of(unicode_words& finder, std::string_view text) {
     return found;
 }
 
-/// All paths for one language beside the reference.
+/// All paths for one language next to the reference.
 class matcher {
   public:
     explicit matcher(const char* language)
@@ -187,6 +187,10 @@ const std::vector<std::string>& hard_pieces() {
                                                     "ℹ",
                                                     "Ⓜ",
                                                     "\xE2\x80\xA8",
+                                                    "\xE2\x80\xAF",
+                                                    "\xE2\x80\x89",
+                                                    "\xE1\x9A\x80",
+                                                    "\xE2\x81\x9F",
                                                     "\xE2\x80\xA9",
                                                     "\xC2\x85",
                                                     "‿",
@@ -225,7 +229,7 @@ const std::vector<std::string>& hard_pieces() {
 std::string random_text(std::mt19937& random, std::size_t pieces) {
     const auto& all = hard_pieces();
     std::string text;
-    // Often few kinds of pieces, so that long stretches of one script meet.
+    // Often few kinds of pieces, so that long runs of one script occur.
     const std::size_t kinds = random() % 3 == 0 ? all.size() : 2 + random() % 6;
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < kinds; ++i) chosen.push_back(random() % all.size());
@@ -233,6 +237,34 @@ std::string random_text(std::mt19937& random, std::size_t pieces) {
         text += random() % 16 == 0 ? all[random() % all.size()] : all[chosen[random() % kinds]];
     }
     return text;
+}
+
+/// `times` random ones of `parts`, joined.
+std::string joined(const std::vector<std::string>& parts, std::size_t times, unsigned seed) {
+    std::mt19937 random(seed);
+    std::string out;
+    for (std::size_t i = 0; i < times; ++i) out += parts[random() % parts.size()];
+    return out;
+}
+
+TEST(unicode_words, segments_of_many_kilobytes_are_folded_in_pieces) {
+    matcher root("");
+    const std::vector<std::vector<std::string>> alphabets = {
+        {"\uFDFA"},
+        {"a", "\uFDFA", "B"},
+        {"e", "\u0301", "\u0323", "\u0345", "E\u0301"},
+        {"\u1100", "\u1161", "\u11A8", "\uAC00"},
+        {"\uFB01", "\u0130", "\u00DF", "\u2126", "q"},
+        {"1", "2", "\u202F"},
+        {"\u0E01", "\u0E32", "a", "\uFDFA"},
+        {"\xF0", "a", "\xCC\x81", "\u00E9"},
+    };
+    unsigned seed = 0;
+    for (const auto& parts : alphabets) {
+        for (const std::size_t times : {3000, 9001}) {
+            EXPECT_TRUE(root.same("before " + joined(parts, times, ++seed) + " after"));
+        }
+    }
 }
 
 TEST(unicode_words, reads_the_rules_of_the_icu_in_use) {
@@ -272,7 +304,7 @@ TEST(unicode_words, match_icu_on_random_mixes) {
 }
 
 TEST(unicode_words, match_icu_on_all_short_ascii) {
-    // One byte of each kind that any rule tells apart, in all strings of five.
+    // One byte of each kind that any rule distinguishes, in all strings of five.
     matcher m("");
     const std::string kinds = "aZ0'.,:_@ \r\n\"-";
     std::string text(5, ' ');
@@ -321,6 +353,57 @@ TEST(unicode_words, fold_every_character_as_icu_does) {
     ASSERT_TRUE(m.same(text));
 }
 
+std::vector<std::string> forms_of(unicode_words& finder, std::string_view text) {
+    std::vector<std::string> forms;
+    for (word& w : words_of(finder, text)) forms.push_back(std::move(w.form));
+    return forms;
+}
+
+TEST(unicode_words, are_cut_at_every_white_space) {
+    for (const word_path path : {word_path::best, word_path::rules, word_path::icu}) {
+        unicode_words finder(icu::Locale::getRoot(), path);
+        for (UChar32 c = 0; c < 0x110000; ++c) {
+            if (!u_isUWhiteSpace(c)) continue;
+            char bytes[4];
+            std::size_t size = 0;
+            U8_APPEND_UNSAFE(bytes, size, c);
+            const std::string blank(bytes, size);
+            EXPECT_EQ(forms_of(finder, "rund 12" + blank + "256 Menschen"),
+                      (std::vector<std::string>{"rund", "12", "256", "menschen"}))
+                << std::hex << c;
+            EXPECT_EQ(forms_of(finder, "a" + blank + blank + "_" + blank + "b"),
+                      (std::vector<std::string>{"a", "b"}))
+                << std::hex << c;
+        }
+        EXPECT_EQ(words_of(finder,
+                           "x 12\xE2\x80\xAF"
+                           "256"),
+                  (std::vector<word>{{"x", 0, 1}, {"12", 2, 4}, {"256", 7, 10}}));
+        // One character that is four words.
+        EXPECT_EQ(words_of(finder, "ﷺ"),
+                  (std::vector<word>{{"صلى", 0, 3}, {"الله", 0, 3}, {"عليه", 0, 3}, {"وسلم", 0, 3}}));
+    }
+}
+
+TEST(unicode_words, never_hold_white_space) {
+    unicode_words finder(icu::Locale::getRoot());
+    std::mt19937 random(19);
+    const auto check = [&](const std::string& text) {
+        token_list list;
+        finder.find(text, list);
+        std::uint32_t begin = 0, end = 0;
+        for (const token& t : list.tokens) {
+            const auto form = icu::UnicodeString::fromUTF8(std::string(list.word(t)));
+            ASSERT_EQ(reference::icu_words::between_white_space(form, 0, form.length()).size(), 1U) << text;
+            ASSERT_LT(t.source_begin, t.source_end);
+            ASSERT_TRUE(t.source_begin >= end || (t.source_begin == begin && t.source_end == end)) << text;
+            begin = t.source_begin;
+            end = t.source_end;
+        }
+    };
+    for (int i = 0; i < 3000; ++i) check(random_text(random, 1 + random() % 60));
+}
+
 TEST(unicode_words, fold_runs_of_marks_as_icu_does) {
     matcher m("");
     std::mt19937 random(3);
@@ -367,7 +450,7 @@ TEST(unicode_words, match_icu_on_real_text) {
 
 std::vector<std::uint32_t> sentence_offsets(const icu::Locale& locale, std::string_view text,
                                             word_path path) {
-    // One token for every byte makes the counts of tokens offsets.
+    // One token per byte makes token counts equal to offsets.
     token_list list;
     for (std::uint32_t i = 0; i < text.size(); ++i) list.tokens.push_back({0, 0, i, i + 1});
     passage_marker(locale, path).mark(text, list);
@@ -376,7 +459,7 @@ std::vector<std::uint32_t> sentence_offsets(const icu::Locale& locale, std::stri
 
 std::vector<std::uint32_t> expected_sentences(matcher& m, std::string_view text) {
     std::vector<std::uint32_t> ends = m.truth().sentences(text);
-    // A sentence also ends with its paragraph: at every line feed ICU ends one anyway, and at U+2029.
+    // A sentence also ends with its paragraph: at every line feed, where ICU ends one anyway, and at U+2029.
     return ends;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an operation will run on this machine, and why.
+// The device on which an operation runs on this machine, and the reason.
 #pragma once
 
 #include <string>
@@ -9,25 +9,26 @@
 
 namespace quern {
 
-/// Where an operation will run, and why, as the log and --stats say it.
+/// The chosen device and the reason, as in the log and --stats.
 struct chosen_device {
     bool cuda = false;
     int ordinal = 0;     ///< the N of cuda:N
     std::string name;    ///< "cpu", "cuda:0"
-    std::string reason;  ///< "asked for", "NVIDIA H200, which works", "there is no NVIDIA driver: …"
+    std::string reason;  ///< "requested", "NVIDIA H200, which works", "there is no NVIDIA driver: …"
 };
 
-/// What an operation can run on.
-enum class offered_places { cpu_only, all };
+/// Supported devices of an operation: the CPU; the CPU or one GPU; the CPU, or one or several GPUs.
+enum class offered_places { cpu_only, all, several_gpus };
 
-/// What context::device comes to on this machine. `automatic` takes the first GPU that works, else the CPU, and
-/// logs which and why where there was a choice: an operation with code for both, a program built with CUDA. Throws usage_error for CUDA where the operation runs on the CPU only ("OPERATION runs on
-/// cpu only"), device_error where CUDA is asked for and cannot be had; it never falls back silently. A GPU works
-/// when a small kernel ran on it and wrote what it should.
-chosen_device choose_device(const context& run, std::string_view operation,
+/// Resolves context::device on this machine. `automatic` chooses the first working GPU, else the CPU, and logs
+/// the choice and the reason if there is one: an operation with code for both, a program built with CUDA. A GPU
+/// works if a small kernel has run on it with the correct result. If all GPUs are requested and the operation
+/// uses one, logs which one. Throws usage_error for CUDA if the operation runs only on the CPU ("OPERATION runs
+/// on cpu only"), device_error if CUDA is requested but unavailable; never falls back silently.
+chosen_device choose_device(const context& ctx, std::string_view operation,
                             offered_places offered = offered_places::all);
 
-/// The door of an operation that runs on the CPU only: throws the same usage_error where `run` asks for CUDA.
-void require_cpu(const context& run, std::string_view operation);
+/// For operations that run only on the CPU: throws the same usage_error if `ctx` requests CUDA.
+void require_cpu(const context& ctx, std::string_view operation);
 
 }  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A threshold as the user wrote it, kept exactly: 0.05 is 5/100, and what is compared with it are integers.
+// A threshold exactly as the user wrote it: 0.05 is 5/100, and comparisons use integers.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ struct decimal {
     friend bool operator==(const decimal&, const decimal&) = default;
 };
 
-/// Reads "0.05", ".05", "3" or "1e-3": at most nine digits behind the point, at most nine before it, no sign; zeros
-/// in front and behind do not count, and equal numbers become equal decimals. Throws usage_error that quotes the text.
+/// Reads "0.05", ".05", "3" or "1e-3": at most nine digits after the point, at most nine before it, no sign;
+/// leading and trailing zeros do not count, and equal numbers become equal decimals. Throws a usage_error that
+/// quotes the text.
 decimal parse_decimal(std::string_view text);
 
 /// The shortest text that parse_decimal reads back: "0.05".

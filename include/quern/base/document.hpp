@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document as every corpus form yields it, and what is said of those that could not be read.
+// A document as all corpus formats yield it, and reports about those that could not be read.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,49 +18,62 @@ struct document {
     std::string title;               ///< may be empty
     std::string text;                ///< UTF-8; paragraphs end with an empty line
     std::vector<std::string> links;  ///< ids of documents pointed to, in order of appearance, repeats kept
-    std::string path;  ///< the file it was read from, and the line where it begins (from 1; 0: unknown):
-    std::uint64_t line = 0;  ///< for messages, not part of the collection
-    bool verbatim = false;   ///< `text` holds one word a line, to be taken as it is (corpus form `lines`)
+    /// The source file, for messages; not part of the collection.
+    std::string path;
+    std::uint64_t line = 0;  ///< the line where it begins, for messages; from 1, 0: unknown
+    /// The number, from 1, of the file or folder of the corpus within which its id is unique; 0: none.
+    std::uint32_t scope = 0;
+    /// Start of the file's name in `path`: after the given folder.
+    std::uint32_t name_at = 0;
+    /// The original id, if another document has it and `id` is prefixed with the file.
+    std::string given;
+    bool is_numbered = false;  ///< it had no id: `id` is made from the file's name and the line
+    bool verbatim = false;     ///< `text` has one word per line, to be used unchanged (corpus format `lines`)
     bool line_paragraphs = false;  ///< each line of `text` is a paragraph (wikiextractor)
-    std::string record;  ///< the line it was read from, with its end; JSON lines and TSV, where asked for
+    /// The source line (for CSV, the lines) including its end, if requested and available.
+    std::string record;
+    enum class record_form : std::uint8_t { json, tsv, table } record_kind = record_form::json;
+    std::shared_ptr<const std::string> record_heading;  ///< the first line of a table, including its end
 };
 
-/// Another name of a document: links to `from` mean `to` (which may be redirected again).
+/// An alias of a document: links to `from` mean `to` (which may be redirected again).
 struct redirect {
     std::string from;
     std::string to;
 };
 
-/// Something wrong in an input. A rejected document is lost to the run; a cut one is kept in part, a mended one whole.
+/// A fault in an input. A rejected document is dropped, a truncated one kept in part, a repaired one kept
+/// completely.
 struct input_issue {
     std::string path;
-    std::uint64_t line = 0;  ///< from 1; 0 where the input has no lines
+    std::uint64_t line = 0;  ///< from 1; 0 if the input has no lines
     std::string reason;
     bool rejected = true;
-    bool cut = false;  ///< kept in part because the rest is lost, not merely mended
-    /// Of an input, not of a document: it ends early or holds wrong bytes, and nobody can say how many documents
-    /// that costs. Cut or rejected as well.
+    bool truncated = false;  ///< kept in part because the rest is lost, not merely repaired
+    /// The fault is in an input, not in a document: it ends early or contains invalid bytes, and the number of
+    /// lost documents is unknown. Also marked as cut or rejected.
     bool incomplete = false;
 };
 
-/// What a reader has seen. `skipped` counts, by reason, what is left out by rule and is no error
-/// ("hidden file", "page of another namespace", "file of another kind: .csv", …).
+/// Counts of a reader. `skipped` counts, by reason, what a rule excludes, which is not an error ("hidden file",
+/// "page of another namespace", "file: .pdf", …).
 struct reading_counts {
     std::uint64_t documents = 0;
     std::uint64_t redirects = 0;
     std::uint64_t rejected = 0;
-    std::uint64_t damaged = 0;     ///< kept: mended or cut
-    std::uint64_t cut = 0;         ///< of these, those of which the rest is lost
-    std::uint64_t incomplete = 0;  ///< of these, inputs: how much is lost of them is not known
+    std::uint64_t damaged = 0;     ///< kept: repaired or truncated
+    std::uint64_t truncated = 0;   ///< of these, the truncated ones
+    std::uint64_t incomplete = 0;  ///< of these, inputs with an unknown loss
     std::map<std::string, std::uint64_t> skipped;
 
     reading_counts& operator+=(const reading_counts& other);
 };
 
-/// More of a corpus is rejected, cut or missing than the run was to forgive. As an invalid_input, it names the first.
+/// More of a corpus is rejected, truncated or missing than the run allows. As an invalid_input, it names the
+/// first issue.
 class too_much_lost : public invalid_input {
   public:
-    /// `why`: what is said behind the first one's reason.
+    /// `why`: text after the reason of the first issue.
     too_much_lost(const input_issue& first, std::string_view why, std::vector<input_issue> issues);
     const std::vector<input_issue>& issues() const noexcept { return issues_; }  ///< the first ten, in order
 

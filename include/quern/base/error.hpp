@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way an operation can fail. Library code throws one of these and nothing else; each door maps the type
-// once: the command line to an exit code, the server to a status, Python to an exception.
+// All errors of operations. Library code throws only these; each front end maps the types in one place: the
+// command line to exit codes, the server to statuses, Python to exceptions.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace quern {
 
-/// The root of Quern's exceptions. `what()` is one complete sentence for the user, without a final stop.
+/// The base of Quern's exceptions. `what()` is one complete sentence for the user, without a final full stop.
 class error : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// The request itself is refused before any work: a bad argument, a missing input, an output that exists.
+/// The request is refused before any work: an invalid argument, a missing input, an existing output.
 class usage_error : public error {
   public:
     using error::error;
 };
 
-/// The input's content is bad. `line` counts from 1; 0 where the input has no lines.
+/// The content of an input is invalid. `line` counts from 1; 0 if the input has no lines.
 class invalid_input : public error {
   public:
     invalid_input(std::string_view path, std::uint64_t line, std::string_view reason);
@@ -37,7 +37,7 @@ class invalid_input : public error {
     std::string reason_;
 };
 
-/// A value of an array is refused. `position` counts from 0.
+/// A value of an array is invalid. `position` counts from 0.
 class invalid_value : public error {
   public:
     invalid_value(std::string_view reason, std::uint64_t position)
@@ -48,7 +48,7 @@ class invalid_value : public error {
     std::uint64_t position_;
 };
 
-/// Something is wrong in one of several lists. `list` and `position` count from 0.
+/// One of several lists is invalid. `list` and `position` count from 0.
 class list_fault : public invalid_value {
   public:
     list_fault(std::size_t list, std::uint64_t position, std::string_view reason)
@@ -59,7 +59,7 @@ class list_fault : public invalid_value {
     std::size_t list_;
 };
 
-/// The operating system refused to read or write: permission, disk full, a broken medium.
+/// The operating system refused to read or write: permissions, a full disk, a broken medium.
 class io_error : public error {
   public:
     /// `code` is an errno value; its text ends the message.
@@ -70,19 +70,19 @@ class io_error : public error {
     int code_;
 };
 
-/// More memory would be needed than the budget or the machine has.
+/// The operation needs more memory than the budget or the machine has.
 class out_of_memory : public error {
   public:
-    out_of_memory(std::string_view what_for, std::uint64_t asked_bytes, std::uint64_t free_bytes);
+    out_of_memory(std::string_view what_for, std::uint64_t requested_bytes, std::uint64_t free_bytes);
 };
 
-/// A device is absent or failed.
+/// A device is missing or failed.
 class device_error : public error {
   public:
     using error::error;
 };
 
-/// A store, space or dictionary is damaged, cut off, or of a version this program does not read.
+/// A store, space or dictionary is damaged, truncated, or of an unsupported version.
 class damaged_store : public error {
   public:
     damaged_store(std::string_view path, std::string_view section, std::string_view reason);
@@ -92,7 +92,7 @@ class damaged_store : public error {
     std::string section_;
 };
 
-/// The user asked the run to stop (Ctrl-C, SIGTERM). Nothing half-written is left under a final name.
+/// The user stopped the run (Ctrl-C, SIGTERM). Nothing half-written remains under a final name.
 class interrupted : public error {
   public:
     explicit interrupted(int signal);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judgements and runs of retrieval experiments, as plain values: read by io, evaluated by ops.
+// Judgements and runs of retrieval experiments as plain values: read by io, evaluated by ops.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ using relevance_judgements = std::map<std::string, std::map<std::string, int>>;
 
 struct retrieved_document {
     std::string id;
-    float score = 0;  ///< trec_eval reads scores as float32; ties by id in bytes, both falling
+    float score = 0;  ///< float32 as in trec_eval; ties by id in bytes, both descending
 };
 /// A run: topic -> retrieved documents in any order.
 using retrieval_run = std::map<std::string, std::vector<retrieved_document>>;

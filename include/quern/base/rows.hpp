@@ -2,6 +2,7 @@
 // Results as rows: TSV, JSON lines, or an aligned table for people.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -16,37 +17,56 @@ namespace quern {
 
 enum class row_format { tsv, jsonl, table };
 
-/// A value in JSON, as it stands: a list or an object in JSON lines, its text in TSV and in a table.
+/// A JSON value, written unchanged: a list or an object in JSON lines, its text in TSV and tables.
 struct raw_json {
     std::string_view text;
 };
 
-/// std::monostate: nothing, an empty field of a table or of TSV, null in JSON.
-using cell =
-    std::variant<std::string_view, std::int64_t, std::uint64_t, double, float, std::monostate, raw_json>;
+/// A range of a text, in bytes.
+struct text_mark {
+    std::size_t begin = 0, end = 0;
+};
+
+/// A text with some words in bold (row_writer::emphasise). The marks are in order and do not overlap.
+struct marked_text {
+    std::string_view text;
+    std::span<const text_mark> marks;
+};
+
+/// std::monostate: an empty field in tables and TSV, null in JSON.
+using cell = std::variant<std::string_view, std::int64_t, std::uint64_t, double, float, std::monostate,
+                          raw_json, marked_text>;
 
 /// The shortest decimal that reads back to the same value of its type; `nan`, `inf`, `-inf`.
 std::string shortest(double value);
 std::string shortest(float value);
 
-/// Appends a value as rows of JSON lines hold it.
+/// Appends a value as it appears in JSON lines.
 void append_json(std::string& out, const cell& value);
 
-/// Writes rows to a sink. Whatever the cells hold, what comes out is well-formed UTF-8: an ill-formed
-/// sequence becomes U+FFFD. TSV: no header, LF; tab, CR and LF inside a field become one space, a run of them
-/// too. JSON lines: column names as keys; not-a-number and infinities as null. Table: headings, columns
-/// aligned by display width, numbers to the right and rounded for reading, control characters as spaces; held
-/// back until finish(). Rows wider than `width` have their longest texts cut.
+/// Writes rows to a sink. The output is always well-formed UTF-8: an ill-formed sequence becomes U+FFFD.
+/// - TSV: no header, LF; any sequence of tab, CR and LF inside a field becomes one space.
+/// - JSON lines: column names as keys; NaN and infinities as null.
+/// - Table: headings, columns aligned by display width, numbers right-aligned and rounded, control characters as spaces;
+///   buffered until finish(). In rows wider than `width` the longest texts are truncated or wrapped (wrap).
 class row_writer {
   public:
     using sink = std::function<void(std::string_view)>;
-    /// `width`: columns of the terminal; 0: nothing is cut.
+    /// `width`: columns of the terminal; 0: no limit.
     row_writer(row_format format, std::vector<std::string> columns, sink out, unsigned width = 0);
+    /// wrap() and emphasise(): before the first row, for tables only. Wraps long texts at blanks instead of
+    /// truncating them.
+    void wrap() { wraps_ = true; }
+    /// Shows marks in bold, with terminal escape sequences.
+    void emphasise() { emphasises_ = true; }
+    bool emphasises() const { return emphasises_; }
+
     void row(const std::vector<cell>& cells);
-    /// Of a table: text on lines of its own under the last row, indented, broken at blanks where the table has a width;
-    /// of the other forms nothing.
-    void text_below(std::string_view text);
-    /// Writes what is held back. A table may be begun again afterwards, with its headings.
+    /// In a table: indented text on separate lines below the last row, wrapped at blanks if the table has a
+    /// width. No effect in other formats.
+    void text_below(const marked_text& text);
+    void text_below(std::string_view text) { text_below(marked_text{text, {}}); }
+    /// Writes the buffered rows. A new table with headings may follow.
     void finish();
 
   private:
@@ -54,9 +74,17 @@ class row_writer {
         std::string text;
         bool number;
     };
+    struct layout {
+        std::vector<std::size_t> widths;
+        std::vector<bool> numeric;
+    };
     void write_table();
+    void write_line(const layout& columns, const std::vector<std::string_view>& cells);
+    void write_wrapped(const layout& columns, std::vector<std::string_view> rest);
+    std::string shown(const marked_text& text) const;
 
     row_format format_;
+    bool wraps_ = false, emphasises_ = false;
     std::vector<std::string> columns_;
     sink out_;
     unsigned width_;
@@ -68,13 +96,13 @@ class row_writer {
     std::vector<held_row> held_;
 };
 
-/// One line of a TREC run, LF included: `topic Q0 document rank score tag`. Fields are separated by spaces,
-/// so white space inside a topic or a document becomes `_`.
+/// Appends one line of a TREC run, including LF: `topic Q0 document rank score tag`. Fields are separated by
+/// spaces, so white space inside a topic or a document becomes `_`.
 void append_run_line(std::string& out, std::string_view topic, std::string_view document, std::uint64_t rank,
                      double score, std::string_view tag = "quern");
 
-/// The first id, of those given, that a TREC run would write like another one of them, because white space
-/// becomes `_`, and that other one. Cost: O(ids), and memory for the ids that a run changes.
+/// The first of the given ids that looks the same as another one in a TREC run, because white space becomes
+/// `_`, and that other one. Cost: O(ids), and memory for the ids that a run changes.
 std::optional<std::pair<std::string_view, std::string_view>> alike_in_run(
     std::span<const std::string_view> ids);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors as views: many rows of one number of components, dense or sparse.
+// Views of vectors: rows with the same number of components, dense or sparse.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ struct vectors_view {
     vector_type type = vector_type::f32;
     std::uint64_t rows = 0;        ///< below 2^32 - 1
     std::uint32_t dimensions = 0;  ///< 1 and more
-    std::uint64_t stride = 0;      ///< bytes from one row to the next, row_bytes() or more
+    std::uint64_t stride = 0;      ///< bytes from one row to the next, at least row_bytes()
     std::span<const std::byte> values;
-    /// Bytes of a row's components; of bits, those beyond the last dimension are 0.
+    /// Bytes of a row's components. For bits, those beyond the last dimension are 0.
     constexpr std::uint64_t row_bytes() const;
 };
 
-/// Components that are not listed are 0. Row i: columns (strictly rising) and values from offsets[i] to offsets[i + 1].
+/// Unlisted components are 0. Row i: columns (strictly rising) and values from offsets[i] to offsets[i + 1].
 struct sparse_vectors_view {
     std::uint64_t rows = 0;                  ///< below 2^32 - 1
     std::uint32_t dimensions = 0;            ///< 1 and more

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a corpus and their ids, as one file that is used where it lies.
+// The words of a corpus and their ids, in one memory-mapped file.
 #pragma once
 
 #include <cstdint>
@@ -20,63 +20,65 @@
 
 namespace quern {
 
-/// The version of the format of dictionaries that this program writes and reads.
+/// The version of the dictionary format that this program writes and reads.
 inline constexpr unsigned dictionary_format_version = 2;
 
 struct dictionary_options {
     std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
     std::filesystem::path file;
-    std::string input_format;  ///< empty: told from the content; else a corpus form's name
+    std::string input_format;  ///< empty: detected from the content; else the name of a corpus format
     text_options text;         ///< not used for word lines
-    bool titles = false;       ///< words of titles are read, too
+    bool titles = false;       ///< also read the words of titles
     error_limit max_errors;
-    std::uint64_t min_count = 1;   ///< words that occur less often are left out
-    std::uint32_t vocabulary = 0;  ///< words at most: the most frequent ones, then by bytes; 0: all
+    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
+    id_rule ids = id_rule::scoped;
+    std::uint64_t min_count = 1;   ///< minimum occurrences of a word
+    std::uint32_t vocabulary = 0;  ///< maximum number of words: the most frequent, ties by bytes; 0: all
     bool force = false;            ///< replace an existing file, atomically
 };
 
-/// What a dictionary says of itself.
+/// The metadata of a dictionary.
 struct dictionary_info {
     unsigned format_version = 0;
-    std::string unicode_version;  ///< of the data the words were made with
-    text_options text;            ///< a list of stop words from a file is "@" and its checksum
-    bool verbatim = false;        ///< made from word lines: words are as they came, `text` was not applied
-    bool titles = false;          ///< words of titles were read, too
+    std::string unicode_version;  ///< of the data used to make the words
+    text_options text;            ///< a stop-word list from a file is "@" and its checksum
+    bool verbatim = false;        ///< made from word lines: words are unchanged, `text` was not applied
+    bool titles = false;          ///< includes words of titles
     std::uint64_t min_count = 1, documents = 0;
     std::uint64_t occurrences = 0;  ///< of all words read
     std::uint64_t kept = 0;         ///< of these, of words in the dictionary
-    std::uint64_t distinct = 0;     ///< words read
+    std::uint64_t distinct = 0;     ///< distinct words read
     std::uint32_t words = 0;        ///< in the dictionary
-    std::uint64_t word_bytes = 0;   ///< what words and ids take in the file; counts take 8 bytes a word
+    std::uint64_t word_bytes = 0;   ///< of words and ids in the file; counts take 8 bytes per word
     std::uint64_t file_bytes = 0;
-    std::uint64_t checksum = 0;  ///< of all but the checksums
+    std::uint64_t checksum = 0;  ///< of everything but the checksums
 };
 
 struct dictionary_result {
     reading_counts counts;
     dictionary_info info;
-    std::uint64_t runs = 0;           ///< sorted and spilled, where memory ended
+    std::uint64_t runs = 0;           ///< sorted runs spilled beyond the memory
     std::vector<input_issue> issues;  ///< the first 100
     run_statistics statistics;
 };
 
-/// Reads the texts of the inputs (and their titles where asked for) and writes the dictionary. The same inputs and options
-/// give the same bytes, whatever the threads and the memory. Under its final name there is a whole file or what was there
-/// before.
-/// Throws usage_error (missing inputs, an existing file without `force`, a place beyond the CPU), invalid_input (errors
-/// beyond the limit; more words than ids), io_error, out_of_memory, interrupted.
-/// Cost: one pass over the input; beyond half of the memory, sorted runs of distinct words in `run.scratch`.
-dictionary_result make_dictionary(const dictionary_options& options, const context& run);
+/// Reads the texts of the inputs (and the titles if requested) and writes the dictionary. The same inputs and
+/// options give the same bytes for any number of threads and memory budget. The file appears complete or not at
+/// all; an earlier one stays until then.
+/// Throws usage_error (missing inputs, an existing file without `force`, a device other than the CPU),
+/// invalid_input (errors beyond the limit; more words than ids), io_error, out_of_memory, interrupted.
+/// Cost: one pass over the input; beyond half of the memory, sorted runs of distinct words in `ctx.scratch`.
+dictionary_result make_dictionary(const dictionary_options& options, const context& ctx);
 
 /// Whether `path` is a dictionary that make_dictionary wrote (of any version, damaged or not).
 bool is_dictionary(const std::filesystem::path& path);
-/// Reads no words. Throws usage_error where there is no dictionary, damaged_store.
+/// Does not read the words. Throws usage_error if there is no dictionary, damaged_store.
 dictionary_info read_dictionary_info(const std::filesystem::path& path);
 /// Reads every byte and checks every checksum; returns the bytes read. Throws damaged_store.
-std::uint64_t verify_dictionary(const std::filesystem::path& path, const context& run);
+std::uint64_t verify_dictionary(const std::filesystem::path& path, const context& ctx);
 
-/// A dictionary in use: its file, mapped. An id is the rank of a word in byte order, so sorted ids are sorted words, and
-/// words with a common beginning are a range. Const functions may be called by any threads at once.
+/// An open, memory-mapped dictionary. An id is the rank of a word in byte order, so sorted ids are sorted
+/// words, and words with a common prefix are a range. Const functions are thread-safe.
 class word_dictionary {
   public:
     /// Reads and checks the words, not their counts. Throws as read_dictionary_info does.
@@ -88,10 +90,10 @@ class word_dictionary {
     const dictionary_info& info() const;
     std::uint32_t size() const;
     std::optional<std::uint32_t> find(std::string_view word) const;
-    /// Many at once, several times as fast: ids[i] is that of words[i], or size() for one that is unknown. Returns how
-    /// many are unknown. Throws usage_error where the sizes differ.
+    /// Finds many words, several times as fast: ids[i] is the id of words[i], or size() if it is unknown.
+    /// Returns the number of unknown words. Throws usage_error if the sizes differ.
     std::uint64_t find(std::span<const std::string_view> words, std::span<std::uint32_t> ids,
-                       const context& run) const;
+                       const context& ctx) const;
     std::string word(std::uint32_t id) const;     ///< throws std::out_of_range
     std::uint64_t count(std::uint32_t id) const;  ///< occurrences; throws std::out_of_range, damaged_store
     /// Ids of the words that begin with `prefix`: [first, last).

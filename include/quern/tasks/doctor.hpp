@@ -8,13 +8,13 @@
 
 namespace quern {
 
-/// One finding: what was looked at, what was found, and what it means to the user.
+/// One finding: what was examined, what was found, and what it means for the user.
 struct finding {
     std::string subject, value, note;
 };
 
-/// CPU features, cores, memory limit, scratch space, driver, GPUs, why a back end is or is not there, versions
-/// of Unicode data and store format, contract class of each operation. Never throws for what it looks at.
-std::vector<finding> doctor(const context& run);
+/// CPU features, cores, memory limit, scratch space, driver, GPUs, why a back end is available or not, versions
+/// of Unicode data and store format, contract class of each operation. Never throws because of its findings.
+std::vector<finding> doctor(const context& ctx);
 
 }  // namespace quern

@@ -9,8 +9,8 @@
 namespace quern {
 
 /// Reads judgements (`topic 0 document grade`) and a run (`topic Q0 document rank score tag`), any compression,
-/// and evaluates. Throws invalid_input with file and line, usage_error where a file is missing.
+/// and evaluates. Throws invalid_input with file and line, usage_error if a file is missing.
 evaluation evaluate_files(const std::filesystem::path& judgements, const std::filesystem::path& run_file,
-                          const context& run);
+                          const context& ctx);
 
 }  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TREC runs fused, topic by topic.
+// Fusion of TREC runs, topic by topic.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,21 @@
 namespace quern {
 
 enum class rank_source {
-    scores,  ///< a document's place in its topic, by score and id, as trec_eval has it
-    field,   ///< the number that the line gives
+    scores,  ///< a document's position in its topic, by score and id, as in trec_eval
+    field,   ///< the number in the line
 };
 inline constexpr std::string_view rank_source_names[] = {"scores", "field"};
 
 struct fuse_request {
-    std::vector<std::filesystem::path> runs;  ///< one and more; the order of sums
-    fusion_options options;                   ///< weights: one a run, or empty
-    /// Lines of `topic TAB weight … ` with a weight for each run, in place of options.weights for that topic; empty: none.
+    std::vector<std::filesystem::path> runs;  ///< at least one; in the order of sums
+    fusion_options options;                   ///< weights: one per run, or empty
+    /// File with lines of `topic TAB weight … `, a weight for each run, which replace options.weights for that
+    /// topic; empty: none.
     std::filesystem::path topic_weights = {};
-    rank_source ranks = rank_source::scores;  ///< of rrf and borda
+    rank_source ranks = rank_source::scores;  ///< for rrf and borda
 };
 
-/// A run that lacks topics which others have.
+/// A run that lacks topics of other runs.
 struct missing_topics {
     std::string run;
     std::uint64_t count = 0;
@@ -38,18 +39,19 @@ struct missing_topics {
 
 struct fuse_result {
     std::uint64_t topics = 0, lines_read = 0, lines_written = 0;
-    std::vector<missing_topics> missing;      ///< runs that lack none are not named
-    std::vector<std::string> unused_weights;  ///< topics with weights of their own that no run has, by bytes
+    std::vector<missing_topics> missing;      ///< only runs that lack some
+    std::vector<std::string> unused_weights;  ///< topics in topic_weights that no run has, in byte order
     run_statistics statistics;
 };
 
-/// `write` takes lines of a TREC run, tag `quern`: topics in the order in which they occur first over the runs as given,
-/// documents by falling score, equal scores by id (as numbers where all ids of the runs are decimal numbers without
-/// leading zeros, else by bytes); ids byte for byte as the runs have them. It is called from one thread at a time. Throws
-/// usage_error; invalid_input, with run and line, for a malformed line, a score that is not finite or becomes so, a document
-/// twice in a topic, a weight or (where it is looked at) a rank that is none; io_error, out_of_memory, interrupted, and
-/// what `write` throws.
-fuse_result fuse_runs(const fuse_request& request, const context& run,
-                      const std::function<void(std::string_view)>& write);
+/// Passes lines of a TREC run, tag `quern`, to `write`: topics in the order of their first occurrence in the
+/// given runs, documents by descending score, equal scores by id (as numbers if all ids of the runs are decimal
+/// numbers without leading zeros, else by bytes); ids byte for byte as in the runs. One thread at a time calls
+/// `write`.
+/// Throws usage_error; invalid_input, with run and line, for a malformed line, a score that is or becomes
+/// infinite or NaN, a repeated document in a topic, an invalid weight or (if used) rank; io_error,
+/// out_of_memory, interrupted, and what `write` throws.
+fuse_result fuse_runs(const fuse_request& request, const context& ctx,
+                      const std::function<void(std::string_view)>& sink);
 
 }  // namespace quern

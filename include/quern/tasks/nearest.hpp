@@ -12,29 +12,29 @@
 #include <vector>
 
 #include "quern/base/context.hpp"
-#include "quern/ops/ranked_retrieval.hpp"
+#include "quern/ops/nearest.hpp"
 #include "quern/tasks/statistics.hpp"
 
 namespace quern {
 
 struct nearest_request {
-    std::filesystem::path vectors, queries;    ///< any form of docs/vectors.md
-    std::string tensor = {};                   ///< of safetensors, in both files
-    std::optional<vector_metric> metric = {};  ///< none: l2, and hamming for bits
+    std::filesystem::path vectors, queries;    ///< in any format of docs/vectors.md
+    std::string tensor = {};                   ///< name in safetensors files, for both
+    std::optional<vector_metric> metric = {};  ///< default: l2, hamming for bits
     retrieval_method method = retrieval_method::automatic;
     std::uint64_t k = 10;  ///< all_vectors: the complete rankings
     std::optional<double> radius = {};
-    std::filesystem::path allowed = {};  ///< ids that may be found; empty: all
-    std::filesystem::path truth = {};    ///< the nearest ids as known, to compare with
-    /// Where not empty, rankings are written here as a matrix of ids (.ibin), and the distances beside it (.fbin).
+    std::filesystem::path allowed = {};  ///< ids to search; empty: all
+    std::filesystem::path truth = {};    ///< the known nearest ids, for comparison
+    /// If not empty, writes the rankings here as a matrix of ids (.ibin), and the distances next to it (.fbin).
     std::filesystem::path ibin = {};
-    bool replace = false;  ///< whether these two may exist
+    bool replace = false;  ///< whether to replace these two
 };
 
-/// How a distance is a number: the shortest text of its own type reads back to it.
+/// The type of a distance: its shortest text reads back to the same value of this type.
 enum class distance_number { float32, float64, integer };
 
-/// What two files of one run are about, known before the first ranking.
+/// Properties of the two files, known before the first ranking.
 struct nearest_files {
     std::uint64_t rows = 0, queries = 0;
     std::uint32_t dimensions = 0;
@@ -42,24 +42,24 @@ struct nearest_files {
     bool sparse = false;
     vector_metric metric = vector_metric::l2;
     distance_number number = distance_number::float32;
-    /// The words of text formats, one a row or a query; else empty.
+    /// The words in text formats, one per row or query; else empty.
     std::span<const std::string_view> names, query_names;
 };
 
-/// Agreement with a given truth, over the first `depth` ids of each of its queries.
+/// Agreement with the given truth, over the first `depth` ids of each of its queries.
 struct nearest_recall {
     std::uint64_t queries = 0, depth = 0;
     std::uint64_t found = 0;  ///< of queries · depth
-    std::uint64_t ties = 0;   ///< not found, but as near as the last of ours
-    std::uint64_t worse = 0;  ///< not found: ours are all nearer
-    double recall() const;    ///< found / (queries · depth); 1 of nothing
+    std::uint64_t ties = 0;   ///< not found, but as close as our last one
+    std::uint64_t worse = 0;  ///< not found: all of ours are closer
+    double recall() const;    ///< found / (queries · depth); 1 if empty
 };
 
 struct nearest_result {
-    nearest_files files;  ///< names are not valid any more
+    nearest_files files;  ///< names are no longer valid
     std::uint64_t listed = 0;
     std::optional<nearest_recall> recall;
-    std::vector<std::string> notes;  ///< what was changed in reading, for the user
+    std::vector<std::string> notes;  ///< changes made while reading, for the user
     run_statistics statistics;
 };
 
@@ -69,6 +69,6 @@ using nearest_sink =
 
 /// Calls `each` for every query in turn. Throws usage_error, invalid_input (file, line or row, reason), io_error,
 /// out_of_memory, device_error, interrupted, and what `each` throws.
-nearest_result nearest(const nearest_request& request, const context& run, const nearest_sink& each);
+nearest_result nearest(const nearest_request& request, const context& ctx, const nearest_sink& sink);
 
 }  // namespace quern

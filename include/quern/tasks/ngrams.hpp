@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-grams of every document of a corpus with their counts and likelihoods, or BM25 weights, from files to rows.
+// The n-grams of each document of a corpus, with counts and likelihoods or BM25 weights, from files to rows.
 #pragma once
 
 #include <cstdint>
@@ -20,68 +20,77 @@
 
 namespace quern {
 
-/// What stands for a word that the dictionary does not hold. It sorts behind every word.
+/// Replaces words that are not in the dictionary. It sorts after every word.
 inline constexpr std::string_view unknown_ngram_word = "<unk>";
 
 struct ngrams_options {
     std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
-    std::string input_format;                   ///< empty: told from the content; else a corpus form's name
-    /// Not used for word lines. Empty: the dictionary's, or the usual ones; must be the dictionary's, unless that is of word lines.
+    /// Empty: detected from the content; else the name of a corpus format.
+    std::string input_format;
+    /// Not used for word lines. Empty: those of the dictionary, or the defaults; must equal those of the
+    /// dictionary, unless it was made from word lines.
     std::optional<text_options> text;
-    bool titles =
-        false;  ///< a document's words are those of its title, then those of its text, as in a store
+    /// Count the words of a document's title and then those of its text, as in a store.
+    bool titles = false;
     error_limit max_errors;
-    std::filesystem::path
-        dictionary;  ///< what make_dictionary wrote; empty: every word of the corpus is known
+    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
+    id_rule ids = id_rule::scoped;
+    /// Written by make_dictionary; empty: every word of the corpus is known.
+    std::filesystem::path dictionary;
     ngram_options ngrams;
 
-    /// Counts of the collection: the words of each n-gram, a tab, how often it occurs; by n, then by words. Empty: none.
+    /// File for the counts of the collection: the words of each n-gram, a tab, its count; by n, then by words.
+    /// Empty: none.
     std::filesystem::path totals;
-    /// A back-off model of the collection in the ARPA format, for every n up to the order (docs/ngrams.md). Empty: none.
+    /// File for a back-off model of the collection in the ARPA format, for every n up to the order
+    /// (docs/ngrams.md). Empty: none.
     std::filesystem::path arpa;
-    bool replace = false;  ///< existing files, atomically
-    /// Take the text of these files in their place.
+    bool replace = false;  ///< replace existing files, atomically
+    /// Receive the text of these files instead of the files.
     std::function<void(std::string_view)> take_totals, take_arpa;
 };
 
-/// An n-gram of a document. What is pointed to lasts until the next row.
+/// An n-gram of a document. The views are valid until the next row.
 struct ngram_row {
     std::string_view document;  ///< its id
     unsigned n = 0;
-    std::string_view words;  ///< with spaces between
+    std::string_view words;  ///< separated by spaces
     std::uint32_t in_document = 0;
     std::uint64_t in_collection = 0;
-    double weight = 0;                      ///< the likelihood, or BM25's weight
-    std::uint32_t history_in_document = 0;  ///< where asked for, as the next
+    double weight = 0;                      ///< the likelihood, or the BM25 weight
+    std::uint32_t history_in_document = 0;  ///< if requested, like the next
     std::uint64_t history_in_collection = 0;
 };
 
-/// The names of a row's columns as written: doc, n, words, f(d), f(C), then P (of BM25: weight), then h(d) and h(C) where
-/// history counts are asked for.
+/// The column names of the rows: doc, n, words, f(d), f(C), then P (for BM25: weight), then h(d) and h(C) if
+/// history counts are requested.
 std::vector<std::string> ngram_columns(const ngram_options& options);
 
 struct ngrams_result {
     reading_counts counts;
     std::vector<input_issue> issues;   ///< the first 100
-    std::vector<ngram_totals> totals;  ///< n rising
+    std::vector<ngram_totals> totals;  ///< n ascending
     std::uint64_t documents = 0, words = 0, distinct = 0;
-    std::uint64_t unknown = 0;           ///< of the words, occurrences that the dictionary does not hold
+    std::uint64_t unknown = 0;           ///< occurrences of words that are not in the dictionary
     std::uint64_t distinct_unknown = 0;  ///< of the distinct words
     std::uint64_t model_ngrams = 0;      ///< in the ARPA file
+    /// Distinct words that the ARPA format cannot represent, with a warning.
+    std::uint64_t excluded_words = 0;
     run_statistics statistics;
 };
 
-/// Calls `take` with every row, by document, n, words (word by word, by bytes), one at a time. The same rows for any threads,
-/// memory and method. `take` may be empty: then no rows are made for it, only the files.
-/// Files appear whole or not at all.
-/// Throws usage_error (missing inputs, options out of range, a dictionary of other text options, files that exist),
-/// invalid_input, damaged_store, io_error, out_of_memory, interrupted, and what `take` throws.
-/// Cost: one pass over the input; beyond the memory, words, sorted n-grams and rows go to `run.scratch`.
-ngrams_result ngrams(const ngrams_options& options, const context& run,
-                     const std::function<void(const ngram_row&)>& take);
+/// Calls `sink` with every row, by document, n, words (word by word, by bytes), one at a time. The same rows
+/// for any number of threads, memory budget and method. If `sink` is empty, makes only the files. Files appear
+/// complete or not at all.
+/// Throws usage_error (missing inputs, options out of range, a dictionary with other text options, existing
+/// files), invalid_input, damaged_store, io_error, out_of_memory, interrupted, and what `sink` throws.
+/// Cost: one pass over the input; beyond the memory, words, sorted n-grams and rows go to `ctx.scratch`.
+ngrams_result ngrams(const ngrams_options& options, const context& ctx,
+                     const std::function<void(const ngram_row&)>& sink);
 
-/// The same rows as text, as row_writer writes TSV or JSON lines, made by all threads and given out in order in stretches.
-ngrams_result ngrams_as_text(const ngrams_options& options, row_format format, const context& run,
-                             const std::function<void(std::string_view)>& write);
+/// The same rows as text, as written by row_writer in TSV or JSON lines; made by all threads and passed to
+/// `write` in order, in chunks.
+ngrams_result ngrams_as_text(const ngrams_options& options, row_format format, const context& ctx,
+                             const std::function<void(std::string_view)>& sink);
 
 }  // namespace quern

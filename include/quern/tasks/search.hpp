@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking a store.
+// Search in a store.
 #pragma once
 
 #include <cstdint>
@@ -21,139 +21,148 @@
 
 namespace quern {
 
-/// `ranking_options::title_weight` where people search; 0 for runs of the published models.
-inline constexpr double title_weight_for_people = 0.25;
+/// Default of `ranking_options::title_weight` for interactive search; use 0 for runs of the published models.
+inline constexpr double interactive_title_weight = 0.25;
 
-/// `search_options::suggestions` where people search.
-inline constexpr std::size_t suggestions_for_people = 3;
+/// Default of `search_options::suggestions` for interactive search.
+inline constexpr std::size_t interactive_suggestions = 3;
 
 class word_space;
 
 struct search_options {
     ranking_options ranking;
     std::size_t k = 10;
-    std::size_t offset =
-        0;  ///< how many of the k best to pass over: their ids and snippets are not looked up
+    /// How many of the k best to skip: their ids and snippets are not looked up.
+    std::size_t offset = 0;
     bool snippets = true;
-    bool copies = true;  ///< whether hits name their near-duplicates, most_hit_copies of each
-    /// Text in quotes is a phrase: it must occur in every hit, and scores as one term.
+    bool duplicates = true;  ///< whether hits list their near-duplicates, max_hit_duplicates of each
+    /// Text in double quotes is a phrase: it must occur in every hit and scores as one term.
     bool phrases = true;
-    /// With ranking_model::ql: a word is scored behind up to order - 1 words before it in the query, as many as the
-    /// collection holds with it; 1 to most_query_order.
+    /// With ranking_model::ql: the order of the n-gram model. A word's likelihood depends on the order - 1
+    /// query words before it, or on as many of them as occur before it in the collection; 1 to
+    /// max_query_order.
     unsigned order = 1;
-    bool explain = false;  ///< hits say how scores come about; out_of_memory beyond a quarter of the run's
+    /// Whether hits explain their scores; out_of_memory beyond a quarter of the run's memory.
+    bool explain = false;
 
-    // Lists beside the words'. A store without what one needs: usage_error. docs/search.md has the formulas.
-    /// W: a score gets W · ln(N · rank of the document by its links); 0 to 100, 0: nothing.
+    // Score components besides the words. usage_error if the store lacks the required part. docs/search.md has
+    // the formulas.
+    /// W: adds W · ln(N · link rank of the document) to a score; 0 to 100, 0: nothing.
     double prior = 0;
-    /// Each word outside of quotes brings so many of the words most similar to it in the store's thesaurus, that the query
-    /// does not hold itself; a word that more than half of the documents hold brings none and is not brought. One weighs as
-    /// much as it is similar, times expand_weight, a word of the query 1. At most as many as the thesaurus holds of each word,
-    /// 20 where quern build made it.
+    /// Expands each unquoted word with this number of its most similar words in the store's thesaurus that are
+    /// not in the query. Stop words (word_space::is_stop_word) and words in more than half of the documents are
+    /// neither expanded nor added. The weight of a similar word is its similarity times expand_weight; a word
+    /// of the query has weight 1. At most the number of neighbours that the thesaurus stores per word, 20 if
+    /// quern build made it.
     std::uint32_t expand = 0;
     double expand_weight = 0.1;  ///< above 0, to 1
-    /// A score gets like_weight · the cosine with this document's vector. Every document with a vector may be a hit then,
-    /// whether it holds a word of the query or not, but not this one.
+    /// Adds like_weight · the cosine with this document's vector to a score. Then every document with a vector
+    /// can be a hit, even without a word of the query, except this one.
     std::optional<std::uint32_t> like;
-    double like_weight = 10;  ///< above 0, to 100; 1 for cosines as scores of a document alone
+    double like_weight = 10;  ///< above 0, to 100; with 1 and no query, scores are cosines
 
-    /// For each unknown word, of the first 8 of at most 64 characters, so many known ones (search_answer::suggestions).
+    /// Number of known words to suggest for each of the first 8 unknown words of at most 64 characters
+    /// (search_result::suggestions).
     std::size_t suggestions = 0;
-    /// The query's text options: where given they must equal the store's (else usage_error).
+    /// The query's text options; if set, they must equal the store's (else usage_error).
     std::optional<text_options> text;
 };
 
-inline constexpr unsigned most_query_order = 32;
+inline constexpr unsigned max_query_order = 32;
 
 enum class explained_list { text, prior, like };
 inline constexpr std::string_view explained_list_names[] = {"text", "prior", "like"};
 
-/// What one term of the query, or another list, adds to a hit's score, times its count. Scores are multiples of 2^-32:
-/// these add up to the hit's exactly.
+/// The contribution of one term of the query, or of another component, to a hit's score, multiplied by its
+/// count. Scores are multiples of 2^-32: the contributions add up exactly to the hit's score.
 struct explained_term {
     explained_list list = explained_list::text;
-    std::string term;   ///< a word; a phrase in quotes; `word | history`; of the list like the document's id
-    double weight = 1;  ///< of similar words below 1; of another list that of the options
-    std::string
-        similar_to;  ///< of a similar word: the words of the query that brought it, with blanks between
-    std::optional<double> value;  ///< of the prior N · rank; of the list like the cosine
-    std::uint32_t count = 1;      ///< how often the query holds it; a word behind a history counts there
+    /// A word; a phrase in quotes; `word | history`; for the list like, the document's id.
+    std::string term;
+    double weight = 1;  ///< below 1 for similar words; for prior and like that of the options
+    /// For a similar word: the words of the query that it is similar to, separated by blanks.
+    std::string similar_to;
+    std::optional<double> value;  ///< for prior N · rank; for like the cosine
+    std::uint32_t count = 1;      ///< occurrences in the query; a word with a history counts there
     std::uint32_t in_document = 0;
-    std::uint64_t documents = 0, in_collection = 0;  ///< that hold it; its occurrences
-    /// Of words behind a history: its occurrences that are followed by a word.
+    std::uint64_t documents = 0, in_collection = 0;  ///< that contain it; its occurrences
+    /// For words with a history: occurrences of the history that are followed by a word.
     std::optional<std::uint64_t> history_in_document, history_in_collection;
-    double part = 0;        ///< by its occurrences in the document
-    double background = 0;  ///< what documents get that lack it
-    double length = 0;      ///< what the document's length adds to that
-    double title = 0;       ///< by the title
+    double part = 0;        ///< contribution of its occurrences in the document
+    double background = 0;  ///< score of documents that lack it
+    double length = 0;      ///< contribution of the document's length to that
+    double title = 0;       ///< contribution of the title
     double score = 0;       ///< the sum of the four
 };
 
-/// A near-duplicate of a document, which the build left out.
-struct hit_copy {
-    std::string_view id, title;  ///< in the engine's memory, as those of search_hit
-    std::uint32_t distance = 0;  ///< edits, in bytes, between the texts
+/// A near-duplicate of a document, which the build excluded.
+struct duplicate_hit {
+    std::string_view id, title;  ///< in the engine's memory, like those of search_hit
+    std::uint32_t distance = 0;  ///< edit distance of the texts, in bytes
 };
 
-inline constexpr std::size_t most_hit_copies = 10;
+inline constexpr std::size_t max_hit_duplicates = 10;
 
 struct search_hit {
     std::uint32_t rank = 0;  ///< from 1
     std::uint32_t document = 0;
     double score = 0;
-    /// In the engine's memory: valid as long as the engine, also after it is moved.
+    /// In the engine's memory: valid as long as the engine, also after a move.
     std::string_view id, title;
     std::string snippet;
-    std::uint32_t words = 0;  ///< in the document, its title included
+    std::uint32_t words = 0;  ///< in the document, including the title
     std::vector<explained_term> explanation;
-    /// Those with most words of the query in their titles first, then in the order of the corpus; most_hit_copies at most.
-    std::vector<hit_copy> copies;
-    std::uint64_t copy_count = 0;  ///< of all that there are
+    /// Those with the most words of the query in their titles first, then in the order of the corpus; at most
+    /// max_hit_duplicates.
+    std::vector<duplicate_hit> duplicates;
+    std::uint64_t duplicate_count = 0;  ///< number of all near-duplicates
 };
 
-/// A hit's explanation as a list in JSON, a term an object: term, count, f, df, cf, history_f, history_cf, length (the
-/// document's words), part, background, length_part, title_part, list, weight, similar_to, value, score.
+/// A hit's explanation as a JSON list, one object per term: term, count, f, df, cf, history_f, history_cf,
+/// length (the document's words), part, background, length_part, title_part, list, weight, similar_to, value,
+/// score.
 std::string explanation_json(const search_hit& hit);
-/// A hit's `copies` as a list in JSON, a copy an object: id, title, distance.
-std::string copies_json(const search_hit& hit);
+/// A hit's `duplicates` as a JSON list, one object per near-duplicate: id, title, distance.
+std::string duplicates_json(const search_hit& hit);
 
-/// A word that the query does not hold and that was asked for as well.
+/// A word by which the query was expanded.
 struct similar_word {
     std::string word;
     std::string similar_to;  ///< as in explained_term
     double weight = 0;
 };
 
-/// A word that no document holds, and those of the store that are the fewest edits away from it (a character put in, left
-/// out or replaced, two neighbours exchanged): at most 2, with fewer than four characters 1. Those in most documents first,
-/// then by bytes. Words are as analysed: where the store stems, stems.
+/// A word that no document contains, with suggestions from the store: at most 2 edits away (insertion,
+/// deletion, replacement or swap of two adjacent characters), or 1 for fewer than six characters. The likeliest
+/// first, by the kinds of edits and the number of documents (docs/search.md), then by bytes. Words are in
+/// analysed form: stems if the store stems.
 struct suggested_words {
     struct known {
         std::string word;
         std::uint32_t distance = 0;
-        std::uint64_t documents = 0;  ///< that hold it
+        std::uint64_t documents = 0;  ///< that contain it
     };
     std::string unknown;
-    std::vector<known> words;  ///< one at least
+    std::vector<known> words;  ///< at least one
 };
 
-struct search_answer {
+struct search_result {
     std::vector<search_hit> hits;
-    std::vector<std::string>
-        unknown_words;         ///< of the query, as analysed; phrases that no document holds, in quotes
-    bool empty_query = false;  ///< no word was left after analysis
-    std::vector<similar_word> similar_words;   ///< with search_options::expand; by bytes
-    std::vector<suggested_words> suggestions;  ///< with search_options::suggestions; by bytes
+    /// Of the query, in analysed form; phrases that no document contains, in quotes.
+    std::vector<std::string> unknown_words;
+    bool empty_query = false;                  ///< no word remains after analysis
+    std::vector<similar_word> similar_words;   ///< with search_options::expand; in byte order
+    std::vector<suggested_words> suggestions;  ///< with search_options::suggestions; in byte order
 };
 
-/// A document as the store holds it. The views are the engine's, as those of search_hit.
+/// A document of the store. The views are in the engine's memory, like those of search_hit.
 struct stored_document {
     std::string_view id, title;
     std::string text;
-    std::uint32_t words = 0;  ///< its length, title included
+    std::uint32_t words = 0;  ///< its length, including the title
 };
 
-/// A stretch of bytes that is a word of a query.
+/// A range of bytes that is a word of a query.
 struct text_match {
     std::size_t begin = 0, end = 0;
     friend bool operator==(const text_match&, const text_match&) = default;
@@ -163,98 +172,104 @@ struct search_topic {
     std::string id, query;
 };
 
-/// A store opened for search; cheap to keep, safe to ask from many threads at once.
+/// A store opened for search; cheap to keep, thread-safe.
 class search_engine {
   public:
-    /// Opens one store, whole: one that takes its place on the disk later, or its end, is not noticed.
-    /// Throws usage_error where there is no store, damaged_store naming the section, and warns through
-    /// `run.on_log` where the store was made with another version of the Unicode data. Where `run` is to compute is not
-    /// looked at: single queries are the CPU's.
-    static search_engine open(const std::filesystem::path& store, const context& run);
+    /// Opens a snapshot: later replacement or deletion of the store on disk does not affect this engine. Throws
+    /// usage_error if there is no store, damaged_store with the section; warns through `ctx.on_log` if the
+    /// store was made with another version of the Unicode data. Ignores the device of `ctx`: single queries run
+    /// on the CPU.
+    static search_engine open(const std::filesystem::path& store, const context& ctx);
     ~search_engine();
     search_engine(search_engine&&) noexcept;
     search_engine& operator=(search_engine&&) noexcept;
 
-    search_answer search(std::string_view query, const search_options& options) const;
-    /// The same, by one thread; throws `interrupted` soon after the run's stop flag is raised.
-    search_answer search(std::string_view query, const search_options& options, const context& run) const;
-    /// One answer a topic, in the order given, computed by up to `run.thread_count()` threads, or on a GPU. For many topics,
-    /// or long answers: search_each.
-    std::vector<search_answer> search(std::span<const search_topic> topics, const search_options& options,
-                                      const context& run) const;
-    /// The number of the document of this id. The first call makes a table of 6 bytes a document.
+    search_result search(std::string_view query, const search_options& options) const;
+    /// The same, with one thread; throws `interrupted` soon after the run's stop flag is set.
+    search_result search(std::string_view query, const search_options& options, const context& ctx) const;
+    /// One result per topic, in the given order, computed by up to `ctx.thread_count()` threads, or on a GPU.
+    /// For many topics or long results use search_each.
+    std::vector<search_result> search(std::span<const search_topic> topics, const search_options& options,
+                                      const context& ctx) const;
+    /// The number of the document with this id. The first call makes a table of 6 bytes per document.
     std::optional<std::uint32_t> find(std::string_view id) const;
-    /// For an id that is none: the id of the first document that has this text as title, or else of the first one whose id or
-    /// title is this text but for the case of ASCII letters and _ for blanks. Cost: a pass over ids and titles.
+    /// A suggestion for an unknown id: the id of the first document with this text as its title, else of the
+    /// first one whose id or title equals this text except for the case of ASCII letters and _ for blanks.
+    /// Cost: a pass over ids and titles.
     std::optional<std::string_view> near_id(std::string_view text) const;
-    /// Does now what first calls would do: the table of find, what search_options' lists read, an analyzer of texts. Throws
-    /// damaged_store, and usage_error for text options that this program does not know.
+    /// Does the work of first calls in advance: the table of find, the data of the score components, a text
+    /// analyzer. Throws damaged_store, and usage_error for unknown text options.
     void warm_up() const;
-    /// What similar words come from; valid as long as the engine, also after it is moved. Null where the store has none.
+    /// The source of similar words; valid as long as the engine, also after a move. Null if the store has none.
     const word_space* thesaurus() const;
-    /// Throws usage_error for a number that is no document's. Cost: as long as its text, 64 KiB at least.
+    /// Throws usage_error for an invalid number. Cost: proportional to its text, at least 64 KiB.
     stored_document document(std::uint32_t number) const;
-    /// Where `text` (a snippet, a title, a document's text) holds words of the query, first to last, compared as the
-    /// store's words are: of another form of a word, where the store stems, too.
+    /// The occurrences of query words in `text` (a snippet, a title, a document's text), in order, compared
+    /// like the store's words: if the store stems, also other forms of a word.
     std::vector<text_match> matches(std::string_view text, std::string_view query) const;
-    /// The same for many texts of one query: `words` are words_of it, or others in the store's form
-    /// (suggested_words::unknown, similar_word::word), sorted by bytes.
+    /// The same for many texts and one query: `words` are its words_of, or others in the store's form
+    /// (suggested_words::unknown, similar_word::word), in byte order.
     std::vector<text_match> matches(std::string_view text, std::span<const std::string> words) const;
-    /// The words of a query, inside of quotes and outside, in the store's form (stems, where it stems), each once, sorted by
-    /// bytes.
+    /// The words of a query, quoted and unquoted, in the store's form (stems if it stems), each once, in byte
+    /// order.
     std::vector<std::string> words_of(std::string_view query) const;
-    /// Of these, the words that snippets are chosen by: without those that more than three quarters of the documents hold,
-    /// where the query holds a rarer one.
-    std::vector<std::string> telling_words_of(std::string_view query) const;
+    /// The discriminative ones of these, by which snippets are chosen: without words in more than three
+    /// quarters of the documents, if the query has a rarer one.
+    std::vector<std::string> discriminative_words_of(std::string_view query) const;
+    /// The query with each unknown word replaced by its first suggestion, otherwise unchanged; empty if no word
+    /// has a suggestion.
+    std::optional<std::string> corrected(std::string_view query,
+                                         std::span<const suggested_words> suggestions) const;
 
-    /// What is to be written of an answer; called by any thread.
-    using answer_text = std::function<std::string(const search_topic&, const search_answer&)>;
-    /// Gets the answers one at a time, in the order of the topics, each with its text.
-    using answer_taker =
-        std::function<void(const search_topic&, const search_answer&, std::string_view text)>;
-    /// Answers the topics, of which a few are held at a time, where choose_device says; the answers are the same there.
-    /// `text` may be empty. The first exception, also of `text` and `take`, ends it and is rethrown.
-    void search_each(std::span<const search_topic> topics, const search_options& options, const context& run,
-                     const answer_text& text, const answer_taker& take) const;
-    /// Where so many topics are answered, and why. `automatic` leaves few topics over few documents to the CPU. Topics with a
-    /// prior, similar words, a document to be like or an order beyond 1 are the CPU's: where CUDA is asked for, a warning says
-    /// so. Throws usage_error for options out of range; logs and throws as quern::choose_device does.
-    chosen_device choose_device(std::size_t topics, const search_options& options, const context& run) const;
+    /// Formats a result; called by any thread.
+    using result_text = std::function<std::string(const search_topic&, const search_result&)>;
+    /// Receives the results one at a time, in the order of the topics, each with its text.
+    using result_sink = std::function<void(const search_topic&, const search_result&, std::string_view text)>;
+    /// Runs the topics on the device of choose_device, holding a few results at a time; the results are the
+    /// same on every device. `text` may be empty. The first exception, also of `text` and `sink`, ends the
+    /// search and is rethrown.
+    void search_each(std::span<const search_topic> topics, const search_options& options, const context& ctx,
+                     const result_text& text, const result_sink& sink) const;
+    /// The device for this number of topics, with the reason. `automatic` leaves few topics over few documents
+    /// to the CPU. Topics with a prior, similar words, a like document or an order above 1 run on the CPU, with
+    /// a warning if CUDA is requested. Throws usage_error for options out of range; logs and throws as
+    /// quern::choose_device does.
+    chosen_device choose_device(std::size_t topics, const search_options& options, const context& ctx) const;
     std::uint64_t documents() const;
-    /// What the store has for search_options: prior, expand, like.
+    /// Whether the store supports search_options: prior, expand, like.
     bool has_link_ranks() const;
     bool has_thesaurus() const;
     bool has_document_vectors() const;
-    /// Near-duplicates that the build left out (search_hit::copies).
-    std::uint64_t copies() const;
+    /// Near-duplicates that the build excluded (search_hit::duplicates).
+    std::uint64_t duplicates() const;
     std::uint64_t vocabulary() const;
     const text_options& text() const;
-    const store_info& store() const;  ///< as it was when it was opened
+    const store_info& store() const;  ///< as of opening
 
   private:
     struct state;
     struct prepared;
-    struct question;
+    struct planned_query;
     void search_on_cpu(std::span<const search_topic> topics, const search_options& options,
-                       const prepared& lists, const context& run, const answer_text& text,
-                       const answer_taker& take) const;
+                       const prepared& lists, const context& ctx, const result_text& text,
+                       const result_sink& sink) const;
     void search_on_device(std::span<const search_topic> topics, const search_options& options,
-                          const prepared& lists, const context& run, const chosen_device& chosen,
-                          const answer_text& text, const answer_taker& take) const;
+                          const prepared& lists, const context& ctx, const chosen_device& chosen,
+                          const result_text& text, const result_sink& sink) const;
     explicit search_engine(std::unique_ptr<state> s);
-    std::shared_ptr<const prepared> prepare(const search_options& options, const context& run) const;
-    search_answer answer(std::string_view query, const search_options& options, const prepared& lists,
-                         const context& run) const;
+    std::shared_ptr<const prepared> prepare(const search_options& options, const context& ctx) const;
+    search_result result(std::string_view query, const search_options& options, const prepared& lists,
+                         const context& ctx) const;
     std::unique_ptr<state> state_;
 };
 
 /// Reads a topics file: `id TAB text` or TREC topics.
-std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& run);
+std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& ctx);
 
-/// The store of a corpus: built under `cache` at the first call, found there again as long as the inputs'
-/// names, sizes and times stay the same; where they change, the new store replaces the old one. A request of
-/// other inputs or options has a store of its own. Waits where another search builds it. Throws usage_error for a pipe.
+/// The store of a corpus: built under `cache` at the first call and reused as long as the names, sizes and
+/// times of the inputs do not change; otherwise a new store replaces it. Other inputs or options have a
+/// separate store. Waits if another search is building it. Throws usage_error for a pipe.
 std::filesystem::path cached_store(const build_options& corpus, const std::filesystem::path& cache,
-                                   const context& run);
+                                   const context& ctx);
 
 }  // namespace quern

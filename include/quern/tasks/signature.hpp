@@ -19,7 +19,9 @@ struct signature_options {
     std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
     std::string input_format;
     error_limit max_errors;
-    unsigned length = 100;  ///< letters at most
+    id_rule ids = id_rule::scoped;
+    unsigned length = 100;      ///< maximum number of letters
+    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
 };
 
 struct signature_result {
@@ -28,8 +30,8 @@ struct signature_result {
     std::uint64_t input_bytes = 0;
 };
 
-/// Calls `take` for every document in order, one at a time, from any thread. Throws as `dedup` does.
-signature_result signatures(const signature_options& options, const context& run,
-                            const std::function<void(std::string_view id, const fuzzy_signature&)>& take);
+/// Calls `sink` for every document in order, one at a time, from any thread. Throws as `dedup` does.
+signature_result signatures(const signature_options& options, const context& ctx,
+                            const std::function<void(std::string_view id, const fuzzy_signature&)>& sink);
 
 }  // namespace quern

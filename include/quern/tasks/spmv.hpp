@@ -18,20 +18,20 @@ inline constexpr std::string_view value_precision_names[] = {"f64", "f32"};
 
 struct spmv_options {
     std::filesystem::path matrix;  ///< Matrix Market; "-": standard input
-    std::filesystem::path vector;  ///< a value a line, or a Matrix Market array; empty: all ones
+    std::filesystem::path vector;  ///< one value per line, or a Matrix Market array; empty: all ones
     value_precision precision = value_precision::f64;
     multiply_options multiply;
-    bool compare = false;  ///< also find the error
+    bool compare = false;  ///< also compute the error
 };
 
-/// Of y against the exact sums μ, rounded to double; rows whose μ is 0 are apart.
+/// Error of y relative to the exact sums μ, rounded to double; rows with μ = 0 are separate.
 struct spmv_error {
-    double relative = 0;           ///< Σ (y − μ)/μ, as the BRCP paper has it (formula 4): errors cancel
+    double relative = 0;           ///< Σ (y − μ)/μ, as in the BRCP paper (formula 4): errors cancel
     double absolute_relative = 0;  ///< Σ |y − μ|/|μ|
-    double greatest = 0;           ///< the greatest |y − μ|/|μ|
+    double greatest = 0;           ///< the maximum |y − μ|/|μ|
     std::uint64_t wrong = 0;       ///< rows whose y is not μ rounded to the precision
     std::uint64_t zero_rows = 0;   ///< rows with μ = 0, and of these:
-    double greatest_of_zero = 0;   ///< the greatest |y|
+    double greatest_of_zero = 0;   ///< the maximum |y|
 };
 
 struct spmv_result {
@@ -41,11 +41,11 @@ struct spmv_result {
     std::uint64_t entries = 0, bytes = 0;  ///< bytes: of the matrix as stored
     sparse_storage storage = sparse_storage::automatic;
     std::vector<double> seconds;  ///< of each product
-    spmv_error error;             ///< where asked for
+    spmv_error error;             ///< if requested
     run_statistics statistics;
 };
 
 /// Throws usage_error, invalid_input (file, line, reason), io_error, out_of_memory, device_error, interrupted.
-spmv_result spmv(const spmv_options& options, const context& run);
+spmv_result spmv(const spmv_options& options, const context& ctx);
 
 }  // namespace quern

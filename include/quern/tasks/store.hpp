@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store holds, and whether it is whole.
+// The metadata of a store, and its verification.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,27 @@ inline constexpr unsigned store_format_version = 4;
 
 struct store_section {
     std::string name;
-    std::uint64_t bytes = 0;     ///< of the file, its checksums included
+    std::uint64_t bytes = 0;     ///< of the file, including its checksums
     std::uint64_t checksum = 0;  ///< XXH3 of its blocks' checksums
 };
 
-/// How vectors of documents are written: rows of length 1, each component as the nearest whole number of 1/unit.
+/// The representation of document vectors: rows of length 1, each component as the nearest multiple of 1/unit.
 struct vector_form {
-    std::uint32_t dimensions = 0;  ///< 0: there are none
+    std::uint32_t dimensions = 0;  ///< 0: no vectors
     std::uint32_t unit = 0;
     friend bool operator==(const vector_form&, const vector_form&) = default;
 };
 
 struct store_info {
     unsigned format_version = 0;
-    std::string unicode_version;  ///< of the data the words were made with
+    std::string unicode_version;  ///< of the data used to make the words
     text_options text;
-    bool verbatim = false;  ///< made from word lines: words are taken as they are, `text` was not applied
+    bool verbatim = false;  ///< made from word lines: words are unchanged, `text` was not applied
     std::uint64_t documents = 0, words = 0, vocabulary = 0, postings = 0, links = 0;
-    std::uint64_t copies = 0;      ///< near-duplicates that were left out
-    std::set<build_stage> stages;  ///< that ran, beside the index
+    std::uint64_t duplicates = 0;  ///< excluded near-duplicates
+    std::set<build_stage> stages;  ///< that ran, besides the index
     std::vector<store_section> sections;
-    /// The space of words in the folder `thesaurus`: bytes of all its sections, XXH3 of its manifest.
+    /// The word space in the folder `thesaurus`: bytes of all its sections, XXH3 of its manifest.
     std::optional<store_section> thesaurus;
     vector_form vectors;
 };
@@ -48,11 +48,11 @@ struct store_info {
 /// Whether `path` is a store folder (of any version, damaged or not).
 bool is_store(const std::filesystem::path& path);
 
-/// Reads the manifest only. Throws usage_error where there is no store, damaged_store otherwise.
+/// Reads only the manifest. Throws usage_error if there is no store, damaged_store otherwise.
 store_info read_store_info(const std::filesystem::path& store);
 
-/// Reads every byte and checks every checksum, the thesaurus's too, and that postings, lengths and the words in order tell
-/// the same; returns the bytes read. Throws damaged_store naming the section.
-std::uint64_t verify_store(const std::filesystem::path& store, const context& run);
+/// Reads every byte, checks every checksum, including those of the thesaurus, and that postings, lengths and
+/// the token stream agree; returns the bytes read. Throws damaged_store with the section.
+std::uint64_t verify_store(const std::filesystem::path& store, const context& ctx);
 
 }  // namespace quern

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is written in many places at once wants few, large pages: fewer faults, and addresses that the
-// processor translates without looking them up.
+// Memory that is written in many places at once benefits from few, large pages: fewer faults, and fewer address
+// translations.
 #pragma once
 
 #include <sys/mman.h>
@@ -10,11 +10,11 @@
 
 namespace quern {
 
-/// Asks for huge pages where whole ones lie within the memory, before it is first touched. A wish: nothing else
-/// changes where the system does not grant it.
+/// Requests huge pages for the whole ones within the memory, before it is first touched. A hint: nothing else changes
+/// if the system does not grant it.
 inline void wish_for_huge_pages(void* memory, std::size_t bytes) noexcept {
     constexpr std::size_t huge_page = std::size_t{1} << 21;
-    if (std::align(huge_page, huge_page, memory, bytes) == nullptr) return;  // not one lies within
+    if (std::align(huge_page, huge_page, memory, bytes) == nullptr) return;  // no whole page within
     (void)madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
 }
 

@@ -10,14 +10,14 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t least_kept = std::size_t{1} << 20;  // the C library is good with smaller ones
-constexpr std::size_t most_kept = 32;
+constexpr std::size_t min_kept = std::size_t{1} << 20;  // smaller blocks are fast in the C library
+constexpr std::size_t max_kept = 32;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 
-/// The size of the block for that many bytes: one of eight between two powers of two, so that sizes that differ
-/// by little share blocks. What lies behind the bytes asked for is never touched.
+/// The size of the block for that many bytes: one of eight between two powers of two, so that similar sizes share
+/// blocks. The bytes past the requested size are never touched.
 std::size_t block_size(std::size_t bytes) {
-    const std::size_t step = std::bit_floor(bytes) / 8;  // a power of two: what is kept is large
+    const std::size_t step = std::bit_floor(bytes) / 8;  // a power of two: kept blocks are large
     return (bytes + step - 1) & ~(step - 1);
 }
 
@@ -28,7 +28,7 @@ std::align_val_t alignment_of(std::size_t bytes) {
 }  // namespace
 
 void* memory_pool::allocate(std::size_t bytes, std::uint64_t may_keep) noexcept {
-    if (bytes < least_kept) return allocate_small(bytes, may_keep);
+    if (bytes < min_kept) return allocate_small(bytes, may_keep);
     const std::size_t size = block_size(bytes);
     const std::lock_guard hold(mutex_);
     const auto fits =
@@ -50,7 +50,8 @@ void* memory_pool::allocate(std::size_t bytes, std::uint64_t may_keep) noexcept 
     return memory;
 }
 
-/// Never kept, but many of them need the room of what is. The lock is taken only where something has to go.
+/// Small blocks are never kept, but many of them may need the memory of those that are. Takes the lock only if
+/// something must be freed.
 void* memory_pool::allocate_small(std::size_t bytes, std::uint64_t may_keep) noexcept {
     if (kept() > may_keep) {
         const std::lock_guard hold(mutex_);
@@ -66,24 +67,24 @@ void* memory_pool::allocate_small(std::size_t bytes, std::uint64_t may_keep) noe
 }
 
 void memory_pool::release(void* memory, std::size_t bytes) noexcept {
-    if (bytes < least_kept) {
+    if (bytes < min_kept) {
         ::operator delete(memory, std::align_val_t{64});
         return;
     }
     const std::size_t size = block_size(bytes);
     const std::lock_guard hold(mutex_);
-    if (kept_.size() < most_kept) {
+    if (kept_.size() < max_kept) {
         try {
             kept_.push_back({memory, size});
             kept_bytes_ += size;
             return;
-        } catch (const std::bad_alloc&) {  // no room even for the note of it
+        } catch (const std::bad_alloc&) {  // no memory even for the list entry
         }
     }
     ::operator delete(memory, alignment_of(size));
 }
 
-/// The oldest go first.
+/// Frees the oldest first.
 void memory_pool::keep_at_most(std::uint64_t bytes) noexcept {
     auto first = kept_.begin();
     for (; kept_bytes_ > bytes; ++first) {

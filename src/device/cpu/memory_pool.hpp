@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large blocks of memory that are used again. A fresh page costs the system a fault and its clearing, on a virtual
-// machine several times what an operation then does with it; an operation that is called again and again (the runs
-// of a sort beyond memory) would spend most of its time there.
+// Reuses large blocks of memory. A fresh page costs the system a fault and its clearing, on a virtual machine several
+// times the operation's own work. An operation that is called again and again (the runs of a sort beyond memory) would
+// spend most of its time there.
 #pragma once
 
 #include <atomic>
@@ -12,20 +12,20 @@
 
 namespace quern {
 
-/// Keeps large blocks that were given back until they fit again or the pool goes. Any number of threads.
+/// Keeps large released blocks until they fit another request or the pool is destroyed. Thread-safe.
 class memory_pool {
   public:
     memory_pool() = default;
-    memory_pool(const memory_pool&) = delete;  // one owner of the blocks
+    memory_pool(const memory_pool&) = delete;  // each block has one owner
     memory_pool& operator=(const memory_pool&) = delete;
     ~memory_pool() { keep_at_most(0); }
 
-    /// Aligned to 64 bytes, large blocks in huge pages where the system grants them; null where there is none. At
-    /// most `may_keep` bytes stay kept beside it.
+    /// Aligned to 64 bytes, large blocks in huge pages if the system grants them; null if there is no memory. At most
+    /// `may_keep` bytes stay kept in addition.
     void* allocate(std::size_t bytes, std::uint64_t may_keep) noexcept;
-    /// `bytes` as they were asked for.
+    /// `bytes` as requested.
     void release(void* memory, std::size_t bytes) noexcept;
-    /// Bytes of the blocks that wait to be used again.
+    /// Bytes of the blocks kept for reuse.
     std::uint64_t kept() const noexcept { return kept_bytes_.load(std::memory_order_relaxed); }
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU place: everything parallel runs inside an arena of the run's own size.
+// The CPU place: all parallel code runs inside an arena sized for the context.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>
@@ -13,11 +13,11 @@
 
 namespace quern {
 
-/// Calls `work` so that the parallel algorithms in it use at most `run.thread_count()` threads, more than there
-/// are cores where that is asked for.
+/// Calls `work` so that its parallel algorithms use at most `ctx.thread_count()` threads, which may exceed the number
+/// of cores.
 template <class Work>
-auto run_parallel(const context& run, Work&& work) {
-    const auto threads = static_cast<int>(run.thread_count());
+auto run_parallel(const context& ctx, Work&& work) {
+    const auto threads = static_cast<int>(ctx.thread_count());
     std::optional<tbb::global_control> beyond_cores;
     if (threads > tbb::info::default_concurrency()) {
         beyond_cores.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));

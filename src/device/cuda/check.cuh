@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For .cu files: every CUDA call is checked, every launch goes to the place's stream, every fault is noted.
+// For .cu files: checks every CUDA call, launches on the place's stream, records every fault.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,17 +7,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "device/cuda/place.hpp"
+#include "device/cuda/cuda_place.hpp"
 #include "device/fault.hpp"
 
 namespace quern::cuda {
 
-/// Throws device_error "CALL failed: TEXT (FILE:LINE)" for anything but success, and clears the error that CUDA
-/// keeps for the next caller. (Memory of a place is had from cuda_place::allocate, which throws out_of_memory.)
+/// Throws device_error "CALL failed: TEXT (FILE:LINE)" for anything but success, and clears the error that CUDA keeps
+/// for the next caller. (Allocate a place's memory with cuda_place::allocate, which throws out_of_memory.)
 void check(cudaError_t error, const char* call, const char* file, int line);
 
-/// Grid, block, bytes of dynamic shared memory; whether all blocks must run at once, to wait for each other; whether
-/// they may start before the kernel ahead of them ends, as it allows, and wait for it where they need it.
+/// Grid, block, bytes of dynamic shared memory; whether all blocks must be resident at once, because they wait for each
+/// other; whether they may start before the preceding kernel ends, if it allows that, and wait for it where needed.
 struct launch_shape {
     dim3 grid, block;
     std::size_t shared_bytes = 0;
@@ -25,14 +25,14 @@ struct launch_shape {
     bool early = false;
 };
 
-/// Blocks that cover `items`, each block `per_block` of them. More than a grid can have make the launch fail; they
-/// never wrap into a grid that covers less.
+/// Blocks that cover `items`, with `per_block` each. More than a grid can have make the launch fail; they never wrap
+/// into a grid that covers less.
 constexpr unsigned blocks_for(std::size_t items, std::size_t per_block) {
     const std::size_t blocks = items / per_block + (items % per_block != 0 ? 1 : 0);
     return static_cast<unsigned>(blocks < 0xffffffffu ? blocks : 0xffffffffu);
 }
 
-/// Enqueues a kernel on the place's stream. A grid without blocks is nothing to do.
+/// Enqueues a kernel on the place's stream. Does nothing for a grid without blocks.
 template <class... Parameters, class... Arguments>
 cudaError_t launch(cuda_place& place, launch_shape shape, void (*kernel)(Parameters...),
                    Arguments&&... arguments) {
@@ -55,7 +55,7 @@ cudaError_t launch(cuda_place& place, launch_shape shape, void (*kernel)(Paramet
     return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
 }
 
-/// Notes a fault where the place will find it. By any thread, any number of times.
+/// Records a fault where the place will find it. Any thread may call it any number of times.
 __device__ inline void note_fault(std::uint64_t* fault_word, fault kind, std::uint64_t position) {
     atomicMin(reinterpret_cast<unsigned long long*>(fault_word),
               static_cast<unsigned long long>(packed_fault(kind, position)));

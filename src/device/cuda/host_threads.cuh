@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run's threads beside a device, each with the device made current.
+// Host threads of the context for a device, each with the device made current.
 #pragma once
 
 #include <oneapi/tbb/parallel_for.h>
@@ -8,13 +8,13 @@
 #include <cstddef>
 
 #include "device/cpu/threads.hpp"
-#include "device/cuda/place.hpp"
+#include "device/cuda/cuda_place.hpp"
 
 namespace quern {
 
 template <class Work>
 void on_threads(const cuda_place& place, std::size_t threads, const Work& work) {
-    run_parallel(place.run(), [&] {
+    run_parallel(place.ctx(), [&] {
         tbb::parallel_for(
             std::size_t{0}, threads,
             [&](std::size_t t) {

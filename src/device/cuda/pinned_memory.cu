@@ -18,7 +18,7 @@ pinned_memory::pinned_memory(const cuda_place& place, std::size_t bytes) {
     place.make_current();
     const std::size_t whole = (bytes + large_page - 1) / large_page * large_page;
     data_ = std::aligned_alloc(large_page, whole);
-    if (data_ == nullptr) throw out_of_memory("memory that a device reaches", bytes, 0);
+    if (data_ == nullptr) throw out_of_memory("pinned memory for a device", bytes, 0);
     try {
         wish_for_huge_pages(data_, whole);
         on_threads(place, (whole + each - 1) / each, [&](std::size_t t) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory that the device reads and writes by itself.
+// Host memory that the device accesses directly.
 #pragma once
 
 #include <cstddef>
 
-#include "device/cuda/place.hpp"
+#include "device/cuda/cuda_place.hpp"
 
 namespace quern {
 
-/// Uninitialised. Large pages, touched by the run's threads and then pinned: cudaMallocHost takes small ones, one after the other,
-/// which takes four times as long. Throws out_of_memory, device_error.
+/// Uninitialised. Large pages, touched by the context's threads and then pinned: cudaMallocHost uses small ones, one
+/// after the other, which takes four times as long. Throws out_of_memory, device_error.
 class pinned_memory {
   public:
     pinned_memory() = default;

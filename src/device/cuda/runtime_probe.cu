@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one kernel on one GPU and checks all it wrote: driver, runtime, code for this architecture, memory in
-// both directions. A device that counts and names itself well can still fail each of these.
+// Runs one kernel on one GPU and checks everything it wrote: driver, runtime, code for this architecture, memory in
+// both directions. A device that is listed and named correctly can still fail each of these.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -20,14 +20,14 @@ __host__ __device__ constexpr std::uint32_t pattern(std::uint32_t i) {
     return i * 2654435761u ^ 0x9e3779b9u;
 }
 
-/// One thread, one value. Any grid that covers `count`; no shared memory.
+/// One thread writes one value. Any grid that covers `count`; no shared memory.
 __global__ void write_pattern_kernel(std::uint32_t* out, unsigned count) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) out[i] = pattern(i);
 }
 
-/// What the probe takes from the device, given back with its owner. A stream of its own: the default one would wait
-/// for what the rest of the process has under way.
+/// Device resources of the probe, freed with their owner. It has a separate stream: the default one would wait for all
+/// other work of the process.
 class probe_resources {
   public:
     probe_resources() = default;
@@ -50,7 +50,7 @@ class probe_resources {
 };
 
 cuda_runtime_report failed(const char* step, cudaError_t error) {
-    static_cast<void>(cudaGetLastError());  // the next caller starts clean
+    static_cast<void>(cudaGetLastError());  // leaves no error for the next caller
     return {false, std::string(step) + ": " + cudaGetErrorString(error), 0, 0};
 }
 
@@ -63,7 +63,7 @@ cuda_runtime_report probe_cuda_runtime(int ordinal) {
     if (driver == 0) return {false, "there is no NVIDIA driver", 0, 0};
     if (driver / 1000 < runtime / 1000) {
         return {false,
-                "the driver speaks CUDA " + cuda_version_text(driver) + " at most, this program needs " +
+                "the driver supports CUDA " + cuda_version_text(driver) + " at most, this program needs " +
                     cuda_version_text(runtime / 1000 * 1000),
                 0, 0};
     }

@@ -6,7 +6,7 @@
 
 namespace quern::device {
 
-/// Defined only where the program is built with CUDA.
+/// Defined only if the program is built with CUDA.
 cuda_runtime_report probe_cuda_runtime(int ordinal);
 
 }  // namespace quern::device

@@ -14,17 +14,17 @@ namespace {
 
 // Measured on one H200 and 16 cores (docs/places.md): more threads, or smaller slots, spend their time in the driver.
 constexpr std::size_t slot_bytes = 4 << 20;
-constexpr unsigned most_threads = 8;
-constexpr std::size_t bytes_a_thread = 4 << 20;  // fewer do not pay for waking it
-constexpr std::size_t least_step = 512 << 10;
+constexpr unsigned max_threads = 8;
+constexpr std::size_t bytes_a_thread = 4 << 20;  // fewer bytes do not pay for waking it
+constexpr std::size_t min_step = 512 << 10;
 
-/// Chunks of a transfer, taken by threads as they are free.
+/// Chunks of a transfer, which threads take as they become free.
 class chunks {
   public:
     chunks(std::size_t bytes, std::size_t threads)
-        : bytes_(bytes), step_(std::clamp(bytes / (4 * threads), least_step, slot_bytes)) {}
+        : bytes_(bytes), step_(std::clamp(bytes / (4 * threads), min_step, slot_bytes)) {}
     struct chunk {
-        std::size_t begin, size;  ///< size 0: there are no more
+        std::size_t begin, size;  ///< size 0: none left
     };
     chunk take() {
         const std::size_t begin = next_.fetch_add(step_, std::memory_order_relaxed);
@@ -37,7 +37,7 @@ class chunks {
 };
 
 std::size_t staging_threads(const cuda_place& place) {
-    return std::min(place.run().thread_count(), most_threads);
+    return std::min(place.ctx().thread_count(), max_threads);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void cuda_place::staging::copy_in(const cuda_place& place, void* to, const void*
         for (std::size_t turn = 0;; turn ^= 1) {
             const auto [begin, size] = all.take();
             if (size == 0) return;
-            place.run().check_stop();
+            place.ctx().check_stop();
             const slot& mine = slots_[2 * t + turn];
             QUERN_CHECK(cudaEventSynchronize(mine.done));
             std::memcpy(mine.pinned, static_cast<const char*>(from) + begin, size);
@@ -102,7 +102,7 @@ void cuda_place::staging::copy_out(const cuda_place& place, void* to, const void
         };
         auto now = start(slots_[2 * t]);
         for (std::size_t turn = 0; now.size != 0; turn ^= 1) {
-            place.run().check_stop();
+            place.ctx().check_stop();
             const auto following = start(slots_[2 * t + (turn ^ 1)]);
             const slot& mine = slots_[2 * t + turn];
             QUERN_CHECK(cudaEventSynchronize(mine.done));

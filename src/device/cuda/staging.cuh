@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned memory through which a place moves pageable memory. The bus is full only when several threads feed it: one
-// copies 10 GB/s into pinned memory, the bus takes 55. So the transfer is cut into chunks, which threads take as they
-// are free; each has two slots of its own, fills one while the device empties the other, and waits for no other
-// thread. The driver, given pageable memory, does the same with one thread.
+// Pinned memory through which a place moves pageable memory. Only several threads together saturate the bus: one copies
+// 10 GB/s into pinned memory, the bus transfers 55. So the transfer is cut into chunks, which threads take as they
+// become free. Each thread has two slots, fills one while the device empties the other, and waits for no other thread.
+// The driver, given pageable memory, does the same with one thread.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "device/cuda/cuda_place.hpp"
 #include "device/cuda/pinned_memory.cuh"
-#include "device/cuda/place.hpp"
 
 namespace quern {
 
@@ -21,7 +21,7 @@ struct cuda_place::staging {
     staging& operator=(const staging&) = delete;
     ~staging();
 
-    /// Returns when all of `from` is in pinned memory or beyond.
+    /// Returns when all of `from` has been copied into pinned memory or further.
     void copy_in(const cuda_place& place, void* to, const void* from, std::size_t bytes);
     /// Returns when all of `to` is written.
     void copy_out(const cuda_place& place, void* to, const void* from, std::size_t bytes);

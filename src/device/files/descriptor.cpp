@@ -71,7 +71,7 @@ void require_folder(const std::filesystem::path& folder) {
     if (type == std::filesystem::file_type::not_found)
         throw usage_error("there is no folder " + folder.string());
     if (!failure && type != std::filesystem::file_type::directory)
-        throw usage_error(folder.string() + " is no folder");
+        throw usage_error(folder.string() + " is not a folder");
 }
 
 }  // namespace quern

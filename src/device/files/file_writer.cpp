@@ -63,10 +63,15 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
 void replace_file(const std::filesystem::path& path, std::string_view bytes) {
     std::filesystem::path fresh = path;
     fresh += ".new";
-    write_file(fresh, bytes);
-    std::error_code failed;
-    std::filesystem::rename(fresh, path, failed);
-    if (failed) throw io_error(path.string(), "cannot rename into place", failed.value());
+    std::error_code failed, ignored;
+    try {
+        write_file(fresh, bytes);
+        std::filesystem::rename(fresh, path, failed);
+        if (failed) throw io_error(path.string(), "cannot rename into place", failed.value());
+    } catch (...) {
+        std::filesystem::remove(fresh, ignored);
+        throw;
+    }
 }
 
 }  // namespace quern

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "device/files/mapped_pages.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/error.hpp"
 
@@ -31,11 +32,14 @@ class scratch_array {
         void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
         if (address == MAP_FAILED) throw io_error(path.string(), "cannot map", errno);
         data_ = static_cast<T*>(address);
+        note_mapped_pages(data_, bytes);
     }
     scratch_array(const scratch_array&) = delete;  // one owner of the mapping
     scratch_array& operator=(const scratch_array&) = delete;
     ~scratch_array() {
-        if (data_ != nullptr) ::munmap(data_, size_ * sizeof(T));
+        if (data_ == nullptr) return;
+        forget_mapped_pages(data_);
+        ::munmap(data_, size_ * sizeof(T));
     }
 
     std::span<T> span() const { return {data_, size_}; }

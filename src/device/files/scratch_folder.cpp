@@ -15,13 +15,13 @@ namespace {
 constexpr std::string_view prefix = ".quern-scratch-";
 }  // namespace
 
-scratch_folder::scratch_folder(const context& run)
-    : limit_(run.scratch_bytes != 0 ? run.scratch_bytes : UINT64_MAX) {
+scratch_folder::scratch_folder(const context& ctx)
+    : limit_(ctx.scratch_bytes != 0 ? ctx.scratch_bytes : UINT64_MAX) {
     std::error_code failure;
-    const auto base = std::filesystem::absolute(run.scratch_folder(), failure);
+    const auto base = std::filesystem::absolute(ctx.scratch_folder(), failure);
     if (!failure) std::filesystem::create_directories(base, failure);
     if (failure)
-        throw io_error(run.scratch_folder().string(), "cannot create the folder for temporary files",
+        throw io_error(ctx.scratch_folder().string(), "cannot create the folder for temporary files",
                        failure.value());
     remove_stale_temporaries(base, prefix);
     auto fresh = make_temporary_folder(base, prefix);

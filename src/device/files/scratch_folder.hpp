@@ -16,7 +16,7 @@ namespace quern {
 class scratch_folder {
   public:
     /// Creates the run's scratch folder itself where it is missing; throws io_error where that fails.
-    explicit scratch_folder(const context& run);
+    explicit scratch_folder(const context& ctx);
     scratch_folder(const scratch_folder&) = delete;  // one owner removes it
     scratch_folder& operator=(const scratch_folder&) = delete;
     ~scratch_folder();

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -54,7 +55,15 @@ bool same_file(const descriptor& handle, const fs::path& path) {
 /// cannot lock.
 bool claim(const temporary& fresh) {
     if (::flock(fresh.handle.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-    return same_file(fresh.handle, fresh.path);
+    struct stat opened {
+    }, named{};
+    if (::fstat(fresh.handle.number(), &opened) == 0 && ::lstat(fresh.path.c_str(), &named) == 0)
+        return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    const int reason = errno;
+    if (reason == ENOENT) return false;
+    std::error_code ignored;
+    fs::remove(fresh.path, ignored);
+    throw io_error(fresh.path.string(), "cannot create", reason);
 }
 
 constexpr int attempts = 100;
@@ -90,8 +99,11 @@ descriptor lock_stale(const fs::path& path) {
 }  // namespace
 
 std::string temporary_prefix(const fs::path& final_name) {
-    std::string prefix(1, '.');
-    return prefix.append(final_name.filename().string()).append(".quern-");
+    // A name may have 255 bytes: next to the longest ones a temporary needs a shorter one.
+    constexpr std::size_t longest = 220, kept = 180;
+    std::string name = final_name.filename().string();
+    if (name.size() > longest) name = name.substr(0, kept) + "-" + std::to_string(hash64(name));
+    return "." + name + ".quern-";
 }
 
 temporary make_temporary_file(const fs::path& folder, std::string_view prefix) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bzip2 files, blocks decoded side by side. Threads cut the input where a block seems to begin and decode the
-// pieces ahead of the reader; the reader walks the true structure of the file (stream header, blocks that
-// follow each other without a gap, end of stream with its checksum) and takes from the pieces what lies on
-// this path. A magic number that occurs inside a block by chance costs time, never correctness: the block is
-// cut off in its piece, and is decoded again from its piece and the following ones joined.
+// bzip2 files, with blocks decoded in parallel. Threads cut the input where a block seems to begin and decode the
+// pieces ahead of the reader. The reader follows the file's true structure (stream header, contiguous blocks, end of
+// stream with its checksum) and takes the blocks on this path from the pieces. A magic number that occurs inside a
+// block by chance costs time, never correctness: the block is cut off in its piece, and is decoded again from its piece
+// joined with the following ones.
 #include <algorithm>
 #include <bit>
 #include <condition_variable>
@@ -25,10 +25,10 @@ class piece_queue {
   public:
     explicit piece_queue(raw_input& input) : input_(input), reader_(input) {
         constexpr std::uint64_t bytes_per_worker = std::uint64_t{16} << 20;  // workspace and three pieces
-        const std::uint64_t fitting = input.run().memory_limit() / 4 / bytes_per_worker;
-        most_workers_ = static_cast<unsigned>(
-            std::clamp<std::uint64_t>(input.run().thread_count(), 1, std::max<std::uint64_t>(fitting, 1)));
-        if (input.run().thread_count() == 1) most_workers_ = 0;
+        const std::uint64_t fitting = input.ctx().memory_limit() / 4 / bytes_per_worker;
+        max_workers_ = static_cast<unsigned>(
+            std::clamp<std::uint64_t>(input.ctx().thread_count(), 1, std::max<std::uint64_t>(fitting, 1)));
+        if (input.ctx().thread_count() == 1) max_workers_ = 0;
     }
     ~piece_queue() {
         {
@@ -42,22 +42,21 @@ class piece_queue {
     piece_queue(const piece_queue&) = delete;  // its threads point to it
     piece_queue& operator=(const piece_queue&) = delete;
 
-    /// The piece that holds bit `position`, null behind the end of the input. Pieces that end at or before
-    /// `done` are forgotten.
+    /// The piece that holds bit `position`, null past the end of the input. Drops pieces that end at or before `done`.
     std::shared_ptr<piece> holding(std::uint64_t position, std::uint64_t done);
     /// Waits until the piece is decoded.
     void finish(piece& wanted);
-    /// Takes the piece behind `last` out of the queue, null at the end of the input.
-    std::shared_ptr<piece> take_behind(const piece& last);
+    /// Removes the piece after `last` from the queue, null at the end of the input.
+    std::shared_ptr<piece> take_after(const piece& last);
     /// A workspace for the reader's thread.
     block_decoder& workspace() {
         if (!workspace_) workspace_ = std::make_unique<block_decoder>();
         return *workspace_;
     }
-    /// Gives a buffer back for further blocks.
+    /// Returns a buffer for reuse.
     void recycle(std::vector<std::uint8_t>&& buffer) {
         const std::lock_guard lock(mutex_);
-        if (buffer.capacity() != 0 && spare_.size() < most_workers_ + 2U) spare_.push_back(std::move(buffer));
+        if (buffer.capacity() != 0 && spare_.size() < max_workers_ + 2U) spare_.push_back(std::move(buffer));
     }
 
   private:
@@ -65,24 +64,32 @@ class piece_queue {
     void read_one(std::unique_lock<std::mutex>& lock);
     void decode_one(std::unique_lock<std::mutex>& lock, piece& taken, block_decoder& workspace);
     void add_worker();
-    void work();
-    bool may_read() const { return !reading_ && !ended_ && pieces_.size() < 2U * most_workers_ + 2U; }
+    void work() noexcept;
+    void work_until_stopped(std::unique_lock<std::mutex>& lock);
+    bool may_read() const { return !reading_ && !ended_ && pieces_.size() < 2U * max_workers_ + 2U; }
+    /// The first piece that no thread decodes yet, or null.
+    std::shared_ptr<piece> undecoded() const {
+        const auto found =
+            std::ranges::find(pieces_, piece::progress::waiting, [](const auto& p) { return p->state; });
+        return found == pieces_.end() ? nullptr : *found;
+    }
 
     raw_input& input_;
-    piece_reader reader_;  ///< used by whoever set reading_
-    unsigned most_workers_ = 0;
+    piece_reader reader_;  ///< used by the thread that set reading_
+    unsigned max_workers_ = 0;
     std::unique_ptr<block_decoder> workspace_;
 
-    std::mutex mutex_;  ///< guards all below, and every piece's state
+    std::mutex mutex_;  ///< guards everything below, and every piece's state
     std::condition_variable changed_;
     std::deque<std::shared_ptr<piece>> pieces_;
     std::vector<std::vector<std::uint8_t>> spare_;
     std::vector<std::thread> workers_;
+    std::uint64_t pieces_read_ = 0;
     unsigned waiting_pieces_ = 0;
     bool reading_ = false;
     bool ended_ = false;
     bool stopped_ = false;
-    std::exception_ptr read_failure_;  ///< thrown where the pieces end
+    std::exception_ptr read_failure_;  ///< thrown at the end of the pieces
 };
 
 std::shared_ptr<piece> piece_queue::holding(std::uint64_t position, std::uint64_t done) {
@@ -100,7 +107,7 @@ std::shared_ptr<piece> piece_queue::holding(std::uint64_t position, std::uint64_
     }
 }
 
-std::shared_ptr<piece> piece_queue::take_behind(const piece& last) {
+std::shared_ptr<piece> piece_queue::take_after(const piece& last) {
     std::unique_lock lock(mutex_);
     while (true) {
         for (auto at = pieces_.begin(); at != pieces_.end(); ++at) {
@@ -115,17 +122,18 @@ std::shared_ptr<piece> piece_queue::take_behind(const piece& last) {
     }
 }
 
-/// Until the queue has changed; false where no piece will come any more.
+/// Waits until the queue has changed; false if no further piece will come.
 bool piece_queue::wait_or_read(std::unique_lock<std::mutex>& lock) {
     if (ended_) {
         if (read_failure_) std::rethrow_exception(read_failure_);
         return false;
     }
-    if (most_workers_ == 0) {
+    if (max_workers_ != 0 && workers_.empty()) add_worker();
+    if (max_workers_ == 0) {
         read_one(lock);
     } else {
-        if (workers_.empty()) add_worker();
-        changed_.wait(lock);
+        const std::uint64_t seen = pieces_read_;
+        changed_.wait(lock, [&] { return pieces_read_ != seen || ended_; });
     }
     return true;
 }
@@ -143,9 +151,10 @@ void piece_queue::read_one(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     reading_ = false;
     if (made) {
-        if (made->begins_block) ++waiting_pieces_;
         pieces_.push_back(std::move(made));
-        if (waiting_pieces_ > 1 && workers_.size() < most_workers_ && !stopped_) add_worker();
+        ++pieces_read_;
+        if (pieces_.back()->begins_block) ++waiting_pieces_;
+        if (waiting_pieces_ > 1 && workers_.size() < max_workers_ && !stopped_) add_worker();
     } else {
         ended_ = true;
         read_failure_ = failure;
@@ -175,57 +184,69 @@ void piece_queue::decode_one(std::unique_lock<std::mutex>& lock, piece& taken, b
 
 void piece_queue::finish(piece& wanted) {
     std::unique_lock lock(mutex_);
-    if (most_workers_ == 0 && wanted.state == piece::progress::waiting) decode_one(lock, wanted, workspace());
     // The only worker may be waiting for a slow pipe.
-    if (wanted.state == piece::progress::waiting && workers_.size() < most_workers_) add_worker();
+    if (wanted.state == piece::progress::waiting && workers_.size() < max_workers_) add_worker();
+    const unsigned at_the_pipe = reading_ ? 1 : 0;
+    if (wanted.state == piece::progress::waiting && workers_.size() == at_the_pipe)
+        decode_one(lock, wanted, workspace());
     changed_.wait(lock, [&] { return wanted.state == piece::progress::done; });
     if (wanted.failure) std::rethrow_exception(wanted.failure);
 }
 
+/// Adds a worker. If the system refuses, the existing workers suffice, or else the reader's thread.
 void piece_queue::add_worker() {
     try {
         workers_.emplace_back([this] { work(); });
-    } catch (
-        const std::system_error&) {  // no more threads: those there are suffice, and so does the reader's
-        if (workers_.empty()) most_workers_ = 0;
+    } catch (const std::system_error&) {
+        max_workers_ = static_cast<unsigned>(workers_.size());
     }
 }
 
-void piece_queue::work() {
+void piece_queue::work() noexcept {
     std::unique_lock lock(mutex_);
-    std::unique_ptr<block_decoder> workspace;
-    while (!stopped_) {
-        if (may_read() && waiting_pieces_ <= most_workers_) {
-            read_one(lock);
-            if (waiting_pieces_ < 2 && most_workers_ > 1) continue;  // work for another worker too
-        }
-        const auto found =
-            std::ranges::find(pieces_, piece::progress::waiting, [](const auto& p) { return p->state; });
-        if (found != pieces_.end()) {
-            const auto taken = *found;  // keeps it while the reader may forget it
-            try {
-                if (!workspace) workspace = std::make_unique<block_decoder>();
-            } catch (...) {
-                taken->failure = std::current_exception();
-                taken->state = piece::progress::done;
-                --waiting_pieces_;
-                changed_.notify_all();
-                continue;
-            }
-            decode_one(lock, *taken, *workspace);
-        } else if (!may_read()) {
-            changed_.wait(lock);
-        }
+    try {
+        work_until_stopped(lock);
+    } catch (...) {  // out of memory for the queue itself: reported to the reader at the end of the pieces
+        if (!lock.owns_lock()) lock.lock();
+        read_failure_ = std::current_exception();
+        ended_ = true;
+        changed_.notify_all();
     }
 }
 
-/// Walks the file's structure.
+void piece_queue::work_until_stopped(std::unique_lock<std::mutex>& lock) {
+    std::unique_ptr<block_decoder> workspace;
+    while (true) {
+        const auto reads = [this] { return may_read() && waiting_pieces_ <= max_workers_; };
+        std::shared_ptr<piece> taken;  // keeps it while the reader may drop it
+        changed_.wait(lock, [&] { return stopped_ || reads() || (taken = undecoded()); });
+        if (stopped_) return;
+        if (reads()) {
+            read_one(lock);
+            if (waiting_pieces_ < 2 && max_workers_ > 1) continue;  // work for another worker too
+            taken = undecoded();
+        }
+        if (!taken) continue;
+        try {
+            if (!workspace) workspace = std::make_unique<block_decoder>();
+        } catch (...) {
+            taken->failure = std::current_exception();
+            taken->state = piece::progress::done;
+            --waiting_pieces_;
+            changed_.notify_all();
+            continue;
+        }
+        decode_one(lock, *taken, *workspace);
+    }
+}
+
+/// Follows the file's structure.
 class bzip2_decoder final : public decoder {
   public:
     explicit bzip2_decoder(raw_input& input) : input_(input), pieces_(input) {}
 
     std::size_t decode(std::span<char> out) override {
-        input_.run().check_stop();
+        input_.ctx().check_stop();
         while (true) {
             if (const std::size_t count = expander_.expand(out)) return count;
             if (!next_block()) return 0;
@@ -244,9 +265,9 @@ class bzip2_decoder final : public decoder {
 
     raw_input& input_;
     piece_queue pieces_;
-    std::vector<std::uint8_t> current_;  ///< what expander_ reads
+    std::vector<std::uint8_t> current_;  ///< the input of expander_
     run_expander expander_;
-    std::uint64_t position_ = 0;     ///< bit up to which the file is understood
+    std::uint64_t position_ = 0;     ///< the file is parsed up to this bit
     std::uint32_t checksum_ = 0;     ///< of the stream's blocks so far
     std::uint32_t block_limit_ = 0;  ///< of the stream; 0: between streams
     bool first_stream_ = true;
@@ -280,10 +301,10 @@ bool bzip2_decoder::begin_stream() {
         first_stream_ = false;
         return true;
     }
-    // A file cut inside a header still shows the header's first bytes.
-    unsigned there = 0;
-    while (there < 3 && bits(position_, 8 * (there + 1)) == 0x425a68U >> 8 * (2 - there)) ++there;
-    if (!header && !bits(position_, 8 * (there + 1))) throw_cut_off(input_, "bzip2", input_.consumed());
+    // A file truncated inside a header still shows the header's first bytes.
+    unsigned present = 0;
+    while (present < 3 && bits(position_, 8 * (present + 1)) == 0x425a68U >> 8 * (2 - present)) ++present;
+    if (!header && !bits(position_, 8 * (present + 1))) throw_cut_off(input_, "bzip2", input_.consumed());
     if (first_stream_) fail("invalid header");
     throw_trailing(input_, "bzip2", position_ / 8);
 }
@@ -296,7 +317,7 @@ void bzip2_decoder::end_stream() {
     position_ = (position_ + magic_bits + 32 + 7) / 8 * 8;
     if (!sound) {
         throw_damaged(input_, "bzip2", at, "checksum mismatch of the whole stream",
-                      bits(position_, 1) ? behind_damage::unread : behind_damage::nothing);
+                      bits(position_, 1) ? after_damage::unread : after_damage::nothing);
     }
     block_limit_ = 0;
 }
@@ -320,18 +341,18 @@ void bzip2_decoder::take_block(const std::shared_ptr<piece>& which) {
     expander_ = run_expander(current_);
 }
 
-/// The true block goes on behind a magic that was none: adds pieces until it is whole. Each attempt has twice
-/// the bytes of the last one, so that many false magics do not make it slow.
+/// A false magic cut the true block: adds pieces until it is whole. Each attempt has twice the bytes of the last one,
+/// so that many false magics do not make it slow.
 void bzip2_decoder::join_and_decode(piece& front) {
     bool more = true;
     while (more && front.result.state == block_state::cut_off &&
            front.packed.size() < 2 * largest_packed_block) {
         const std::size_t wanted = 2 * front.packed.size();
         while (front.packed.size() < wanted) {
-            const auto next = pieces_.take_behind(front);
+            const auto next = pieces_.take_after(front);
             more = next != nullptr;
             if (!more) break;
-            // Both hold the byte in which they meet, unless they meet between two bytes.
+            // Both hold the byte in which they meet, unless they meet at a byte boundary.
             front.packed.resize(front.packed.size() - padding - (front.end_bit % 8 != 0 ? 1 : 0));
             front.packed.insert(front.packed.end(), next->packed.begin(), next->packed.end());
             front.end_bit = next->end_bit;
@@ -348,7 +369,7 @@ void bzip2_decoder::cut(piece& front) {
     front.begins_block = true;
 }
 
-/// Nothing where the input ends before.
+/// Nothing if the input ends before.
 std::optional<std::uint64_t> bzip2_decoder::bits(std::uint64_t position, unsigned count) {
     std::uint64_t value = 0;
     std::shared_ptr<piece> from;

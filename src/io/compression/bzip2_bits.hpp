@@ -15,20 +15,20 @@ inline std::uint64_t load_big_endian(const std::uint8_t* bytes) {
     return word;
 }
 
-/// Reads ahead of itself by up to 16 bytes: the bytes must be padded. Small enough to live in registers.
+/// Reads up to 16 bytes ahead: the bytes must be padded. Small enough to live in registers.
 class bit_reader {
   public:
     bit_reader(const std::uint8_t* bytes, std::uint64_t start_bit) : next_(bytes + start_bit / 8) {
         refill();
         skip(static_cast<unsigned>(start_bit % 8));
     }
-    /// At least 56 bits are in hand afterwards.
+    /// Afterwards at least 56 bits are available.
     void refill() {
         window_ |= load_big_endian(next_) >> held_;
         next_ += (63 - held_) >> 3;
         held_ |= 56;
     }
-    /// The next `count` bits, 1 to 56 of those in hand.
+    /// The next `count` bits, 1 to 56 of those available.
     std::uint64_t peek(unsigned count) const { return window_ >> (64 - count); }
     std::uint64_t window() const { return window_; }
     void skip(unsigned count) {

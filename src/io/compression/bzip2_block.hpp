@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bzip2 block, from any bit position: Huffman codes, move-to-front, inverse Burrows-Wheeler transform,
-// run lengths, checksum. libbz2 decodes only whole streams, in order and by one thread; a block stands alone,
-// so decoders of blocks can run side by side.
+// One bzip2 block, from any bit position: Huffman codes, move-to-front, inverse Burrows-Wheeler transform, run lengths,
+// checksum. libbz2 decodes only whole streams, in order and with one thread; blocks are independent, so that several
+// can be decoded in parallel.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +18,27 @@ inline constexpr unsigned magic_bits = 48;
 inline constexpr std::uint32_t largest_block = 900'000;
 /// No valid block is longer: magic, header, selectors in unary, code lengths, 18,002 groups of 50 codes.
 inline constexpr std::size_t largest_packed_block = 2'400'000;
-/// Zero bytes that must follow the bits given to a block_decoder, so that it may read ahead unchecked.
+/// The bits given to a block_decoder must be followed by this many zero bytes, so that it may read ahead unchecked.
 inline constexpr std::size_t padding = 512;
 
 enum class block_state { whole, cut_off, damaged };
 
-/// The block up to its last stage: what is left is to expand runs, which may make it 51 times longer.
+/// The block before the last stage, the expansion of runs, which may make it 51 times longer.
 struct block {
     block_state state = block_state::damaged;
-    const char* problem = "";         ///< why it is damaged
-    std::uint64_t end_bit = 0;        ///< just behind the block, counted like start_bit
-    std::uint32_t checksum = 0;       ///< stored, and equal to that of the expanded bytes
+    const char* problem = "";         ///< the kind of damage
+    std::uint64_t end_bit = 0;        ///< just past the block, counted like start_bit
+    std::uint32_t checksum = 0;       ///< as stored; must equal that of the expanded bytes
     std::vector<std::uint8_t> bytes;  ///< runs of four equal bytes are followed by a count of further ones
 };
 
-/// Workspace for one block at a time, about 8 MB, used again and again by one thread.
+/// Workspace for one block at a time, about 8 MB, reused by one thread.
 class block_decoder {
   public:
     block_decoder();
-    /// `packed` holds the block and then `padding` zero bytes that do not count; its magic begins at bit
-    /// `start_bit` (the most significant bit of the first byte is 0). Never throws but for memory. cut_off:
-    /// the bits end before the block does. `result.bytes` is used again where large enough.
+    /// `packed` holds the block, followed by `padding` zero bytes that do not count; its magic begins at bit
+    /// `start_bit` (the most significant bit of the first byte is 0). Throws only for lack of memory. cut_off: the bits
+    /// end before the block does. Reuses `result.bytes` if large enough.
     void decode(std::span<const std::uint8_t> packed, std::uint64_t start_bit, block& result);
 
   private:
@@ -52,8 +52,8 @@ class block_decoder {
     std::vector<std::uint8_t> arena_;
 };
 
-/// Decodes a randomised block (only bzip2 0.9.0 and older wrote them) from `start_bit` to `result.end_bit` by
-/// libbz2, as a stream of that block alone.
+/// Decodes a randomised block (written only by bzip2 0.9.0 and older) from `start_bit` to `result.end_bit` with libbz2,
+/// as a stream of that block alone.
 void decode_randomised(std::span<const std::uint8_t> packed, std::uint64_t start_bit, block& result);
 
 /// Expands a block's runs piece by piece.
@@ -61,21 +61,21 @@ class run_expander {
   public:
     run_expander() = default;
     explicit run_expander(std::span<const std::uint8_t> bytes) : next_(bytes.data()), left_(bytes.size()) {}
-    /// Fills `out`, or as much of it as the block still holds; returns the number of bytes.
+    /// Fills `out`, or as much of it as the block has left; returns the number of bytes.
     std::size_t expand(std::span<char> out);
 
   private:
     const std::uint8_t* next_ = nullptr;
     std::size_t left_ = 0;
-    std::uint32_t pending_ = 0;  ///< how often `byte_` is still to be written
+    std::uint32_t pending_ = 0;  ///< how many times `byte_` must still be written
     std::uint8_t byte_ = 0;
 };
 
 /// bzip2's CRC-32 (most significant bit first), continued from `checksum` (start with ~0, invert at the end).
 std::uint32_t update_checksum(std::uint32_t checksum, std::span<const char> bytes);
 
-/// The bit position of the first block magic that begins at bit `from` or later and ends within `bytes`, or
-/// UINT64_MAX. Chance makes one in 2^48 positions look like a block that is none.
+/// The bit position of the first block magic that begins at bit `from` or later and ends within `bytes`, or UINT64_MAX.
+/// By chance one in 2^48 positions is a false magic.
 std::uint64_t find_block(std::span<const std::uint8_t> bytes, std::uint64_t from);
 
 }  // namespace quern::io::bzip2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of up to 10 bits take one table look-up; longer ones, rare by construction, compare with the first
-// code of each length. The move-to-front list keeps its first eight bytes in one register, where most of the
-// hits are: a hit there is two shifts and two masks.
+// Codes of up to 10 bits take one table look-up; longer ones, rare by construction, are compared with the first code of
+// each length. The move-to-front list keeps its first eight bytes, where most hits are, in one register: a hit there
+// takes two shifts and two masks.
 #include "io/compression/bzip2_codes.hpp"
 
 #include <algorithm>
@@ -18,21 +18,21 @@ namespace {
 
 constexpr unsigned table_bits = 10;
 constexpr unsigned longest_code = 20;
-constexpr unsigned most_symbols = 258;
+constexpr unsigned max_symbols = 258;
 constexpr unsigned group_size = 50;
-constexpr unsigned most_groups = 18'002;
+constexpr unsigned max_groups = 18'002;
 
 struct code_table {
     std::array<std::uint16_t, 1U << table_bits> fast{};         ///< symbol << 5 | length; 0: a longer code
-    std::array<std::uint64_t, longest_code + 2> first_above{};  ///< codes of a length lie below, left-aligned
+    std::array<std::uint64_t, longest_code + 2> first_above{};  ///< codes of a length are below, left-aligned
     std::array<std::int32_t, longest_code + 2> index_offset{};  ///< code + offset = index in `symbols`
-    std::array<std::uint16_t, most_symbols> symbols{};          ///< by length, then number
+    std::array<std::uint16_t, max_symbols> symbols{};           ///< by length, then number
     unsigned longest = 0;
 
     bool build(std::span<const std::uint8_t> lengths);
 };
 
-/// False where the lengths claim more codes than there are.
+/// False if the lengths claim more codes than exist.
 bool code_table::build(std::span<const std::uint8_t> lengths) {
     std::array<std::uint32_t, longest_code + 2> how_many{};
     for (const std::uint8_t length : lengths) ++how_many[length];
@@ -61,7 +61,7 @@ bool code_table::build(std::span<const std::uint8_t> lengths) {
     return true;
 }
 
-/// A code longer than the table: symbol << 5 | length, or 0 where no code begins so.
+/// A code longer than the table: symbol << 5 | length, or 0 if no code begins like this.
 [[gnu::noinline]] std::uint32_t long_code(const code_table& table, std::uint64_t window) {
     for (unsigned length = table_bits + 1; length <= table.longest; ++length) {
         if (window >> 1 < table.first_above[length]) {
@@ -73,7 +73,7 @@ bool code_table::build(std::span<const std::uint8_t> lengths) {
     return 0;
 }
 
-/// The 256 bytes in the order of their last use.
+/// The 256 bytes by most recent use.
 class recent_bytes {
   public:
     explicit recent_bytes(const std::uint8_t* used) {
@@ -84,19 +84,19 @@ class recent_bytes {
         }
     }
     std::uint8_t first() const { return static_cast<std::uint8_t>(front_); }
-    std::uint8_t move_to_front(unsigned place) {
-        if (place < 8) [[likely]] {
-            const std::uint64_t byte = front_ >> 8 * place & 0xff;
-            front_ = shift_in(front_, byte, place);
+    std::uint8_t move_to_front(unsigned index) {
+        if (index < 8) [[likely]] {
+            const std::uint64_t byte = front_ >> 8 * index & 0xff;
+            front_ = shift_in(front_, byte, index);
             return static_cast<std::uint8_t>(byte);
         }
         std::uint64_t byte;
-        if (place < 16) {
-            byte = middle_ >> 8 * (place - 8) & 0xff;
-            middle_ = shift_in(middle_, front_ >> 56, place - 8);
+        if (index < 16) {
+            byte = middle_ >> 8 * (index - 8) & 0xff;
+            middle_ = shift_in(middle_, front_ >> 56, index - 8);
         } else {
-            byte = rest_[place];
-            std::memmove(rest_ + 17, rest_ + 16, place - 16);
+            byte = rest_[index];
+            std::memmove(rest_ + 17, rest_ + 16, index - 16);
             rest_[16] = static_cast<std::uint8_t>(middle_ >> 56);
             middle_ = middle_ << 8 | front_ >> 56;
         }
@@ -105,9 +105,9 @@ class recent_bytes {
     }
 
   private:
-    /// `byte` in front of the bytes before `place`, which move up by one; those behind stay.
-    static std::uint64_t shift_in(std::uint64_t word, std::uint64_t byte, unsigned place) {
-        const std::uint64_t moved = ~std::uint64_t{0} >> (56 - 8 * place);
+    /// Inserts `byte` before the first `index` bytes, which move up by one; later bytes stay.
+    static std::uint64_t shift_in(std::uint64_t word, std::uint64_t byte, unsigned index) {
+        const std::uint64_t moved = ~std::uint64_t{0} >> (56 - 8 * index);
         return (word & ~moved) | (word << 8 & moved) | byte;
     }
     std::uint64_t front_ = 0;   ///< places 0 to 7, the first in the lowest byte
@@ -117,7 +117,7 @@ class recent_bytes {
 
 struct header {
     std::array<code_table, 6> tables;
-    std::array<std::uint8_t, most_groups> selectors{};
+    std::array<std::uint8_t, max_groups> selectors{};
     std::array<std::uint8_t, 256> used{};  ///< bytes that occur, in order
     unsigned used_count = 0;
     unsigned selector_count = 0;
@@ -133,10 +133,10 @@ const char* read_used_bytes(bit_reader& bits, header& head) {
                 head.used[head.used_count++] = static_cast<std::uint8_t>(range * 16 + i);
         }
     }
-    return head.used_count == 0 ? "no byte is used" : nullptr;
+    return head.used_count == 0 ? "no byte values are used" : nullptr;
 }
 
-/// `limit` is the end of the bits, padding excluded: checked now and then, within what padding forgives.
+/// `limit` is the end of the bits, without padding: checked occasionally, within what the padding allows.
 const char* read_selectors(bit_reader& bits, header& head, unsigned table_count, const std::uint8_t* bytes,
                            std::uint64_t limit) {
     const unsigned count = bits.take(15);
@@ -144,22 +144,22 @@ const char* read_selectors(bit_reader& bits, header& head, unsigned table_count,
     std::array<std::uint8_t, 6> order{0, 1, 2, 3, 4, 5};
     for (unsigned i = 0; i < count; ++i) {
         bits.refill();
-        const auto place = static_cast<unsigned>(std::countl_one(bits.window()));
-        if (place >= table_count) return "a selector names no table";
-        bits.skip(place + 1);
-        const std::uint8_t chosen = order[place];
-        for (unsigned j = place; j != 0; --j) order[j] = order[j - 1];
+        const auto index = static_cast<unsigned>(std::countl_one(bits.window()));
+        if (index >= table_count) return "a selector refers to a missing table";
+        bits.skip(index + 1);
+        const std::uint8_t chosen = order[index];
+        for (unsigned j = index; j != 0; --j) order[j] = order[j - 1];
         order[0] = chosen;
-        if (i < most_groups) head.selectors[i] = chosen;  // some encoders pad with more than can be used
+        if (i < max_groups) head.selectors[i] = chosen;  // some encoders pad with more than usable
         if (i % 256 == 0 && bits.position(bytes) > limit) return bits_ended;
     }
-    head.selector_count = std::min(count, most_groups);
+    head.selector_count = std::min(count, max_groups);
     return nullptr;
 }
 
 const char* read_table(bit_reader& bits, code_table& table, unsigned symbol_count, const std::uint8_t* bytes,
                        std::uint64_t limit) {
-    std::array<std::uint8_t, most_symbols> lengths{};
+    std::array<std::uint8_t, max_symbols> lengths{};
     unsigned length = bits.take(5);
     for (unsigned i = 0; i < symbol_count; ++i) {
         while (true) {
@@ -168,7 +168,9 @@ const char* read_table(bit_reader& bits, code_table& table, unsigned symbol_coun
             if (bits.peek(1) == 0) break;
             length += bits.peek(2) == 2 ? 1U : ~0U;
             bits.skip(2);
-            if (bits.position(bytes) > limit) return bits_ended;  // also ends an endless up and down
+            if (bits.position(bytes) > limit)
+                return bits_ended;  // also ends an endless sequence of
+                                    // increments and decrements
         }
         bits.skip(1);
         lengths[i] = static_cast<std::uint8_t>(length);
@@ -195,7 +197,7 @@ const char* read_header(bit_reader& bits, header& head, column_result& result, c
     return nullptr;
 }
 
-/// Decodes the groups of 50 codes. Works on copies in locals, so that they stay in registers.
+/// Decodes the groups of 50 codes. Uses local copies, so that they stay in registers.
 const char* read_groups(bit_reader& shared_bits, const header& head, std::span<const std::uint8_t> packed,
                         std::uint8_t* column, std::uint32_t* counts, std::uint32_t& size) {
     bit_reader bits = shared_bits;
@@ -203,8 +205,8 @@ const char* read_groups(bit_reader& shared_bits, const header& head, std::span<c
     const unsigned last_symbol = head.used_count + 1;
     const std::uint64_t limit = packed.size() * 8;
     std::uint32_t written = 0;
-    std::uint32_t run = 0;        // length of the run being read, in binary digits 1 and 2
-    std::uint32_t run_digit = 1;  // worth of its next digit
+    std::uint32_t run = 0;        // length of the current run, in binary digits 1 and 2
+    std::uint32_t run_digit = 1;  // weight of its next digit
     const auto end = [&](const char* problem) {
         shared_bits = bits;
         size = written;
@@ -262,7 +264,7 @@ column_result decode_column(std::span<const std::uint8_t> packed, std::uint64_t 
     result.end_bit = bits.position(packed.data());
     if (result.end_bit > limit) result.problem = bits_ended;
     if (result.problem == nullptr && result.origin >= result.size) {
-        result.problem = "the origin lies outside the block";
+        result.problem = "the origin is outside the block";
     }
     return result;
 }

@@ -11,7 +11,7 @@
 namespace quern::io::bzip2 {
 
 struct column_result {
-    const char* problem = nullptr;  ///< null: fine; `bits_ended` where the bits ended
+    const char* problem = nullptr;  ///< null: no problem; `bits_ended` if the bits ended
     std::uint32_t checksum = 0;
     std::uint32_t origin = 0;  ///< row of the unrotated block
     std::uint32_t size = 0;
@@ -21,8 +21,8 @@ struct column_result {
 
 extern const char* const bits_ended;
 
-/// Decodes the block at `start_bit` of `packed` (size without padding) into `column` (room for largest_block)
-/// and counts its bytes in `counts[256]`.
+/// Decodes the block at `start_bit` of `packed` (size without padding) into `column` (capacity largest_block) and
+/// counts its bytes in `counts[256]`.
 column_result decode_column(std::span<const std::uint8_t> packed, std::uint64_t start_bit,
                             std::uint8_t* column, std::uint32_t* counts);
 

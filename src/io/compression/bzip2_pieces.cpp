@@ -16,7 +16,7 @@ std::shared_ptr<piece> piece_reader::next() {
             break;
         }
         if (buffer_.size() > 6) scanned_ = std::max(scanned_, (base_ + buffer_.size() - 6) * 8);
-        if (scanned_ >= start_ + largest_packed_block * 8) {  // damaged, or no bzip2 data at all
+        if (scanned_ >= start_ + largest_packed_block * 8) {  // damaged, or not bzip2 data
             end = scanned_;
             next_begins_block = false;
             break;

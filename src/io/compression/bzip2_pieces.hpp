@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bzip2 file cut where a block seems to begin, so that blocks can be decoded before it is known that they
-// are blocks.
+// A bzip2 file cut where a block seems to begin, so that blocks can be decoded before they are known to be blocks.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +20,10 @@ struct piece {
     std::uint64_t end_bit = 0;
     std::vector<std::uint8_t>
         packed;                 ///< from the byte that holds start_bit; `padding` zero bytes at the end
-    bool begins_block = false;  ///< it starts with a magic; otherwise a stream header or damaged data
+    bool begins_block = false;  ///< it starts with a magic; otherwise it is a stream header or damaged data
     progress state = progress::waiting;
     block result;
-    std::exception_ptr failure;  ///< what decoding threw: out of memory
+    std::exception_ptr failure;  ///< thrown by decoding: out of memory
 
     std::uint64_t first_byte() const { return start_bit / 8; }
     std::uint64_t end_of_block() const { return first_byte() * 8 + result.end_bit; }
@@ -38,7 +37,7 @@ struct piece {
 class piece_reader {
   public:
     explicit piece_reader(raw_input& input) : input_(input) {}
-    /// The next piece, null at the end. Throws what reading throws.
+    /// The next piece, null at the end. Rethrows errors of reading.
     std::shared_ptr<piece> next();
 
   private:
@@ -47,7 +46,7 @@ class piece_reader {
     raw_input& input_;
     std::vector<std::uint8_t> buffer_;
     std::uint64_t base_ = 0;     ///< position in the file of buffer_[0]
-    std::uint64_t start_ = 0;    ///< bit where the next piece begins
+    std::uint64_t start_ = 0;    ///< the bit where the next piece begins
     std::uint64_t scanned_ = 0;  ///< no magic begins between start_ and here
     bool begins_block_ = false;
     bool ended_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Randomised blocks come from a sorter of 1998 that feared repetitive data. libbz2 knows the random numbers.
+// Randomised blocks were written by a sorter of 1998 that avoided repetitive data. libbz2 knows the random numbers.
 #include <bzlib.h>
 
 #include <array>
@@ -17,7 +17,7 @@ void append_bits(std::vector<std::uint8_t>& bytes, std::uint64_t& used, std::uin
     }
 }
 
-/// A stream of the one block: header, block, end magic, checksum (of one block: the block's).
+/// A stream of the one block: header, block, end magic, checksum (for one block: the block's).
 std::vector<std::uint8_t> as_stream(std::span<const std::uint8_t> packed, std::uint64_t start_bit,
                                     const block& which) {
     std::vector<std::uint8_t> stream;
@@ -31,7 +31,7 @@ std::vector<std::uint8_t> as_stream(std::span<const std::uint8_t> packed, std::u
     return stream;
 }
 
-/// Puts plain bytes back into the form that run_expander expands.
+/// Converts plain bytes back into the form that run_expander expands.
 class run_packer {
   public:
     explicit run_packer(std::vector<std::uint8_t>& out) : out_(out) { out_.clear(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage of a bzip2 block: runs of four equal bytes are followed by the number of further ones. Eight
-// bytes are looked at in one word: x ^ (x >> one byte) has a zero byte where two neighbours are equal.
+// The last stage of a bzip2 block: runs of four equal bytes are followed by the number of further ones. Eight bytes are
+// checked in one word: x ^ (x >> one byte) has a zero byte where two neighbours are equal.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -55,7 +55,7 @@ std::size_t run_expander::expand(std::span<char> out) {
             pending_ -= static_cast<std::uint32_t>(count);
             continue;
         }
-        // Here a run may begin at *next_, and none is under way.
+        // A run may begin at *next_; none is in progress.
         if (left_ >= 9 && end - to >= 8) {
             const std::uint64_t word = load_little_endian(next_);
             const std::uint64_t equal = zero_bytes(word ^ load_little_endian(next_ + 1));
@@ -95,8 +95,8 @@ std::uint32_t update_checksum(std::uint32_t checksum, std::span<const char> byte
 }
 
 std::uint64_t find_block(std::span<const std::uint8_t> bytes, std::uint64_t from) {
-    // For each bit offset in a byte, the magic's second and third bytes are known: the offsets that a byte
-    // allows are one table entry, and two bytes rule out all but one in 8,000 places.
+    // For each bit offset in a byte, the magic's second and third bytes are known: one table entry has the offsets that
+    // a byte allows, and two bytes exclude all but one in 8,000 positions.
     static constexpr auto allowed = [] {
         std::array<std::array<std::uint8_t, 256>, 2> tables{};
         for (unsigned shift = 0; shift < 8; ++shift) {

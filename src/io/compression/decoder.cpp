@@ -26,7 +26,7 @@ std::unique_ptr<decoder> make_plain_decoder(raw_input& input) {
 
 std::span<const std::uint8_t> input_window::fill() {
     if (position_ == end_) {
-        // The last bytes stay in front of the new ones, for give_back().
+        // The last bytes are kept before the new ones, for give_back().
         std::memmove(buffer_.data(), buffer_.data() + end_ - look_back, look_back);
         base_ += end_ - look_back;
         position_ = look_back;
@@ -36,25 +36,25 @@ std::span<const std::uint8_t> input_window::fill() {
 }
 
 void throw_damaged(const raw_input& input, std::string_view format, std::uint64_t offset,
-                   std::string_view problem, behind_damage behind) {
-    const bool all_came = behind == behind_damage::nothing;
+                   std::string_view problem, after_damage after) {
+    const bool all_came = after == after_damage::nothing;
     throw invalid_input(
         input.name(), 0,
         std::string(format) + " data are damaged at byte " + std::to_string(offset) + ": " +
             std::string(problem) +
-            (all_came ? "; everything was read, but some of it is wrong" : "; what follows is not read"));
+            (all_came ? "; everything was read, but parts are wrong" : "; the rest is not read"));
 }
 
 void throw_cut_off(const raw_input& input, std::string_view format, std::uint64_t offset) {
     throw invalid_input(
         input.name(), 0,
-        std::string(format) + " data are cut off at byte " + std::to_string(offset) + "; the rest is lost");
+        std::string(format) + " data are truncated at byte " + std::to_string(offset) + "; the rest is lost");
 }
 
 void throw_trailing(const raw_input& input, std::string_view format, std::uint64_t offset) {
     throw invalid_input(input.name(), 0,
-                        "something else follows the " + std::string(format) + " data at byte " +
-                            std::to_string(offset) + "; it is not read");
+                        "other data follow the " + std::string(format) + " data at byte " +
+                            std::to_string(offset) + "; they are not read");
 }
 
 }  // namespace quern::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One compressed format, decoded in order from a raw_input. Each file of this folder named after a format
-// holds its decoder; open_bytes.cpp tells them apart and gives them the shape of a byte_source.
+// One compressed format, decoded in order from a raw_input. Each file of this folder named after a format holds its
+// decoder; open_bytes.cpp detects the format and wraps the decoder as a byte_source.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace quern::io {
 class decoder {
   public:
     virtual ~decoder() = default;
-    /// Some of the next plain bytes, 0 at the end only. Throws invalid_input at damage, after every byte
-    /// before it has been returned by earlier calls; not called again after an exception.
+    /// Some of the next plain bytes, 0 only at the end. Throws invalid_input at damage, after earlier calls have
+    /// returned every byte before it; not called again after an exception.
     virtual std::size_t decode(std::span<char> out) = 0;
 };
 
@@ -29,17 +29,17 @@ std::unique_ptr<decoder> make_zstd_decoder(raw_input& input);
 std::unique_ptr<decoder> make_xz_decoder(raw_input& input);
 std::unique_ptr<decoder> make_bzip2_decoder(raw_input& input);
 
-/// The compressed bytes in hand, refilled from a raw_input in pieces.
+/// The compressed bytes read so far, refilled from a raw_input in pieces.
 class input_window {
   public:
     explicit input_window(raw_input& input) : input_(input), buffer_(look_back + piece_bytes) {}
 
-    /// Bytes in hand; reads more only where there are none. Empty at the end of the input.
+    /// The available bytes; reads more only if there are none. Empty at the end of the input.
     std::span<const std::uint8_t> fill();
     void take(std::size_t count) { position_ += count; }
-    /// Gives back up to `look_back` bytes that were taken too far, also across a refill.
+    /// Gives back up to `look_back` bytes that were taken too far, even across a refill.
     void give_back(std::size_t count) { position_ -= count; }
-    /// How far into the compressed input the window has been taken.
+    /// The position in the compressed input up to which bytes were taken.
     std::uint64_t offset() const { return base_ + position_ - look_back; }
     raw_input& input() { return input_; }
 
@@ -54,13 +54,13 @@ class input_window {
     std::uint64_t base_ = 0;  ///< offset in the input of buffer_[look_back]
 };
 
-/// What is behind the place of damage: bytes that are not read, or nothing, because only a checksum at the very end
-/// tells that bytes before it are wrong.
-enum class behind_damage { unread, nothing };
+/// What follows the damage: bytes that are not read, or nothing, because only a checksum at the very end reveals that
+/// earlier bytes are wrong.
+enum class after_damage { unread, nothing };
 
-/// invalid_input: "NAME: FORMAT data are damaged at byte OFFSET: PROBLEM; …", and what that means for the rest.
+/// invalid_input: "NAME: FORMAT data are damaged at byte OFFSET: PROBLEM; …", and the consequence for the rest.
 [[noreturn]] void throw_damaged(const raw_input& input, std::string_view format, std::uint64_t offset,
-                                std::string_view problem, behind_damage behind = behind_damage::unread);
+                                std::string_view problem, after_damage after = after_damage::unread);
 /// invalid_input: "NAME: FORMAT data are cut off at byte OFFSET; the rest is lost".
 [[noreturn]] void throw_cut_off(const raw_input& input, std::string_view format, std::uint64_t offset);
 /// invalid_input: "NAME: something else follows the FORMAT data at byte OFFSET; it is not read".

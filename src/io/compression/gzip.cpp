@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gzip by ISA-L, which inflates about twice as fast as zlib. Members follow each other; zero bytes after the
-// last one are padding, as for gzip(1).
+// gzip by ISA-L, which inflates about twice as fast as zlib. Members are concatenated; zero bytes after the last one
+// are padding, as for gzip(1).
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
@@ -39,42 +39,42 @@ class gzip_decoder final : public decoder {
     std::size_t decode(std::span<char> out) override {
         state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
         state_->avail_out = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), 1U << 30));
-        const std::uint32_t room = state_->avail_out;
+        const std::uint32_t capacity = state_->avail_out;
         if (failure_ != 0) fail();
-        while (state_->avail_out == room) {
+        while (state_->avail_out == capacity) {
             if (state_->block_state == ISAL_BLOCK_FINISH && !next_member()) return 0;
             const auto bytes = window_.fill();
             if (bytes.empty() && !inflate(bytes)) throw_cut_off(window_.input(), "gzip", window_.offset());
             if (!bytes.empty()) inflate(bytes);
-            if (failure_ != 0 && state_->avail_out == room) fail();
+            if (failure_ != 0 && state_->avail_out == capacity) fail();
         }
-        return room - state_->avail_out;
+        return capacity - state_->avail_out;
     }
 
   private:
     [[noreturn]] void fail() {
         const std::uint64_t offset = window_.offset();
-        auto behind = behind_damage::unread;
-        if (failure_ == ISAL_INCORRECT_CHECKSUM) {  // found behind the member's last byte
+        auto after = after_damage::unread;
+        if (failure_ == ISAL_INCORRECT_CHECKSUM) {  // found after the member's last byte
             window_.give_back(static_cast<std::size_t>(state_->read_in_length / 8));
-            if (window_.fill().empty()) behind = behind_damage::nothing;
+            if (window_.fill().empty()) after = after_damage::nothing;
         }
-        throw_damaged(window_.input(), "gzip", offset, problem_of(failure_), behind);
+        throw_damaged(window_.input(), "gzip", offset, problem_of(failure_), after);
     }
 
-    /// One step; false where it made no progress.
+    /// One step; false if it made no progress.
     bool inflate(std::span<const std::uint8_t> bytes) {
-        const std::uint32_t room = state_->avail_out;
+        const std::uint32_t capacity = state_->avail_out;
         state_->next_in = const_cast<std::uint8_t*>(bytes.data());  // ISA-L only reads it
         state_->avail_in = static_cast<std::uint32_t>(bytes.size());
         failure_ = isal_inflate(state_.get());
         if (failure_ == ISAL_END_INPUT || failure_ == ISAL_OUT_OVERFLOW || failure_ == ISAL_NAME_OVERFLOW)
             failure_ = 0;
         window_.take(bytes.size() - state_->avail_in);
-        return state_->avail_out != room || state_->block_state == ISAL_BLOCK_FINISH;
+        return state_->avail_out != capacity || state_->block_state == ISAL_BLOCK_FINISH;
     }
 
-    /// At the end of a member: false at the end of the input, throws where no member follows.
+    /// At the end of a member: false at the end of the input, throws if the rest is not a member.
     bool next_member() {
         window_.give_back(static_cast<std::size_t>(state_->read_in_length / 8));
         auto bytes = window_.fill();

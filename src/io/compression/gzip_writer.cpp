@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// As pigz does it: the input is cut at multiples of 256 KiB, each piece is deflated by itself, with the 32 KiB before it as
-// its dictionary, and ends at a byte boundary, so that the pieces behind each other are one stream. Cuts stand where the
-// input says, whoever compresses. zlib rather than ISA-L, whose output changes with the machine's instructions.
+// As pigz does: the input is cut at multiples of 256 KiB, and each piece is deflated separately, with the preceding 32
+// KiB as its dictionary, and ends at a byte boundary, so that the concatenated pieces are one stream. The cuts depend
+// only on the input, not on the threads. Uses zlib rather than ISA-L, whose output depends on the machine's instruction
+// set.
 #include "io/compression/gzip_writer.hpp"
 
 #include <zlib.h>
@@ -24,7 +25,7 @@ struct piece {
     std::uint32_t checksum = 0, size = 0;
 };
 
-/// One raw deflate stream, freed whatever happens.
+/// One raw deflate stream, freed in any case.
 class deflater {
   public:
     deflater() {
@@ -42,7 +43,7 @@ class deflater {
         if (!window.empty()) {
             deflateSetDictionary(&stream_, as_bytes(window), static_cast<uInt>(window.size()));
         }
-        // Beside the bound for the data, room for the empty block that ends a piece at a byte.
+        // In addition to the bound for the data, space for the empty block that ends a piece at a byte boundary.
         std::string out(deflateBound(&stream_, static_cast<uLong>(input.size())) + 16, '\0');
         stream_.next_in = const_cast<Bytef*>(as_bytes(input));  // zlib only reads it
         stream_.avail_in = static_cast<uInt>(input.size());
@@ -77,22 +78,22 @@ void append_little_endian(std::string& out, std::uint32_t value) {
 
 }  // namespace
 
-gzip_writer::gzip_writer(std::function<void(std::string_view)> out, const context& run)
+gzip_writer::gzip_writer(std::function<void(std::string_view)> out, const context& ctx)
     : out_(std::move(out)),
-      run_(run),
-      most_waiting_(std::min<std::size_t>(
-          2 * std::size_t{run.thread_count()},
-          std::max<std::size_t>(1, static_cast<std::size_t>(run.memory_limit() / 4 / piece_bytes)))) {
-    most_waiting_ *= piece_bytes;
-    // Deflate; no name, no time; level not said; system not said.
+      ctx_(ctx),
+      max_waiting_(std::min<std::size_t>(
+          2 * std::size_t{ctx.thread_count()},
+          std::max<std::size_t>(1, static_cast<std::size_t>(ctx.memory_limit() / 4 / piece_bytes)))) {
+    max_waiting_ *= piece_bytes;
+    // Deflate; no name, no time; unspecified level and system.
     out_(std::string_view("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10));
 }
 
 void gzip_writer::append(std::string_view bytes) {
     while (!bytes.empty()) {
-        // What may be the last piece waits: only finish() knows whether something follows.
-        if (waiting_.size() - window_ == most_waiting_) write_pieces(false);
-        const std::size_t taken = std::min(bytes.size(), most_waiting_ - (waiting_.size() - window_));
+        // A piece that may be the last waits: only finish() knows whether another follows.
+        if (waiting_.size() - window_ == max_waiting_) write_pieces(false);
+        const std::size_t taken = std::min(bytes.size(), max_waiting_ - (waiting_.size() - window_));
         waiting_.append(bytes.substr(0, taken));
         bytes.remove_prefix(taken);
     }
@@ -107,12 +108,12 @@ void gzip_writer::finish() {
 }
 
 void gzip_writer::write_pieces(bool last) {
-    run_.check_stop();
+    ctx_.check_stop();
     const std::string_view all(waiting_);
     const std::size_t size = all.size() - window_;
     const std::size_t count = std::max<std::size_t>(1, (size + piece_bytes - 1) / piece_bytes);
     std::vector<piece> pieces(count);
-    cpu_place place(run_);
+    cpu_place place(ctx_);
     for_each_piece(place, count, [&](std::size_t p) {
         const std::size_t begin = window_ + p * piece_bytes;
         const std::size_t before = std::min(begin, window_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the format by the first bytes and puts the decoder behind the shape of a byte_source.
+// Detects the format by the first bytes and wraps the decoder as a byte_source.
 #include <exception>
 
 #include "io/byte_source.hpp"
@@ -30,9 +30,9 @@ class decoded_source final : public byte_source {
     explicit decoded_source(std::unique_ptr<raw_input> input) : input_(std::move(input)) {
         const make_decoder make = maker_for(input_->peek(6));
         decoder_ = make(*input_);
-        // bzip2 has threads of its own; plain bytes are read ahead by the kernel.
+        // bzip2 has its own threads; the kernel reads plain bytes ahead.
         const bool alone = make == make_plain_decoder || make == make_bzip2_decoder;
-        if (!alone && input_->run().thread_count() > 1)
+        if (!alone && input_->ctx().thread_count() > 1)
             decoder_ = make_read_ahead(std::move(decoder_), *input_);
     }
 
@@ -64,12 +64,12 @@ class decoded_source final : public byte_source {
 
 }  // namespace
 
-std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& run) {
-    return std::make_unique<decoded_source>(std::make_unique<raw_input>(path, run));
+std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& ctx) {
+    return std::make_unique<decoded_source>(std::make_unique<raw_input>(path, ctx));
 }
 
-std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& run) {
-    return std::make_unique<decoded_source>(std::make_unique<raw_input>(bytes, std::move(name), run));
+std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& ctx) {
+    return std::make_unique<decoded_source>(std::make_unique<raw_input>(bytes, std::move(name), ctx));
 }
 
 bool is_compressed(std::string_view first_bytes) {

@@ -14,8 +14,8 @@
 
 namespace quern::io {
 
-raw_input::raw_input(const std::filesystem::path& path, const context& run)
-    : run_(run), name_(path.string()) {
+raw_input::raw_input(const std::filesystem::path& path, const context& ctx)
+    : ctx_(ctx), name_(path.string()) {
     struct stat status {};
     if (name_ == "-") {
         number_ = STDIN_FILENO;
@@ -37,11 +37,11 @@ raw_input::raw_input(const std::filesystem::path& path, const context& run)
     }
 }
 
-raw_input::raw_input(std::string_view bytes, std::string name, const context& run)
-    : run_(run), name_(std::move(name)), memory_(bytes), size_(bytes.size()) {}
+raw_input::raw_input(std::string_view bytes, std::string name, const context& ctx)
+    : ctx_(ctx), name_(std::move(name)), memory_(bytes), size_(bytes.size()) {}
 
 std::size_t raw_input::read(std::span<char> out) {
-    run_.check_stop();
+    ctx_.check_stop();
     std::size_t got = std::min(out.size(), memory_.size());
     if (got != 0) {
         std::memcpy(out.data(), memory_.data(), got);
@@ -78,7 +78,7 @@ bool raw_input::wait_for_bytes() const {
     constexpr int milliseconds = 100;
     pollfd waited{number_, POLLIN, 0};
     while (!cancelled_.load(std::memory_order_relaxed)) {
-        run_.check_stop();
+        ctx_.check_stop();
         const int ready = ::poll(&waited, 1, milliseconds);
         if (ready > 0) return true;
         if (ready < 0 && errno != EINTR) throw io_error(name_, "cannot read", errno);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,9 +18,19 @@ class read_ahead final : public decoder {
   public:
     read_ahead(std::unique_ptr<decoder> inner, raw_input& input) : inner_(std::move(inner)), input_(input) {
         for (auto& each : slots_) each.bytes.resize(slot_bytes);
-        thread_ = std::thread([this] { work(); });
     }
+    /// False if the system creates no thread for it; then the decoder below works alone.
+    bool start() {
+        try {
+            thread_ = std::thread([this] { work(); });
+        } catch (const std::system_error&) {
+            return false;
+        }
+        return true;
+    }
+    std::unique_ptr<decoder> take_inner() { return std::move(inner_); }
     ~read_ahead() override {
+        if (!thread_.joinable()) return;
         {
             const std::lock_guard lock(mutex_);
             stopped_ = true;
@@ -71,7 +82,7 @@ class read_ahead final : public decoder {
             std::size_t count = 1;
             try {
                 while (count != 0 && to.size < slot_bytes) {
-                    input_.run().check_stop();
+                    input_.ctx().check_stop();
                     to.size += count = inner_->decode(std::span(to.bytes).subspan(to.size));
                 }
             } catch (...) {
@@ -91,7 +102,7 @@ class read_ahead final : public decoder {
     std::array<slot, 4> slots_;  ///< a ring: the thread owns the free ones, the reader the filled ones
     std::size_t position_ = 0;   ///< in the slot being read
 
-    std::mutex mutex_;  ///< guards all below
+    std::mutex mutex_;  ///< guards everything below
     std::condition_variable changed_;
     std::uint64_t filled_ = 0;
     std::uint64_t taken_ = 0;
@@ -104,7 +115,9 @@ class read_ahead final : public decoder {
 }  // namespace
 
 std::unique_ptr<decoder> make_read_ahead(std::unique_ptr<decoder> inner, raw_input& input) {
-    return std::make_unique<read_ahead>(std::move(inner), input);
+    auto made = std::make_unique<read_ahead>(std::move(inner), input);
+    if (!made->start()) return made->take_inner();
+    return made;
 }
 
 }  // namespace quern::io

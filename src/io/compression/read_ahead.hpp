@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes on a thread of its own, a bounded way ahead of the reader.
+// Decodes on a separate thread, a bounded distance ahead of the reader.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace quern::io {
 
-/// The same bytes and exceptions as `inner`'s, at the same places. `input` is cancelled when the result is
-/// destroyed before its end, so that a wait for a pipe ends too.
+/// The same bytes and exceptions as `inner`'s, at the same positions. Cancels `input` if the result is destroyed before
+/// its end, so that waiting for a pipe ends too.
 std::unique_ptr<decoder> make_read_ahead(std::unique_ptr<decoder> inner, raw_input& input);
 
 }  // namespace quern::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// xz by liblzma: streams follow each other, with padding; blocks are decoded by several threads where the
-// file has several and their sizes in its headers.
+// xz by liblzma: concatenated streams, with padding. Several threads decode the blocks if the file has several, with
+// their sizes in the headers.
 #include <lzma.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace quern::io {
 namespace {
 
-/// What the first block of the file at whose beginning `head` lies needs to be decoded; 0 where it cannot be
-/// told. The decoder with threads does not say it: of a block it refuses it counts nothing.
+/// The memory that the first block needs for decoding, for a file that begins with `head`; 0 if unknown. The
+/// multi-threaded decoder does not report it: it counts nothing for a block that it refuses.
 std::uint64_t first_block_memory(std::string_view head) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(head.data());
     lzma_stream_flags flags;
@@ -42,9 +42,9 @@ class xz_decoder final : public decoder {
             first_block_memory(input.peek(LZMA_STREAM_HEADER_SIZE + LZMA_BLOCK_HEADER_SIZE_MAX));
         lzma_mt options{};
         options.flags = LZMA_CONCATENATED;
-        options.threads = std::min(input.run().thread_count(), 64U);
-        options.memlimit_threading = input.run().memory_limit() / 8;
-        options.memlimit_stop = input.run().memory_limit() / 2;
+        options.threads = std::min(input.ctx().thread_count(), 64U);
+        options.memlimit_threading = input.ctx().memory_limit() / 8;
+        options.memlimit_stop = input.ctx().memory_limit() / 4;
         if (lzma_stream_decoder_mt(&stream_, &options) != LZMA_OK) {
             throw out_of_memory("xz decompression", std::uint64_t{1} << 20, 0);
         }
@@ -80,13 +80,13 @@ class xz_decoder final : public decoder {
             case LZMA_MEM_ERROR:
                 throw out_of_memory("xz decompression", lzma_memusage(&stream_), 0);
             case LZMA_MEMLIMIT_ERROR: {
-                // A later block may need more than the first: then it needs more than there is.
+                // A later block may need more than the first: then it needs more than is available.
                 const std::uint64_t limit = lzma_memlimit_get(&stream_);
                 throw out_of_memory("the xz dictionary of " + window_.input().name(),
                                     std::max(first_block_memory_, limit + 1), limit);
             }
             case LZMA_OPTIONS_ERROR:
-                throw_damaged(window_.input(), "xz", offset, "options that this version does not know");
+                throw_damaged(window_.input(), "xz", offset, "options unknown to this version");
             case LZMA_FORMAT_ERROR:
                 throw_trailing(window_.input(), "xz", offset);
             default:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zstd by libzstd: frames follow each other, skippable ones are skipped. Input is fed in the pieces the
-// library asks for (one block each), because a call that fails returns none of the blocks it decoded before
-// the bad one.
+// zstd by libzstd: frames are concatenated, skippable ones are skipped. A failing call returns no bytes at all. So
+// input is fed in pieces that end with a block, without the header of the next, and only after all plain bytes of
+// earlier blocks were taken out: a damaged file yields every block before the bad one, whatever the reader's buffer.
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -23,9 +23,9 @@ class zstd_decoder final : public decoder {
   public:
     explicit zstd_decoder(raw_input& input) : window_(input), context_(ZSTD_createDCtx()) {
         if (!context_) throw out_of_memory("zstd decompression", 1U << 18, 0);
-        // Windows beyond the library's 128 MiB (zstd --long=31) are read where the budget holds them.
+        // Reads windows beyond the library's 128 MiB (zstd --long=31) if the budget holds them.
         const int largest = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
-        const int fitting = static_cast<int>(std::bit_width(input.run().memory_limit() / 2)) - 1;
+        const int fitting = static_cast<int>(std::bit_width(input.ctx().memory_limit() / 4)) - 1;
         window_log_ = std::clamp(fitting, 20, largest);
         ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, window_log_);
     }
@@ -33,9 +33,21 @@ class zstd_decoder final : public decoder {
     std::size_t decode(std::span<char> out) override {
         ZSTD_outBuffer plain{out.data(), out.size(), 0};
         while (plain.pos == 0) {
+            if (holds_more_) {
+                ZSTD_inBuffer nothing{nullptr, 0, 0};
+                const std::size_t result = ZSTD_decompressStream(context_.get(), &plain, &nothing);
+                if (ZSTD_isError(result)) fail(result, false, window_.offset(), 0);
+                wanted_ = result;
+                frames_ += result == 0;
+                holds_more_ = result != 0 && plain.pos == plain.size;
+                continue;
+            }
             const auto bytes = window_.fill();
-            // Without input the library may still hold plain bytes: ask once more before the end is believed.
-            ZSTD_inBuffer packed{bytes.data(), std::min(bytes.size(), std::max<std::size_t>(wanted_, 1)), 0};
+            // Without input the library may still hold plain bytes: call it once more before the end is accepted. With
+            // a block, the library requests the header that follows it.
+            const std::size_t to_feed = wanted_ > block_header_bytes ? wanted_ - block_header_bytes
+                                                                     : std::max<std::size_t>(wanted_, 1);
+            ZSTD_inBuffer packed{bytes.data(), std::min(bytes.size(), to_feed), 0};
             if (bytes.empty() && wanted_ == 0) return 0;
             const bool between = wanted_ == 0;
             const std::uint64_t offset = window_.offset();
@@ -49,13 +61,14 @@ class zstd_decoder final : public decoder {
             magic_taken_ = in_magic_ ? magic_taken_ + packed.pos : 0;
             wanted_ = result;
             frames_ += result == 0;
+            holds_more_ = result != 0 && plain.pos == plain.size;
             if (bytes.empty() && plain.pos == 0) throw_cut_off(window_.input(), "zstd", offset);
         }
         return plain.pos;
     }
 
   private:
-    /// What a reader of the frame must keep in memory, by the format's description (RFC 8878, 3.1.1.1).
+    /// The memory that a reader of the frame needs, by the format's specification (RFC 8878, 3.1.1.1).
     std::uint64_t window_bytes() const {
         const auto byte = [this](std::size_t i) {
             return i < header_.size() ? static_cast<unsigned char>(header_[i]) : std::uint64_t{0};
@@ -81,21 +94,24 @@ class zstd_decoder final : public decoder {
                                 std::uint64_t{1} << window_log_);
         }
         if (at_frame_start && frames_ != 0) throw_trailing(window_.input(), "zstd", offset - magic_taken_);
-        // The library asks for the checksum alone, so what is in hand or comes beyond it follows the frame.
-        auto behind = behind_damage::unread;
+        // The library requests only the checksum, so that any further bytes, already read or still to come, follow the
+        // frame.
+        auto after = after_damage::unread;
         if (ZSTD_getErrorCode(result) == ZSTD_error_checksum_wrong) {
             window_.take(packed_bytes);
-            if (window_.fill().empty()) behind = behind_damage::nothing;
+            if (window_.fill().empty()) after = after_damage::nothing;
         }
-        throw_damaged(window_.input(), "zstd", offset, ZSTD_getErrorName(result), behind);
+        throw_damaged(window_.input(), "zstd", offset, ZSTD_getErrorName(result), after);
     }
 
     input_window window_;
     std::unique_ptr<ZSTD_DCtx, free_context> context_;
-    std::size_t wanted_ = 0;       ///< bytes the library asks for next; 0 between frames
+    std::size_t wanted_ = 0;       ///< bytes that the library requests next; 0 between frames
+    bool holds_more_ = false;      ///< the library may hold plain bytes of the last block
     bool in_magic_ = false;        ///< inside the first four bytes of a frame
     std::size_t magic_taken_ = 0;  ///< how many of them were taken
     std::uint64_t frames_ = 0;
+    static constexpr std::size_t block_header_bytes = 3;
     static constexpr std::size_t header_bytes = 18;  ///< the longest frame header
     std::string header_;                             ///< the first bytes of the frame
     int window_log_ = 0;

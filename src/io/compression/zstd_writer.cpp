@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library is called for pieces of one size, whatever size they were appended in: what it writes may depend on where its
+// The library is called for pieces of one size, independent of the appended sizes: its output may depend on where its
 // calls end.
 #include "io/compression/zstd_writer.hpp"
 
@@ -31,8 +31,8 @@ struct zstd_writer::state {
     std::string packed = std::string(ZSTD_CStreamOutSize(), '\0');
 };
 
-zstd_writer::zstd_writer(std::function<void(std::string_view)> out, const context& run)
-    : out_(std::move(out)), run_(run), state_(std::make_unique<state>()) {
+zstd_writer::zstd_writer(std::function<void(std::string_view)> out, const context& ctx)
+    : out_(std::move(out)), ctx_(ctx), state_(std::make_unique<state>()) {
     if (!state_->context) throw out_of_memory("zstd compression", piece_bytes, 0);
     checked(ZSTD_CCtx_setParameter(state_->context.get(), ZSTD_c_compressionLevel, ZSTD_CLEVEL_DEFAULT));
     checked(ZSTD_CCtx_setParameter(state_->context.get(), ZSTD_c_checksumFlag, 1));
@@ -53,7 +53,7 @@ void zstd_writer::finish() {
 }
 
 void zstd_writer::compress(bool last) {
-    run_.check_stop();
+    ctx_.check_stop();
     ZSTD_inBuffer input{waiting_.data(), waiting_.size(), 0};
     for (bool done = false; !done;) {
         ZSTD_outBuffer output{state_->packed.data(), state_->packed.size(), 0};

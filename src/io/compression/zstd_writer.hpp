@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zstd, as one frame: readers that stop behind the first frame are many.
+// zstd, as a single frame: many readers stop after the first frame.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,12 @@
 
 namespace quern::io {
 
-/// Compresses what is appended into one zstd frame (RFC 8878) with a checksum, by the library's default level. The bytes do
-/// not depend on how the input is cut into calls, nor on the threads: one works. Memory: about 6 MiB. Not thread-safe.
+/// Compresses the appended bytes into one zstd frame (RFC 8878) with a checksum, at the library's default level. The
+/// result does not depend on how calls split the input, nor on the threads: only one works. Memory: about 6 MiB. Not
+/// thread-safe.
 class zstd_writer {
   public:
-    zstd_writer(std::function<void(std::string_view)> out, const context& run);
+    zstd_writer(std::function<void(std::string_view)> out, const context& ctx);
     zstd_writer(const zstd_writer&) = delete;  // one owner of the library's state
     zstd_writer& operator=(const zstd_writer&) = delete;
     ~zstd_writer();
@@ -28,7 +29,7 @@ class zstd_writer {
     void compress(bool last);
 
     std::function<void(std::string_view)> out_;
-    const context& run_;
+    const context& ctx_;
     std::unique_ptr<state> state_;
     std::string waiting_;  // input of one call
 };

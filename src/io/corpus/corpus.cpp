@@ -12,6 +12,7 @@
 #include "io/corpus/folder.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/corpus/table_columns.hpp"
 #include "io/corpus/wikipedia.hpp"
 #include "quern/base/error.hpp"
 
@@ -20,14 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A source whose first bytes have been looked at: they come again.
+/// A source whose first bytes were peeked at: reading returns them again.
 class peeked_source final : public byte_source {
   public:
     peeked_source(std::unique_ptr<byte_source> source, std::size_t look) : source_(std::move(source)) {
         head_.resize(look);
         std::size_t got = 0;
         try {
-            // A short read is the end or comes before damage; either way the head is all there is.
+            // A short read is the end or precedes damage; either way the head is all there is.
             got = source_->read(head_);
         } catch (const invalid_input& damage) {
             damage_ = damage.reason();
@@ -64,13 +65,13 @@ class peeked_source final : public byte_source {
 };
 
 constexpr std::string_view forms_tried =
-    "wikipedia, jsonl, tsv, trec, wikiextractor, and a text, HTML or source file";
+    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, and a text, HTML or source file";
 
 struct corpus_input {
     fs::path path;
     std::optional<corpus_form> form;  ///< for a folder: of its files; `folder`: each is a document
     bool is_folder = false;
-    std::unique_ptr<peeked_source> opened;  ///< of what can be read only once
+    std::unique_ptr<peeked_source> opened;  ///< for input that can be read only once
     std::uint64_t bytes = 0;
 };
 
@@ -81,7 +82,7 @@ corpus_form form_of(const peeked_source& source, const fs::path& path) {
         throw invalid_input(path.native(), 0, source.damage());
     const auto form = detect(source.head(), whole, path.native(), why);
     if (form) return *form;
-    std::string reason = "the form of the collection cannot be told";
+    std::string reason = "cannot detect the corpus format";
     if (!why.empty()) reason += ": " + why;
     if (!source.damage().empty()) reason += "; " + source.damage();
     throw invalid_input(path.native(), 0, reason + " (tried " + std::string(forms_tried) + ")");
@@ -89,8 +90,8 @@ corpus_form form_of(const peeked_source& source, const fs::path& path) {
 
 class many_reader final : public corpus_reader {
   public:
-    many_reader(const std::vector<fs::path>& inputs, const corpus_options& options, const context& run)
-        : options_(options), run_(run) {
+    many_reader(const std::vector<fs::path>& inputs, const corpus_options& options, const context& ctx)
+        : options_(options), ctx_(ctx) {
         for (const auto& path : inputs) inputs_.push_back(examine(path));
         for (const auto& input : inputs_) {
             if (input.bytes == 0) {
@@ -132,11 +133,11 @@ class many_reader final : public corpus_reader {
         if (!fs::exists(status)) throw usage_error(path.native() + ": no such file or folder");
         if (fs::is_directory(status)) {
             input.is_folder = true;
-            input.bytes = folder_bytes(path);
+            input.bytes = folder_bytes(path, options_.follow_links);
             return input;
         }
         if (!input.form) {
-            auto source = std::make_unique<peeked_source>(open_bytes(path, run_), detection_bytes);
+            auto source = std::make_unique<peeked_source>(open_bytes(path, ctx_), detection_bytes);
             input.form = form_of(*source, path);
             if (!fs::is_regular_file(status)) input.opened = std::move(source);
         }
@@ -145,35 +146,52 @@ class many_reader final : public corpus_reader {
     }
 
     std::unique_ptr<corpus_reader> open(corpus_input& input) {
+        corpus_options options = options_;
+        options.name = input_name::alone(++scopes_, input.path.native());
         if (input.is_folder) {
-            const auto open_file = [this](const fs::path& path, corpus_form form) {
-                return open_stream(path, form, nullptr);
+            const auto open_file = [this](const fs::path& path, corpus_form form, std::uint32_t name_at) {
+                return open_stream(path, form, nullptr, {++scopes_, name_at});
             };
-            return read_folder(input.path, input.form, options_, open_file, run_);
+            return read_folder(input.path, input.form, options, open_file, ctx_);
         }
         if (input.form == corpus_form::folder)
-            return read_single_document(input.path, std::move(input.opened), options_, run_);
-        return open_stream(input.path, *input.form, std::move(input.opened));
+            return read_single_document(input.path, std::move(input.opened), options, ctx_);
+        return open_stream(input.path, *input.form, std::move(input.opened), options.name);
     }
 
     std::unique_ptr<corpus_reader> open_stream(const fs::path& path, corpus_form form,
-                                               std::unique_ptr<peeked_source> source) {
-        if (!source) source = std::make_unique<peeked_source>(open_bytes(path, run_), 4);
+                                               std::unique_ptr<peeked_source> source, input_name name) {
+        corpus_options options = options_;
+        options.name = name;
+        const bool has_columns = form == corpus_form::tsv || form == corpus_form::csv;
+        if (!source)
+            source =
+                std::make_unique<peeked_source>(open_bytes(path, ctx_), has_columns ? detection_bytes : 4);
         const byte_order order = byte_order_of(source->head());
+        const std::shared_ptr<const record_form> records =
+            has_columns ? table_or_tsv(source->head(), form, path) : record_form_of(form);
         std::unique_ptr<byte_source> bytes = std::move(source);
         if (form == corpus_form::wikipedia) {
-            return read_wikipedia(std::move(bytes), options_, run_);
+            return read_wikipedia(std::move(bytes), options, ctx_);
         }
         if (order != byte_order::none && order != byte_order::utf8) bytes = as_utf8(std::move(bytes), order);
         const bool numbered = form == corpus_form::lines;
-        return read_records(std::move(bytes), record_form_of(form), options_, run_,
-                            numbered ? &lines_read_ : nullptr);
+        return read_records(std::move(bytes), records, options, ctx_, numbered ? &lines_read_ : nullptr);
+    }
+
+    static std::shared_ptr<const record_form> table_or_tsv(std::string_view head, corpus_form form,
+                                                           const fs::path& path) {
+        const char separator = form == corpus_form::csv ? ',' : '\t';
+        const std::string text = utf8_head(head);
+        const bool whole = head.size() < detection_bytes;
+        if (auto heading = table_heading(text, whole, separator))
+            return table_form(std::move(*heading), separator);
+        if (form == corpus_form::tsv) return tsv_form();
+        throw invalid_input(path.native(), 1, missing_heading(text, whole));
     }
 
     static std::shared_ptr<const record_form> record_form_of(corpus_form form) {
         switch (form) {
-            case corpus_form::tsv:
-                return tsv_form();
             case corpus_form::trec:
                 return trec_form();
             case corpus_form::wikiextractor:
@@ -181,6 +199,8 @@ class many_reader final : public corpus_reader {
             case corpus_form::lines:
                 return lines_form();
             case corpus_form::jsonl:
+            case corpus_form::tsv:
+            case corpus_form::csv:
             case corpus_form::wikipedia:
             case corpus_form::folder:
                 break;
@@ -189,19 +209,20 @@ class many_reader final : public corpus_reader {
     }
 
     corpus_options options_;
-    context run_;
+    context ctx_;
     std::vector<corpus_input> inputs_;
     std::size_t at_ = 0;
+    std::uint32_t scopes_ = 0;
     std::unique_ptr<corpus_reader> current_;
     std::uint64_t consumed_ = 0, total_ = 0;
-    std::uint64_t lines_read_ = 0;  ///< documents of the form `lines`, numbered over all inputs
+    std::uint64_t lines_read_ = 0;  ///< documents of the form `lines`, numbered across all inputs
 };
 
 }  // namespace
 
 std::unique_ptr<corpus_reader> open_corpus(const std::vector<fs::path>& inputs, const corpus_options& options,
-                                           const context& run) {
-    return std::make_unique<many_reader>(inputs, options, run);
+                                           const context& ctx) {
+    return std::make_unique<many_reader>(inputs, options, ctx);
 }
 
 }  // namespace quern::io

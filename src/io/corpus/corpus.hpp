@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every corpus form as one stream of units. Cutting the input into units is serial and cheap; turning a unit
-// into documents (parsing, cleaning) is the costly part and a pure function, so that many threads can do it.
+// Every corpus form as one stream of units. Cutting the input into units is serial and cheap; turning a unit into
+// documents (parsing, cleaning) is the costly part and a pure function, so that many threads can do it.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace quern::io {
 
-enum class corpus_form { wikipedia, folder, jsonl, tsv, trec, wikiextractor, lines };
+enum class corpus_form { wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines };
 
 /// "jsonl" and so on, as on the command line.
 std::string_view name_of(corpus_form form);
 std::optional<corpus_form> corpus_form_named(std::string_view name);
 
-/// What a unit holds. Issues are in input order; `counts` agrees with them.
+/// The contents of a unit. Issues are in input order; `counts` agrees with them.
 struct parsed_unit {
     std::vector<document> documents;  ///< in input order
     std::vector<redirect> redirects;
@@ -29,11 +29,26 @@ struct parsed_unit {
     reading_counts counts;
 };
 
-/// A run of consecutive documents, raw. `parse` may be called from any thread, once.
+/// The memory limit for turning one document into text, including its raw bytes and its text.
+struct reading_budget {
+    std::uint64_t bytes = UINT64_MAX;
+    bool is_last = true;  ///< the maximum: a document that needs more is rejected
+};
+
+/// Consecutive documents, raw.
 class corpus_unit {
   public:
     virtual ~corpus_unit() = default;
-    virtual parsed_unit parse() = 0;
+    /// Adds its documents to `out`, which is empty at first; from any thread. Returns false if a document needs more
+    /// than `budget` and that is not the last: then it is called once more, with the last room and the same `out`. Do not
+    /// call it after that.
+    virtual bool parse_within(const reading_budget& budget, parsed_unit& out) = 0;
+    parsed_unit parse() {
+        parsed_unit out;
+        parse_within({}, out);
+        return out;
+    }
+    /// Its size in bytes before parsing.
     virtual std::uint64_t raw_bytes() const = 0;
 };
 
@@ -41,25 +56,45 @@ class corpus_unit {
 class corpus_reader {
   public:
     virtual ~corpus_reader() = default;
-    /// The next unit, or null at the end. Damage that ends the input early (cut-off compression, malformed
-    /// XML beyond repair) is not thrown: it comes as an issue of the last unit. Throws io_error only.
+    /// The next unit, or null at the end. Damage that ends the input early (truncated compression, malformed XML beyond
+    /// repair) is not thrown but becomes an issue of the last unit. Throws only io_error.
     virtual std::unique_ptr<corpus_unit> next() = 0;
     virtual std::uint64_t consumed_bytes() const = 0;  ///< of the files themselves, for progress
-    virtual std::uint64_t total_bytes() const = 0;     ///< 0 where unknown
+    virtual std::uint64_t total_bytes() const = 0;     ///< 0 if unknown
+};
+
+/// The source of document ids, an input or a file of a folder: document::scope and document::name_at.
+struct input_name {
+    std::uint32_t scope = 0;
+    std::uint32_t name_at = 0;
+
+    /// For a file that is itself an input: its name begins after the last slash.
+    static input_name alone(std::uint32_t scope, std::string_view path) {
+        return {scope, static_cast<std::uint32_t>(path.rfind('/') + 1)};
+    }
+    void give(std::vector<document>& documents, std::size_t first = 0) const {
+        for (std::size_t i = first; i < documents.size(); ++i) {
+            documents[i].scope = scope;
+            documents[i].name_at = name_at;
+        }
+    }
 };
 
 struct corpus_options {
-    std::optional<corpus_form> form;  ///< empty: told from the decompressed content
-    std::uint64_t unit_bytes =
-        4 << 20;  ///< raw bytes a unit aims at; one document larger than that is one unit
-    std::uint64_t max_document_bytes = 1 << 30;  ///< a larger one is rejected, with its place
-    bool keep_records = false;                   ///< fill document::record
+    std::optional<corpus_form> form;     ///< empty: detected from the decompressed content
+    std::uint64_t unit_bytes = 4 << 20;  ///< target size of a unit's raw bytes; a larger document is one unit
+    std::uint64_t max_document_bytes = 1 << 30;  ///< a larger one is rejected, and its position reported
+    /// Memory limit for reading one document: one that needs more is rejected too.
+    std::uint64_t document_memory = UINT64_MAX;
+    bool keep_records = false;  ///< fill document::record
+    bool follow_links = false;  ///< also read targets of symbolic links outside the folder
+    input_name name = {};       ///< of the opened input; set by open_corpus
 };
 
-/// Opens files and folders, read one after the other; "-" is standard input, JSON lines. The same bytes give
-/// the same documents whatever the unit size. Throws usage_error for a missing path, invalid_input where the
-/// form cannot be told (naming the forms tried).
+/// Opens files and folders, read one after the other; "-" is standard input, JSON lines. The same bytes give the same
+/// documents whatever the unit size. Throws usage_error for a missing path, invalid_input if the form cannot be
+/// detected (listing the forms tried).
 std::unique_ptr<corpus_reader> open_corpus(const std::vector<std::filesystem::path>& inputs,
-                                           const corpus_options& options, const context& run);
+                                           const corpus_options& options, const context& ctx);
 
 }  // namespace quern::io

@@ -7,7 +7,9 @@
 
 #include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/field_names.hpp"
 #include "io/corpus/line_records.hpp"
+#include "io/corpus/table_columns.hpp"
 
 namespace quern::io {
 namespace {
@@ -19,7 +21,7 @@ constexpr std::array text_extensions = {"txt"sv,     "text"sv,    "rst"sv,   "ad
                                         "texinfo"sv, "textile"sv, "debian"sv};
 constexpr std::array markdown_extensions = {"md"sv, "markdown"sv, "mkd"sv, "mdx"sv, "qmd"sv, "rmd"sv};
 constexpr std::array html_extensions = {"html"sv, "htm"sv, "xhtml"sv};
-// Sorted, to be searched.
+// Sorted for binary search.
 constexpr std::array source_extensions = {
     "ac"sv,  "ada"sv,  "adb"sv,        "ads"sv,    "am"sv,      "asm"sv,    "astro"sv,  "awk"sv,  "bash"sv,
     "bat"sv, "bats"sv, "bib"sv,        "bzl"sv,    "c"sv,       "c++"sv,    "cc"sv,     "cfg"sv,  "cjs"sv,
@@ -48,7 +50,7 @@ std::string_view after_blanks(std::string_view text) {
     return text.substr(std::min(text.find_first_not_of(" \t\r\n\f"), text.size()));
 }
 
-/// Past white space, comments, processing instructions and a document type that open a piece of markup.
+/// Skips white space, comments, processing instructions and a document type at the beginning of markup.
 std::string_view after_prologue(std::string_view text) {
     while (true) {
         text = after_blanks(text);
@@ -68,13 +70,13 @@ std::string_view after_prologue(std::string_view text) {
     }
 }
 
-/// `tag` ("<doc") opens `text`, upper or lower case, and its name ends there.
+/// Whether `text` begins with `tag` ("<doc"), in any case, and the tag's name ends there.
 bool opens_with(std::string_view text, std::string_view tag) {
     if (lower(text.substr(0, tag.size())) != tag) return false;
     return text.size() > tag.size() && " \t\r\n>/"sv.find(text[tag.size()]) != std::string_view::npos;
 }
 
-/// A piece of TREC's SGML with an id, or of Reuters-21578's.
+/// Whether the text begins with a record of TREC's SGML with an id, or of Reuters-21578's.
 bool opens_with_record(std::string_view text) {
     if (opens_with(text, "<reuters")) {
         return lower(text.substr(0, text.find('>'))).find("newid=") != std::string::npos;
@@ -86,7 +88,7 @@ bool opens_as_trec(std::string_view text) {
     if (lower(text.substr(0, 15)) == "<!doctype lewis") return true;
     const std::string_view body = after_prologue(text);
     if (opens_with_record(body)) return true;
-    // A wrapper of any name around them, as SGML that was made well-formed has.
+    // An enclosing element of any name, as in SGML that was made well-formed.
     if (!body.starts_with('<') || body.starts_with("</")) return false;
     return opens_with_record(after_prologue(body.substr(std::min(body.find('>'), body.size() - 1) + 1)));
 }
@@ -99,22 +101,14 @@ bool opens_as_wikiextractor(std::string_view body) {
            line.ends_with("\">");
 }
 
-std::string utf8_head(std::string_view head) {
-    const byte_order order = byte_order_of(head);
-    if (order == byte_order::none || order == byte_order::utf8)
-        return std::string(head.substr(mark_bytes(order, head)));
-    std::size_t ill_formed = 0;
-    return from_wide(head, order, ill_formed);
-}
-
 bool opens_as_json(std::string_view body) {
     if (!body.starts_with('{')) return false;
     const std::string_view inside = after_blanks(body.substr(1));
     return inside.starts_with('"') || inside.starts_with('}');
 }
 
-/// For a file that somebody named: lines that are objects without a text, or JSON under the name of JSON lines, are meant
-/// as JSON lines, whose reader says what each lacks.
+/// For a file named by the user: lines that are objects without a text, or JSON in a file named as JSON lines, are
+/// treated as JSON lines, whose reader reports what each lacks.
 bool is_json_alone(std::string_view body, bool whole, std::string_view path) {
     if (!opens_as_json(body)) return false;
     const std::string name = extension_of(path);
@@ -123,12 +117,40 @@ bool is_json_alone(std::string_view body, bool whole, std::string_view path) {
 
 std::string archive_kind(std::string_view head) {
     if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive: unpack it first";
-    if (head.starts_with("PK\3\4")) return "a zip archive: unpack it first";
-    if (head.starts_with("%PDF")) return "a PDF file";
+    const bool is_office = head.find("[Content_Types].xml") != std::string_view::npos ||
+                           head.find("mimetypeapplication/vnd.oasis") != std::string_view::npos;
+    if (head.starts_with("PK\3\4"))
+        return is_office ? "an office document: save it as text or HTML first"
+                         : "a zip archive: unpack it first";
+    if (head.starts_with("%PDF")) return "a PDF file: convert it to text first";
+    if (head.starts_with("PAR1")) return "a Parquet file: convert it to JSON lines first";
     return {};
 }
 
 }  // namespace
+
+std::string utf8_head(std::string_view head) {
+    const byte_order order = byte_order_of(head);
+    if (order == byte_order::none || order == byte_order::utf8)
+        return std::string(head.substr(mark_bytes(order, head)));
+    std::size_t ill_formed = 0;
+    return from_wide(head, order, ill_formed);
+}
+
+std::string missing_heading(std::string_view text, bool whole) {
+    constexpr std::size_t max = 8;
+    std::size_t end = csv_record_end(text);
+    if (end == 0 && whole) end = text.size();
+    std::string reason = "the first record is not a heading with columns for \"id\" or \"title\" and " +
+                         expected_names(text_names);
+    const std::vector<std::string> names = fields_of(trimmed(text.substr(0, end)), ',');
+    for (std::size_t i = 0; i < std::min(names.size(), max); ++i) {
+        std::string name = names[i].substr(0, 40);
+        repair_utf8(name);
+        reason += (i == 0 ? "; found \"" : ", \"") + name + "\"";
+    }
+    return names.size() > max ? reason + ", …" : reason;
+}
 
 std::string_view without_compression(std::string_view path) {
     const std::size_t dot = path.rfind('.');
@@ -140,6 +162,18 @@ std::string extension_of(std::string_view path) {
     const std::string_view name = file_name(without_compression(path));
     const std::size_t dot = name.rfind('.');
     return dot == std::string_view::npos || dot == 0 ? std::string() : lower(name.substr(dot + 1));
+}
+
+std::string skipped_kind(std::string_view path) {
+    constexpr std::size_t longest = 8;
+    const std::string name = extension_of(path);
+    if (name.empty()) return "file: without an extension";
+    const auto all_in = [&](std::string_view signs) {
+        return name.find_first_not_of(signs) == std::string::npos;
+    };
+    const bool plain = all_in("abcdefghijklmnopqrstuvwxyz0123456789+-_");
+    const bool number = name.size() > 1 && all_in("0123456789");
+    return plain && !number && name.size() <= longest ? "file: ." + name : "file: with other extensions";
 }
 
 file_kind kind_of(std::string_view path) {
@@ -189,10 +223,10 @@ bool opens_as_html(std::string_view head) {
 
 namespace {
 
-/// The lines of TSV: `id TAB text`. Empty ones are none.
+/// The lines of TSV: `id TAB text`. Empty lines are ignored.
 struct tsv_lines {
     bool any = false;
-    std::uint64_t other = 0;  ///< the first line that is none, from 1
+    std::uint64_t other = 0;  ///< the first line of another form, from 1
 };
 
 tsv_lines lines_as_tsv(std::string_view text, bool whole) {
@@ -212,7 +246,7 @@ tsv_lines lines_as_tsv(std::string_view text, bool whole) {
             found.other = number;
         }
     }
-    // One line longer than the head: its tab is all there is to see.
+    // One line longer than the head: its tab is the only evidence.
     found.any =
         found.any || (!whole && text.find('\n') == std::string::npos && text.find('\t') != std::string::npos);
     return found;
@@ -227,7 +261,7 @@ bool looks_like_tsv(std::string_view head, bool whole) {
 
 std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path,
                                   std::string& why) {
-    // An input of no bytes holds no documents, whatever its name: an empty dump is told, not indexed.
+    // An empty input holds no documents, whatever its name: an empty dump is reported, not indexed.
     if (head.empty()) return corpus_form::jsonl;
     const file_kind kind = kind_of(path);
     if (kind == file_kind::markdown || kind == file_kind::html || kind == file_kind::source) {
@@ -249,12 +283,17 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     if (body.starts_with('{') && is_json_alone(body, whole, path)) return corpus_form::jsonl;
     if (opens_as_html(head)) return corpus_form::folder;
     if (looks_like_tsv(head, whole)) return corpus_form::tsv;
+    if (looks_like_csv(text, whole)) return corpus_form::csv;
     if (kind == file_kind::text) return corpus_form::folder;
+    if (extension_of(path) == "csv") {
+        why = missing_heading(text, whole);
+        return std::nullopt;
+    }
     if (opens_as_json(body)) {
-        why = "JSON, but no lines that are objects of their own; --input-format folder takes it as a text";
+        why = "JSON, but not one object a line; --input-format folder reads it as a text";
     } else if (const tsv_lines lines = lines_as_tsv(text, whole); lines.any) {
         why = "line " + std::to_string(lines.other) +
-              " has no tab behind an id, as others have; with --input-format tsv it is a rejected document";
+              " has no tab after an id, unlike others; with --input-format tsv it is a rejected document";
     }
     return std::nullopt;
 }
@@ -264,6 +303,7 @@ std::optional<corpus_form> detect_collection(std::string_view head, bool whole, 
     if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
     if (const auto form = marked_form(head, whole)) return form;
     if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
+    if (extension_of(path) == "csv" && looks_like_csv(utf8_head(head), whole)) return corpus_form::csv;
     return std::nullopt;
 }
 

@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-/// The characters of Windows-1252 at 0x80 to 0x9F; its five gaps stay the control characters they are in
-/// Latin-1.
+/// The characters of Windows-1252 at 0x80 to 0x9F; its five gaps keep the control characters of Latin-1.
 constexpr std::array<char16_t, 32> windows_1252 = {
     0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
     0x2039, 0x0152, 0x008D, 0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
@@ -27,7 +26,9 @@ constexpr std::array<char16_t, 32> windows_1252 = {
 
 std::string from_windows_1252(std::string_view bytes) {
     std::string out;
-    out.reserve(bytes.size() + bytes.size() / 8);
+    const auto beyond_ascii = static_cast<std::size_t>(
+        std::ranges::count_if(bytes, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }));
+    out.reserve(bytes.size() + 2 * beyond_ascii);
     for (const char byte : bytes) {
         const auto c = static_cast<unsigned char>(byte);
         append_utf8(c >= 0x80 && c < 0xA0 ? windows_1252[c - 0x80] : char32_t{c}, out);
@@ -53,8 +54,8 @@ std::uint32_t wide_unit(const char* at, byte_order order) {
     }
 }
 
-/// Appends the characters of `bytes`; returns how many bytes were taken: a character's first half at the end
-/// stays, unless this is the `last` piece.
+/// Appends the characters of `bytes`; returns how many bytes were consumed: an incomplete character at the end remains,
+/// unless this is the `last` piece.
 std::size_t append_wide(std::string_view bytes, byte_order order, bool last, std::string& out,
                         std::size_t& bad_units) {
     const std::size_t step = unit_of(order);
@@ -149,7 +150,7 @@ bool is_utf8(std::string_view bytes) {
     return simdjson::validate_utf8(bytes.data(), bytes.size());
 }
 
-std::string mend_utf8(std::string& text) {
+std::string repair_utf8(std::string& text) {
     if (is_utf8(text)) return {};
     std::size_t good = 0, bad = 0;
     for (std::size_t at = 0; at < text.size();) {
@@ -161,14 +162,14 @@ std::string mend_utf8(std::string& text) {
         text = from_windows_1252(text);
         return "not UTF-8: read as Windows-1252";
     }
-    std::string mended;
-    mended.reserve(text.size() + 2 * bad);
+    std::string repaired;
+    repaired.reserve(text.size() + 2 * bad);
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t begin = at;
         const bool good_one = next_utf8(text, at) != ill_formed;
-        mended += good_one ? std::string_view(text).substr(begin, at - begin) : replacement;
+        repaired += good_one ? std::string_view(text).substr(begin, at - begin) : replacement;
     }
-    text = std::move(mended);
+    text = std::move(repaired);
     return std::to_string(bad) + (bad == 1 ? " ill-formed UTF-8 sequence" : " ill-formed UTF-8 sequences") +
            " replaced";
 }
@@ -210,7 +211,7 @@ std::string decode_text(std::string_view bytes, std::string& done) {
     const byte_order order = byte_order_of(bytes);
     if (order == byte_order::none || order == byte_order::utf8) {
         std::string text(bytes.substr(mark_bytes(order, bytes)));
-        done = mend_utf8(text);
+        done = repair_utf8(text);
         return text;
     }
     std::size_t bad_units = 0;

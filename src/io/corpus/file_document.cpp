@@ -5,9 +5,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/ascii.hpp"
+#include "base/failure_kinds.hpp"
 #include "io/byte_source.hpp"
+#include "io/corpus/byte_buffer.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/front_matter.hpp"
@@ -19,27 +22,36 @@ namespace quern::io {
 namespace {
 
 struct file_bytes {
-    std::string bytes;
+    byte_buffer buffer;
     std::string damage;
-    bool too_large = false;
+    bool binary = false, too_large = false;
+
+    std::string_view bytes() const { return buffer.bytes(); }
 };
 
+/// Reads up to one byte more than `limit`; for binary data, only its beginning.
 file_bytes read_source(byte_source& source, std::uint64_t expected, std::uint64_t limit) {
     file_bytes out;
-    std::size_t target = std::min(expected, limit) + 1;
-    while (true) {
-        const std::size_t held = out.bytes.size();
-        out.bytes.resize(target);
-        std::size_t got = 0;
-        try {
-            got = source.read(std::span(out.bytes).subspan(held));
-        } catch (const invalid_input& damage) {
-            out.damage = damage.reason();
+    byte_buffer& buffer = out.buffer;
+    bool judged = false;
+    for (std::uint64_t target = std::min(detection_bytes, limit) + 1;; target = std::min(target, limit) + 1) {
+        buffer.reserve(target);
+        bool at_end = false;
+        while (!at_end && buffer.size() < target) {
+            try {
+                const std::size_t got = source.read(buffer.budget());
+                buffer.grew(got);
+                at_end = got == 0;
+            } catch (const invalid_input& damage) {
+                out.damage = damage.reason();
+                at_end = true;
+            }
         }
-        out.bytes.resize(held + got);
-        if (out.bytes.size() > limit) out.too_large = true;
-        if (got == 0 || out.too_large) return out;
-        if (out.bytes.size() == target) target = std::min<std::uint64_t>(2 * target, limit + 1);
+        if (!judged) out.binary = is_binary(buffer.bytes());
+        judged = true;
+        out.too_large = buffer.size() > limit;
+        if (at_end || out.binary || out.too_large) return out;
+        target = std::max<std::uint64_t>(expected, 2 * buffer.size());
     }
 }
 
@@ -72,7 +84,8 @@ std::string markdown_title(std::string_view text) {
     return {};
 }
 
-/// A file of which not one byte could be decompressed. Where its name leaves it open, it may have held many documents.
+/// Rejects a file that could not be decompressed at all. If its name is not conclusive, it may have held many
+/// documents.
 void reject_unread(parsed_unit& out, const folder_file& file, std::string reason) {
     const file_kind kind = kind_of(file.relative);
     const bool collection = kind == file_kind::unknown || kind == file_kind::text;
@@ -81,48 +94,58 @@ void reject_unread(parsed_unit& out, const folder_file& file, std::string reason
 
 }  // namespace
 
-void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const context& run,
-                parsed_unit& out, byte_source* opened) {
+std::string unreadable(const io_error& failed) {
+    // The message already names the path; an issue has it as a separate field.
+    return "cannot be read: " + std::generic_category().message(failed.code());
+}
+
+void parse_file(const folder_file& file, const corpus_options& options, const reading_budget& budget,
+                const context& ctx, parsed_unit& out, byte_source* opened) {
     const std::string& shown = file.path.native();
+    const document_limit limit = limit_of(options, std::min(budget.bytes, options.document_memory));
     file_bytes read;
     try {
         std::unique_ptr<byte_source> source;
-        if (opened == nullptr) source = open_bytes(file.path, run);
-        read = read_source(opened == nullptr ? *source : *opened, file.bytes, max_document_bytes);
+        if (opened == nullptr) source = open_bytes(file.path, ctx);
+        read = read_source(opened == nullptr ? *source : *opened, file.bytes, limit.bytes);
     } catch (const io_error& failed) {
-        // The message names the path already; an issue has it apart.
-        return reject(out, shown, 0, "cannot be read: " + std::generic_category().message(failed.code()));
+        if (says_exhausted(failed.code())) throw;  // a failure of the run, not of the file
+        return reject(out, shown, 0, unreadable(failed));
     } catch (const usage_error&) {
-        return reject(out, shown, 0, "vanished while the folder was read");
+        return reject(out, shown, 0, "disappeared while the folder was read");
     } catch (const invalid_input& damage) {
         return reject_unread(out, file, damage.reason());
     }
-    if (is_binary(read.bytes)) {
-        ++out.counts.skipped["binary file"];
+    if (read.binary) {
+        ++out.counts.skipped[skipped_kind(file.relative)];
         return;
     }
-    if (read.too_large) return reject(out, shown, 0, oversize_reason(max_document_bytes));
-    if (!read.damage.empty() && read.bytes.empty()) return reject_unread(out, file, std::move(read.damage));
+    if (read.too_large) {
+        if (limit.is_of_memory && !budget.is_last)
+            throw out_of_memory("a document", reading_factor * file.bytes, budget.bytes);
+        return reject(out, shown, 0, limit.reason());
+    }
+    if (!read.damage.empty() && read.bytes().empty()) return reject_unread(out, file, std::move(read.damage));
     const bool damaged = !read.damage.empty();
     document made;
     made.path = shown;
     made.id = file.relative;
-    std::string mended;
-    if (!is_utf8(made.id)) mended = mend_utf8(made.id) + " (the path)";
+    std::string repaired;
+    if (!is_utf8(made.id)) repaired = repair_utf8(made.id) + " (the path)";
     const file_kind kind = kind_of(file.relative);
-    const bool page =
-        kind == file_kind::html || (kind == file_kind::unknown &&
-                                    opens_as_html(std::string_view(read.bytes).substr(0, detection_bytes)));
+    const bool page = kind == file_kind::html ||
+                      (kind == file_kind::unknown && opens_as_html(read.bytes().substr(0, detection_bytes)));
     if (page) {
-        html_page parsed = parse_html(read.bytes, file.relative);
+        html_page parsed = parse_html(read.bytes(), file.relative, budget);
         made.title = std::move(parsed.title);
         made.text = std::move(parsed.text);
         made.links = std::move(parsed.links);
-        if (!parsed.mended.empty()) mended = std::move(parsed.mended);
+        if (!parsed.repaired.empty()) repaired = std::move(parsed.repaired);
     } else {
         std::string done;
-        made.text = decode_text(read.bytes, done);
-        if (!done.empty()) mended = std::move(done);
+        made.text = decode_text(read.bytes(), done);
+        read.buffer = {};
+        if (!done.empty()) repaired = std::move(done);
         if (kind == file_kind::markdown) {
             front_matter front = read_front_matter(made.text);
             made.text.erase(0, front.bytes);
@@ -130,8 +153,8 @@ void parse_file(const folder_file& file, std::uint64_t max_document_bytes, const
         }
     }
     if (made.title.empty()) made.title = file_name(made.id);
-    if (damaged) mended = std::move(read.damage);
-    if (!mended.empty()) (damaged ? cut : mend)(out, shown, 0, std::move(mended));
+    if (damaged) repaired = std::move(read.damage);
+    if (!repaired.empty()) (damaged ? truncate : repair)(out, shown, 0, std::move(repaired));
     keep(out, std::move(made), shown, 0);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/failure_kinds.hpp"
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/file_document.hpp"
@@ -17,88 +18,96 @@
 namespace quern::io {
 namespace {
 
-/// Files are read where they are parsed, so that many threads read at once.
+std::uint32_t name_at(const folder_file& file) {
+    return static_cast<std::uint32_t>(file.path.native().size() - file.relative.size());
+}
+
+/// Files are read when they are parsed, so that many threads read concurrently.
 class file_unit final : public corpus_unit {
   public:
-    file_unit(std::vector<folder_file> files, parsed_unit notes, std::uint64_t bytes, std::uint64_t limit,
-              const context& run, std::unique_ptr<byte_source> opened = nullptr)
+    file_unit(std::vector<folder_file> files, parsed_unit notes, const corpus_options& options,
+              const context& ctx, std::unique_ptr<byte_source> opened = nullptr)
         : files_(std::move(files)),
           notes_(std::move(notes)),
-          bytes_(bytes),
-          limit_(limit),
-          run_(run),
+          options_(options),
+          ctx_(ctx),
           opened_(std::move(opened)) {}
 
-    parsed_unit parse() override {
-        parsed_unit out = std::move(notes_);
-        for (const auto& file : files_) parse_file(file, limit_, run_, out, opened_.get());
+    bool parse_within(const reading_budget& budget, parsed_unit& out) override {
+        if (opened_ && !budget.is_last) return false;  // its size is unknown
+        if (!std::exchange(begun_, true)) out = std::move(notes_);
+        for (; next_ < files_.size(); ++next_) {
+            const folder_file& file = files_[next_];
+            const std::size_t before = out.documents.size();
+            try {
+                parse_file(file, options_, budget, ctx_, out, opened_.get());
+            } catch (const out_of_memory& why) {
+                if (!budget.is_last) return false;
+                reject(out, file.path.native(), 0, why.what());
+            }
+            input_name{options_.name.scope, name_at(file)}.give(out.documents, before);
+        }
         out.counts.documents += out.documents.size();
-        return out;
+        return true;
     }
-    std::uint64_t raw_bytes() const override { return bytes_; }
+    /// Files are read only when they are parsed.
+    std::uint64_t raw_bytes() const override { return 0; }
 
   private:
     std::vector<folder_file> files_;
+    std::size_t next_ = 0;
+    bool begun_ = false;
     parsed_unit notes_;
-    std::uint64_t bytes_;
-    std::uint64_t limit_;
-    context run_;
-    std::unique_ptr<byte_source> opened_;  ///< of the only file, where it can be read only once
+    corpus_options options_;
+    context ctx_;
+    std::unique_ptr<byte_source> opened_;  ///< of the only file, if it can be read only once
 };
 
-/// For files read one by one on the threads that parse units: the run's stop flag and memory budget, but no
-/// threads of their own, and no listeners, which must not be called from several threads.
-context for_one_file(const context& run) {
-    context alone = run;
+/// For files read one by one on the threads that parse units: has the context's stop flag and memory budget, but no
+/// further threads, and no listeners, which must not be called from several threads.
+context for_one_file(const context& ctx) {
+    context alone = ctx;
     alone.threads = 1;
     alone.on_progress = nullptr;
     alone.on_log = nullptr;
     return alone;
 }
 
-/// Why a file is left out that is text of no known kind. An extension that is long, or only a number, says nothing of
-/// other files, and there may be millions of such.
-std::string other_kind(std::string_view path) {
-    constexpr std::size_t longest = 8;
-    const std::string name = extension_of(path);
-    const auto in = [](std::string_view signs) {
-        return [signs](char c) { return signs.find(c) != signs.npos; };
-    };
-    const bool plain = std::ranges::all_of(name, in("abcdefghijklmnopqrstuvwxyz0123456789+-_"));
-    const bool number = name.size() > 1 && std::ranges::all_of(name, in("0123456789"));
-    const bool tells = plain && !number && !name.empty() && name.size() <= longest;
-    return tells ? "file of another kind: ." + name : "file of another kind";
+/// If no other file could be read either, the run fails.
+void throw_if_exhausted(const error& failed) {
+    const auto* const of_the_system = dynamic_cast<const io_error*>(&failed);
+    if (of_the_system != nullptr && says_exhausted(of_the_system->code())) throw io_error(*of_the_system);
 }
 
 class folder_reader final : public corpus_reader {
   public:
     folder_reader(const std::filesystem::path& root, std::optional<corpus_form> form,
-                  const corpus_options& options, open_collection open, const context& run)
-        : walk_(root),
+                  const corpus_options& options, open_collection open, const context& ctx)
+        : walk_(root, options.follow_links),
           form_(form),
           options_(options),
           open_(std::move(open)),
-          run_(run),
-          alone_(for_one_file(run)) {}
+          ctx_(ctx),
+          alone_(for_one_file(ctx)) {}
 
     std::unique_ptr<corpus_unit> next() override {
         while (true) {
-            run_.check_stop();
+            ctx_.check_stop();
             if (collection_) {
-                if (auto unit = collection_->next()) return unit;
+                if (auto unit = next_of_collection()) return unit;
                 done_ += collection_->consumed_bytes();
                 collection_.reset();
             }
             if (waiting_) {
-                const auto [path, form] = *std::exchange(waiting_, std::nullopt);
+                const auto [file, form] = *std::exchange(waiting_, std::nullopt);
+                opened_path_ = file.path.native();
                 try {
-                    collection_ = open_(path, form);
+                    collection_ = open_(file.path, form, name_at(file));
                 } catch (const interrupted&) {
                     throw;
-                } catch (const out_of_memory&) {  // the run's failure, not the file's
-                    throw;
                 } catch (const error& failed) {
-                    reject(notes_, path.native(), 0, failed.what());
+                    throw_if_exhausted(failed);
+                    reject(notes_, opened_path_, 0, failed.what());
                 }
                 continue;
             }
@@ -110,23 +119,33 @@ class folder_reader final : public corpus_reader {
     std::uint64_t consumed_bytes() const override {
         return done_ + (collection_ ? collection_->consumed_bytes() : 0);
     }
-    /// Whoever opens a folder counts it once, by folder_bytes(): that is a walk of its own.
+    /// The caller that opens a folder counts it once, by folder_bytes(), which is a separate walk.
     std::uint64_t total_bytes() const override { return 0; }
 
   private:
-    /// Documents up to the unit's size, or up to a file that holds a collection. Null where there are none.
+    /// A collection whose decompression needs too much memory ends there, like a damaged one.
+    std::unique_ptr<corpus_unit> next_of_collection() {
+        try {
+            return collection_->next();
+        } catch (const out_of_memory& failed) {
+            note(notes_, {opened_path_, 0, failed.what(), false, true, true});
+            return nullptr;
+        }
+    }
+
+    /// Documents up to the unit's size, or up to a file that holds a collection. Null if there are none.
     std::unique_ptr<corpus_unit> batch() {
-        constexpr std::size_t most_files = 4096;
+        constexpr std::size_t max_files = 4096;
         std::vector<folder_file> files;
         std::uint64_t bytes = 0;
-        while (files.size() < most_files && (files.empty() || bytes < options_.unit_bytes)) {
+        while (files.size() < max_files && (files.empty() || bytes < options_.unit_bytes)) {
             auto file = walk_.next(notes_);
             if (!file) {
                 ended_ = true;
                 break;
             }
             if (const auto form = collection_form(*file)) {
-                waiting_.emplace(file->path, *form);
+                waiting_.emplace(std::move(*file), *form);
                 break;
             }
             if (is_document_) {
@@ -137,11 +156,10 @@ class folder_reader final : public corpus_reader {
         }
         const bool silent = notes_.issues.empty() && notes_.counts.skipped.empty();
         if (files.empty() && silent) return nullptr;
-        return std::make_unique<file_unit>(std::move(files), std::exchange(notes_, {}), bytes,
-                                           options_.max_document_bytes, alone_);
+        return std::make_unique<file_unit>(std::move(files), std::exchange(notes_, {}), options_, alone_);
     }
 
-    /// The form of a file that holds a collection. Else `is_document_` says whether it is a document.
+    /// The form of a file that holds a collection. Otherwise `is_document_` says whether it is a document.
     std::optional<corpus_form> collection_form(const folder_file& file) {
         is_document_ = form_ == corpus_form::folder;
         if (is_document_) return std::nullopt;
@@ -158,12 +176,17 @@ class folder_reader final : public corpus_reader {
             if (kind == file_kind::unknown) {
                 is_document_ = opens_as_html(head);
                 if (!is_document_) {
-                    ++notes_.counts.skipped[is_binary(head) ? "binary file" : other_kind(file.relative)];
+                    ++notes_.counts.skipped[skipped_kind(file.relative)];
                     done_ += file.bytes;
                 }
             }
+        } catch (const io_error& failed) {  // a retry might succeed, and treat a collection as a document
+            throw_if_exhausted(failed);
+            reject(notes_, file.path.native(), 0, unreadable(failed));
+            is_document_ = false;
+            done_ += file.bytes;
         } catch (const error&) {
-            is_document_ = true;  // parse_file meets the same failure and words it
+            is_document_ = true;  // parse_file will hit the same failure and report it
         }
         return std::nullopt;
     }
@@ -172,22 +195,23 @@ class folder_reader final : public corpus_reader {
     std::optional<corpus_form> form_;
     corpus_options options_;
     open_collection open_;
-    context run_, alone_;
+    context ctx_, alone_;
     std::uint64_t done_ = 0;
     parsed_unit notes_;
     std::unique_ptr<corpus_reader> collection_;
-    std::optional<std::pair<std::filesystem::path, corpus_form>> waiting_;
+    std::string opened_path_;  ///< the collection's
+    std::optional<std::pair<folder_file, corpus_form>> waiting_;
     bool ended_ = false, is_document_ = false;
 };
 
 class single_reader final : public corpus_reader {
   public:
-    single_reader(folder_file file, std::unique_ptr<byte_source> opened, std::uint64_t limit,
-                  const context& run)
-        : file_(std::move(file)), opened_(std::move(opened)), limit_(limit), run_(for_one_file(run)) {}
+    single_reader(folder_file file, std::unique_ptr<byte_source> opened, const corpus_options& options,
+                  const context& ctx)
+        : file_(std::move(file)), opened_(std::move(opened)), options_(options), ctx_(for_one_file(ctx)) {}
     std::unique_ptr<corpus_unit> next() override {
         if (std::exchange(done_, true)) return nullptr;
-        return std::make_unique<file_unit>(std::vector{file_}, parsed_unit{}, file_.bytes, limit_, run_,
+        return std::make_unique<file_unit>(std::vector{file_}, parsed_unit{}, options_, ctx_,
                                            std::move(opened_));
     }
     std::uint64_t consumed_bytes() const override { return done_ ? file_.bytes : 0; }
@@ -196,8 +220,8 @@ class single_reader final : public corpus_reader {
   private:
     folder_file file_;
     std::unique_ptr<byte_source> opened_;
-    std::uint64_t limit_;
-    context run_;
+    corpus_options options_;
+    context ctx_;
     bool done_ = false;
 };
 
@@ -205,18 +229,17 @@ class single_reader final : public corpus_reader {
 
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
                                            const corpus_options& options, open_collection open,
-                                           const context& run) {
-    return std::make_unique<folder_reader>(root, form, options, std::move(open), run);
+                                           const context& ctx) {
+    return std::make_unique<folder_reader>(root, form, options, std::move(open), ctx);
 }
 
 std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,
                                                     std::unique_ptr<byte_source> opened,
-                                                    const corpus_options& options, const context& run) {
+                                                    const corpus_options& options, const context& ctx) {
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(path, unknown);
     folder_file file{path.filename().native(), path, unknown ? 0 : bytes};
-    return std::make_unique<single_reader>(std::move(file), std::move(opened), options.max_document_bytes,
-                                           run);
+    return std::make_unique<single_reader>(std::move(file), std::move(opened), options, ctx);
 }
 
 }  // namespace quern::io

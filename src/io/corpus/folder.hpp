@@ -11,22 +11,22 @@
 
 namespace quern::io {
 
-/// Opens one file as a collection of a given form.
-using open_collection =
-    std::function<std::unique_ptr<corpus_reader>(const std::filesystem::path&, corpus_form)>;
+/// Opens one file as a collection of a given form. `name_at`: see input_name.
+using open_collection = std::function<std::unique_ptr<corpus_reader>(const std::filesystem::path&,
+                                                                     corpus_form, std::uint32_t name_at)>;
 
-/// Every file of the folder that is not hidden. With `form` empty, text, markdown, HTML and source files are documents,
-/// and a file that opens with a record of a corpus form (a dump, JSON lines, wikiextractor's output …) is read by
-/// that form. With the form `folder`, every file is a document unless it is binary; with another, every file is read by
-/// it.
+/// Reads every file of the folder that is not hidden. With an empty `form`, text, markdown, HTML and source files are
+/// documents, and a file that begins with a record of a corpus form (a dump, JSON lines, wikiextractor's output …) is
+/// read in that form. With the form `folder`, every file is a document unless it is binary; with another form, every
+/// file is read in that form.
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
                                            const corpus_options& options, open_collection open,
-                                           const context& run);
+                                           const context& ctx);
 
-/// One file as a document: the folder of one. Its id is the file's name. `opened`: its bytes, of what can be read only
-/// once; else null.
+/// One file as a document, like a folder with one file. Its id is the file's name. `opened`: its bytes, if it can be
+/// read only once; else null.
 std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,
                                                     std::unique_ptr<byte_source> opened,
-                                                    const corpus_options& options, const context& run);
+                                                    const corpus_options& options, const context& ctx);
 
 }  // namespace quern::io

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/failure_kinds.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
@@ -24,7 +26,8 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
 
 }  // namespace
 
-folder_walk::folder_walk(fs::path root) : root_(std::move(root)) {
+folder_walk::folder_walk(fs::path root, bool follow_links)
+    : root_(std::move(root)), follow_links_(follow_links) {
     std::error_code failed;
     real_root_ = fs::canonical(root_, failed);
     if (failed) real_root_ = root_;
@@ -51,8 +54,8 @@ std::optional<folder_file> folder_walk::next(parsed_unit& notes) {
     return std::nullopt;
 }
 
-// Judged when the walk comes here, not when the folder is listed: what was followed before is then what comes
-// before in the order of documents, whatever order the file system lists.
+// Decided when the walk arrives here, not when the folder is listed: so "followed before" means earlier in document
+// order, whatever order the file system lists.
 bool folder_walk::takes(const entry& found, const fs::path& path, parsed_unit& notes) {
     const bool folder = found.name.ends_with('/');
     if (found.name.starts_with('.')) {
@@ -60,7 +63,7 @@ bool folder_walk::takes(const entry& found, const fs::path& path, parsed_unit& n
         return false;
     }
     if (found.failed != 0) {
-        // No document lies behind a broken link, or one that leads to itself.
+        // A broken link, or one that leads to itself, has no document.
         const int why = found.failed;
         if (found.link && (why == ENOENT || why == ENOTDIR || why == ELOOP)) {
             ++notes.counts.skipped["link that leads nowhere"];
@@ -83,7 +86,11 @@ bool folder_walk::takes_link(const entry& found, const fs::path& path, parsed_un
         ++notes.counts.skipped["link inside the folder"];
         return false;
     }
-    // Folders are noted when they are entered.
+    if (!follow_links_) {
+        ++notes.counts.skipped["link that leads out of the folder"];
+        return false;
+    }
+    // Folders are recorded when they are entered.
     struct stat status {};
     if (found.file && stat(path.c_str(), &status) == 0 && !followed_.insert(identity(status)).second) {
         ++notes.counts.skipped["link followed before"];
@@ -123,15 +130,17 @@ void folder_walk::enter(std::string relative, bool outside, parsed_unit& notes) 
     for (fs::directory_iterator each(folder, failed), end; !failed && each != end; each.increment(failed)) {
         made.entries.push_back(examine(each->path()));
     }
+    if (failed && says_exhausted(failed.value()))
+        throw io_error(folder.native(), "cannot list", failed.value());
     if (failed) reject(notes, folder.native(), 0, "cannot be listed: " + failed.message());
     std::sort(made.entries.begin(), made.entries.end(),
               [](const entry& a, const entry& b) { return a.name < b.name; });
     levels_.push_back(std::move(made));
 }
 
-std::uint64_t folder_bytes(const fs::path& root) {
+std::uint64_t folder_bytes(const fs::path& root, bool follow_links) {
     constexpr std::size_t worth_counting = 200'000;
-    folder_walk walk(root);
+    folder_walk walk(root, follow_links);
     parsed_unit ignored;
     std::uint64_t sum = 0;
     for (std::size_t files = 0; const auto file = walk.next(ignored); ++files) {

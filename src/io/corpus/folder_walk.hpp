@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a folder in the order that "sorted by document" means: by relative path in bytes. Folders are
-// listed one at a time as the walk reaches them, so that a tree of millions of files costs little memory.
+// The files of a folder in document order: by relative path in bytes. Folders are listed one at a time when the walk
+// reaches them, so that a tree of millions of files needs little memory.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,24 @@ struct folder_file {
 
 class folder_walk {
   public:
-    explicit folder_walk(std::filesystem::path root);
+    /// `follow_links`: follow symbolic links that lead out of the folder.
+    explicit folder_walk(std::filesystem::path root, bool follow_links = false);
 
-    /// The next file, or nothing at the end. Hidden files and folders are left out and counted in `notes`, as
-    /// is everything that is neither file nor folder. Every file comes once: a symbolic link is followed when
-    /// it leads out of the folder and nobody led there before; one that leads to a place inside, or nowhere, is
-    /// counted and left out, so that links can neither loop nor double a document. A folder that cannot be listed
-    /// and a file that cannot be looked at are issues.
+    /// The next file, or nothing at the end. Every file comes once.
+    ///
+    /// Skipped and counted in `notes`: hidden files and folders; everything that is neither file nor folder; symbolic
+    /// links that lead to a place inside, or nowhere; links out of the folder, unless links are followed and their
+    /// target was not reached before. So links can neither loop nor duplicate a document. A folder that cannot be
+    /// listed and a file that cannot be examined are issues.
     std::optional<folder_file> next(parsed_unit& notes);
 
   private:
     struct entry {
-        std::string name;  ///< ends with '/' where it is a folder: that sorts whole relative paths
+        std::string name;  ///< ends with '/' for a folder: that sorts whole relative paths
         std::uint64_t bytes = 0;
         bool link = false;
-        bool file = false;  ///< an ordinary one, or a link to one
-        int failed = 0;     ///< why nothing is known of it
+        bool file = false;  ///< a regular file, or a link to one
+        int failed = 0;     ///< the error that prevents examining it
     };
     struct level {
         std::string relative;  ///< "" or ends with '/'
@@ -53,14 +55,14 @@ class folder_walk {
     bool takes_link(const entry& found, const std::filesystem::path& path, parsed_unit& notes);
 
     std::filesystem::path root_;
+    bool follow_links_;
     std::filesystem::path real_root_;
     std::vector<level> levels_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> followed_;  ///< device and file number
     bool started_ = false;
 };
 
-/// The sum of a folder's file sizes, for progress; 0 where it holds so many files that counting is not worth
-/// it.
-std::uint64_t folder_bytes(const std::filesystem::path& root);
+/// The sum of a folder's file sizes, for progress; 0 if there are too many files to count.
+std::uint64_t folder_bytes(const std::filesystem::path& root, bool follow_links);
 
 }  // namespace quern::io

@@ -7,11 +7,12 @@
 namespace quern::io {
 namespace {
 
-constexpr std::array<std::pair<corpus_form, std::string_view>, 7> forms = {{
+constexpr std::array<std::pair<corpus_form, std::string_view>, 8> forms = {{
     {corpus_form::wikipedia, "wikipedia"},
     {corpus_form::folder, "folder"},
     {corpus_form::jsonl, "jsonl"},
     {corpus_form::tsv, "tsv"},
+    {corpus_form::csv, "csv"},
     {corpus_form::trec, "trec"},
     {corpus_form::wikiextractor, "wikiextractor"},
     {corpus_form::lines, "lines"},

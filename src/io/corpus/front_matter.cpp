@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r";
 
-/// Takes the first line off `text`, without the blanks at its end.
+/// Removes the first line of `text` and returns it without trailing blanks.
 std::string_view take_line(std::string_view& text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -18,7 +18,7 @@ std::string_view take_line(std::string_view& text) {
     return line.substr(0, line.find_last_not_of(blanks) + 1);
 }
 
-/// The key of "key: value" (or "key = value"), and the value; an empty key where the line is none.
+/// The key of "key: value" (or "key = value"), and the value; an empty key if the line has another form.
 struct member {
     std::string_view key, value;
 };
@@ -39,7 +39,7 @@ member member_of(std::string_view line, char sign) {
     return std::ranges::all_of(key, part_of_name) ? member{key, trimmed(value)} : member{};
 }
 
-/// "a # remark" is a; quotes come off, with what they protect.
+/// "a # remark" becomes a; quotes are removed, and protect their contents.
 std::string scalar(std::string_view value) {
     if (value.empty() || (value.front() != '"' && value.front() != '\'')) {
         return std::string(trimmed(value.substr(0, std::min(value.find(" #"), value.size()))));
@@ -59,7 +59,7 @@ std::string scalar(std::string_view value) {
     return out;
 }
 
-/// The indented lines that follow "title: >" or "title: |", as one.
+/// The indented lines that follow "title: >" or "title: |", joined.
 std::string folded(std::string_view rest) {
     std::string out;
     while (!rest.empty() && blanks.find(rest.front()) != std::string_view::npos) {
@@ -90,7 +90,7 @@ front_matter read_front_matter(std::string_view text) {
         const member here = member_of(line, yaml ? ':' : '=');
         const bool nested = inner.size() != line.size() || (yaml && line.starts_with("- "));
         if (here.key.empty() || nested) {
-            // What goes on from the line before; TOML's tables and the ends of its arrays.
+            // Continuations of the preceding line; TOML's tables and the ends of its arrays.
             const bool fits = yaml ? nested || bracketed
                                    : nested || bracketed || line.front() == '[' || line.front() == ']';
             if (!any || !fits) return {};

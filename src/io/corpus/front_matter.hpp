@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before a markdown text and is not part of it: YAML between lines of "---", TOML between lines of "+++", as
-// the makers of static sites and pandoc take it. Only the title is read of it.
+// Front matter, which precedes a markdown text and is not part of it: YAML between lines of "---", TOML between lines
+// of "+++", as static-site generators and pandoc use it. Only the title is read.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 namespace quern::io {
 
 struct front_matter {
-    std::size_t bytes = 0;  ///< with its last line's end; 0 where there is none
-    std::string title;      ///< without quotes; empty where none is given
+    std::size_t bytes = 0;  ///< including its last line's end; 0 if there is none
+    std::string title;      ///< without quotes; empty if there is none
 };
 
-/// The one that opens `text`. Between its two marks every line must be one that YAML (or TOML) may have at its outermost
-/// level: else "---" is a rule across the page, and what follows is text.
+/// The front matter at the beginning of `text`. Between its two marks every line must be valid at the outermost level
+/// of YAML (or TOML): otherwise "---" is a horizontal rule, and what follows is text.
 front_matter read_front_matter(std::string_view text);
 
 }  // namespace quern::io

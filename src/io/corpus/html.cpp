@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// By the HTML standard's tree (gumbo), because what a page shows cannot be told from its tags one by one: end
-// tags are left out, misplaced text moves. The main text is an element that declares itself so, where it holds
-// a third of the page's text or more; what declares itself navigation, header, footer, aside or hidden is left
-// out, and so are its links: they say how a site is built, not what a page recommends.
+// Uses the HTML standard's tree (gumbo), because the visible text cannot be derived from single tags: end tags are
+// omitted, misplaced text moves.
+//
+// The main text is an element that declares itself as such, if it has at least a third of the page's text. Excluded are
+// elements that declare themselves navigation, header, footer, aside or hidden, and their links: these show how a site
+// is built, not what a page recommends.
 #include "io/corpus/html.hpp"
 
 #include <algorithm>
@@ -10,12 +12,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/release.hpp"
 #include "io/corpus/html_charset.hpp"
 #include "io/corpus/html_entities.hpp"
 #include "io/corpus/html_links.hpp"
 #include "io/corpus/html_scan.hpp"
 #include "io/corpus/html_text.hpp"
 #include "io/corpus/html_tree.hpp"
+#include "io/corpus/record_reader.hpp"
 
 namespace quern::io {
 namespace {
@@ -41,7 +45,7 @@ bool is_element(const GumboNode* node) {
     return node->type == GUMBO_NODE_ELEMENT || node->type == GUMBO_NODE_TEMPLATE;
 }
 
-/// Calls `judge` for every word of a class attribute until one is true.
+/// Calls `judge` for every word of a class attribute until one returns true.
 template <typename Judge>
 bool any_word(std::string_view words, Judge&& judge) {
     while (true) {
@@ -88,12 +92,12 @@ bool is_boilerplate_name(std::string_view name) {
     return holds(names, name) || name.ends_with("-navbar");
 }
 
-/// A class "header" is as often that of a table's row.
+/// A class "header" or "footer" is as often that of a table's row.
 bool is_boilerplate_class(std::string_view name) {
     return is_boilerplate_name(name) && name != "header" && name != "footer";
 }
 
-/// Headers and footers of the page; those of an article belong to it.
+/// Excludes headers and footers of the page; those of an article belong to it.
 bool inside_article(const GumboNode* node) {
     for (node = node->parent; node != nullptr && is_element(node); node = node->parent) {
         const GumboTag tag = node->v.element.tag;
@@ -102,8 +106,8 @@ bool inside_article(const GumboNode* node) {
     return false;
 }
 
-/// Elements that show nothing, or nothing of the page's own text.
-bool is_left_out(const GumboNode* node) {
+/// Elements that show nothing, or no text of the page itself.
+bool is_excluded(const GumboNode* node) {
     switch (node->v.element.tag) {
         case GUMBO_TAG_HTML:
         case GUMBO_TAG_BODY:
@@ -153,7 +157,7 @@ bool is_left_out(const GumboNode* node) {
            any_word(attribute_text(node, "class"), is_boilerplate_class);
 }
 
-/// How strongly an element declares itself the main text, 0 the strongest; `ranks` where it does not.
+/// How strongly an element declares itself the main text, 0 the strongest; `ranks` if it does not.
 constexpr std::size_t ranks = 4;
 
 std::size_t main_rank(const GumboNode* node) {
@@ -178,7 +182,7 @@ std::size_t visible_bytes(const char* text) {
     return sum;
 }
 
-/// The node whose text is taken. One article among several is a part of a list: the rank is then passed over.
+/// The node whose text is used. Several articles form a list, so that their rank is ignored.
 const GumboNode* main_node(const GumboNode* body) {
     struct candidate {
         const GumboNode* node = nullptr;
@@ -195,7 +199,7 @@ const GumboNode* main_node(const GumboNode* body) {
     for (const GumboNode* node = body; node != nullptr;) {
         bool below = true;
         if (is_element(node)) {
-            below = !is_left_out(node);
+            below = !is_excluded(node);
             const std::size_t rank = below ? main_rank(node) : ranks;
             if (rank != ranks && best[rank].found++ == 0) best[rank] = {node, seen, 0, 1};
         } else if (node->type == GUMBO_NODE_TEXT || node->type == GUMBO_NODE_CDATA) {
@@ -222,12 +226,13 @@ std::string text_of(const GumboNode* top) {
     return out.take();
 }
 
-/// Writes the text of one node's inside, and collects its links.
+/// Writes the text inside one node, and collects its links.
 class page_writer {
   public:
-    page_writer(html_page& page, const link_base& base) : page_(page), base_(base) {}
+    page_writer(html_page& page, const link_base& base, const reading_budget& budget)
+        : page_(page), base_(base), budget_(budget) {}
 
-    /// `heading` is written first where it is not in `top`: a page's name belongs to its text.
+    /// Writes `heading` first if it is not in `top`: a page's name belongs to its text.
     void write(const GumboNode* top, const GumboNode* heading) {
         if (heading != nullptr && shows_outside(heading, top)) {
             text_.add(text_of(heading), false);
@@ -245,7 +250,7 @@ class page_writer {
   private:
     static bool shows_outside(const GumboNode* node, const GumboNode* top) {
         for (; node != nullptr; node = node->parent) {
-            if (node == top || (is_element(node) && is_left_out(node))) return false;
+            if (node == top || (is_element(node) && is_excluded(node))) return false;
         }
         return true;
     }
@@ -269,7 +274,7 @@ class page_writer {
                 return false;
             case GUMBO_NODE_ELEMENT:
             case GUMBO_NODE_TEMPLATE:
-                return (top || !is_left_out(node)) && enter_element(node);
+                return (top || !is_excluded(node)) && enter_element(node);
             default:
                 return true;
         }
@@ -334,17 +339,18 @@ class page_writer {
     void take_link(const GumboNode* node) {
         const char* href = attribute(node, "href");
         if (href == nullptr) return;
-        if (auto target = base_.resolve(href)) page_.links.push_back(std::move(*target));
+        if (auto target = base_.resolve(href)) add_link(page_.links, std::move(*target), budget_);
     }
 
     html_page& page_;
     const link_base& base_;
+    const reading_budget& budget_;
     html_text text_;
     const GumboNode* skipped_ = nullptr;
     std::size_t pre_ = 0, code_ = 0;
 };
 
-/// <title> without the site's name, where the first heading shows what the page's own part is.
+/// <title> without the site's name, if the first heading shows which part names the page.
 std::string page_title(std::string title, const std::string& heading) {
     if (title.empty()) return heading;
     if (heading.empty() || !title.starts_with(heading) || title.size() == heading.size()) return title;
@@ -356,7 +362,8 @@ std::string page_title(std::string title, const std::string& heading) {
     return title;
 }
 
-void read_tree(const std::string& html, std::string_view path, html_page& page) {
+void read_tree(const std::string& html, std::string_view path, const reading_budget& budget,
+               html_page& page) {
     const html_tree tree(html);
     link_base base(path);
     const GumboNode *body = nullptr, *heading = nullptr;
@@ -381,11 +388,11 @@ void read_tree(const std::string& html, std::string_view path, html_page& page) 
         node = next_node(node, tree.document(), true, [](const GumboNode*) {});
     }
     page.title = page_title(std::move(title), heading == nullptr ? std::string() : text_of(heading));
-    if (body != nullptr) page_writer(page, base).write(main_node(body), heading);
+    if (body != nullptr) page_writer(page, base, budget).write(main_node(body), heading);
 }
 
-/// Without a tree: every tag by itself, in one pass.
-void read_flat(std::string_view html, std::string_view path, html_page& page) {
+/// Without a tree: tag by tag, in one pass.
+void read_flat(std::string_view html, std::string_view path, const reading_budget& budget, html_page& page) {
     html_scanner scan(html);
     link_base base(path);
     html_text out;
@@ -408,7 +415,7 @@ void read_flat(std::string_view html, std::string_view path, html_page& page) {
         if (start && (tag.name == "a" || tag.name == "area") &&
             html_attribute(tag.attributes, "href", value)) {
             if (auto target = base.resolve(decode_references(value)))
-                page.links.push_back(std::move(*target));
+                add_link(page.links, std::move(*target), budget);
         }
         if (tag.name == "pre") pre = start ? 1 : 0;
         if (tag.name == "br") out.line_break();
@@ -417,22 +424,25 @@ void read_flat(std::string_view html, std::string_view path, html_page& page) {
         if (row || is_block_element(tag.name)) out.want(row ? html_text::line : html_text::paragraph);
     }
     page.text = out.take();
-    page.mended = "nested or tangled beyond measure: read without its structure";
+    page.repaired = "nested or tangled too deeply: read without its structure";
 }
 
 }  // namespace
 
-html_page parse_html(std::string_view bytes, std::string_view path) {
+html_page parse_html(std::string_view bytes, std::string_view path, const reading_budget& budget) {
     html_page page;
-    std::string html = decode_html(bytes, page.mended);
+    std::string html = decode_html(bytes, page.repaired);
     // The tree's text ends at a zero byte.
     std::replace(html.begin(), html.end(), '\0', ' ');
     const bool xhtml = html.starts_with("<?xml") || path.ends_with(".xhtml");
     if (xhtml) html = expand_self_closing(html);
-    if (std::string slim; is_tame(html, slim)) {
-        read_tree(slim, path, page);
+    std::uint64_t tree_bytes = 0;
+    if (std::string slim; is_tame(html, slim, tree_bytes)) {
+        require_budget(budget, tree_bytes + reading_factor * bytes.size(), "the tree of the page");
+        release(html);
+        read_tree(slim, path, budget, page);
     } else {
-        read_flat(html, path, page);
+        read_flat(html, path, budget, page);
     }
     return page;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// The word after "charset=" or "encoding=" in `text`, quotes off.
+/// The word after "charset=" or "encoding=" in `text`, without quotes.
 std::string label_after(std::string_view text, std::string_view key) {
     std::size_t at = lower(text).find(key);
     if (at == std::string::npos) return {};
@@ -40,7 +40,7 @@ std::string declared_encoding(std::string_view bytes) {
     return {};
 }
 
-/// What browsers read where an old, narrower name is declared.
+/// The encoding that browsers use if an old, narrower name is declared.
 std::string widened(std::string label) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 22> wider = {{
         {"iso-8859-1"sv, "windows-1252"sv},
@@ -81,7 +81,7 @@ std::string decode_html(std::string_view bytes, std::string& done) {
     const std::string label = widened(declared_encoding(bytes));
     if (shifts && !label.starts_with("iso-2022") && !label.starts_with("hz-gb"))
         return decode_text(bytes, done);
-    // A page cannot declare in ASCII bytes that it is in an encoding of other units.
+    // A declaration in ASCII bytes cannot be in an encoding of other units.
     const bool impossible =
         label.starts_with("utf-16") || label.starts_with("utf-32") || label.starts_with("ucs-");
     std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The characters of a page whose encoding the page itself declares.
+// Decodes a page whose encoding is declared in the page.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace quern::io {
 
-/// A byte-order mark decides; bytes that are valid UTF-8 are UTF-8 whatever is declared (but for encodings that
-/// shift by escape sequences); else the declared encoding (<meta charset>, http-equiv, an XML declaration); else
-/// what mend_utf8 does, told in `done`.
+/// In this order: a byte-order mark; valid UTF-8, whatever is declared (except for encodings with escape sequences);
+/// the declared encoding (<meta charset>, http-equiv, an XML declaration); else the repair of mend_utf8, described in
+/// `done`.
 std::string decode_html(std::string_view bytes, std::string& done);
 
 }  // namespace quern::io

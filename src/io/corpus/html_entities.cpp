@@ -24,7 +24,7 @@ const std::unordered_map<std::string_view, std::string>& name_index() {
             rest.remove_prefix(std::min(rest.size(), item.size() + 1));
             const std::size_t equals = item.find('=');
             std::string characters;
-            const char* at = item.data() + equals;  // on '=' or '.', a number behind it
+            const char* at = item.data() + equals;  // on '=' or '.', followed by a number
             const char* const end = item.data() + item.size();
             while (at < end) {
                 unsigned point = 0;
@@ -38,7 +38,7 @@ const std::unordered_map<std::string_view, std::string>& name_index() {
     return index;
 }
 
-// What browsers show for &#128; to &#159;: the characters of windows-1252 (0: none there).
+// The characters that browsers show for &#128; to &#159;: those of windows-1252 (0: none).
 constexpr std::array<char16_t, 32> windows_1252 = {
     0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,

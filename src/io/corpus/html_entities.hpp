@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTML character references to UTF-8, as a browser reads them.
+// HTML character references to UTF-8, as browsers read them.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,12 @@
 
 namespace quern::io {
 
-/// The table behind decode_reference: "name=HEX.HEX name=HEX …", sorted.
+/// The table for decode_reference: "name=HEX.HEX name=HEX …", sorted.
 extern const std::string_view named_references;
 
-/// `text` begins with '&'. Appends the characters that the reference there stands for and returns the bytes
-/// it takes, the ';' included; 0, with nothing appended, where there is no reference. A reference to a
-/// control character, a surrogate or beyond Unicode takes its bytes and gives nothing; 128 to 159 are
-/// windows-1252.
+/// `text` begins with '&'. Appends the characters of the reference there and returns its length in bytes, including the
+/// ';'; 0, with nothing appended, if there is no reference. A reference to a control character, a surrogate or beyond
+/// Unicode is consumed and yields nothing; 128 to 159 are windows-1252.
 std::size_t decode_reference(std::string_view text, std::string& out);
 
 /// All references of `text` decoded, once.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The named character references of the HTML standard (those that end with a semicolon), sorted by name in
-// bytes, as "name=HEX" or "name=HEX.HEX", one after a space. One string instead of an array of pairs: it costs
-// no relocations, and the index over it is built once, on first use.
+// The named character references of the HTML standard (those that end with a semicolon), sorted by name in bytes, as
+// "name=HEX" or "name=HEX.HEX", separated by spaces. One string instead of an array of pairs needs no relocations; its
+// index is built once, on first use.
 #include "io/corpus/html_entities.hpp"
 
 namespace quern::io {

@@ -26,7 +26,7 @@ bool has_scheme(std::string_view href) {
            });
 }
 
-/// "a/./b/../c" as "a/c"; nothing where it climbs above the root.
+/// "a/./b/../c" as "a/c"; nothing if it leads above the root.
 std::optional<std::string> normalised(std::string_view path) {
     std::vector<std::string_view> parts;
     bool folder = true;
@@ -77,7 +77,7 @@ std::optional<std::string> link_base::resolve(std::string_view href) const {
     auto whole = normalised(path.starts_with('/') ? path : folder_ + path);
     if (!whole) return std::nullopt;
     if (whole->empty() || whole->ends_with('/')) *whole += "index.html";
-    mend_utf8(*whole);
+    repair_utf8(*whole);
     return whole;
 }
 

@@ -8,15 +8,15 @@
 
 namespace quern::io {
 
-/// Against which links are resolved: a page's path, or its <base href>.
+/// The base for resolving links: a page's path, or its <base href>.
 class link_base {
   public:
     explicit link_base(std::string_view page);
-    /// A <base href> that names another site makes every relative link foreign.
+    /// A <base href> that names another site makes every relative link external.
     void rebase(std::string_view href);
-    /// The path from the folder's root that `href` (references decoded) names: query and fragment off, percent
-    /// escapes decoded, "." and ".." resolved, a folder standing for its index.html. Nothing for links to the
-    /// page itself by a fragment, to another host or scheme, or to above the root.
+    /// The path from the folder's root that `href` (references decoded) denotes: without query and fragment, percent
+    /// escapes decoded, "." and ".." resolved, a folder meaning its index.html. Nothing for fragment links within the
+    /// page, links to another host or scheme, and links above the root.
     std::optional<std::string> resolve(std::string_view href) const;
 
   private:

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Sorted, to be searched.
+// Sorted for binary search.
 constexpr std::array void_elements = {"area"sv,  "base"sv,   "basefont"sv, "bgsound"sv, "br"sv,
                                       "col"sv,   "embed"sv,  "frame"sv,    "hr"sv,      "image"sv,
                                       "img"sv,   "input"sv,  "keygen"sv,   "link"sv,    "meta"sv,
@@ -38,13 +38,13 @@ constexpr std::array formatting_elements = {"a"sv,      "b"sv,      "big"sv,  "c
                                             "font"sv,   "i"sv,      "nobr"sv, "s"sv,    "small"sv,
                                             "strike"sv, "strong"sv, "tt"sv,   "u"sv};
 
-/// Beside the blocks, elements at which the end tag of an inline element gives up.
+/// Besides blocks, elements at which the end tag of an inline element stops its search.
 constexpr std::array other_special = {
     "applet"sv,  "button"sv,  "colgroup"sv, "frameset"sv, "head"sv,   "html"sv,      "iframe"sv, "listing"sv,
     "marquee"sv, "noembed"sv, "noframes"sv, "noscript"sv, "object"sv, "plaintext"sv, "script"sv, "select"sv,
     "style"sv,   "td"sv,      "template"sv, "textarea"sv, "th"sv,     "title"sv,     "xmp"sv};
 
-/// What ends the search for an open element.
+/// Ends the search for an open element.
 constexpr std::array scope_bounds = {"applet"sv, "caption"sv, "html"sv,     "marquee"sv, "object"sv,
                                      "table"sv,  "td"sv,      "template"sv, "th"sv};
 
@@ -65,7 +65,7 @@ bool same_name(std::string_view text, std::string_view lower_name) {
                                                           [](char a, char b) { return a == lower(b); });
 }
 
-/// One attribute from the front of `rest`; false where there is none.
+/// Removes one attribute from the front of `rest`; false if there is none.
 bool take_attribute(std::string_view& rest, std::string_view& name, std::string_view& value) {
     std::size_t at = 0;
     while (at < rest.size() && (is_html_space(rest[at]) || rest[at] == '/')) ++at;
@@ -145,7 +145,7 @@ bool html_scanner::read_tag(html_tag& tag) {
     }
     const std::size_t first = at;
     tag.attribute_count = 0;
-    // A quote counts only after '=', as the standard has it.
+    // A quote counts only after '=', as in the standard.
     bool in_name = false, after_equals = false;
     while (at < rest_.size() && rest_[at] != '>') {
         const char c = rest_[at];
@@ -207,29 +207,61 @@ void html_scanner::skip_raw(const std::string& name) {
 
 namespace {
 
-/// A model of the standard's stack of open elements that is never shallower than the real one can become by
-/// much: end tags close what they close there, and stop where they stop there.
+/// Gumbo's memory for a node, including its share of lists and buffers, and for an attribute in addition to its
+/// letters: measured, and rounded up. Its lists and texts grow by doubling, and nothing is freed while a tree is built.
+constexpr std::uint64_t node_bytes = 288, attribute_bytes = 256, bytes_a_letter = 5;
+/// <isindex> expands to a form with a line, a label and an input.
+constexpr std::uint64_t isindex_bytes = 2400;
+
+std::uint64_t tree_bytes_of(const html_tag& tag) {
+    if (tag.what == html_tag::none) return node_bytes;  // a comment, a declaration
+    return (tag.name == "isindex" ? isindex_bytes : node_bytes) + attribute_bytes * tag.attribute_count +
+           bytes_a_letter * tag.raw.size();
+}
+
+/// A model of the standard's stack of open elements that is never much shallower than the real one: end tags close the
+/// same elements and stop at the same bounds.
 class nesting_model {
   public:
-    bool takes(std::string_view text, const html_tag& tag) {
+    /// At least the memory of the tree for everything consumed so far.
+    std::uint64_t tree_bytes() const { return tree_bytes_; }
+
+    bool takes(std::string_view text, const html_tag& tag, std::string_view raw_text) {
         ++events_;
+        if (!text.empty()) tree_bytes_ += node_bytes + bytes_a_letter * text.size();
+        tree_bytes_ += tree_bytes_of(tag) + bytes_of_raw(raw_text);
         if (in_table() && std::any_of(text.begin(), text.end(), [](char c) { return !is_html_space(c); }))
             ++misplaced_;
         if (tag.what == html_tag::start) open(tag);
         if (tag.what == html_tag::end) close(tag.name);
         rebuilt_ += active_.size();
-        return tag.attribute_count <= most_attributes && stack_.size() + active_.size() <= most_open &&
-               active_.size() <= most_active && misplaced_ <= most_misplaced &&
+        tree_bytes_ += active_bytes_;  // every event may reopen them
+        return tag.attribute_count <= max_attributes && stack_.size() + active_.size() <= max_open &&
+               active_.size() <= max_active && misplaced_ <= max_misplaced &&
                rebuilt_ <= 8 * events_ + 50'000;
     }
 
   private:
-    static constexpr std::size_t most_open = 512, most_active = 64, most_misplaced = 1000,
-                                 most_attributes = 1000;
+    /// Within svg or a frameset a raw element is not raw, and its contents are ordinary tags.
+    std::uint64_t bytes_of_raw(std::string_view text) const {
+        const auto count = [text](auto is) {
+            return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), is));
+        };
+        const std::uint64_t tags = count([](char c) { return c == '<'; });
+        std::uint64_t bytes = bytes_a_letter * text.size();
+        if (tags != 0) {
+            bytes += tags * (isindex_bytes + active_bytes_) +
+                     attribute_bytes * count([](char c) { return is_html_space(c) || c == '/' || c == '"'; });
+        }
+        return bytes;
+    }
+
+    static constexpr std::size_t max_open = 512, max_active = 64, max_misplaced = 1000, max_attributes = 1000;
 
     struct active_element {
         std::string name;
         std::size_t hash;
+        std::uint64_t bytes;  ///< memory of its node
     };
 
     bool in_table() const {
@@ -249,17 +281,26 @@ class nesting_model {
         if (in_table() && !holds(table_parts, name)) ++misplaced_;
         if (is_void_element(name)) return;
         if (holds(formatting_elements, name)) activate(tag);
-        // Elements whose end tag is often left out close their like.
+        // Elements whose end tag is often omitted close elements of the same kind.
         if (closes_paragraph(name)) close_paragraph();
         if (name == "td" || name == "th") pop_to({"td", "th"}, {"table", "template"});
         if (name == "tr") pop_to({"tr"}, {"table", "template"});
         if (name == "tbody" || name == "thead" || name == "tfoot")
             pop_to({"tbody", "thead", "tfoot"}, {"table", "template"});
         if (name == "li" || name == "dd" || name == "dt") close_item(name);
+        tree_bytes_ += node_bytes * implied_parents(name);
         if (name == "option" || name == "optgroup" || name == "a" || name == "html" || name == "head" ||
             name == "body")
             return;
         stack_.push_back(name);
+    }
+
+    /// A cell implies a row and a table body if there are none.
+    std::uint64_t implied_parents(std::string_view name) const {
+        const bool is_cell = name == "td" || name == "th";
+        const std::string_view within = stack_.empty() ? std::string_view() : std::string_view(stack_.back());
+        if (is_cell && within != "tr") return 2;
+        return (name == "tr" || name == "col") && within == "table" ? 1 : 0;
     }
 
     static bool closes_paragraph(std::string_view name) {
@@ -277,7 +318,7 @@ class nesting_model {
 
     void activate(const html_tag& tag) {
         const std::size_t hash = std::hash<std::string_view>()(tag.raw);
-        // The standard keeps no more than three equal ones, and one link.
+        // The standard keeps at most three equal ones, and one link.
         std::size_t equal = 0;
         for (auto& each : active_) equal += static_cast<std::size_t>(each.hash == hash);
         const bool link = tag.name == "a";
@@ -285,9 +326,15 @@ class nesting_model {
             const auto old = std::find_if(active_.begin(), active_.end(), [&](const auto& each) {
                 return link ? each.name == "a" : each.hash == hash;
             });
-            if (old != active_.end()) active_.erase(old);
+            if (old != active_.end()) deactivate(old);
         }
-        active_.push_back({tag.name, hash});
+        active_.push_back({tag.name, hash, tree_bytes_of(tag)});
+        active_bytes_ += active_.back().bytes;
+    }
+
+    void deactivate(std::vector<active_element>::iterator which) {
+        active_bytes_ -= which->bytes;
+        active_.erase(which);
     }
 
     void close(const std::string& name) {
@@ -296,7 +343,7 @@ class nesting_model {
         } else if (holds(formatting_elements, name)) {
             const auto last = std::find_if(active_.rbegin(), active_.rend(),
                                            [&](const auto& each) { return each.name == name; });
-            if (last != active_.rend()) active_.erase(std::next(last).base());
+            if (last != active_.rend()) deactivate(std::next(last).base());
             erase_open(name);
         } else if (name == "form") {
             erase_open(name);
@@ -348,14 +395,15 @@ class nesting_model {
 
     std::vector<std::string> stack_;
     std::vector<active_element> active_;
-    std::uint64_t events_ = 0, misplaced_ = 0, rebuilt_ = 0;
+    std::uint64_t events_ = 0, misplaced_ = 0, rebuilt_ = 0, tree_bytes_ = 4096, active_bytes_ = 0;
 };
 
 }  // namespace
 
-bool is_tame(std::string_view html, std::string& slim) {
-    constexpr std::size_t largest_tree = 64 << 20;
-    if (html.size() > largest_tree) return false;
+bool is_tame(std::string_view html, std::string& slim, std::uint64_t& tree_bytes) {
+    constexpr std::size_t largest_page = 64 << 20;
+    constexpr std::uint64_t largest_tree = 512 << 20;
+    if (html.size() > largest_page) return false;
     slim.clear();
     slim.reserve(html.size());
     html_scanner scan(html);
@@ -367,13 +415,15 @@ bool is_tame(std::string_view html, std::string& slim) {
     };
     std::string_view text;
     for (html_tag tag; scan.next(text, tag);) {
-        if (!model.takes(text, tag)) return false;
+        const bool shows = scan.raw_text().empty() || (tag.name != "script" && tag.name != "style");
+        if (!model.takes(text, tag, shows ? scan.raw_text() : std::string_view())) return false;
+        if (model.tree_bytes() > largest_tree) return false;
         tag.attribute_count = 0;
         if (!scan.comment().empty()) leave_out(scan.comment(), "<!---->");
-        const bool shows = scan.raw_text().empty() || (tag.name != "script" && tag.name != "style");
         if (!shows) leave_out(scan.raw_text(), "");
     }
     slim.append(copied, html.data() + html.size());
+    tree_bytes = model.tree_bytes();
     return true;
 }
 
@@ -385,7 +435,7 @@ std::string expand_self_closing(std::string_view xhtml) {
     const char* copied = xhtml.data();
     for (html_tag tag; scan.next(text, tag);) {
         if (tag.what != html_tag::start || !tag.self_closing || is_void_element(tag.name)) continue;
-        // The scanner passes over what follows <title/>, as a browser does; begin again after the tag.
+        // The scanner skips the text after <title/>, as browsers do; restart after the tag.
         const char* end = tag.raw.data() + tag.raw.size();
         out.append(copied, tag.raw.data()).append("<").append(tag.name);
         out.append(tag.attributes.substr(0, tag.attributes.size() - 1))

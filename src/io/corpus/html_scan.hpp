@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTML as a flat sequence of tags and text, in one pass and constant memory: enough to judge a page before a
-// tree is built of it, and to read one of which no tree should be built.
+// HTML as a flat sequence of tags and text, in one pass and constant memory: enough to judge a page before building its
+// tree, and to read a page for which no tree should be built.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -22,12 +23,12 @@ class html_scanner {
   public:
     explicit html_scanner(std::string_view html) : rest_(html) {}
 
-    /// Text up to the next tag, and that tag (none at the end). Comments, declarations and the inside of
-    /// script, style and other raw elements are passed over; a raw element's inside is given by raw_text().
+    /// Text up to the next tag, and that tag (none at the end). Skips comments, declarations and the contents of
+    /// script, style and other raw elements; raw_text() returns a raw element's contents.
     bool next(std::string_view& text, html_tag& tag);
-    /// What stood between the last start tag, if it was of a raw element (title, textarea …), and its end tag.
+    /// The text between the last start tag, if it was of a raw element (title, textarea …), and its end tag.
     std::string_view raw_text() const { return raw_text_; }
-    /// The comment that stood in place of a tag, if one did.
+    /// The comment found in place of a tag, if any.
     std::string_view comment() const { return comment_; }
 
   private:
@@ -39,18 +40,19 @@ class html_scanner {
     std::string_view raw_text_, comment_;
 };
 
-/// The value of one attribute in a tag's raw attributes, references not decoded; false where it is absent.
+/// The value of one attribute in a tag's raw attributes, references not decoded; false if it is absent.
 bool html_attribute(std::string_view attributes, std::string_view name, std::string& value);
 
 bool is_void_element(std::string_view name);
 /// Elements that begin and end a paragraph.
 bool is_block_element(std::string_view name);
 
-/// Whether a tree of this page can be built in linear time and memory by the HTML standard's algorithm. If so,
-/// `slim` becomes the page without what costs time and shows nothing: the insides of scripts, styles, comments.
-bool is_tame(std::string_view html, std::string& slim);
+/// Whether a tree of this page can be built in linear time and memory, 512 MiB at most, by the HTML standard's
+/// algorithm. If so, `slim` becomes the page without parts that cost time and show nothing (the contents of scripts and
+/// styles, comments), and `tree_bytes` an upper bound of its tree's memory.
+bool is_tame(std::string_view html, std::string& slim, std::uint64_t& tree_bytes);
 
-/// XHTML's <title/> and <script …/> as HTML must have them: with an end tag.
+/// Gives XHTML's <title/> and <script …/> an end tag, as HTML requires.
 std::string expand_self_closing(std::string_view xhtml);
 
 }  // namespace quern::io

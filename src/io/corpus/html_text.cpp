@@ -4,7 +4,7 @@
 namespace quern::io {
 namespace {
 
-/// The length of the white space at text[at]: ASCII's, or a no-break space; 0 where there is none.
+/// The length of the white space at text[at]: ASCII's, or a no-break space; 0 if there is none.
 std::size_t space_at(std::string_view text, std::size_t at) {
     const char c = text[at];
     if (c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f') return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as a page shows it, built piece by piece: white space collapsed, blocks apart.
+// The visible text of a page, built piece by piece: white space collapsed, blocks separated.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace quern::io {
 
 class html_text {
   public:
-    /// What must stand between what was written and what comes; the strongest wish counts.
+    /// The separation required between the text so far and the next; the strongest request counts.
     enum gap { none, space, tab, line, paragraph };
 
     void want(gap wish) {
@@ -18,9 +18,9 @@ class html_text {
     }
     /// <br>: two of them end a paragraph.
     void line_break() { gap_ = gap_ >= line ? paragraph : line; }
-    /// Collapses white space; with `lines` kept (code), line ends stay.
+    /// Collapses white space; with `lines` (code), line ends are kept.
     void add(std::string_view text, bool lines);
-    /// As it is (<pre>).
+    /// Unchanged (<pre>).
     void add_verbatim(std::string_view text);
     std::string take();
 

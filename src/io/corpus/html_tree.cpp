@@ -20,6 +20,7 @@ void* html_tree::allocate(void* self, std::size_t bytes) {
     void* const out = tree.free_;
     tree.free_ += bytes;
     tree.left_ -= bytes;
+    tree.memory_bytes_ += bytes;
     return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gumbo's tree of a page, in memory that is given back at once: taking a tree apart node by node recurses as
-// deep as the page is nested, and costs as much as building it.
+// Gumbo's tree of a page, in memory that is freed at once: destroying a tree node by node recurses as deep as the page
+// is nested, and costs as much as building it.
 #pragma once
 
 #include <gumbo.h>
@@ -16,6 +16,8 @@ class html_tree {
   public:
     explicit html_tree(std::string_view html);
     const GumboNode* document() const { return output_->document; }
+    /// The used bytes of its blocks.
+    std::size_t memory_bytes() const { return memory_bytes_; }
 
   private:
     static void* allocate(void* self, std::size_t bytes);
@@ -23,11 +25,12 @@ class html_tree {
     std::vector<std::unique_ptr<char[]>> blocks_;
     char* free_ = nullptr;
     std::size_t left_ = 0;
+    std::size_t memory_bytes_ = 0;
     GumboOutput* output_ = nullptr;
 };
 
-/// The node after `node` in document order within `top`, its children left out where `below` is false; null at
-/// the end. `leave` is called for every node whose last descendant has been passed.
+/// The node after `node` in document order within `top`, skipping its children if `below` is false; null at the end.
+/// Calls `leave` for every node whose last descendant has been passed.
 template <typename Leave>
 const GumboNode* next_node(const GumboNode* node, const GumboNode* top, bool below, Leave&& leave) {
     const auto children = [](const GumboNode* of) -> const GumboVector* {

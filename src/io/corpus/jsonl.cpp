@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON lines: {"id", "text"} with optional "title" and "links", other keys ignored, the last of equal keys
-// counting. A whole line is parsed (simdjson's document model, one parser a thread), because skipping the
-// ignored values would let malformed lines through. What that parser refuses and JSON allows is read again by
-// slower means: integers beyond 64 bits, values nested deeper than 1,024, halves of surrogate pairs.
+// JSON lines: {"id", "text"} with optional "title" and "links". Other keys are ignored; of equal keys the last counts.
+// field_names.hpp has other names of these two; a line without an id gets one from its position.
+//
+// The whole line is parsed (simdjson's document model, one parser per thread), because skipping the ignored values
+// would accept malformed lines. Valid JSON that this parser refuses is read again by slower means: integers beyond 64
+// bits, numbers beyond a double, values nested deeper than 1,024, lone surrogates.
 #include <simdjson.h>
 
 #include <nlohmann/json.hpp>
@@ -14,22 +16,61 @@
 #include <vector>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/field_names.hpp"
 #include "io/corpus/line_records.hpp"
 
 namespace quern::io {
 namespace {
 
-/// A line's members of interest, or why it is rejected.
-struct members {
-    std::optional<std::string> id, text, title;
-    std::vector<std::string> links;
-    std::string wrong;  ///< the first member of a wrong type, in words
+/// A relevant member; of several names the preferred one.
+struct member {
+    std::optional<std::string> value;
+    std::uint8_t rank = UINT8_MAX;
+    bool wrong = false;  ///< it has the wrong type
+
+    /// Whether a member of this rank counts; of equal ones the last does. Resets the value.
+    bool begin(std::uint8_t of_rank) {
+        if (of_rank > rank) return false;
+        *this = {};
+        rank = of_rank;
+        return true;
+    }
 };
 
-constexpr std::string_view wrong_id = "the id is neither a string nor an integer";
-constexpr std::string_view wrong_text = "the text is not a string";
-constexpr std::string_view wrong_title = "the title is not a string";
-constexpr std::string_view wrong_links = "the links are not an array of strings or integers";
+/// The relevant members of a line.
+struct members {
+    member id, text, title;
+    std::vector<std::string> links;
+    bool wrong_links = false;
+    reading_budget budget;           ///< of the links
+    std::vector<std::string> names;  ///< the first ones, if a text is missing
+};
+
+constexpr std::size_t max_names = 8;  // that are reported
+
+std::string missing_text(const members& found) {
+    std::string reason = "no text: expected " + expected_names(text_names);
+    if (found.names.empty()) return reason;
+    reason += ", found ";
+    for (std::size_t i = 0; i < std::min(found.names.size(), max_names); ++i) {
+        std::string name = found.names[i].substr(0, 40);
+        repair_utf8(name);
+        reason.append(i == 0 ? "\"" : ", \"").append(name).append("\"");
+    }
+    if (found.names.size() > max_names) reason += ", …";
+    return reason;
+}
+
+/// Why a line is not a document; empty if it is one.
+std::string problem_of(const members& found) {
+    if (found.id.wrong) return "the id is neither a string nor an integer";
+    if (found.text.wrong) return "the text is not a string";
+    if (found.title.wrong) return "the title is not a string";
+    if (found.wrong_links) return "the links are not an array of strings or integers";
+    if (found.id.value && found.id.value->empty()) return "the id is empty";
+    if (!found.text.value) return missing_text(found);
+    return {};
+}
 
 std::optional<std::string> string_or_integer(const simdjson::dom::element& value) {
     using type = simdjson::dom::element_type;
@@ -48,55 +89,54 @@ std::optional<std::string> string_or_integer(const simdjson::dom::element& value
 void take_links(const simdjson::dom::element& value, members& out) {
     out.links.clear();
     simdjson::dom::array list;
-    if (value.get_array().get(list) != simdjson::SUCCESS) {
-        out.wrong = wrong_links;
-        return;
-    }
+    out.wrong_links = value.get_array().get(list) != simdjson::SUCCESS;
+    if (out.wrong_links) return;
     for (const auto& link : list) {
         auto target = string_or_integer(link);
-        if (!target) {
-            out.wrong = wrong_links;
-            return;
-        }
-        out.links.push_back(std::move(*target));
+        out.wrong_links |= !target;
+        if (!target) return;
+        add_link(out.links, std::move(*target), out.budget);
     }
 }
 
-void take_string(const simdjson::dom::element& value, std::optional<std::string>& out, std::string_view wrong,
-                 members& all) {
+void take_string(const simdjson::dom::element& value, member& out) {
     std::string_view text;
     if (value.get_string().get(text) == simdjson::SUCCESS) {
-        out.emplace(text);
+        out.value.emplace(text);
     } else {
-        all.wrong = wrong;
+        out.wrong = true;
     }
 }
 
 void take_member(std::string_view key, const simdjson::dom::element& value, members& out) {
-    if (key == "id") {
-        out.id = string_or_integer(value);
-        if (!out.id) out.wrong = wrong_id;
-    } else if (key == "text") {
-        take_string(value, out.text, wrong_text, out);
-    } else if (key == "title" && !value.is_null()) {
-        take_string(value, out.title, wrong_title, out);
-    } else if (key == "links" && !value.is_null()) {
-        take_links(value, out);
+    const named_field named = field_named(key);
+    if (named.what == field::none || (value.is_null() && named.what != field::text)) return;
+    switch (named.what) {
+        case field::id:
+            if (!out.id.begin(named.rank)) return;
+            out.id.value = string_or_integer(value);
+            out.id.wrong = !out.id.value;
+            return;
+        case field::text:
+            if (out.text.begin(named.rank)) take_string(value, out.text);
+            return;
+        case field::title:
+            if (out.title.begin(named.rank)) take_string(value, out.title);
+            return;
+        default:
+            take_links(value, out);
     }
 }
 
-/// The slow reader's events, for lines the fast one cannot take: only members of the outermost object matter.
+/// The slow reader's events, for lines that the fast one cannot parse: only members of the outermost object matter.
 class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
   public:
     explicit slow_handler(members& out) : out_(out) {}
     bool outermost_object() const { return object_; }
-    bool names_text() const { return names_text_; }       ///< the member `text` began
-    std::size_t failed_at() const { return failed_at_; }  ///< bytes read when the line proved malformed
+    bool names_text() const { return names_text_; }       ///< whether a possible text member has begun
+    std::size_t failed_at() const { return failed_at_; }  ///< position at which the line proved malformed
 
-    bool null() override {
-        if (here() && (key_ == "title" || key_ == "links")) return true;
-        return other();
-    }
+    bool null() override { return here() && named_.what != field::text ? true : other(); }
     bool boolean(bool) override { return other(); }
     bool number_integer(number_integer_t value) override { return integer(std::to_string(value)); }
     bool number_unsigned(number_unsigned_t value) override { return integer(std::to_string(value)); }
@@ -106,16 +146,12 @@ class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
     }
     bool string(string_t& value) override {
         if (in_links()) {
-            out_.links.push_back(value);
-        } else if (here() && key_ == "id") {
-            out_.id = value;
-        } else if (here() && key_ == "text") {
-            out_.text = value;
-        } else if (here() && key_ == "title") {
-            out_.title = value;
-        } else {
-            return other();
+            add_link(out_.links, std::move(value), out_.budget);
+            return true;
         }
+        member* const to = member_here();
+        if (to == nullptr) return other();
+        if (to->begin(named_.rank)) to->value = value;
         return true;
     }
     bool binary(binary_t&) override { return false; }
@@ -126,16 +162,19 @@ class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
         return true;
     }
     bool start_array(std::size_t) override {
-        const bool links = here() && key_ == "links";
+        const bool links = here() && named_.what == field::links;
         if (links) out_.links.clear();
+        if (links) out_.wrong_links = false;
         if (!links) other();
         ++depth_;
         links_ = links_ || links;
         return true;
     }
     bool key(string_t& name) override {
-        if (depth_ == 1) key_ = name;
-        names_text_ |= depth_ == 1 && object_ && name == "text";
+        if (depth_ != 1) return true;
+        named_ = field_named(name);
+        names_text_ |= object_ && named_.what == field::text;
+        if (object_ && out_.names.size() <= max_names) out_.names.push_back(name);
         return true;
     }
     bool end_object() override {
@@ -154,27 +193,32 @@ class slow_handler final : public nlohmann::json_sax<nlohmann::json> {
   private:
     bool here() const { return depth_ == 1 && object_; }
     bool in_links() const { return depth_ == 2 && links_; }
+    /// The string member that the value belongs to, if any.
+    member* member_here() {
+        if (!here()) return nullptr;
+        if (named_.what == field::id) return &out_.id;
+        if (named_.what == field::text) return &out_.text;
+        return named_.what == field::title ? &out_.title : nullptr;
+    }
     bool integer(std::string digits) {
         if (in_links()) {
-            out_.links.push_back(std::move(digits));
-        } else if (here() && key_ == "id") {
-            out_.id = std::move(digits);
-        } else {
-            return other();
+            add_link(out_.links, std::move(digits), out_.budget);
+            return true;
         }
+        if (!here() || named_.what != field::id) return other();
+        if (out_.id.begin(named_.rank)) out_.id.value = std::move(digits);
         return true;
     }
-    /// A value of a type that its member may not have; elsewhere it does not matter.
+    /// A value of a type that its member must not have; irrelevant elsewhere.
     bool other() {
-        if (in_links() || (here() && key_ == "links")) out_.wrong = wrong_links;
-        if (here() && key_ == "id") out_.wrong = wrong_id;
-        if (here() && key_ == "text") out_.wrong = wrong_text;
-        if (here() && key_ == "title") out_.wrong = wrong_title;
+        if (in_links() || (here() && named_.what == field::links)) out_.wrong_links = true;
+        member* const of = member_here();
+        if (of != nullptr && of->begin(named_.rank)) of->wrong = true;
         return true;
     }
 
     members& out_;
-    std::string key_;
+    named_field named_;
     std::size_t depth_ = 0, failed_at_ = 0;
     bool object_ = false, links_ = false, names_text_ = false;
 };
@@ -186,7 +230,7 @@ std::string malformed(simdjson::error_code code) {
     return std::string("malformed JSON: ") + simdjson::error_message(code);
 }
 
-/// Empty where `line` was read; else the reason to reject it.
+/// Empty if `line` was read; else the reason to reject it.
 std::string read_slowly(std::string_view line, members& out) {
     slow_handler handler(out);
     const bool whole = nlohmann::json::sax_parse(line.begin(), line.end(), &handler);
@@ -195,8 +239,18 @@ std::string read_slowly(std::string_view line, members& out) {
     return {};
 }
 
-/// The parser's memory is kept from line to line, but not that of one giant line.
-constexpr std::size_t kept_parser_bytes = 16 << 20;
+/// The parser's memory is kept between lines, except that of one giant line.
+constexpr std::size_t kept_parser_bytes = 2 << 20;
+
+/// Whether the fast parser's tables, 24 bytes a value, fit in addition to the line and its strings. The slow reader
+/// needs none.
+bool has_budget_for_tables(std::string_view line, const reading_budget& budget) {
+    constexpr std::uint64_t bytes_a_value = 24;
+    if (line.size() < budget.bytes / bytes_a_value) return true;
+    const auto values = static_cast<std::uint64_t>(
+        std::ranges::count_if(line, [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; }));
+    return bytes_a_value * values + reading_factor * line.size() <= budget.bytes;
+}
 
 std::string read_fast(simdjson::dom::parser& parser, std::string_view line, members& out,
                       simdjson::error_code& code) {
@@ -206,10 +260,15 @@ std::string read_fast(simdjson::dom::parser& parser, std::string_view line, memb
     simdjson::dom::object object;
     if (root.get_object().get(object) != simdjson::SUCCESS) return std::string(not_an_object);
     for (const auto& [key, value] : object) take_member(key, value, out);
+    if (!out.text.value) {
+        for (const auto& [key, value] : object) {
+            if (out.names.size() <= max_names) out.names.emplace_back(key);
+        }
+    }
     return {};
 }
 
-/// Replaces every escaped half of a surrogate pair that stands alone by \ufffd; false where there is none.
+/// Replaces every escaped lone surrogate by \ufffd. Returns whether it replaced any.
 bool mend_surrogates(std::string& line) {
     const auto unit_at = [&line](std::size_t at) -> unsigned {
         if (at + 6 > line.size() || line[at] != '\\' || line[at + 1] != 'u') return 0;
@@ -242,32 +301,79 @@ bool mend_surrogates(std::string& line) {
     return found;
 }
 
+/// Replaces numbers that may exceed the range of a double by 0.0, because both parsers stop at one; no relevant member
+/// is such a number. Malformed text stays unchanged.
+void tame_numbers(std::string& line) {
+    constexpr std::size_t max_digits = 200, max_of_exponent = 2;
+    std::size_t at = 0;
+    const auto is_digit = [&] { return at < line.size() && line[at] >= '0' && line[at] <= '9'; };
+    const auto take_digits = [&] {
+        const std::size_t from = at;
+        while (is_digit()) ++at;
+        return at - from;
+    };
+    while (at < line.size()) {
+        if (line[at] == '"') {
+            for (++at; at < line.size() && line[at] != '"'; ++at) {
+                if (line[at] == '\\') ++at;
+            }
+        }
+        if (!is_digit()) {
+            ++at;
+            continue;
+        }
+        const std::size_t begin = at, whole = take_digits();
+        bool valid = whole == 1 || line[begin] != '0';
+        if (at < line.size() && line[at] == '.') {
+            ++at;
+            valid = take_digits() != 0 && valid;
+        }
+        std::size_t exponent = 0;
+        if (at < line.size() && (line[at] | 32) == 'e') {
+            ++at;
+            if (at < line.size() && (line[at] == '+' || line[at] == '-')) ++at;
+            exponent = take_digits();
+            valid = exponent != 0 && valid;
+        }
+        valid = valid &&
+                (at == line.size() || std::string_view(",]} \t\r").find(line[at]) != std::string_view::npos);
+        if (!valid || (whole <= max_digits && exponent <= max_of_exponent)) continue;
+        line.replace(begin, at - begin, "0.0");
+        at = begin + 3;
+    }
+}
+
 bool all_utf8(const members& found) {
     const auto good = [](const std::optional<std::string>& text) { return !text || is_utf8(*text); };
-    return good(found.id) && good(found.text) && good(found.title) &&
+    return good(found.id.value) && good(found.text.value) && good(found.title.value) &&
            std::all_of(found.links.begin(), found.links.end(),
                        [](const std::string& link) { return is_utf8(link); });
 }
 
-/// Empty where `line` was read into `found`; else the reason to reject it. unit_padding bytes are read beyond it.
-std::string read(std::string_view line, members& found, std::string& mended) {
+/// Empty if `line` was read into `found`; else the reason to reject it. Reads up to unit_padding bytes past it.
+std::string read(std::string_view line, members& found, std::string& repaired) {
     static thread_local simdjson::dom::parser parser;
     simdjson::error_code code = simdjson::SUCCESS;
-    std::string reason = read_fast(parser, line, found, code);
-    const bool refused = code == simdjson::NUMBER_ERROR || code == simdjson::DEPTH_ERROR ||
+    const bool fast = has_budget_for_tables(line, found.budget);
+    if (!fast && !found.budget.is_last) throw out_of_memory("a line", line.size(), found.budget.bytes);
+    std::string reason = fast ? read_fast(parser, line, found, code) : std::string();
+    const bool refused = !fast || code == simdjson::NUMBER_ERROR || code == simdjson::DEPTH_ERROR ||
                          code == simdjson::STRING_ERROR || (reason.empty() && !all_utf8(found));
     if (refused) {
         std::string copy(line);
         const bool halves = mend_surrogates(copy);
+        if (code == simdjson::NUMBER_ERROR) tame_numbers(copy);
+        const reading_budget budget = found.budget;
         found = {};
+        found.budget = budget;
         reason = read_slowly(copy, found);
-        if (halves && reason.empty()) mended = "an escaped half of a surrogate pair replaced";
+        if (halves && reason.empty()) repaired = "an escaped lone surrogate replaced";
     }
     if (parser.capacity() > kept_parser_bytes) parser = simdjson::dom::parser();
     return reason;
 }
 
-/// A line that is not seen to its end: whether it is an object so far, and names `text`.
+/// A line whose end is not visible: whether it is an object so far, and names `text`.
 json_lines judge_beginning(std::string_view line) {
     members found;
     slow_handler handler(found);
@@ -277,30 +383,33 @@ json_lines judge_beginning(std::string_view line) {
 }
 
 class jsonl final : public line_form {
-    void parse_line(std::string_view line, const unit_place& place, std::uint64_t number,
+    void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
                     parsed_unit& out) const override {
         if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
         members found;
-        std::string mended;
-        std::string reason = read(line, found, mended);
-        if (reason.empty()) reason = found.wrong;
-        if (reason.empty() && !found.id) reason = "the id is missing: a document needs \"id\" and \"text\"";
-        if (reason.empty() && found.id->empty()) reason = "the id is empty";
-        if (reason.empty() && !found.text) reason = "the text is missing";
+        found.budget = position.budget;
+        std::string repaired, reason;
+        try {
+            reason = read(line, found, repaired);
+        } catch (const out_of_memory& why) {
+            return reject_or_put_off(out, position, number, why);
+        }
+        if (reason.empty()) reason = problem_of(found);
         if (!reason.empty()) {
             const bool array = number == 1 && line.starts_with('[');
-            return reject(out, place.path, number,
+            return reject(out, position.path, number,
                           array ? "a JSON array; JSON lines have one object a line" : std::move(reason));
         }
-        if (!mended.empty()) mend(out, place.path, number, std::move(mended));
+        if (!repaired.empty()) repair(out, position.path, number, std::move(repaired));
         document made;
-        made.path = place.path;
+        made.path = position.path;
         made.line = number;
-        made.id = std::move(*found.id);
-        made.text = std::move(*found.text);
-        if (found.title) made.title = std::move(*found.title);
+        made.is_numbered = !found.id.value;
+        made.id = made.is_numbered ? position.id_of_line(number) : std::move(*found.id.value);
+        made.text = std::move(*found.text.value);
+        if (found.title.value) made.title = std::move(*found.title.value);
         made.links = std::move(found.links);
-        keep(out, std::move(made), place.path, number);
+        keep(out, std::move(made), position.path, number);
     }
 };
 
@@ -324,11 +433,11 @@ json_lines judge_json_lines(std::string_view head, bool whole) {
         copy.assign(line);
         copy.reserve(line.size() + unit_padding);
         members found;
-        std::string mended;
+        std::string repaired;
         ++lines;
-        if (!read(copy, found, mended).empty()) continue;
+        if (!read(copy, found, repaired).empty()) continue;
         ++objects;
-        documents += static_cast<std::size_t>(found.text.has_value());
+        documents += static_cast<std::size_t>(problem_of(found).empty());
     }
     if (lines == 0) return json_lines::none;
     if (2 * documents >= lines) return json_lines::documents;

@@ -5,8 +5,8 @@
 
 namespace quern::io {
 
-void line_form::parse(std::string_view bytes, const unit_place& place, parsed_unit& out) const {
-    std::uint64_t number = place.first_line;
+void line_form::parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const {
+    std::uint64_t number = position.first_line;
     for (std::size_t at = 0; at < bytes.size(); ++number) {
         const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
         std::string_view line = bytes.substr(at, end - at);
@@ -14,12 +14,12 @@ void line_form::parse(std::string_view bytes, const unit_place& place, parsed_un
         at = end + 1;
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty()) continue;
-        if (record.size() > place.max_document_bytes) {
-            reject(out, place.path, number, oversize_reason(place.max_document_bytes));
+        if (record.size() > position.limit.bytes) {
+            reject(out, position.path, number, position.limit.reason());
         } else {
             const std::size_t before = out.documents.size();
-            parse_line(line, place, number, out);
-            if (place.keep_records && out.documents.size() > before) out.documents.back().record = record;
+            parse_line(line, position, number, out);
+            if (position.keep_records && out.documents.size() > before) out.documents.back().record = record;
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word a line, empty lines between documents, words verbatim: text that was cut into words elsewhere.
-// A record is the lines of one document and the empty line after it, or an empty line alone.
+// One word a line, empty lines between documents, words verbatim: text that was tokenised elsewhere. A record is the
+// lines of one document and the empty line after it, or an empty line alone.
 #include <algorithm>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace quern::io {
 namespace {
 
-/// The length of the line that begins `bytes`, with its end; it is empty where nothing but the end is there.
+/// The length of the first line of `bytes`, including its end; empty if it has only the end.
 struct line_shape {
     std::size_t length;
     bool empty;
@@ -22,7 +22,7 @@ line_shape shape_of(std::string_view bytes) {
     return {end + 1, end == 0 || (end == 1 && bytes[0] == '\r')};
 }
 
-std::size_t first_end(std::string_view bytes) {
+std::size_t block_end(std::string_view bytes) {
     for (std::size_t at = 0; at < bytes.size();) {
         const auto [length, empty] = shape_of(bytes.substr(at));
         at += length;
@@ -37,7 +37,7 @@ class lines final : public record_form {
         std::size_t end = bytes.rfind('\n');
         while (end != std::string_view::npos) {
             const std::size_t before = end == 0 ? std::string_view::npos : bytes.rfind('\n', end - 1);
-            const std::size_t begin = before + 1;  // 0 where there is no line before
+            const std::size_t begin = before + 1;  // 0 if there is no line before
             if (end == begin || (end == begin + 1 && bytes[begin] == '\r')) return end + 1;
             end = before;
         }
@@ -52,15 +52,20 @@ class lines final : public record_form {
         return 0;
     }
 
+    /// An empty line at the beginning is a separate record.
+    std::size_t first_end(std::string_view bytes) const override {
+        if (bytes.starts_with('\n')) return 1;
+        return bytes.starts_with("\r\n") ? 2 : end_within(bytes);
+    }
     std::size_t end_mark_bytes() const override { return 3; }
 
-    /// Documents that begin here: lines with a word whose predecessor is empty (a unit begins a record).
+    /// Documents that begin here: lines with a word that follow an empty line (a unit begins a record).
     std::uint64_t count(std::string_view bytes) const override {
         if (bytes.find('\r') != std::string_view::npos) return count_by_lines(bytes);
         if (bytes.empty()) return 0;
         std::uint64_t found = bytes[0] != '\n' ? 1 : 0;
         if (bytes.size() > 1 && bytes[0] == '\n' && bytes[1] != '\n') ++found;
-        // Branchless, so that the compiler turns it into vector code.
+        // Branch-free, so that the compiler vectorises it.
         std::size_t inside = 0;
         for (std::size_t i = 2; i < bytes.size(); ++i) {
             const int first = bytes[i - 2] == '\n', second = bytes[i - 1] == '\n', word = bytes[i] != '\n';
@@ -69,15 +74,15 @@ class lines final : public record_form {
         return found + inside;
     }
 
-    void parse(std::string_view bytes, const unit_place& place, parsed_unit& out) const override {
-        std::uint64_t number = place.first_line, record = place.first_record;
+    void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const override {
+        std::uint64_t number = position.first_line, record = position.first_record;
         for (std::size_t at = 0; at < bytes.size();) {
-            const std::string_view block = bytes.substr(at, first_end(bytes.substr(at)));
+            const std::string_view block = bytes.substr(at, block_end(bytes.substr(at)));
             const std::uint64_t first_line = number;
             at += block.size();
             number += static_cast<std::uint64_t>(std::count(block.begin(), block.end(), '\n'));
             if (shape_of(block).empty) continue;
-            parse_block(block, place, first_line, record++, out);
+            parse_block(block, position, first_line, record++, out);
         }
     }
 
@@ -94,13 +99,13 @@ class lines final : public record_form {
         return found;
     }
 
-    static void parse_block(std::string_view block, const unit_place& place, std::uint64_t line,
+    static void parse_block(std::string_view block, const unit_position& position, std::uint64_t line,
                             std::uint64_t record, parsed_unit& out) {
-        if (block.size() > place.max_document_bytes) {
-            return reject(out, place.path, line, oversize_reason(place.max_document_bytes));
+        if (block.size() > position.limit.bytes) {
+            return reject(out, position.path, line, position.limit.reason());
         }
         document made;
-        made.path = place.path;
+        made.path = position.path;
         made.line = line;
         made.id = std::to_string(record);
         made.verbatim = true;
@@ -114,8 +119,9 @@ class lines final : public record_form {
             if (!made.text.empty()) made.text += '\n';
             made.text += word;
         }
-        if (auto done = mend_utf8(made.text); !done.empty()) mend(out, place.path, line, std::move(done));
-        keep(out, std::move(made), place.path, line);
+        if (auto done = repair_utf8(made.text); !done.empty())
+            repair(out, position.path, line, std::move(done));
+        keep(out, std::move(made), position.path, line);
     }
 };
 

@@ -6,7 +6,7 @@
 
 namespace quern::io {
 
-/// "a%20b" as "a b"; tabs and line ends, which links may be broken over, dropped.
+/// "a%20b" as "a b"; drops tabs and line ends, at which links may be wrapped.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace quern::io

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared half of every form that is one stream of records (JSON lines, TSV, TREC, wikiextractor, lines):
-// cutting the stream into units that end where a record ends. What ends a record depends on the bytes of the
-// record alone, so the records are the same wherever the units were cut; a form adds only how to find an end
-// and how to parse.
+// The shared part of every form that is one stream of records (JSON lines, TSV, TREC, wikiextractor, lines): cuts the
+// stream into units that end where a record ends. The end of a record depends only on its bytes, so that the records
+// are the same wherever the units were cut; a form defines only how to find an end and how to parse.
 #pragma once
 
 #include <cstddef>
@@ -10,60 +9,106 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/byte_source.hpp"
 #include "io/corpus/corpus.hpp"
 
 namespace quern::io {
 
-/// Where a unit lies in its input.
-struct unit_place {
-    std::string path;
-    std::uint64_t first_line = 1;
-    std::uint64_t first_record = 0;  ///< records counted by record_form::count before this unit
-    std::uint64_t max_document_bytes = UINT64_MAX;
-    bool keep_records = false;
+/// The maximum size of a document before it is parsed.
+struct document_limit {
+    std::uint64_t bytes = UINT64_MAX;
+    bool is_of_memory = false;
+
+    /// "larger than the limit of N bytes a document": one wording for every form.
+    std::string reason() const;
 };
 
-/// Bytes that may be read beyond a unit's end (their values mean nothing): what the JSON parser asks for.
+/// Reading a document takes a multiple of its bytes: the bytes themselves, decoded, and the text cut out of them. Each
+/// form tracks what depends on the content (a tree, a parser's tables) separately, and checks it before it grows.
+inline constexpr std::uint64_t reading_factor = 4;
+
+/// The limit from the options: the smaller of the largest document, and of what fits `memory`.
+document_limit limit_of(const corpus_options& options, std::uint64_t memory,
+                        std::uint64_t factor = reading_factor);
+
+/// Throws out_of_memory if `bytes` exceed the room.
+void require_budget(const reading_budget& budget, std::uint64_t bytes, std::string_view what_for);
+
+/// Appends a link. Throws out_of_memory if the list, which may be many times the bytes it is read from, needs more than
+/// the room.
+void add_link(std::vector<std::string>& links, std::string target, const reading_budget& budget);
+
+/// The position of a unit in its input.
+struct unit_position {
+    std::string path;
+    input_name name;
+    std::uint64_t first_line = 1;
+    std::uint64_t first_record = 0;  ///< records counted by record_form::count before this unit
+    document_limit limit;
+    reading_budget budget;  ///< of each document
+    bool keep_records = false;
+
+    /// The id of a record without one: made from the file's name and the line.
+    std::string id_of_line(std::uint64_t line) const;
+};
+
+/// Bytes past a unit's end that are readable (with any value): required by the JSON parser.
 inline constexpr std::size_t unit_padding = 64;
+
+/// Skips, in pieces, a record that is too large to be held.
+class record_skipper {
+  public:
+    virtual ~record_skipper() = default;
+    /// The end of the record in its next piece; 0 if it continues.
+    virtual std::size_t end_in(std::string_view piece) = 0;
+};
 
 class record_form {
   public:
     virtual ~record_form() = default;
-    /// The end of the last whole record in `bytes`, which begin where a record does; 0 where none is whole.
+    /// The end of the last whole record in `bytes`, which begin at a record; 0 if none is whole.
     virtual std::size_t last_end(std::string_view bytes) const = 0;
-    /// The first end of a record in `bytes`, which begin within one; 0 where there is none.
+    /// The first end of a record in `bytes`, which begin within one; 0 if there is none.
     virtual std::size_t end_within(std::string_view bytes) const = 0;
-    /// The length of the longest mark that ends a record, so that one is seen across two reads.
+    /// The end of the first record in `bytes`, which begin at it; 0 if it is not whole.
+    virtual std::size_t first_end(std::string_view bytes) const { return end_within(bytes); }
+    /// For forms whose record end depends on all of the record before: begins at a record. Null: end_within() suffices.
+    virtual std::unique_ptr<record_skipper> skipper() const { return nullptr; }
+    /// The length of the longest mark that ends a record, so that one split by two reads is found.
     virtual std::size_t end_mark_bytes() const = 0;
-    /// Records in `bytes`, for forms whose documents are numbered; the others need not count.
+    /// Records in `bytes`, for forms whose documents are numbered; others need not count.
     virtual std::uint64_t count(std::string_view) const { return 0; }
-    /// Whole records; at the input's end the last may lack its end. Pure; called from any thread.
-    virtual void parse(std::string_view bytes, const unit_place& place, parsed_unit& out) const = 0;
+    /// Whole records; at the input's end the last may lack its end. Pure; called from any thread. Throws out_of_memory
+    /// if a document needs more than place.room and that is not the last.
+    virtual void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const = 0;
 };
 
-/// Takes a finished document, and notes where it came from.
+/// Adds a finished document, and records its origin.
 void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line);
 
-/// Notes an issue and counts it.
+/// Records an issue and counts it.
 void note(parsed_unit& out, input_issue issue);
 void reject(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
-void mend(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
-void cut(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
+void repair(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
+void truncate(parsed_unit& out, std::string_view path, std::uint64_t line, std::string reason);
 
-/// "larger than the limit of N bytes a document": one wording for every form.
-std::string oversize_reason(std::uint64_t limit);
+/// For a document that needed too much memory: rejects it if that was the last room, else rethrows.
+void reject_or_put_off(parsed_unit& out, const unit_position& position, std::uint64_t line,
+                       const out_of_memory& why);
 
-/// Reads `source` to its end. `first_record` numbers the first record and is left at the number after the
-/// last (null for forms that do not count); it must outlive the reader.
+/// Reads `source` to its end. `first_record` numbers the first record and is left at the number after the last (null
+/// for forms that do not count); it must outlive the reader.
 std::unique_ptr<corpus_reader> read_records(std::unique_ptr<byte_source> source,
                                             std::shared_ptr<const record_form> form,
-                                            const corpus_options& options, const context& run,
+                                            const corpus_options& options, const context& ctx,
                                             std::uint64_t* first_record = nullptr);
 
 std::shared_ptr<const record_form> jsonl_form();
 std::shared_ptr<const record_form> tsv_form();
+/// Rows under a heading that names columns; separator: a tab or a comma. Line 1 is the heading.
+std::shared_ptr<const record_form> table_form(std::string heading, char separator);
 std::shared_ptr<const record_form> lines_form();
 std::shared_ptr<const record_form> trec_form();
 std::shared_ptr<const record_form> wikiextractor_form();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TREC's SGML, <DOC> <DOCNO>…</DOCNO> … </DOC>, and Reuters-21578's, <REUTERS NEWID="…"> … </REUTERS>. No parser
-// of SGML would do: the collections have no document types in common, and stray '<' in their text. A record
-// ends with a closing tag of either name, wherever it stands. Web collections, whose <DOCHDR> holds the answer
-// of a server, have HTML after it.
+// TREC's SGML, <DOC> <DOCNO>…</DOCNO> … </DOC>, and Reuters-21578's, <REUTERS NEWID="…"> … </REUTERS>. An SGML parser
+// would not work: the collections have no common document type, and stray '<' in their text. A record ends at a closing
+// tag of either name, wherever it occurs. Web collections, whose <DOCHDR> has a server's response, have HTML after it.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -27,7 +26,7 @@ bool same(std::string_view text, std::string_view lower) {
            });
 }
 
-/// The length of the closing tag at the front of `text`; 0 where there is none.
+/// The length of the closing tag at the front of `text`; 0 if there is none.
 std::size_t closes(std::string_view text) {
     for (const auto tag : closing) {
         if (same(text, tag)) return tag.size();
@@ -45,7 +44,7 @@ struct sgml_tag {
     std::size_t bytes = 0;
 };
 
-/// The tag at the front of `text` ('<'); none where what follows is text: a '<' that no '>' closes soon.
+/// The tag at the front of `text` ('<'); none if it is text: a '<' without a nearby '>'.
 bool read_tag(std::string_view text, sgml_tag& tag) {
     constexpr std::size_t longest = 4096;
     if (text.size() < 3) return false;
@@ -90,7 +89,7 @@ std::string one_line(std::string_view text) {
     return out;
 }
 
-/// Elements that hold paragraphs; others are taken for marks inside a line.
+/// Elements that hold paragraphs; others are treated as inline marks.
 bool is_block(std::string_view name) {
     constexpr std::array blocks = {"body"sv,     "caption"sv, "correction"sv, "date"sv,    "dateline"sv,
                                    "graphic"sv,  "head"sv,    "headline"sv,   "hl"sv,      "lp"sv,
@@ -103,7 +102,7 @@ bool is_block(std::string_view name) {
 /// One document's elements, read in order.
 class document_reader {
   public:
-    explicit document_reader(bool reuters) : reuters_(reuters) {}
+    document_reader(bool reuters, const reading_budget& budget) : reuters_(reuters), budget_(budget) {}
 
     void read(std::string_view body) {
         while (!body.empty()) {
@@ -131,7 +130,7 @@ class document_reader {
         out.id = trimmed(id_);
         out.title = one_line(decode_references(title_));
         if (!html_.empty()) {
-            html_page page = parse_html(html_, "");
+            html_page page = parse_html(html_, "", budget_);
             out.title = std::move(page.title);
             out.text = std::move(page.text);
             return out;
@@ -171,7 +170,7 @@ class document_reader {
         // A headline is read like the rest of the text.
         if (!inside_.empty() && !title) return;
         if (!gap_.empty()) {
-            // Between blocks, line ends are the mark-up's own.
+            // Between blocks, line ends belong to the mark-up.
             if (gap_ == "\n\n" || text_.empty()) {
                 text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
             }
@@ -184,6 +183,7 @@ class document_reader {
     }
 
     bool reuters_;
+    reading_budget budget_;
     std::string id_, title_, text_;
     std::string inside_;
     std::string_view gap_ = "\n\n";
@@ -207,13 +207,13 @@ class trec final : public record_form {
     }
     std::size_t end_mark_bytes() const override { return closing[1].size(); }
 
-    void parse(std::string_view bytes, const unit_place& place, parsed_unit& out) const override {
-        std::uint64_t line = place.first_line;
+    void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const override {
+        std::uint64_t line = position.first_line;
         while (!bytes.empty()) {
             std::size_t end = end_within(bytes);
             const bool closed = end != 0;
             if (!closed) end = bytes.size();
-            parse_record(bytes.substr(0, end), closed, place, line, out);
+            parse_record(bytes.substr(0, end), closed, position, line, out);
             bytes.remove_prefix(end);
         }
     }
@@ -234,7 +234,7 @@ class trec final : public record_form {
         return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
     }
 
-    /// Nothing but white space and tags: a document type, an element around all documents.
+    /// Only white space and tags: a document type, an element around all documents.
     static bool only_tags(std::string_view text) {
         while (true) {
             text = trimmed(text);
@@ -245,50 +245,55 @@ class trec final : public record_form {
         }
     }
 
-    static void parse_record(std::string_view record, bool closed, const unit_place& place,
+    static void parse_record(std::string_view record, bool closed, const unit_position& position,
                              std::uint64_t& line, parsed_unit& out) {
         const std::uint64_t after = line + lines_in(record);
-        if (record.size() > place.max_document_bytes) {
-            reject(out, place.path, line, oversize_reason(place.max_document_bytes));
+        if (record.size() > position.limit.bytes) {
+            reject(out, position.path, line, position.limit.reason());
             line = after;
             return;
         }
         std::size_t at = find_open(record, 0);
         const std::string_view before = record.substr(0, at);
         if (at == record.size() && closed) {
-            reject(out, place.path, after, "a closing tag without its <DOC>");
+            reject(out, position.path, after, "a closing tag without <DOC>");
         } else if (!only_tags(before)) {
-            reject(out, place.path, line, "text outside of <DOC> … </DOC>");
+            reject(out, position.path, line, "text outside of <DOC> … </DOC>");
         }
         line += lines_in(before);
         while (at < record.size()) {
             const std::size_t next = find_open(record, at + 1);
             const std::string_view one = record.substr(at, next - at);
-            parse_document(one, closed && next == record.size(), place, line, out);
+            parse_document(one, closed && next == record.size(), position, line, out);
             line += lines_in(one);
             at = next;
         }
     }
 
-    static void parse_document(std::string_view one, bool closed, const unit_place& place, std::uint64_t line,
-                               parsed_unit& out) {
+    static void parse_document(std::string_view one, bool closed, const unit_position& position,
+                               std::uint64_t line, parsed_unit& out) {
         sgml_tag open;
-        if (!read_tag(one, open)) return reject(out, place.path, line, "an opening tag without its end");
+        if (!read_tag(one, open)) return reject(out, position.path, line, "an opening tag without an end");
         std::string_view body = one.substr(open.bytes);
         if (closed) body = body.substr(0, body.rfind("</"));
         const bool reuters = open.name == "reuters";
-        document_reader reader(reuters);
+        document_reader reader(reuters, position.budget);
         reader.read(body);
-        document made = reader.result();
-        made.path = place.path;
+        document made;
+        try {
+            made = reader.result();
+        } catch (const out_of_memory& why) {
+            return reject_or_put_off(out, position, line, why);
+        }
+        made.path = position.path;
         made.line = line;
         if (reuters) made.id = newid(open.attributes);
-        if (made.id.empty()) return reject(out, place.path, line, reuters ? "no NEWID" : "no DOCNO");
-        if (!is_utf8(made.id)) return reject(out, place.path, line, "the DOCNO is not UTF-8");
-        std::string done = mend_utf8(made.text);
-        if (std::string also = mend_utf8(made.title); done.empty()) done = std::move(also);
-        if (!closed) done = reuters ? "cut off: no </REUTERS>" : "cut off: no </DOC>";
-        if (!done.empty()) (closed ? mend : cut)(out, place.path, line, std::move(done));
+        if (made.id.empty()) return reject(out, position.path, line, reuters ? "no NEWID" : "no DOCNO");
+        if (!is_utf8(made.id)) return reject(out, position.path, line, "the DOCNO is not UTF-8");
+        std::string done = repair_utf8(made.text);
+        if (std::string also = repair_utf8(made.title); done.empty()) done = std::move(also);
+        if (!closed) done = reuters ? "truncated: no </REUTERS>" : "truncated: no </DOC>";
+        if (!done.empty()) (closed ? repair : truncate)(out, position.path, line, std::move(done));
         out.documents.push_back(std::move(made));
     }
 };

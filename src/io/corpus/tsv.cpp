@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `id TAB text`, a document a line. Everything after the first tab is text, further tabs too.
+// `id TAB text`, a document a line. Everything after the first tab is text, including tabs.
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/line_records.hpp"
 
@@ -7,20 +7,22 @@ namespace quern::io {
 namespace {
 
 class tsv final : public line_form {
-    void parse_line(std::string_view line, const unit_place& place, std::uint64_t number,
+    void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
                     parsed_unit& out) const override {
         const std::size_t tab = line.find('\t');
         if (tab == std::string_view::npos)
-            return reject(out, place.path, number, "no tab between id and text");
-        if (tab == 0) return reject(out, place.path, number, "the id is empty");
+            return reject(out, position.path, number, "no tab between id and text");
+        if (tab == 0) return reject(out, position.path, number, "the id is empty");
         document made;
-        made.path = place.path;
+        made.path = position.path;
         made.line = number;
         made.id = line.substr(0, tab);
         made.text = line.substr(tab + 1);
-        if (!is_utf8(made.id)) return reject(out, place.path, number, "the id is not UTF-8");
-        if (auto done = mend_utf8(made.text); !done.empty()) mend(out, place.path, number, std::move(done));
-        keep(out, std::move(made), place.path, number);
+        made.record_kind = document::record_form::tsv;
+        if (!is_utf8(made.id)) return reject(out, position.path, number, "the id is not UTF-8");
+        if (auto done = repair_utf8(made.text); !done.empty())
+            repair(out, position.path, number, std::move(done));
+        keep(out, std::move(made), position.path, number);
     }
 };
 

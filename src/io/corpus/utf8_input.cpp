@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodings other than UTF-8 go through ICU up front, so that whoever repairs damaged XML behind this has one
-// encoding to think about.
+// Encodings other than UTF-8 are converted by ICU first, so that the repair of damaged XML handles only one encoding.
 #include "io/corpus/utf8_input.hpp"
 
 #include <unicode/ucnv.h>
@@ -29,9 +28,9 @@ std::string declared_encoding(std::string_view text) {
     return name;
 }
 
-/// As ICU's own substitution, and tells the flag in `context` that it took place.
-void replace_and_tell(const void* context, UConverterToUnicodeArgs* args, const char* units,
-                      std::int32_t length, UConverterCallbackReason reason, UErrorCode* status) {
+/// As ICU's own substitution, and sets the flag in `context`.
+void replace_and_report(const void* context, UConverterToUnicodeArgs* args, const char* units,
+                        std::int32_t length, UConverterCallbackReason reason, UErrorCode* status) {
     if (reason > UCNV_IRREGULAR) return;
     *static_cast<bool*>(const_cast<void*>(context)) = true;
     UCNV_TO_U_CALLBACK_SUBSTITUTE(nullptr, args, units, length, reason, status);
@@ -52,7 +51,7 @@ struct utf8_input::converter {
         from = ucnv_open(name, &status);
         to = ucnv_open("UTF-8", &status);
         if (U_SUCCESS(status))
-            ucnv_setToUCallBack(from, replace_and_tell, &replaced, nullptr, nullptr, &status);
+            ucnv_setToUCallBack(from, replace_and_report, &replaced, nullptr, nullptr, &status);
         if (U_FAILURE(status)) {
             close();
             from = nullptr;
@@ -129,7 +128,7 @@ void utf8_input::detect() {
     } else {
         const std::string name = declared_encoding(begin.substr(0, 1024));
         const bool wide =
-            name.starts_with("utf-16") || name.starts_with("utf-32");  // its bytes say otherwise
+            name.starts_with("utf-16") || name.starts_with("utf-32");  // its bytes contradict that
         if (!name.empty() && name != "utf-8" && name != "utf8" && name != "us-ascii" && !wide)
             use_encoding(name.c_str());
     }
@@ -138,7 +137,7 @@ void utf8_input::detect() {
 
 bool utf8_input::read_more(std::string& out) {
     if (!fetch() && started_) {
-        if (converter_) {  // a sequence cut off at the very end
+        if (converter_) {  // a truncated sequence at the very end
             const std::size_t before = out.size();
             converter_->convert({}, true, out);
             converter_.reset();
@@ -152,9 +151,9 @@ bool utf8_input::read_more(std::string& out) {
     }
     if (converter_) {
         converter_->convert(raw_, false, out);
-        if (converter_->replaced && !replaced_told_) {
-            replaced_told_ = true;
-            note_ = "sequences that mean nothing in the input's encoding, replaced by U+FFFD";
+        if (converter_->replaced && !replacement_reported_) {
+            replacement_reported_ = true;
+            note_ = "invalid sequences in the input's encoding, replaced by U+FFFD";
         }
     } else {
         out.append(raw_);

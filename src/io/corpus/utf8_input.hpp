@@ -12,21 +12,21 @@
 
 namespace quern::io {
 
-/// Reads XML text and turns it into UTF-8. The encoding is told as XML does it: by a byte order mark, by
-/// zeros around the first '<', or by the encoding that the XML declaration names. UTF-8 passes through
-/// unchecked; in other encodings, sequences that mean nothing become U+FFFD.
+/// Reads XML text and converts it to UTF-8. The encoding is detected as in XML: by a byte-order mark, by zeros around
+/// the first '<', or by the XML declaration. UTF-8 passes unchecked; in other encodings, invalid sequences become
+/// U+FFFD.
 class utf8_input {
   public:
     explicit utf8_input(std::unique_ptr<byte_source> source);
     ~utf8_input();
 
-    /// Appends more text to `out`; false at the end. Damage of the bytes below (a cut-off archive) ends the
-    /// input and is told by damage(). Throws io_error.
+    /// Appends more text to `out`; false at the end. Damage of the underlying bytes (a truncated archive) ends the
+    /// input and is reported by damage(). Throws io_error.
     bool read_more(std::string& out);
 
-    /// What has ended the input early.
+    /// The damage that ended the input early.
     const std::optional<std::string>& damage() const { return damage_; }
-    /// Something to say about the encoding, once: taken by the call.
+    /// A note about the encoding, if any: the first call returns and clears it.
     std::optional<std::string> take_note();
 
     const byte_source& source() const { return *source_; }
@@ -42,7 +42,7 @@ class utf8_input {
     std::string raw_;
     bool started_ = false;
     bool ended_ = false;
-    bool replaced_told_ = false;
+    bool replacement_reported_ = false;
     std::optional<std::string> damage_;
     std::optional<std::string> note_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of words rather than rules, because wikis chose these words freely. They are kept as readable lists;
-// the sets over them are built on first use, folded by the same function as what is looked up.
+// Lists of words rather than rules, because wikis chose these words freely. The lists are kept readable; their sets are
+// built on first use, folded by the same function as the words looked up.
 #include "io/corpus/wiki_names.hpp"
 
 #include <unicode/bytestream.h>
@@ -103,7 +103,7 @@ constexpr std::string_view redirect_words =
     "ಪುನರ್ನಿರ್ದೇಶನ|തിരിച്ചുവിടുക|යළියොමුව|เปลี่ยนทาง|ប្តូរទីតាំងទៅ|បញ្ជូនបន្ត|ပြန်ညွှန်း|넘겨주기|転送|リダイレクト|"
     "重定向|重新導向|跳轉|跳转";
 
-// Switches written in ASCII; those with other letters are told by their form.
+// Switches in ASCII; those with other letters are recognised by their form.
 constexpr std::string_view ascii_switches =
     "NOTOC|FORCETOC|TOC|NOEDITSECTION|NEWSECTIONLINK|NONEWSECTIONLINK|NOGALLERY|HIDDENCAT|"
     "EXPECTUNUSEDCATEGORY|"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Titles and link targets, normalised as MediaWiki does it: the parts of a title are told apart after
-// entities and %-escapes are decoded and white space is made one.
+// Titles and link targets, normalised as MediaWiki does: a title is split after decoding entities and %-escapes and
+// collapsing white space.
 #include "io/corpus/wiki_site.hpp"
 
 #include <unicode/uchar.h>
@@ -54,8 +54,8 @@ bool is_title_character(char32_t c) {
            c != '|' && c != '<' && c != '>';
 }
 
-/// White space of every kind to single spaces, ends trimmed, direction marks out. False where `text` is not
-/// UTF-8 or holds what no title may hold (beyond a '#': anchors hold anything).
+/// Collapses white space of every kind to single spaces, trims the ends, removes direction marks. False if `text` is
+/// not UTF-8 or has a character that no title may have (except after a '#': anchors may have any).
 bool normalise(std::string_view text, std::string& out) {
     bool space = false;
     bool anchor = false;
@@ -81,7 +81,7 @@ void raise_first_letter(std::string& title) {
     std::size_t length = 0;
     const char32_t c = next_utf8(title, length);
     if (c == ill_formed) return;
-    // Title case, not upper case: Georgian letters have an upper case that no title begins with.
+    // Title case, not upper case: Georgian letters have an upper case with which no title begins.
     const auto raised = static_cast<char32_t>(u_totitle(static_cast<UChar32>(c)));
     if (raised == c) return;
     std::string letter;

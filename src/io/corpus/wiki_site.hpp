@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wiki's own settings decide: names of namespaces, the case of titles, language variants; and with
-// them what a link or a title means.
+// Depends on a wiki's settings: names of namespaces, the case of titles, language variants; interprets links and titles
+// accordingly.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ namespace quern::io {
 
 enum class link_kind : std::uint8_t {
     article,   ///< `id` names a page of the main namespace
-    section,   ///< a place in the same page
+    section,   ///< a section of the same page
     file,      ///< an image or sound shown here
     category,  ///< the page is put into a category
-    page,      ///< a page of another namespace, or a file or category linked to by a leading ':'
-    language,  ///< the same subject in another language: shown beside the page, not in its text
-    foreign,   ///< a page of another site, or of this one's sister in a language by a leading ':'
-    invalid    ///< no title: the markup is no link
+    page,      ///< a page of another namespace, or a file or category linked by a leading ':'
+    language,  ///< the same subject in another language: shown next to the page, not in its text
+    foreign,   ///< a page of another site, or of a sister in another language by a leading ':'
+    invalid    ///< not a title: the markup is not a link
 };
 
 struct link_target {
     link_kind kind = link_kind::invalid;
-    std::string id;  ///< for `article`: as document ids are written
+    std::string id;  ///< for `article`: in the form of document ids
 };
 
-/// Settings of one wiki: those of <siteinfo>, with the names every wiki knows as a ground.
+/// Settings of one wiki: those of <siteinfo>, in addition to the names that every wiki knows.
 class wiki_site {
   public:
-    /// Settings where nothing is said: first letters are equal in both cases, English names.
+    /// Default settings: first letters are equal in both cases, English names.
     wiki_site();
 
     void set_language(std::string_view code);  ///< xml:lang
@@ -40,12 +40,12 @@ class wiki_site {
     const std::string& language() const { return language_; }
     bool has_variants() const { return variants_; }  ///< -{…}- is markup here
 
-    /// What [[target]] points to. `target` as in the source: entities, %-escapes, underscores, anchor, ':'.
+    /// The target of [[target]]. `target` as in the source: entities, %-escapes, underscores, anchor, ':'.
     link_target resolve(std::string_view target) const;
-    /// The namespace that a full title begins with, 0 where it begins with none.
+    /// The namespace with which a full title begins, 0 if there is none.
     int namespace_of(std::string_view title) const;
-    /// Where the page leads to, if the text is a redirect: "#REDIRECT [[…]]" in any wiki's language. With
-    /// `any_word`, whatever word follows '#'.
+    /// The target, if the text is a redirect: "#REDIRECT [[…]]" in any wiki's language. With `any_word`, any word may
+    /// follow '#'.
     std::optional<std::string> redirect_target(std::string_view text, bool any_word) const;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WikiExtractor's output: `<doc id="12" url="…" title="Anarchism">`, the article, `</doc>` on a line of its own.
-// A record ends after that line. Its releases differ: some escape the text as HTML and some do not, some put
-// quotes into titles as they are, some keep links as <a href="Target">label</a>.
+// WikiExtractor's output: `<doc id="12" url="…" title="Anarchism">`, the article, `</doc>` on a separate line. A record
+// ends after that line. Its releases differ: some escape the text as HTML, some leave quotes in titles unescaped, some
+// keep links as <a href="Target">label</a>.
 #include <algorithm>
 #include <string>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view close_tag = "</doc>";
 
-/// `at` is where `</doc>` stands: the end of its line, if the line holds nothing else; else 0.
+/// `at` is the position of `</doc>`: returns the end of its line, if the line has nothing else; else 0.
 std::size_t close_line_end(std::string_view bytes, std::size_t at) {
     std::string_view rest = bytes.substr(at + close_tag.size());
     std::size_t taken = at + close_tag.size();
@@ -26,7 +26,7 @@ std::size_t close_line_end(std::string_view bytes, std::size_t at) {
     return rest.starts_with('\n') ? taken + 1 : 0;
 }
 
-/// Values may hold quotes: one ends where the next attribute or the tag's end follows.
+/// Values may contain quotes: one ends where the next attribute or the tag's end follows.
 std::string attribute(std::string_view header, std::string_view name) {
     const std::string key = std::string(name) + "=\"";
     const std::size_t found = header.find(" " + key);
@@ -46,7 +46,7 @@ std::string attribute(std::string_view header, std::string_view name) {
     return {};
 }
 
-/// Takes the link tags out of the text; their targets become titles with '_', as ids of Wikipedia's dumps are.
+/// Removes the link tags from the text; their targets become titles with '_', like ids of Wikipedia's dumps.
 void take_links(std::string& text, std::vector<std::string>& links) {
     constexpr std::string_view open = "<a href=\"";
     constexpr std::string_view close = "</a>";
@@ -99,15 +99,19 @@ class wikiextractor final : public record_form {
         }
         return 0;
     }
+    /// A closing tag may be a record by itself.
+    std::size_t first_end(std::string_view bytes) const override {
+        const std::size_t end = bytes.starts_with(close_tag) ? close_line_end(bytes, 0) : 0;
+        return end != 0 ? end : end_within(bytes);
+    }
     std::size_t end_mark_bytes() const override { return close_tag.size() + 3; }
 
-    void parse(std::string_view bytes, const unit_place& place, parsed_unit& out) const override {
-        std::uint64_t line = place.first_line;
+    void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const override {
+        std::uint64_t line = position.first_line;
         while (!bytes.empty()) {
-            std::size_t end = bytes.starts_with(close_tag) ? close_line_end(bytes, 0) : 0;
-            if (end == 0) end = end_within(bytes);
+            std::size_t end = first_end(bytes);
             if (end == 0) end = bytes.size();
-            parse_record(bytes.substr(0, end), place, line, out);
+            parse_record(bytes.substr(0, end), position, line, out);
             line += static_cast<std::uint64_t>(
                 std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
             bytes.remove_prefix(end);
@@ -116,15 +120,15 @@ class wikiextractor final : public record_form {
 
   private:
     /// A record is one document, unless closing tags are missing: then every <doc> begins another.
-    static void parse_record(std::string_view record, const unit_place& place, std::uint64_t line,
+    static void parse_record(std::string_view record, const unit_position& position, std::uint64_t line,
                              parsed_unit& out) {
-        if (record.size() > place.max_document_bytes) {
-            return reject(out, place.path, line, oversize_reason(place.max_document_bytes));
+        if (record.size() > position.limit.bytes) {
+            return reject(out, position.path, line, position.limit.reason());
         }
         std::size_t at = find_open(record, 0);
         const std::string_view before = record.substr(0, at);
         if (before.find_first_not_of(" \t\r\n") != std::string_view::npos) {
-            reject(out, place.path, line, "text outside of <doc> … </doc>");
+            reject(out, position.path, line, "text outside of <doc> … </doc>");
         }
         line += static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
         while (at < record.size()) {
@@ -132,7 +136,7 @@ class wikiextractor final : public record_form {
             std::string_view one = record.substr(at, next - at);
             const std::string_view whole = one;
             const bool closed = strip_close(one);
-            parse_document(one, closed, place, line, out);
+            parse_document(one, closed, position, line, out);
             line += static_cast<std::uint64_t>(std::count(whole.begin(), whole.end(), '\n'));
             at = next;
         }
@@ -156,19 +160,19 @@ class wikiextractor final : public record_form {
         return true;
     }
 
-    static void parse_document(std::string_view one, bool closed, const unit_place& place, std::uint64_t line,
-                               parsed_unit& out) {
+    static void parse_document(std::string_view one, bool closed, const unit_position& position,
+                               std::uint64_t line, parsed_unit& out) {
         std::string_view header = one.substr(0, std::min(one.find('\n'), one.size()));
         one.remove_prefix(std::min(header.size() + 1, one.size()));
         if (header.ends_with('\r')) header.remove_suffix(1);
         document made;
-        made.path = place.path;
+        made.path = position.path;
         made.line = line;
         made.line_paragraphs = true;
         made.id = decode_references(attribute(header, "id"));
         made.title = attribute(header, "title");
-        if (made.id.empty()) return reject(out, place.path, line, "the id is missing or empty");
-        if (!is_utf8(made.id)) return reject(out, place.path, line, "the id is not UTF-8");
+        if (made.id.empty()) return reject(out, position.path, line, "the id is missing or empty");
+        if (!is_utf8(made.id)) return reject(out, position.path, line, "the id is not UTF-8");
         const std::string raw_title = made.title;
         made.title = decode_references(made.title);
         // The first line repeats the title.
@@ -183,10 +187,10 @@ class wikiextractor final : public record_form {
         while (one.ends_with('\n') || one.ends_with('\r')) one.remove_suffix(1);
         made.text = decode_references(one);
         take_links(made.text, made.links);
-        std::string done = mend_utf8(made.text);
-        if (std::string also = mend_utf8(made.title); done.empty()) done = std::move(also);
-        if (!closed) done = "cut off: no </doc>";
-        if (!done.empty()) (closed ? mend : cut)(out, place.path, line, std::move(done));
+        std::string done = repair_utf8(made.text);
+        if (std::string also = repair_utf8(made.title); done.empty()) done = std::move(also);
+        if (!closed) done = "truncated: no </doc>";
+        if (!done.empty()) (closed ? repair : truncate)(out, position.path, line, std::move(done));
         out.documents.push_back(std::move(made));
     }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serial part cuts pages out of the dump (wikipedia_cut); a unit parses and cleans its pages on its own.
+// The serial part cuts pages out of the dump (wikipedia_cut); a unit parses and cleans its pages independently.
 #include "io/corpus/wikipedia.hpp"
 #include "io/corpus/record_reader.hpp"
 
@@ -13,7 +13,10 @@
 namespace quern::io {
 namespace {
 
-/// A page in a unit, or an issue that the cutting has found at this point of the input.
+/// How many copies of a page memory holds, with its text in all stages of cleaning.
+constexpr std::uint64_t page_factor = 8;
+
+/// A page in a unit, or an issue found while cutting at this point of the input.
 struct unit_piece {
     bool is_page = true;
     bool complete = true;
@@ -27,8 +30,8 @@ struct unit_piece {
 
 class wikipedia_unit final : public corpus_unit {
   public:
-    wikipedia_unit(std::string path, std::shared_ptr<const wiki_site> site)
-        : path_(std::move(path)), site_(std::move(site)) {}
+    wikipedia_unit(std::string path, input_name name, std::shared_ptr<const wiki_site> site)
+        : path_(std::move(path)), name_(name), site_(std::move(site)) {}
 
     void add_page(const dump_piece& page) {
         unit_piece piece;
@@ -53,8 +56,8 @@ class wikipedia_unit final : public corpus_unit {
     bool empty() const { return pieces_.empty(); }
     std::uint64_t raw_bytes() const override { return xml_.size(); }
 
-    parsed_unit parse() override {
-        parsed_unit out;
+    bool parse_within(const reading_budget& budget, parsed_unit& out) override {
+        parsed_unit made;
         wiki_page_parser parser;
         wiki_page page;
         cleaning scratch;
@@ -62,33 +65,53 @@ class wikipedia_unit final : public corpus_unit {
             if (piece.is_page) {
                 const std::string_view xml =
                     std::string_view(xml_).substr(piece.begin, piece.end - piece.begin);
+                try {
+                    require_budget(budget, memory_for(xml), "a page");
+                } catch (const out_of_memory& why) {
+                    if (!budget.is_last) return false;
+                    reject(made, path_, piece.line, why.what());
+                    continue;
+                }
                 const page_result result = parser.parse(xml, piece.complete, page);
-                take_page(piece, xml, result, page, scratch, out);
+                take_page(piece, xml, result, page, scratch, made);
             } else {
-                note(out, piece.issue);
+                note(made, piece.issue);
             }
         }
-        return out;
+        name_.give(made.documents);
+        out = std::move(made);
+        return true;
     }
 
   private:
-    /// Memory that serves one page after the other.
+    /// Memory reused for one page after the other.
     struct cleaning {
         clean_text clean;
         std::string raw;
     };
 
+    /// Memory for parsing and cleaning a page: copies of it, and the records of open marks and of links.
+    static std::uint64_t memory_for(std::string_view xml) {
+        constexpr std::uint64_t bytes_a_bracket = 200, bytes_a_quote = 24;
+        std::uint64_t brackets = 0, quotes = 0;
+        for (const char c : xml) {
+            brackets += static_cast<std::uint64_t>(c == '[' || c == '{');
+            quotes += static_cast<std::uint64_t>(c == '\'' || c == '=');
+        }
+        return page_factor * xml.size() + bytes_a_bracket * brackets + bytes_a_quote * quotes;
+    }
+
     std::uint64_t line_at(const unit_piece& piece, std::string_view xml, std::size_t byte) const {
         const bool in_head = byte < piece.head_bytes;
         const std::string_view before =
             in_head ? xml.substr(0, byte) : xml.substr(piece.head_bytes, byte - piece.head_bytes);
-        const bool behind_all = piece.head_bytes >= xml.size();
-        const std::uint64_t base = in_head || behind_all ? piece.line : piece.tail_line;
-        const std::string_view counted = behind_all ? xml.substr(0, byte) : before;
+        const bool after_all = piece.head_bytes >= xml.size();
+        const std::uint64_t base = in_head || after_all ? piece.line : piece.tail_line;
+        const std::string_view counted = after_all ? xml.substr(0, byte) : before;
         return base + static_cast<std::uint64_t>(std::count(counted.begin(), counted.end(), '\n'));
     }
 
-    /// What becomes of a page: skipped by rule, rejected, a redirect, or a document.
+    /// The outcome for a page: skipped by rule, rejected, a redirect, or a document.
     void take_page(const unit_piece& piece, std::string_view xml, const page_result& result, wiki_page& page,
                    cleaning& scratch, parsed_unit& out) const {
         const std::string id = id_of_title(page.title);
@@ -96,8 +119,9 @@ class wikipedia_unit final : public corpus_unit {
         if (lost || result.state != page_state::whole) {
             std::string reason = id.empty() ? "a page without a title" : "page \"" + id + "\"";
             if (!result.reason.empty()) reason += ": " + result.reason;
-            if (!lost) reason += result.state == page_state::mended ? ", mended" : ", kept up to there";
-            const bool cut = !lost && result.state != page_state::mended;
+            if (!lost)
+                reason += result.state == page_state::repaired ? ", repaired" : ", kept up to that point";
+            const bool cut = !lost && result.state != page_state::repaired;
             if (piece.dump_ends) reason += "; the dump ends there";
             note(out, {path_, line_at(piece, xml, result.damage_at), std::move(reason), lost, cut,
                        piece.dump_ends});
@@ -138,6 +162,7 @@ class wikipedia_unit final : public corpus_unit {
     }
 
     std::string path_;
+    input_name name_;
     std::shared_ptr<const wiki_site> site_;
     std::string xml_;
     std::vector<unit_piece> pieces_;
@@ -145,16 +170,16 @@ class wikipedia_unit final : public corpus_unit {
 
 class wikipedia_reader final : public corpus_reader {
   public:
-    wikipedia_reader(std::unique_ptr<byte_source> source, const corpus_options& options, const context& run)
+    wikipedia_reader(std::unique_ptr<byte_source> source, const corpus_options& options, const context& ctx)
         : options_(options),
-          run_(run),
-          cutter_(std::move(source), options.max_document_bytes),
+          ctx_(ctx),
+          cutter_(std::move(source), limit_of(options, options.document_memory, page_factor).bytes),
           site_(std::make_shared<wiki_site>()) {}
 
     std::unique_ptr<corpus_unit> next() override {
         auto unit = std::move(begun_);
         while (!ended_) {
-            run_.check_stop();
+            ctx_.check_stop();
             const dump_piece piece = cutter_.next();
             if (piece.kind == dump_piece::what::end) {
                 ended_ = true;
@@ -182,11 +207,10 @@ class wikipedia_reader final : public corpus_reader {
 
   private:
     std::unique_ptr<wikipedia_unit> new_unit() const {
-        return std::make_unique<wikipedia_unit>(cutter_.source().name(), site_);
+        return std::make_unique<wikipedia_unit>(cutter_.source().name(), options_.name, site_);
     }
 
-    /// Pages before new settings belong to a unit of their own; what the settings have to say begins the
-    /// next.
+    /// Pages before new settings belong to a separate unit; notes about the settings begin the next.
     void take_site(const dump_piece& piece) {
         std::string reason;
         site_ = std::make_shared<wiki_site>(parse_site(piece.xml, reason));
@@ -197,18 +221,18 @@ class wikipedia_reader final : public corpus_reader {
     }
 
     corpus_options options_;
-    context run_;
+    context ctx_;
     dump_cutter cutter_;
     std::shared_ptr<const wiki_site> site_;
-    std::unique_ptr<wikipedia_unit> begun_;  // holds what the settings had to say
+    std::unique_ptr<wikipedia_unit> begun_;  // holds notes about the settings
     bool ended_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<corpus_reader> read_wikipedia(std::unique_ptr<byte_source> source,
-                                              const corpus_options& options, const context& run) {
-    return std::make_unique<wikipedia_reader>(std::move(source), options, run);
+                                              const corpus_options& options, const context& ctx) {
+    return std::make_unique<wikipedia_reader>(std::move(source), options, ctx);
 }
 
 }  // namespace quern::io

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window holds the text from the page being cut onwards; it grows by reads and is moved to the front when
-// most of it is settled. Every byte is looked at a bounded number of times: searches that failed are
-// remembered.
+// The window holds the text from the current page onwards; it grows by reads and is moved to the front when most of it
+// is settled. Every byte is examined a bounded number of times: failed searches are remembered.
 #include "io/corpus/wikipedia_cut.hpp"
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace quern::io {
 namespace {
 
 constexpr std::size_t longest_markup = 1 << 20;  // of a comment, a declaration, a <siteinfo>
-constexpr std::size_t longest_name = 16;         // enough to tell tags apart
+constexpr std::size_t longest_name = 16;         // enough to distinguish tags
 
 constexpr std::string_view terminators[] = {"-->", "]]>", "?>", ">"};
 
@@ -33,7 +32,7 @@ bool dump_cutter::more() {
     return input_.read_more(window_);
 }
 
-/// Whether at least `bytes` are there from at_ on.
+/// Whether at least `bytes` are available from at_ on.
 bool dump_cutter::ensure(std::size_t bytes) {
     while (window_.size() - at_ < bytes) {
         if (!more()) return false;
@@ -41,7 +40,7 @@ bool dump_cutter::ensure(std::size_t bytes) {
     return true;
 }
 
-/// Lets go of what is before keep_, when that is worth moving the rest.
+/// Drops what is before keep_, if that is worth moving the rest.
 void dump_cutter::forget() {
     if (keep_ < (1u << 16) || keep_ < window_.size() / 2) return;
     window_.erase(0, keep_);
@@ -56,7 +55,7 @@ void dump_cutter::pass(std::size_t bytes) {
     at_ += bytes;
 }
 
-/// The end of `which` at or after `from` (in the window), not more than `limit` bytes on; npos without one.
+/// The end of `which` at or after `from` (in the window), within `limit` bytes; npos if not found.
 std::size_t dump_cutter::find_end(terminator which, std::size_t from, std::size_t limit) {
     const std::string_view end = terminators[static_cast<std::size_t>(which)];
     searched& seen = searched_[static_cast<std::size_t>(which)];
@@ -101,8 +100,7 @@ void dump_cutter::junk() {
 
 bool dump_cutter::take_gap_issue(dump_piece& found) {
     if (junk_line_ == 0) return false;
-    found = issue(junk_line_,
-                  lost_page_ ? "a page without its beginning" : "something that is no page between the pages",
+    found = issue(junk_line_, lost_page_ ? "a page without its beginning" : "other content between the pages",
                   lost_page_);
     junk_line_ = 0;
     lost_page_ = false;
@@ -129,7 +127,7 @@ dump_piece dump_cutter::next() {
     }
 }
 
-/// What begins with '<' between pages; true where it is a piece to give away.
+/// Handles a '<' between pages; true if it is a piece to return.
 bool dump_cutter::outside_tag(dump_piece& found) {
     ensure(longest_name);
     if (is_tag(rest(), "<page")) {
@@ -167,7 +165,7 @@ bool dump_cutter::outside_tag(dump_piece& found) {
     return false;
 }
 
-/// From "<siteinfo" to its end, or to where something else begins.
+/// From "<siteinfo" to its end, or to the beginning of something else.
 dump_piece dump_cutter::cut_site() {
     dump_piece site;
     site.kind = dump_piece::what::site;
@@ -180,7 +178,7 @@ dump_piece dump_cutter::cut_site() {
         if (at_ == window_.size()) {
             if (more()) continue;
             site.dump_ends = ends_early();
-            root_open_ = false;  // said once
+            root_open_ = false;  // report it once
             break;
         }
         ensure(longest_name);
@@ -199,8 +197,8 @@ dump_piece dump_cutter::cut_site() {
     return site;
 }
 
-/// From "<page" to its end. A page that does not end before the next one begins, or before the dump does, is
-/// given away incomplete.
+/// From "<page" to its end. A page that does not end before the next one begins, or before the dump ends, is returned
+/// incomplete.
 dump_piece dump_cutter::cut_page() {
     dump_piece page;
     page.kind = dump_piece::what::page;
@@ -216,7 +214,7 @@ dump_piece dump_cutter::cut_page() {
             if (more()) continue;
             page.complete = false;
             page.dump_ends = ends_early();
-            root_open_ = false;  // said once
+            root_open_ = false;  // report it once
             break;
         }
         if (inside_tag(page)) break;
@@ -229,7 +227,7 @@ dump_piece dump_cutter::cut_page() {
     return page;
 }
 
-/// What begins with '<' within a page; true where the page ends before at_.
+/// Handles a '<' within a page; true if the page ends before at_.
 bool dump_cutter::inside_tag(dump_piece& page) {
     ensure(longest_name);
     if (is_tag(rest(), "</page")) {
@@ -257,7 +255,7 @@ bool dump_cutter::inside_tag(dump_piece& page) {
     return false;
 }
 
-/// A second revision takes the place of the first: what stands before them is moved up to it.
+/// A second revision replaces the first: what precedes them is moved up to it.
 void dump_cutter::begin_revision(dump_piece& page) {
     if (first_revision_ == npos) {
         first_revision_ = at_ - keep_;
@@ -273,7 +271,7 @@ void dump_cutter::begin_revision(dump_piece& page) {
     forget();
 }
 
-/// Lets a page pass that is larger than allowed.
+/// Skips a page that is larger than allowed.
 dump_piece dump_cutter::skip_page(std::uint64_t line) {
     dump_piece passed;
     for (;;) {
@@ -295,7 +293,7 @@ dump_piece dump_cutter::finish() {
     dump_piece found;
     if (take_gap_issue(found)) {
         found.dump_ends = ends_early();
-        root_open_ = false;  // the same damage: said once
+        root_open_ = false;  // the same damage: reported once
         return found;
     }
     if (!finished_) {

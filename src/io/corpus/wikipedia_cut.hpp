@@ -14,25 +14,24 @@
 
 namespace quern::io {
 
-/// Something found in a dump, in the order of the input.
+/// A piece of a dump, in input order.
 struct dump_piece {
     enum class what { page, site, issue, end };
     what kind = what::end;
     bool complete = true;    ///< page: ends with </page>; site: with </siteinfo>
     bool rejected = false;   ///< issue: a page is lost
-    bool dump_ends = false;  ///< nobody knows how many pages are lost behind it
-    std::string_view xml;  ///< page: the XML; site: the root's tag, and <siteinfo>; holds until the next call
-    std::uint64_t line = 0;      ///< where it begins
-    std::size_t head_bytes = 0;  ///< page: bytes before revisions were left out (all of them, where none was)
-    std::uint64_t tail_line = 0;  ///< page: the line of the byte behind them
+    bool dump_ends = false;  ///< the number of pages lost after it is unknown
+    std::string_view xml;  ///< page: the XML; site: the root's tag, and <siteinfo>; valid until the next call
+    std::uint64_t line = 0;       ///< where it begins
+    std::size_t head_bytes = 0;   ///< page: bytes before the dropped revisions (all of them, if none was)
+    std::uint64_t tail_line = 0;  ///< page: the line of the byte after them
     std::string reason;           ///< issue
 };
 
-/// In a dump every '<' begins a tag (text has &lt;), so that the pages are found by a search for '<' and a
-/// look at what follows; comments and CDATA sections are passed over. Parsing can then be left to other
-/// threads, and after any damage the next "<page>" is found by the same search. Of a page with its whole
-/// history all revisions but the last are dropped as they pass, so that memory does not grow with the
-/// history.
+/// In a dump every '<' begins a tag (text has &lt;), so that pages are found by searching for '<' and checking what
+/// follows; comments and CDATA sections are skipped. Parsing can then be left to other threads, and after any damage
+/// the next "<page>" is found by the same search. Of a page with its whole history all revisions but the last are
+/// dropped as they are read, so that memory does not grow with the history.
 class dump_cutter {
   public:
     dump_cutter(std::unique_ptr<byte_source> source, std::uint64_t max_page_bytes);
@@ -59,15 +58,15 @@ class dump_cutter {
     dump_piece skip_page(std::uint64_t line);
     dump_piece issue(std::uint64_t line, std::string reason, bool rejected, bool dump_ends = false);
     bool take_gap_issue(dump_piece& found);
-    /// At the end of the input: whether the dump itself is cut off. Damage of the bytes below is told last.
+    /// At the end of the input: whether the dump itself is truncated. Damage of the underlying bytes is reported last.
     bool ends_early() const { return root_open_ && !input_.damage(); }
     dump_piece finish();
 
     utf8_input input_;
     std::uint64_t max_page_bytes_;
-    std::string window_;      // text not yet given away
-    std::size_t keep_ = 0;    // in the window: what begins here is still wanted
-    std::size_t at_ = 0;      // in the window: what is before is settled
+    std::string window_;      // text not yet returned
+    std::size_t keep_ = 0;    // in the window: the beginning of what is still needed
+    std::size_t at_ = 0;      // in the window: everything before is settled
     std::uint64_t line_ = 1;  // of at_
     std::uint64_t gone_ = 0;  // bytes that have left the window
     struct searched {
@@ -75,11 +74,11 @@ class dump_cutter {
     };
     std::array<searched, 4> searched_{};
     bool root_open_ = false;
-    std::string root_, site_;      // the XML of the last root tag, and of it with its settings
+    std::string root_, site_;      // the XML of the last root tag, alone and with its settings
     std::uint64_t junk_line_ = 0;  // of the first junk since the last page; 0: none
     bool lost_page_ = false;       // the junk holds the rest of a page
     bool finished_ = false;
-    // of the page being cut
+    // of the current page
     std::size_t first_revision_ = npos;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages are cut out by the reader before they come here (wikipedia_cut.hpp), so that expat, the costly part,
-// runs on many threads, and damage in one page cannot reach the next.
+// Pages are cut out by the reader beforehand (wikipedia_cut.hpp), so that expat, the costly part, runs on many threads,
+// and damage in one page cannot reach the next.
 #include "io/corpus/wikipedia_page.hpp"
 
 #include <expat.h>
@@ -63,8 +63,8 @@ bool begins_dump_tag(std::string_view text) {
     });
 }
 
-/// Bytes of the reference at the beginning of `text` that XML knows without a DTD; 0 where there is none.
-/// `character` says whether XML allows what it stands for.
+/// Length of the reference at the beginning of `text` that XML knows without a DTD; 0 if there is none. `character`:
+/// whether XML allows the character it denotes.
 std::size_t xml_reference(std::string_view text, bool& character) {
     character = true;
     for (const std::string_view known : {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"}) {
@@ -99,9 +99,9 @@ struct wiki_page_parser::state {
     parser_handle parser;
     wiki_page* page = nullptr;
     int depth = 0;                // of open elements, the root being the first
-    std::string* sink = nullptr;  // where character data goes now
+    std::string* sink = nullptr;  // current destination of character data
     std::string space_text;
-    std::uint64_t fed = 0;  // bytes since the parser was new
+    std::uint64_t fed = 0;  // bytes since the parser was created
 
     static void start(void* user, const XML_Char* name, const XML_Char** attributes) {
         static_cast<state*>(user)->start_element(name, attributes);
@@ -116,8 +116,7 @@ struct wiki_page_parser::state {
         if (self.sink != nullptr) self.sink->append(data, static_cast<std::size_t>(length));
     }
 
-    // <mediawiki><page>: title, ns, redirect are at depth 2 when they begin; model and text in <revision>
-    // at 3.
+    // <mediawiki><page>: title, ns, redirect are at depth 2 when they begin; model and text in <revision> at 3.
     void start_element(std::string_view name, const XML_Char** attributes) {
         sink = nullptr;
         if (depth == 2) {
@@ -192,7 +191,7 @@ page_result wiki_page_parser::parse(std::string_view xml, bool complete, wiki_pa
         const std::uint64_t before = s.fed;
         if (s.feed(xml, false) && s.depth == 1) return result;
         const bool stopped = XML_GetErrorCode(s.parser.get()) != XML_ERROR_NONE;
-        result.reason = stopped ? message_of(s.parser.get()) : "elements without their end";
+        result.reason = stopped ? message_of(s.parser.get()) : "elements without an end";
         const auto seen =
             static_cast<std::uint64_t>(std::max<XML_Index>(0, XML_GetCurrentByteIndex(s.parser.get())));
         result.damage_at = stopped && seen > before ? std::min<std::uint64_t>(seen - before, xml.size()) : 0;
@@ -202,11 +201,11 @@ page_result wiki_page_parser::parse(std::string_view xml, bool complete, wiki_pa
     }
     s.restart();
     s.begin(page);
-    const std::string mended = mended_xml(xml);
-    if (s.feed(mended, false) && s.feed("</mediawiki>", true) && complete) {
-        result.state = page_state::mended;
+    const std::string repaired = repaired_xml(xml);
+    if (s.feed(repaired, false) && s.feed("</mediawiki>", true) && complete) {
+        result.state = page_state::repaired;
     } else {
-        result.state = page.text_begun && !page.title.empty() ? page_state::cut : page_state::hopeless;
+        result.state = page.text_begun && !page.title.empty() ? page_state::truncated : page_state::hopeless;
     }
     s.parser.reset();
     return result;
@@ -258,7 +257,7 @@ wiki_site parse_site(std::string_view xml, std::string& reason) {
     return std::move(reader.site);
 }
 
-std::string mended_xml(std::string_view xml) {
+std::string repaired_xml(std::string_view xml) {
     std::string out;
     out.reserve(xml.size() + 64);
     for (std::size_t i = 0; i < xml.size();) {

@@ -12,35 +12,35 @@
 
 namespace quern::io {
 
-/// What a <page> says. Of several revisions, the last.
+/// The contents of a <page>. Of several revisions, the last.
 struct wiki_page {
     std::string title;
     std::optional<int> space;    ///< <ns>
     bool is_redirect = false;    ///< has the element <redirect>
-    std::string redirect_title;  ///< its title, where it has one
-    std::string model;           ///< empty where nothing is said: wikitext
+    std::string redirect_title;  ///< its title, if it has one
+    std::string model;           ///< empty if unspecified: wikitext
     std::string text;
     bool text_begun = false;
 
-    /// Forgets all but the memory.
+    /// Clears everything but keeps the memory.
     void clear();
 };
 
 enum class page_state {
     whole,
-    mended,   ///< whole once characters that XML forbids were replaced
-    cut,      ///< known up to the damage: there is a title and at least the beginning of a text
-    hopeless  ///< nothing to keep
+    repaired,   ///< complete after replacing characters that XML forbids
+    truncated,  ///< known up to the damage: there is a title and at least the beginning of a text
+    hopeless    ///< nothing to keep
 };
 
 struct page_result {
     page_state state = page_state::whole;
     std::string reason;         ///< of the damage
-    std::size_t damage_at = 0;  ///< byte of the page's XML where it was seen
+    std::size_t damage_at = 0;  ///< position of the damage in the page's XML
 };
 
-/// Parses pages with expat: one parser for as long as pages are well-formed, a fresh one after damage. Never
-/// resolves external entities; expat's limits against amplification hold.
+/// Parses pages with expat: one parser while pages are well-formed, a fresh one after damage. Never resolves external
+/// entities; expat's limits against amplification apply.
 class wiki_page_parser {
   public:
     wiki_page_parser();
@@ -53,12 +53,12 @@ class wiki_page_parser {
     std::unique_ptr<state> state_;
 };
 
-/// Settings from "<mediawiki …>" and "<siteinfo>…</siteinfo>" (either may lack), read as far as it is well-formed. `reason` tells of
-/// damage and is empty without it.
+/// Settings from "<mediawiki …>" and "<siteinfo>…</siteinfo>" (either may be missing), read as far as it is
+/// well-formed. `reason` describes the damage and is empty if there is none.
 wiki_site parse_site(std::string_view xml, std::string& reason);
 
-/// `xml` with what XML forbids made harmless: ill-formed UTF-8 (to U+FFFD), control characters (out), a '&'
-/// that begins no reference and a '<' that begins no tag of a dump (escaped).
-std::string mended_xml(std::string_view xml);
+/// `xml` with everything that XML forbids made harmless: ill-formed UTF-8 (to U+FFFD), control characters (removed), a
+/// '&' that begins no reference and a '<' that begins no tag of a dump (escaped).
+std::string repaired_xml(std::string_view xml);
 
 }  // namespace quern::io

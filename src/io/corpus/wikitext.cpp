@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wikitext to prose in two passes: the scan takes the markup out and marks where something was dropped, the
-// tidying settles white space, empty lines and the brackets and commas that what was dropped has left behind.
+// Wikitext to prose in two passes: the scan removes the markup and marks where something was dropped; the tidying
+// normalises white space, empty lines and the brackets and commas left around dropped parts.
 #include "io/corpus/wikitext.hpp"
 
 #include <array>
@@ -56,7 +56,7 @@ class tidying {
             empty_line_ = false;
             return;
         }
-        // Where a template or a comment was all there was, the line was not empty: it parts no paragraph.
+        // A line with nothing but a template or a comment was not empty: it does not separate paragraphs.
         if (dropped_at_ == never) empty_line_ = true;
         text_.resize(before);
     }
@@ -99,7 +99,7 @@ class tidying {
         return line.ends_with('(') || line.ends_with(wide_open);
     }
 
-    /// "(" with nothing but punctuation and something dropped since: taken back.
+    /// "(" followed by nothing but punctuation and something dropped: removed again.
     bool drop_empty(std::string_view opening) {
         if (dropped_at_ == never) return false;
         std::size_t end = text_.size();
@@ -116,7 +116,7 @@ class tidying {
         return true;
     }
 
-    /// Writes a mark that follows a word directly, without the space that something dropped has left.
+    /// Writes a mark that directly follows a word, without the space left by a dropped part.
     void close(std::string_view what) {
         const bool adjacent = dropped_at_ != never && dropped_at_ + 1 >= text_.size();
         if (adjacent && text_.size() > begin_ && text_.back() == ' ') text_.pop_back();
@@ -135,8 +135,7 @@ class tidying {
         }
     }
 
-    /// Letters, digits or anything beyond ASCII: a line of which something was dropped is kept for these
-    /// only.
+    /// Letters, digits or anything beyond ASCII: a line with a dropped part is kept only if it has these.
     bool has_words() const {
         for (std::size_t i = begin_; i < text_.size(); ++i) {
             const char c = text_[i];

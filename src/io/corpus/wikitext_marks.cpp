@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks that come in pairs: templates {{…}}, links [[…]] and [http://…], tables {|…|}, variants -{…}-.
+// Paired marks: templates {{…}}, links [[…]] and [http://…], tables {|…|}, variants -{…}-.
 #include <algorithm>
 #include <initializer_list>
 
@@ -9,8 +9,8 @@
 namespace quern::io {
 namespace {
 
-// Closing a link moves its label over its target, once for every link it lies in. Nobody nests deeper than a
-// file in a file's caption; a limit keeps hostile input linear.
+// Closing a link moves its label over its target, once for every link around it. Real text nests no deeper than a file
+// in a file's caption; a limit keeps hostile input linear.
 constexpr std::size_t deepest_links = 32;
 constexpr std::size_t deepest_variants = 8;
 
@@ -26,8 +26,8 @@ std::string_view pipe_trick(std::string_view target) {
     return trimmed(target.substr(0, target.find(", ")));
 }
 
-/// The text of -{…}-: "text" · "flags|text" · "zh-hans:one;zh-hant:other;", the simplified form where there
-/// is one. Flags H, T, D, - and N show no text of their own.
+/// The text of -{…}-: "text" · "flags|text" · "zh-hans:one;zh-hant:other;", the simplified form if there is one. Flags
+/// H, T, D, - and N show no text.
 std::string_view variant_text(std::string_view content) {
     if (const std::size_t bar = content.find('|'); bar != std::string_view::npos && bar <= 24) {
         const std::string_view flags = content.substr(0, bar);
@@ -89,7 +89,7 @@ void wikitext_scan::mark_dropped() {
     if (out_.empty() || out_.back() != dropped_mark) out_ += dropped_mark;
 }
 
-/// The innermost mark and all that was written since go.
+/// Drops the innermost mark and everything written since.
 void wikitext_scan::drop_frame() {
     const frame& f = open_.back();
     out_.resize(f.out_begin);
@@ -102,11 +102,11 @@ void wikitext_scan::drop_frame() {
     mark_dropped();
 }
 
-/// Takes [from, to) out of the output; places remembered since `within` was opened move along.
+/// Removes [from, to) from the output; positions remembered since `within` was opened move with it.
 void wikitext_scan::erase(std::size_t from, std::size_t to, const frame& within) {
     out_.erase(from, to - from);
-    const auto moved = [&](std::size_t place) {
-        return place <= from ? place : place < to ? from : place - (to - from);
+    const auto moved = [&](std::size_t position) {
+        return position <= from ? position : position < to ? from : position - (to - from);
     };
     for (std::size_t i = within.quotes_begin; i < quotes_.size(); ++i)
         quotes_[i].out_at = moved(quotes_[i].out_at);
@@ -116,8 +116,8 @@ void wikitext_scan::erase(std::size_t from, std::size_t to, const frame& within)
     line_begin_ = moved(line_begin_);
 }
 
-/// Links that cannot be closed any more: none goes on over a line end before its label, nor over an empty
-/// line within it; a file's caption may hold both, but no heading.
+/// Abandons links that can no longer be closed: a link must not cross a line end before its label, nor an empty line
+/// within it; a file's caption may contain both, but no heading.
 void wikitext_scan::abandon_links(bool with_label, bool with_files) {
     while (!open_.empty()) {
         const frame& f = open_.back();
@@ -152,7 +152,7 @@ void wikitext_scan::open_brace() {
     open(mark::braces, 0, count);
 }
 
-/// Most templates hold no other markup: they are passed over without being written.
+/// Most templates contain no other markup: they are skipped without being written.
 bool wikitext_scan::drop_plain_template() {
     const auto plain = [](char c) { return c != '{' && c != '}' && c != '[' && c != '<'; };
     std::size_t end = at_ + 2;
@@ -178,7 +178,7 @@ void wikitext_scan::close_brace() {
     }
 }
 
-/// As MediaWiki pairs them: three at once where both sides have three (a parameter), else two (a template).
+/// Pairs as MediaWiki does: three at once if both sides have three (a parameter), else two (a template).
 void wikitext_scan::close_braces(std::size_t count) {
     while (count >= 2 && inside(mark::braces)) {
         while (open_.back().kind != mark::braces) abandon();
@@ -186,7 +186,7 @@ void wikitext_scan::close_braces(std::size_t count) {
         const std::size_t pair = std::min({f.braces, count, std::size_t{3}});
         count -= pair;
         if (f.braces - pair < 2) {
-            f.out_begin = f.content - pair;  // what is left of a run of '{' stays
+            f.out_begin = f.content - pair;  // the rest of a run of '{' stays
             drop_frame();
             continue;
         }
@@ -253,8 +253,8 @@ void wikitext_scan::open_external(std::size_t scheme) {
     skip_url();
 }
 
-/// The rest of an external link's address; the label begins after the white space that ends it. A template in
-/// the address is dropped on its own, and the address goes on behind it; the end of a template around it ends it.
+/// Skips the rest of an external link's address; the label begins after the white space that ends it. A template in the
+/// address is dropped separately, and the address continues after it; the end of an enclosing template ends it.
 void wikitext_scan::skip_url() {
     frame& f = open_.back();
     if (f.has_label) return;
@@ -342,7 +342,7 @@ void wikitext_scan::close_link() {
     erase(f.out_begin, shown, f);
 }
 
-/// "|}" at a line's start. Without a table it is the remains of one.
+/// "|}" at a line's start. Outside a table it is a leftover of one.
 void wikitext_scan::close_table() {
     if (!inside(mark::table)) {
         mark_dropped();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk itself, and what belongs to lines: headings, list marks, remains of tables, and the apostrophes,
-// whose meaning MediaWiki settles at the end of each line.
+// The walk itself, and the markup of lines: headings, list marks, remains of tables, and the apostrophes, whose meaning
+// MediaWiki decides at the end of each line.
 #include "io/corpus/wikitext_scan.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void wikitext_scan::run() {
                 underscores();
                 break;
             default:
-                ++at_;  // control characters are no text
+                ++at_;  // control characters are not text
         }
     }
     finish();
@@ -92,7 +92,7 @@ void wikitext_scan::source_newline() {
     begin_line();
 }
 
-/// At the first character of a line: marks that mean something only there.
+/// At the first character of a line: marks that have a meaning only there.
 void wikitext_scan::begin_line() {
     line_role_ = line_role::plain;
     std::size_t look = at_;
@@ -109,7 +109,7 @@ void wikitext_scan::begin_line() {
         return;
     }
     if (rest.starts_with("|") && open_.empty()) {
-        line_role_ = line_role::table_remains;  // of a table that a template opened, or one closed too early
+        line_role_ = line_role::table_remains;  // of a table opened by a template, or closed too early
         return;
     }
     const char first = at_ < source_.size() ? source_[at_] : '\n';
@@ -128,8 +128,8 @@ void wikitext_scan::begin_line() {
 
 void wikitext_scan::end_line() {
     const std::size_t first_quotes = open_.empty() ? 0 : open_.back().quotes_begin;
-    // Places remembered by a mark that was opened in this line and is still open must stay true: such a line
-    // is left as it is.
+    // Positions remembered by a mark that was opened in this line and is still open must stay valid: such a line is
+    // left unchanged.
     if (open_.empty() || open_.back().out_begin < line_begin_) {
         balance_quotes(first_quotes);
         if (line_role_ == line_role::heading) make_heading();
@@ -141,7 +141,7 @@ void wikitext_scan::end_line() {
     quotes_.resize(std::min(quotes_.size(), first_quotes));
 }
 
-/// A row without a table. One that begins with '!' may be prose (!Kung), unless it goes on as a header does.
+/// A row outside a table. One that begins with '!' may be prose (!Kung), unless it continues like a header.
 bool wikitext_scan::is_table_remains() const {
     if (line_role_ != line_role::header_remains) return line_role_ == line_role::table_remains;
     const std::string_view line = std::string_view(out_).substr(line_begin_);
@@ -166,9 +166,8 @@ void wikitext_scan::make_heading() {
     out_.append("\n\n").append(title).append("\n");
 }
 
-/// Where a line has an odd number of both bold and italic marks, one "'''" was an apostrophe before an italic
-/// mark: after a one-letter word if there is one (l'''Italia''), else after a longer word, else after a
-/// space.
+/// If a line has an odd number of both bold and italic marks, one "'''" was an apostrophe before an italic mark: after
+/// a one-letter word if there is one (l'''Italia''), else after a longer word, else after a space.
 void wikitext_scan::balance_quotes(std::size_t first) {
     std::size_t bold = 0;
     std::size_t italic = 0;
@@ -179,12 +178,12 @@ void wikitext_scan::balance_quotes(std::size_t first) {
         bold += q.count != 2;
         italic += q.count != 3;
         if (q.count != 3 || q.out_at < line_begin_) continue;
-        // Only the text since the mark before counts.
+        // Only the text since the preceding mark counts.
         const std::size_t begin = i == first ? line_begin_ : std::max(line_begin_, quotes_[i - 1].out_at);
         const auto before = [&](std::size_t back) {
             return q.out_at >= begin + back ? out_[q.out_at - back] : '-';
         };
-        // A letter may be several bytes: the first one decides what stands before it.
+        // A letter may be several bytes: its first one decides.
         std::size_t back = 1;
         while (back < 4 && (static_cast<unsigned char>(before(back)) & 0xC0) == 0x80) ++back;
         const int this_rank = before(1) == ' ' ? 2 : before(back + 1) == ' ' ? 0 : 1;
@@ -197,8 +196,7 @@ void wikitext_scan::balance_quotes(std::size_t first) {
         out_.insert(choice, 1, '\'');
 }
 
-/// What is still open at the end. Ranges to cut rise with the stack, so that one pass over the output
-/// suffices.
+/// Handles what is still open at the end. Ranges to cut rise with the stack, so that one pass over the output suffices.
 void wikitext_scan::finish() {
     end_line();
     std::string kept;

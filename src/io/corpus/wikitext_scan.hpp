@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass that takes the markup out of wikitext. Not for use elsewhere: see wikitext.hpp.
+// The pass that removes the markup from wikitext. Internal: see wikitext.hpp.
 //
-// One walk from left to right, without recursion. Everything is written to the output at once; an opening
-// mark is remembered with the place where its output began, and only its closing mark decides what becomes of
-// it: a template is dropped by shortening the output to that place, a link loses its target. A mark that
-// never finds its end has thereby stayed text, at no cost, and time is linear whatever the nesting.
+// One walk from left to right, without recursion. Everything is written to the output at once. An opening mark is
+// remembered with the position where its output began, and only its closing mark decides the result: a template is
+// dropped by truncating the output there, a link loses its target. A mark whose end never comes thereby remains text,
+// at no cost, and time is linear for any nesting.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@
 
 namespace quern::io {
 
-/// Stands in the scan's output where something was dropped, so that the tidying knows what it may mend around
-/// it. No such byte is ever copied from the input.
+/// Marks in the scan's output where something was dropped, so that the tidying knows where to clean up. No such byte is
+/// ever copied from the input.
 inline constexpr char dropped_mark = '\x01';
 
 class wikitext_scan {
@@ -34,13 +34,13 @@ class wikitext_scan {
     enum class line_role : std::uint8_t { plain, heading, table_remains, header_remains };
     static constexpr std::size_t npos = std::string_view::npos;
 
-    /// An opening mark that waits for its end. `…_begin` are sizes at the time it was met.
+    /// An opening mark that waits for its end. `…_begin` are sizes at the time it was read.
     struct frame {
         mark kind;
         link_kind target = link_kind::invalid;  // link: known at its first '|'
-        line_role role = line_role::plain;      // of the line it stands in
-        std::size_t out_begin = 0;              // where its own literal begins in the output
-        std::size_t content = 0;                // where what follows begins: after the braces, or the label
+        line_role role = line_role::plain;      // of the line that contains it
+        std::size_t out_begin = 0;              // where its literal begins in the output
+        std::size_t content = 0;                // where its content begins: after the braces, or the label
         std::size_t source_begin = 0;           // after the mark
         std::size_t line_begin = 0;
         std::size_t links_begin = 0, quotes_begin = 0, headings_begin = 0;
@@ -49,7 +49,7 @@ class wikitext_scan {
         std::string id = {};  // link to an article: its target
     };
     struct quotes {
-        std::size_t out_at;  // the output's size where they stood
+        std::size_t out_at;  // the output's size at their position
         int count;           // 2, 3 or 5
     };
     struct heading {

@@ -11,20 +11,20 @@ namespace quern::io {
 
 enum class tag_role : std::uint8_t {
     unknown,     ///< not a tag: '<' is text
-    strip,       ///< the tag goes, its content stays
-    line,        ///< as strip, but the content stands on lines of its own
-    paragraph,   ///< as strip, but the content is a paragraph of its own
+    strip,       ///< the tag is removed, its content stays
+    line,        ///< as strip, but the content is on separate lines
+    paragraph,   ///< as strip, but the content is a separate paragraph
     line_break,  ///< <br>
-    cell,        ///< as strip, but the content is set apart by a space
-    table,       ///< <table>: goes with its content
-    drop,        ///< goes with its content, which is not wikitext
-    note,        ///< <ref>: as drop, but cannot hold another one
+    cell,        ///< as strip, but the content is separated by a space
+    table,       ///< <table>: removed with its content
+    drop,        ///< removed with its content, which is not wikitext
+    note,        ///< <ref>: as drop, but cannot contain another one
     verbatim     ///< the content stays, and is not wikitext
 };
 
 struct wiki_tag {
     tag_role role = tag_role::unknown;
-    std::uint8_t index = 0;  ///< of the name in the table, for memory of where its end is
+    std::uint8_t index = 0;  ///< of the name in the table, to remember the position of its end
     std::string_view name;
     bool closing = false;
     bool self_closing = false;
@@ -33,11 +33,11 @@ struct wiki_tag {
 
 inline constexpr std::size_t max_tag_names = 128;
 
-/// `text` begins with '<' and no comment. Role `unknown` where no known tag with an end begins there.
+/// `text` begins with '<' but not with a comment. Role `unknown` if no known tag with an end begins there.
 wiki_tag read_tag(std::string_view text);
 
-/// Finds "</name" (any case), remembering per name how far it has looked: over one text, with rising `from`,
-/// all calls together are linear.
+/// Finds "</name" (any case), and remembers per name how far it has searched: over one text, with rising `from`, all
+/// calls together are linear.
 class tag_end_finder {
   public:
     explicit tag_end_finder(std::string_view text) : text_(text) {}

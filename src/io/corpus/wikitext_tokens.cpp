@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags, comments, entities, apostrophes and switches: markup that is settled where it stands.
+// Tags, comments, entities, apostrophes and switches: markup that is handled where it occurs.
 #include <algorithm>
 
 #include "io/corpus/html_entities.hpp"
@@ -16,7 +16,7 @@ void wikitext_scan::angle() {
     }
 }
 
-/// Remembers how far it has looked, as tag_end_finder does.
+/// Remembers how far it has searched, as tag_end_finder does.
 std::size_t wikitext_scan::paragraph_end(std::size_t from) {
     if (from < paragraph_from_ || from > paragraph_end_) {
         paragraph_from_ = from;
@@ -25,7 +25,7 @@ std::size_t wikitext_scan::paragraph_end(std::size_t from) {
     return paragraph_end_;
 }
 
-/// A comment alone on its lines takes the last line end with it, so that it does not part a paragraph.
+/// A comment alone on its lines consumes the last line end with it, so that it does not separate paragraphs.
 void wikitext_scan::comment() {
     const std::size_t end = comment_end_missing_ ? npos : source_.find("-->", at_ + 4);
     const bool line_start = out_.size() == line_begin_;
@@ -73,7 +73,7 @@ void wikitext_scan::tag() {
                 }
             } else if (has_content) {
                 open(mark::html_table, 0, found.length);
-                out_.resize(open_.back().out_begin);  // without an end it is a tag like others
+                out_.resize(open_.back().out_begin);  // without an end it is an ordinary tag
                 return;
             }
             break;
@@ -145,7 +145,7 @@ void wikitext_scan::append_verbatim(std::string_view text) {
     }
 }
 
-/// Line ends that tags make: at most `count` in a row, and none within a heading.
+/// Line ends produced by tags: at most `count` in a row, and none within a heading.
 void wikitext_scan::break_line(std::size_t count) {
     if (line_role_ == line_role::heading) {
         out_ += ' ';

@@ -10,8 +10,10 @@
 #include <string>
 #include <system_error>
 
+#include "device/files/possible_name.hpp"
 #include "device/files/temporary.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/lost_pages.hpp"
 
 namespace quern::io {
 namespace {
@@ -22,7 +24,7 @@ fs::path renamed_away(const fs::path& path) {
     return parent_of(path) / (temporary_prefix(path) + "old");
 }
 
-bool is_there(const fs::path& path) {
+bool exists_at(const fs::path& path) {
     struct stat status {};
     return ::lstat(path.c_str(), &status) == 0;
 }
@@ -48,8 +50,8 @@ void rename_or_throw(const fs::path& from, const fs::path& to, const fs::path& n
     }
 }
 
-/// The mode mkdir would have given: 0777 less the mask, which can only be read by setting it, so it is taken
-/// from a folder made for it.
+/// The mode that mkdir would give: 0777 without the umask. The umask can only be read by setting it, so the mode is
+/// taken from a folder created for that purpose.
 void open_to_readers(const fs::path& folder) {
     const fs::path probe = folder / ".mode";
     struct stat status {};
@@ -82,14 +84,19 @@ void replace_in_two_steps(const fs::path& fresh, const fs::path& final_name) {
         ::rename(old.c_str(), final_name.c_str());
         throw io_error(final_name.string(), "cannot rename into place", code);
     }
-    sync_folder(parent_of(final_name));
-    fs::remove_all(old, ignored);
+    ::rename(old.c_str(),
+             fresh.c_str());  // else restore_renamed_away() removes it, before the next one is made
+}
+
+removed_at_end::~removed_at_end() {
+    std::error_code ignored;
+    if (!folder.empty()) fs::remove_all(folder, ignored);
 }
 
 void restore_renamed_away(const fs::path& final_name) {
     const fs::path old = renamed_away(final_name);
-    if (!is_there(old)) return;
-    if (!is_there(final_name) && ::rename(old.c_str(), final_name.c_str()) == 0) return;
+    if (!exists_at(old)) return;
+    if (!exists_at(final_name) && ::rename(old.c_str(), final_name.c_str()) == 0) return;
     std::error_code ignored;
     fs::remove_all(old, ignored);
 }
@@ -103,11 +110,12 @@ void begin(const fs::path& path, existing policy) {
 }
 
 bool publish(const fs::path& temporary, const fs::path& path, existing policy) {
+    check_mapped_files();
     sync_tree(temporary);
     const auto rename_with = [&](unsigned flags) {
         return ::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), flags) == 0 ? 0 : errno;
     };
-    // rename(2) would replace an empty folder even where told to refuse, hence NOREPLACE.
+    // rename(2) would replace an empty folder even if the policy is refuse, hence NOREPLACE.
     int code = rename_with(RENAME_NOREPLACE);
     if (code == EEXIST && policy == existing::refuse) throw refused(path);
     bool old_left = false;
@@ -116,11 +124,12 @@ bool publish(const fs::path& temporary, const fs::path& path, existing policy) {
         old_left = code == 0;
     }
     if (code == EINVAL || code == ENOSYS) {  // a file system without these flags
-        if (!is_there(path)) {
+        if (!exists_at(path)) {
             rename_or_throw(temporary, path, path);
         } else {
             if (policy == existing::refuse) throw refused(path);
             replace_in_two_steps(temporary, path);
+            old_left = true;
         }
     } else if (code != 0) {
         throw io_error(path.string(), "cannot rename into place", code);
@@ -129,6 +138,25 @@ bool publish(const fs::path& temporary, const fs::path& path, existing policy) {
 }
 
 }  // namespace detail
+
+void check_folder_target(const fs::path& path) {
+    (void)detail::settled(path);  // refuses names that no folder can have
+    std::error_code failure;
+    fs::path folder = path.has_filename() ? path : path.parent_path();
+    if (fs::is_symlink(fs::symlink_status(folder, failure))) {
+        const fs::path target = fs::weakly_canonical(folder, failure);
+        if (failure) require_possible_name(path, failure.value());
+        folder = target;
+    }
+    struct stat status {};
+    if (::stat(folder.c_str(), &status) == 0) {
+        if (!S_ISDIR(status.st_mode)) throw usage_error(path.string() + " exists and is not a folder");
+        require_writable_folder(folder);
+        return;
+    }
+    require_possible_name(path, errno);
+    require_writable_folder(parent_of(folder));
+}
 
 atomic_folder::atomic_folder(const fs::path& path, existing policy)
     : path_(detail::settled(path)), policy_(policy) {
@@ -150,10 +178,9 @@ void atomic_folder::commit() {
     open_to_readers(temporary_);
     const bool old_left = detail::publish(temporary_, path_, policy_);
     lock_.close_quietly();
-    const fs::path old = std::exchange(temporary_, {});
-    sync_folder(parent_of(path_));
-    std::error_code ignored;
-    if (old_left) fs::remove_all(old, ignored);
+    const fs::path old = std::exchange(temporary_, {});  // it has its name, whatever fails now
+    const detail::removed_at_end last(old_left ? old : fs::path());
+    confirm_name(path_);
 }
 
 }  // namespace quern::io

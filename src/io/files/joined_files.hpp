@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that hold consecutive stretches of one long text, as one stretch of memory, without copying them.
+// Files that hold consecutive segments of one long text, mapped as one contiguous range without copying.
 //
-// Memory is mapped in whole pages, and stretches end anywhere. So a file begins with a copy of the bytes before it, back
-// to the last multiple of `joint`: it is mapped over the end of the file before, where it holds the same bytes.
+// Memory is mapped in whole pages, but segments end anywhere. So a file begins with a copy of the bytes before it, back
+// to the last multiple of `joint`: it is mapped over the end of the previous file, which has the same bytes there.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class joined_files {
 
     std::span<const char> bytes() const noexcept { return {memory_, size_}; }
     std::uint64_t size() const noexcept { return size_; }
-    /// What the next file begins with.
+    /// The bytes with which the next file must begin.
     std::string_view overlap() const noexcept {
         return std::string_view(memory_, size_).substr(size_ - size_ % joint);
     }
-    /// Adds the first `bytes` bytes of a file, of which overlap() are already here. The file must not be shortened
-    /// afterwards; it may be removed. Throws io_error where it cannot be mapped or is shorter.
+    /// Adds the first `bytes` bytes of a file; overlap() of them are already mapped. The file must not be truncated
+    /// afterwards; it may be removed. Throws io_error if it cannot be mapped or is shorter.
     void append(const std::filesystem::path& path, std::uint64_t bytes);
 
   private:
@@ -42,8 +42,7 @@ class joined_files {
 
     char* memory_ = nullptr;
     std::uint64_t size_ = 0, reserved_ = 0;
-    std::vector<std::uint64_t>
-        begins_;  ///< where each file is mapped: it is seen up to where the next one is
+    std::vector<std::uint64_t> begins_;  ///< where each file is mapped: it is visible up to the next one
 };
 
 }  // namespace quern::io

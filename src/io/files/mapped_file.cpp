@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "device/files/descriptor.hpp"
+#include "device/files/mapped_pages.hpp"
+#include "device/files/watched_mapping.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 
 mapped_file::mapped_file(std::filesystem::path path, access expected) : path_(std::move(path)) {
-    // O_NONBLOCK: a FIFO in the place of a store file is refused below and does not hang the open.
+    // O_NONBLOCK: a FIFO in place of a store file is refused below instead of blocking the open.
     const auto file = open_file(path_, O_RDONLY | O_NONBLOCK);
     struct stat status {};
     if (::fstat(file.number(), &status) != 0) throw io_error(path_.string(), "cannot open", errno);
@@ -29,6 +31,13 @@ mapped_file::mapped_file(std::filesystem::path path, access expected) : path_(st
     void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.number(), 0);
     if (address == MAP_FAILED) throw io_error(path_.string(), "cannot map", errno);
     data_ = static_cast<const std::byte*>(address);
+    try {
+        watch_mapping(address, size_, path_, status);
+    } catch (...) {
+        unmap();
+        throw;
+    }
+    note_mapped_pages(data_, size_);
     if (expected != access::normal) {
         ::madvise(address, size_, expected == access::random ? MADV_RANDOM : MADV_SEQUENTIAL);
     }
@@ -54,7 +63,10 @@ mapped_file::~mapped_file() {
 }
 
 void mapped_file::unmap() noexcept {
-    if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+    if (data_ == nullptr) return;
+    forget_mapped_pages(data_);
+    end_watch(data_);
+    ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
 }  // namespace quern::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file's bytes as memory: pages are read when they are touched and shared by every process that maps them.
+// A file's bytes as memory: pages are read on access and shared by every process that maps them.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace quern::io {
 
-/// A whole file, mapped read-only. Move-only; the bytes stay where they are when it moves. An empty file is
-/// an empty span. The file must not be shortened while it is mapped (touching lost pages kills the process):
-/// stores are replaced by renaming, never in place, and a renamed or removed file stays mapped.
+/// A whole file, mapped read-only. Move-only; moving it does not move the bytes. An empty file is an empty span. The
+/// file must not be truncated while it is mapped (quern/base/lost_pages.hpp describes the consequence): stores are
+/// replaced by renaming, never in place, and a renamed or removed file stays mapped.
 class mapped_file {
   public:
     enum class access { normal, sequential, random };
 
     mapped_file() = default;
-    /// Throws io_error where the path cannot be opened or mapped, or is not a regular file.
+    /// Throws io_error if the path cannot be opened or mapped, or is not a regular file.
     explicit mapped_file(std::filesystem::path path, access expected = access::normal);
     mapped_file(mapped_file&& other) noexcept;
     mapped_file& operator=(mapped_file&& other) noexcept;

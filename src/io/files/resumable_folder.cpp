@@ -25,11 +25,11 @@ resumable_folder::resumable_folder(const fs::path& path, existing policy, const 
         return fs::is_directory(fs::symlink_status(notes / inner_name, unseen)) &&
                goes_on(notes / inner_name, notes);
     });
-    const bool is_there = left.has_value();
-    if (!is_there) left = make_temporary_folder(parent, prefix);
+    const bool exists_at = left.has_value();
+    if (!exists_at) left = make_temporary_folder(parent, prefix);
     notes_ = std::move(left->path);
     lock_ = std::move(left->handle);
-    if (is_there || ::mkdir(folder().c_str(), 0777) == 0) return;
+    if (exists_at || ::mkdir(folder().c_str(), 0777) == 0) return;
     const io_error failed(folder().string(), "cannot create", errno);
     std::error_code ignored;
     fs::remove_all(notes_, ignored);
@@ -45,10 +45,8 @@ void resumable_folder::commit() {
     if (notes_.empty()) return;
     detail::publish(folder(), path_, policy_);
     const fs::path notes = std::exchange(notes_, {});  // it has its name, whatever fails now
-    sync_folder(parent_of(path_));
-    std::error_code ignored;
-    fs::remove_all(notes, ignored);
-    lock_.close_quietly();
+    const detail::removed_at_end last(notes);
+    confirm_name(path_);
 }
 
 }  // namespace quern::io

@@ -15,15 +15,15 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-/// Everything there is to read: how much that is, is known when it has come.
+/// Everything there is to read; the size is known only at the end.
 void whole_file::read_all(byte_source& source, memory_budget& memory) {
-    constexpr std::uint64_t least = std::uint64_t{1} << 16, most = std::uint64_t{1} << 24;
+    constexpr std::uint64_t least = std::uint64_t{1} << 16, max = std::uint64_t{1} << 24;
     large_array<char> all(memory, "what " + name_ + " holds");
     std::uint64_t size = 0;
-    for (std::uint64_t step = least;; step = std::min(2 * step, most)) {
+    for (std::uint64_t step = least;; step = std::min(2 * step, max)) {
         if (size == all.size()) all.grow(size + std::max<std::uint64_t>(1, std::min(step, memory.left())));
         const std::size_t got = source.read(all.span().subspan(size));
-        if (got == 0) break;  // fewer than asked for may be those before a damage
+        if (got == 0) break;  // a short read may be the bytes before a damage
         size += got;
     }
     all.settle();
@@ -32,7 +32,7 @@ void whole_file::read_all(byte_source& source, memory_budget& memory) {
     in_memory_ = true;
 }
 
-whole_file::whole_file(const fs::path& path, const context& run, memory_budget& memory)
+whole_file::whole_file(const fs::path& path, const context& ctx, memory_budget& memory)
     : name_(path.string()) {
     std::error_code failure;
     const fs::file_status status = fs::status(path, failure);
@@ -44,7 +44,7 @@ whole_file::whole_file(const fs::path& path, const context& run, memory_budget& 
         size_on_disk_ = mapped_.size();
         return;
     }
-    const auto source = open_bytes(path, run);
+    const auto source = open_bytes(path, ctx);
     read_all(*source, memory);
     size_on_disk_ = source->consumed();
 }
@@ -58,8 +58,8 @@ bool whole_file::look_compressed() const {
     return !in_memory_ && is_compressed(text());
 }
 
-void whole_file::decompress(const context& run, memory_budget& memory) {
-    read_all(*open_bytes_memory(mapped_.text(), name_, run), memory);
+void whole_file::decompress(const context& ctx, memory_budget& memory) {
+    read_all(*open_bytes_memory(mapped_.text(), name_, ctx), memory);
     mapped_ = mapped_file();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Almost every line of almost every list is two integers with one separator between. Such lines are parsed without a
-// look at anything else; whatever differs goes to cut_line(), which knows all the rules.
+// Almost every line of almost every list is two integers with one separator. Such lines take a fast path; all others go
+// to cut_line(), which has all the rules.
 #include "io/graph/edge_lines.hpp"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "io/graph/plain_lines.hpp"
-#include "io/graph/weights.hpp"
-#include "io/numbers.hpp"
+#include "io/lines/numbers.hpp"
+#include "io/lines/plain_lines.hpp"
+#include "io/matrix/weights.hpp"
 
 namespace quern::io {
 namespace {
@@ -43,17 +43,17 @@ bool is_comment(const char* text) {
     return *text == '#' || (*text == '%' && !(hex(text[1]) && hex(text[2])));
 }
 
-/// What a line holds.
+/// The contents of a line.
 struct cut {
-    bool integers = false;  ///< both ends are, and a and b are they
+    bool integers = false;  ///< both ends are integers, a and b
     std::uint64_t a = 0, b = 0;
     std::string_view from, to;
-    std::string_view third;  ///< empty: there is none
+    std::string_view third;  ///< empty: no third field
     const char* problem = nullptr;
-    std::string_view about;  ///< what the problem is with; empty: the line
+    std::string_view about;  ///< the field with the problem; empty: the line
 };
 
-/// Cuts at blanks, tabs and commas, where the first two fields are integers.
+/// Splits at blanks, tabs and commas, if the first two fields are integers.
 bool cut_integers(const char* text, const char* end, cut& line) {
     const char* at = text;
     const digit_run a = take_digits(at);
@@ -84,13 +84,13 @@ const char* problem_of_name(std::string_view name, bool commas) {
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) return "a control character in an id";
     }
     if (!commas) return nullptr;
-    if (name[0] == '"') return "quoted fields are not read: put tabs between fields, and no quotes";
+    if (name[0] == '"') return "quoted fields are not supported; separate fields by tabs, without quotes";
     if (std::any_of(name.begin(), name.end(), is_blank))
-        return "blanks and commas: put tabs between fields, so that it is clear what separates";
+        return "ambiguous separators: blanks and commas; separate fields by tabs";
     return nullptr;
 }
 
-/// Tabs separate where there is one; else commas; else blanks.
+/// Separators: tabs if there is one; else commas; else blanks.
 void cut_names(std::string_view text, cut& line) {
     text = without_blanks(text);
     const bool tabs = text.find('\t') != std::string_view::npos;
@@ -100,12 +100,12 @@ void cut_names(std::string_view text, cut& line) {
         const std::size_t end = std::min(text.find(separator), text.size());
         const std::string_view field = without_blanks(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
-        if (!commas) text = without_blanks(text);  // several are one
+        if (!commas) text = without_blanks(text);  // several count as one
         return field;
     };
     line.from = take();
     if (text.empty()) {
-        line.problem = "one field only; a link is `from to`, with tabs, a comma or blanks between";
+        line.problem = "only one field (expected `from to`, separated by tabs, a comma or blanks)";
         return;
     }
     line.to = take();
@@ -122,7 +122,7 @@ cut cut_line(const char* text, const char* end) {
     cut line;
     if (end > text && end[-1] == '\r') --end;
     if (std::memchr(text, '\r', static_cast<std::size_t>(end - text)) != nullptr) {
-        line.problem = "a carriage return within the line: lines end with LF or CR LF";
+        line.problem = "a carriage return within the line (expected LF or CR LF at its end)";
         return line;
     }
     if (!cut_integers(text, end, line)) {
@@ -145,12 +145,12 @@ class edge_parser {
         while (at < end) {
             if (kind_ != id_kind::word) at = take_plain_lines(plain, at);
             if (at == end) break;
-            const auto* const behind =
+            const auto* const after =
                 static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
             ++block_.line_count;
-            if (!take_line(skip_blanks(at), behind)) return false;
+            if (!take_line(skip_blanks(at), after)) return false;
             if (block_.issue) break;
-            at = behind + 1;
+            at = after + 1;
         }
         if (waiting_ != 0) number_names();
         block_.entries = block_.size;
@@ -170,7 +170,7 @@ class edge_parser {
     template <bool Wide, bool Weighted>
     const char* take_plain_lines(plain_lines& plain, const char* at) {
         link* const begin = block_.links.get() + block_.size;
-        link* out = begin;  // what the loop changes is its own: the compiler keeps it in registers
+        link* out = begin;  // local copies of what the loop changes: the compiler keeps them in registers
         double* weight = block_.weights.get() + (Weighted ? block_.size : 0);
         integer_table* const integers = block_.integers;
         const auto take_line = [&](const plain_line& line) {
@@ -222,7 +222,7 @@ class edge_parser {
         return ids;
     }
 
-    /// Whether a carriage return is among what is passed over.
+    /// Whether a carriage return is among the skipped characters.
     static bool has_return(const plain_line& line) {
         const char* const rest = line.second_end;
         return rest != line.end &&
@@ -235,7 +235,7 @@ class edge_parser {
         return number.problem == number_problem::none && is_weight(weight);
     }
 
-    /// False: this kind of ids cannot hold the line.
+    /// False: this kind of ids cannot represent the line.
     bool take_line(const char* text, const char* end) {
         if (text == end || (*text == '\r' && text + 1 == end) || is_comment(text)) return true;
         const cut line = cut_line(text, end);
@@ -291,7 +291,7 @@ class edge_parser {
         }
     }
 
-    /// Names wait until there are as many as the table looks up at once: those of the last links.
+    /// Names are collected up to the batch size of the table: those of the last links.
     void number_names() {
         std::uint32_t numbers[word_table::at_once];
         block_.words->numbers_of({waiting_names_.data(), waiting_}, numbers);
@@ -315,7 +315,7 @@ bool parse_edge_lines(link_block& block, id_kind kind, bool weighted) {
 }
 
 bool fits_edge_line(std::string_view id) {
-    constexpr std::size_t longest = (std::size_t{1} << 19) - 2;  // two of them are a line that is read
+    constexpr std::size_t longest = (std::size_t{1} << 19) - 2;  // two of them must fit a readable line
     if (id.size() > longest || id.starts_with("\xef\xbb\xbf")) return false;
     const std::string name(id);
     for (const auto& [from, to] :

@@ -4,15 +4,15 @@
 
 #include <string_view>
 
-#include "io/graph/link_block.hpp"
+#include "io/lines/link_block.hpp"
 
 namespace quern::io {
 
-/// Parses block.lines with ids of `kind`, whose table the block holds. False: the block has ids that are of a later
-/// kind (block.ids says which), and nothing of it counts.
+/// Parses block.lines with ids of `kind`, whose table the block holds. False: the block has ids of a later kind (named
+/// by block.ids), and its results are discarded.
 bool parse_edge_lines(link_block& block, id_kind kind, bool weighted);
 
-/// Whether an id comes back as it is from either end of a line `id TAB id`, whatever the other end is.
+/// Whether an id is read back unchanged from either end of a line `id TAB id`, whatever the other end is.
 bool fits_edge_line(std::string_view id);
 
 }  // namespace quern::io

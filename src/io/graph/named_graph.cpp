@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "io/numbers.hpp"
+#include "io/lines/numbers.hpp"
 
 namespace quern::io {
 
@@ -65,7 +65,7 @@ std::string node_names::name_of(std::uint32_t node) const {
 std::optional<std::uint32_t> node_names::node_of(std::string_view name) const {
     const auto value = integer_of(name);
     if (are_integers() && !value) return std::nullopt;
-    // The first node whose name is not less, by halves.
+    // The first node whose name is not less, by binary search.
     std::uint32_t begin = 0, end = count_;
     while (begin < end) {
         const std::uint32_t middle = begin + (end - begin) / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph as it was read: links between nodes 0, 1, 2 …, and what the input calls these.
+// A graph as read: links between nodes 0, 1, 2 …, and the nodes' names in the input.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "io/graph/large_array.hpp"
+#include "device/large_array.hpp"
 #include "quern/base/link.hpp"
 
 namespace quern::io {
 
-/// The nodes' ids, rising: as numbers where all are integers, else by their bytes. Kept as small as they are: nothing
-/// for integers that follow each other, 4 or 8 bytes for other integers, the bytes and 8 more for names.
+/// The nodes' ids, rising: as numbers if all are integers, else by bytes. Stored compactly: nothing for consecutive
+/// integers, 4 or 8 bytes for other integers, the bytes plus 8 for names.
 class node_names {
   public:
     node_names() = default;
@@ -27,11 +27,11 @@ class node_names {
 
     std::uint32_t size() const noexcept { return count_; }
     bool are_integers() const noexcept { return ends_.empty(); }
-    /// As it stands in the input; of Matrix Market the number from 1.
+    /// As in the input; for Matrix Market the number from 1.
     std::string name_of(std::uint32_t node) const;
-    /// The same behind what `text` holds.
+    /// Appends the same to `text`.
     void append_name(std::uint32_t node, std::string& text) const;
-    /// Nothing where no node has this name.
+    /// Nothing if no node has this name.
     std::optional<std::uint32_t> node_of(std::string_view name) const;
     std::uint64_t bytes_held() const noexcept;
 
@@ -51,7 +51,7 @@ class node_names {
 struct named_graph {
     node_names names;
     large_array<link> link_list;
-    large_array<double> weight_list;  ///< one a link, or none
+    large_array<double> weight_list;  ///< one per link, or none
 
     std::uint32_t nodes() const noexcept { return names.size(); }
     std::span<const link> links() const noexcept { return link_list.span(); }

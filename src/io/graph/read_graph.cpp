@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/graph/read_graph.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <vector>
 
 #include "io/graph/edge_lines.hpp"
-#include "io/graph/entries.hpp"
-#include "io/graph/matrix_market.hpp"
+#include "io/graph/heading.hpp"
 #include "io/graph/numbering.hpp"
-#include "io/graph/read_blocks.hpp"
+#include "io/lines/read_blocks.hpp"
+#include "io/matrix/entries.hpp"
+#include "io/matrix/matrix_market.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
 
-/// Edge lists, one after the other, to one graph.
+/// Reads edge lists, one after the other, into one graph.
 class edge_reader {
   public:
-    edge_reader(bool weighted, const context& run)
-        : weighted_(weighted), place_(run), stored_(place_.memory(), true, weighted) {}
+    edge_reader(const graph_options& options, const context& ctx)
+        : weighted_(options.weighted),
+          links_read_(options.links_read),
+          place_(ctx),
+          stored_(place_.memory(), true, options.weighted) {}
 
     void read(text_blocks& lines) {
         input_ = lines.name();
+        take_edge_heading(lines);
         read_blocks(
             lines, blocks_,
             {.parse = [&](link_block& block) { parse(block); },
-             .place = [&](link_block& block, std::uint64_t lines_before) { place(block, lines_before); },
+             .position_block = [&](link_block& block,
+                                   std::uint64_t lines_before) { position_block(block, lines_before); },
              .store = [&](link_block& block) { stored_.store(block); }});
     }
 
@@ -43,7 +50,7 @@ class edge_reader {
     }
 
   private:
-    /// A block is tried as the simplest kind of ids, until it is known that the list has others.
+    /// A block is tried as the simplest kind of ids, until the list is known to have others.
     void parse(link_block& block) {
         const id_kind first = kind_seen_.load(std::memory_order_relaxed);
         bool done = false;
@@ -63,24 +70,26 @@ class edge_reader {
         const std::uint64_t met = block.integers != nullptr ? block.integers->size()
                                   : block.words != nullptr  ? block.words->size()
                                                             : 0;
-        if (met > most_nodes) {
-            throw invalid_input(input_, 0, "more than " + std::to_string(most_nodes) + " nodes are not read");
+        if (met > max_nodes) {
+            throw invalid_input(input_, 0,
+                                "more than " + std::to_string(max_nodes) + " nodes are not supported");
         }
         return block.integers != nullptr ? block.integers->bytes_held()
                : block.words != nullptr  ? block.words->bytes_held()
                                          : 0;
     }
 
-    void place(link_block& block, std::uint64_t lines_before) {
+    void position_block(link_block& block, std::uint64_t lines_before) {
         if (block.issue || block.size == 0) return;
         if (stored_.links.empty() && block.first_names_both) {
             heading_ = {lines_before + block.first_line, {}};
             heading_input_ = input_;
         }
         named_links_ += block.named_links;
-        stored_.place(block);
+        stored_.position_block(block);
+        if (links_read_ != nullptr) *links_read_ = stored_.links.size();
         const std::uint64_t end = block.position + block.size;
-        auto& all = ids_.stretches;
+        auto& all = ids_.ranges;
         if (block.ids == id_kind::narrow && !all.empty() && all.back().kind == id_kind::narrow)
             all.back().end = end;
         else
@@ -89,7 +98,7 @@ class edge_reader {
         ids_.largest = std::max(ids_.largest, block.largest);
     }
 
-    /// One line of names above links between integers would make all ids names, and itself a link.
+    /// A line of column names above links between integers would turn all ids into names, and itself into a link.
     void refuse_heading() const {
         if (!heading_ || named_links_ != 1 || stored_.links.size() == 1) return;
         throw invalid_input(heading_input_, heading_.line,
@@ -98,6 +107,7 @@ class edge_reader {
     }
 
     bool weighted_;
+    std::uint64_t* links_read_;
     cpu_place place_;
     std::string input_;
     object_pool<link_block> blocks_;
@@ -107,29 +117,36 @@ class edge_reader {
     ids_read ids_;
     std::atomic<id_kind> kind_seen_{id_kind::narrow};
     std::uint64_t named_links_ = 0;
-    line_issue heading_;  ///< the first link of all, where neither of its ends is an integer
+    line_issue heading_;  ///< the first link of all, if neither of its ends is an integer
     std::string heading_input_;
 };
 
-named_graph read_matrix_graph(text_blocks& lines, bool weighted, const context& run) {
+named_graph read_matrix_graph(text_blocks& lines, const graph_options& options, const context& ctx) {
+    const bool weighted = options.weighted;
     const matrix_header header = read_matrix_header(lines);
     const auto refuse = [&](std::uint64_t line, const std::string& reason) {
         throw invalid_input(lines.name(), line, reason);
     };
-    if (header.dense) refuse(1, "an array is no graph; the format of a graph is coordinate");
-    if (weighted && header.pattern) refuse(1, "weights are asked for, and a pattern has none");
+    if (header.dense) refuse(1, "an array is not a graph (expected the format coordinate)");
+    if (weighted && header.pattern) refuse(1, "weights were requested, but a pattern has none");
     if (weighted && header.symmetry == matrix_header::symmetry_kind::skew)
-        refuse(1, "weights are asked for, and a skew-symmetric matrix has negative ones");
+        refuse(1, "weights were requested, but a skew-symmetric matrix has negative ones");
     if (header.rows != header.columns) {
         refuse(header.size_line, std::to_string(header.rows) + " rows and " + std::to_string(header.columns) +
                                      " columns; the matrix of a graph has as many of each");
     }
-    if (header.rows > most_nodes)
-        refuse(header.size_line, "more than " + std::to_string(most_nodes) + " nodes are not read");
+    if (header.rows > max_nodes)
+        refuse(header.size_line, "more than " + std::to_string(max_nodes) + " nodes are not supported");
 
-    cpu_place place(run);
+    if (options.on_size) {
+        const bool is_general = header.symmetry == matrix_header::symmetry_kind::general;
+        const std::uint64_t mirrored = header.lines - std::min<std::uint64_t>(header.lines, header.rows);
+        options.on_size(header.lines + (is_general ? 0 : mirrored), header.rows);
+    }
+
+    cpu_place position_block(ctx);
     object_pool<link_block> blocks;
-    link_store stored(place.memory(), true, weighted);
+    link_store stored(position_block.memory(), true, weighted);
     const auto values = weighted         ? entry_values::weights
                         : header.pattern ? entry_values::none
                                          : entry_values::ignored;
@@ -143,28 +160,48 @@ bool is_matrix(text_blocks& lines, graph_format format) {
            (format == graph_format::automatic && lines.begins_with(matrix_market_banner));
 }
 
+/// Common binary graph formats would be read as lines with control characters.
+void refuse_binary(text_blocks& lines) {
+    struct form {
+        std::string_view magic, words;
+    };
+    using std::string_view_literals::operator""sv;
+    constexpr form forms[] = {
+        {"\x93NUMPY"sv,
+         "a NumPy array; a graph is lines of source and target, as numpy.savetxt(FILE, A, fmt='%d') writes "
+         "an array "
+         "of two columns, or Matrix Market (scipy.io.mmwrite)"sv},
+        {"PK\3\4"sv,
+         "a zip archive, such as .npz; a graph is an edge list or Matrix Market (scipy.io.mmwrite)"sv},
+        {"PAR1\x15"sv, "a Parquet file; a graph is an edge list or Matrix Market"sv},
+        {"\x89HDF"sv, "an HDF5 file; a graph is an edge list or Matrix Market"sv},
+        {"SQLite format 3\0"sv, "an SQLite database; a graph is an edge list or Matrix Market"sv}};
+    for (const form& of : forms)
+        if (lines.begins_with(of.magic)) throw invalid_input(lines.name(), 0, of.words);
+}
+
 }  // namespace
 
-named_graph read_graph(byte_source& source, const graph_options& options, const context& run) {
-    text_blocks lines(source, run);
-    if (is_matrix(lines, options.format)) return read_matrix_graph(lines, options.weighted, run);
-    edge_reader reader(options.weighted, run);
+named_graph read_graph(byte_source& source, const graph_options& options, const context& ctx) {
+    text_blocks lines(source, ctx);
+    if (is_matrix(lines, options.format)) return read_matrix_graph(lines, options, ctx);
+    refuse_binary(lines);
+    edge_reader reader(options, ctx);
     reader.read(lines);
     return reader.finish();
 }
 
 named_graph read_graph(std::span<const std::filesystem::path> paths, const graph_options& options,
-                       const context& run) {
-    if (paths.size() == 1) return read_graph(*open_bytes(paths[0], run), options, run);
-    edge_reader reader(options.weighted, run);
+                       const context& ctx) {
+    if (paths.size() == 1) return read_graph(*open_bytes(paths[0], ctx), options, ctx);
+    edge_reader reader(options, ctx);
     for (const auto& path : paths) {
-        const auto source = open_bytes(path, run);
-        text_blocks lines(*source, run);
+        const auto source = open_bytes(path, ctx);
+        text_blocks lines(*source, ctx);
         if (is_matrix(lines, options.format)) {
-            throw usage_error(
-                source->name() +
-                ": a Matrix Market file is a graph of its own and cannot be one of several inputs");
+            throw usage_error(source->name() + ": a Matrix Market file must be the only input");
         }
+        refuse_binary(lines);
         reader.read(lines);
     }
     return reader.finish();

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
+#include "base/failure_kinds.hpp"
 #include "base/hash.hpp"
+#include "device/files/mapped_pages.hpp"
+#include "device/files/watched_mapping.hpp"
 
 namespace quern::io {
 namespace {
@@ -79,26 +83,28 @@ section_writer::summary section_writer::finish() {
 
 section_view::section_view(const std::filesystem::path& file, std::string name, std::uint64_t checksum)
     : section_view(file, std::move(name)) {
-    if (checksum_ != checksum) fail("is not the one the store was made with");
+    if (checksum_ != checksum) fail("does not belong to this store");
 }
 
 section_view::section_view(const std::filesystem::path& file, std::string name) : name_(std::move(name)) {
     try {
         file_ = mapped_file(file);
     } catch (const io_error& e) {
-        throw damaged_store(file.string(), name_, e.what());
+        if (!says_missing(e.code())) throw;  // the file may be intact
+        throw damaged_store(file.string(), name_, std::generic_category().message(e.code()));
     }
+    if (file_.size() != 0) watch_as_section(file_.bytes().data(), name_);
     const std::string_view whole = file_.text();
     footer end;
-    if (whole.size() < sizeof end) fail("is cut off");
+    if (whole.size() < sizeof end) fail("is truncated");
     std::memcpy(&end, whole.data() + whole.size() - sizeof end, sizeof end);
-    if (std::memcmp(end.magic, footer().magic, sizeof end.magic) != 0) fail("is cut off or no section");
+    if (std::memcmp(end.magic, footer().magic, sizeof end.magic) != 0) fail("is truncated or not a section");
     if (end.own_checksum != end.sum()) fail("has a damaged footer");
     if (end.version != section_version || end.block != block_bytes)
-        fail("is of a version this program does not read");
+        fail("has a version that this program cannot read");
     if (end.payload_bytes > whole.size() ||
         padded(end.payload_bytes) + blocks_of(end.payload_bytes) * 8 + sizeof end != whole.size()) {
-        fail("has another length than its footer says");
+        fail("has a length that differs from its footer");
     }
     payload_bytes_ = end.payload_bytes;
     payload_ = whole.substr(0, payload_bytes_);
@@ -118,6 +124,7 @@ std::string_view section_view::bytes(std::uint64_t offset, std::uint64_t count) 
 }
 
 void section_view::check_block(std::uint64_t block) const {
+    give_back_mapped_pages();  // first-time reads are a large share of all reads
     std::uint64_t expected;
     std::memcpy(&expected, checksums_ + block * 8, sizeof expected);
     if (hash64(payload_.substr(block * block_bytes, block_bytes)) != expected) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A section: one file of a store. Its payload comes first and as it is, so that a mapped file is the data;
-// behind it lie a checksum for every 64 KiB and a footer. A reader checks a block when it first touches it:
-// opening a large store stays cheap, and damage never goes unnoticed.
+// A section: one file of a store. Its payload comes first and unencoded, so that a mapped file is the data; a checksum
+// for every 64 KiB and a footer follow. A reader checks a block on first access: opening a large store is cheap, and
+// damage is always noticed.
 //
 //   payload | zeros to a multiple of 8 | XXH3-64 of every block of the payload | footer (48 bytes)
 //
@@ -28,7 +28,7 @@ class section_writer {
   public:
     explicit section_writer(const std::filesystem::path& file)
         : own_(std::make_unique<file_writer>(file)), out_(own_.get()) {}
-    /// Writes behind nothing into a file that somebody else closes, and that outlives it.
+    /// Writes into an empty file that outlives the writer and is closed by its owner.
     explicit section_writer(file_writer& empty) : out_(&empty) {}
 
     void append(std::string_view bytes);
@@ -40,20 +40,20 @@ class section_writer {
     void append_value(const Value& value) {
         append_values(std::span<const Value>(&value, 1));
     }
-    /// Fills with zeros up to a multiple of `alignment`, so that values of that size can be read in place.
+    /// Pads with zeros to a multiple of `alignment`, so that values of that size can be read in place.
     void align(std::size_t alignment);
     std::uint64_t size() const { return out_->size(); }
 
     struct summary {
         std::uint64_t file_bytes, checksum;
     };
-    /// Ends the section; the checksum stands for every byte of the payload.
+    /// Ends the section; the checksum covers every byte of the payload.
     summary finish();
 
   private:
     std::unique_ptr<file_writer> own_;
     file_writer* out_;
-    std::string block_;  // of the payload, not yet summed
+    std::string block_;  // of the payload, not yet in a checksum
     std::vector<std::uint64_t> checksums_;
 };
 
@@ -61,10 +61,10 @@ class section_writer {
 class section_view {
   public:
     section_view() = default;
-    /// Maps the file and checks its footer and its length. Throws damaged_store, naming `name`, also where
-    /// the file is missing, and where its checksum is not `checksum`.
+    /// Maps the file and checks its footer and its length. Throws damaged_store, naming `name`, also if the file is
+    /// missing or its checksum is not `checksum`; io_error if the system cannot open or map it.
     section_view(const std::filesystem::path& file, std::string name, std::uint64_t checksum);
-    /// A section that is a file by itself: nothing else vouches for its checksum.
+    /// A section that is a separate file: nothing else verifies its checksum.
     section_view(const std::filesystem::path& file, std::string name);
 
     std::uint64_t size() const { return payload_bytes_; }
@@ -97,7 +97,7 @@ class section_view {
     std::string_view payload_;
     std::uint64_t payload_bytes_ = 0, checksum_ = 0;
     const char* checksums_ = nullptr;
-    std::unique_ptr<std::atomic<std::uint8_t>[]> checked_;  // one a block
+    std::unique_ptr<std::atomic<std::uint8_t>[]> checked_;  // one per block
 };
 
 }  // namespace quern::io

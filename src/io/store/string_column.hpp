@@ -10,7 +10,7 @@
 
 namespace quern::io {
 
-/// Appends strings one by one; the ends wait in a scratch file, so that memory stays constant.
+/// Appends strings one by one; the ends are kept in a scratch file, so that memory stays constant.
 class string_column_writer {
   public:
     string_column_writer(const std::filesystem::path& file, const std::filesystem::path& scratch_file)

@@ -24,9 +24,15 @@ struct bin_writer::state {
         }
         if (written == rows)
             throw usage_error(file.path().string() + ": more than the " + std::to_string(rows) +
-                              " rows of which its header speaks");
+                              " rows that its header states");
         file.writer().append_values(values);
         ++written;
+    }
+
+    void require_all() const {
+        if (written == rows) return;
+        throw usage_error(file.path().string() + ": " + std::to_string(written) + " of " +
+                          std::to_string(rows) + " rows were written");
     }
 
     atomic_file file;
@@ -35,8 +41,8 @@ struct bin_writer::state {
 
 bin_writer::bin_writer(const std::filesystem::path& path, std::uint64_t rows, std::uint64_t columns,
                        bool replace) {
-    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-    if (rows > most || columns > most) {
+    constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
+    if (rows > max || columns > max) {
         throw usage_error(path.string() + ": " + std::to_string(rows) + " rows of " +
                           std::to_string(columns) + " values; a header of 32-bit numbers cannot say so");
     }
@@ -56,11 +62,14 @@ void bin_writer::row(std::span<const float> values) {
 }
 
 void bin_writer::commit() {
-    if (state_->written != state_->rows) {
-        throw usage_error(state_->file.path().string() + ": " + std::to_string(state_->written) + " of " +
-                          std::to_string(state_->rows) + " rows were written");
-    }
+    state_->require_all();
     state_->file.commit();
+}
+
+void bin_writer::commit_together(bin_writer& a, bin_writer& b) {
+    for (const bin_writer* const writer : {&a, &b}) writer->state_->require_all();
+    atomic_file* const files[] = {&a.state_->file, &b.state_->file};
+    atomic_file::commit_together(files);
 }
 
 }  // namespace quern::io

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats with a header of a few numbers: .fvecs, .bvecs, .ivecs (every row begins with its length, a 32-bit integer;
-// corpus-texmex.irisa.fr), .fbin, .u8bin, .i8bin, .ibin (rows and columns first, 32 bits each; big-ann-benchmarks), and
-// idx (MNIST's: the type, the number of dimensions, each size in 32 bits, big-endian all of it).
+// Formats with a header of a few numbers:
+// - .fvecs, .bvecs, .ivecs: every row begins with its length, a 32-bit integer (corpus-texmex.irisa.fr);
+// - .fbin, .u8bin, .i8bin, .ibin: rows and columns first, 32 bits each (big-ann-benchmarks);
+// - idx (MNIST): the type, the number of dimensions, each size in 32 bits, all big-endian.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -43,7 +44,7 @@ number_rows vecs_rows(const vector_reading& reading, number_type type) {
     std::atomic<std::uint64_t> first_bad{rows};
     constexpr std::uint64_t each = std::uint64_t{1} << 14;  // rows
     for_each_piece(reading.place, (rows + each - 1) / each, [&](std::size_t p) {
-        reading.place.run().check_stop();
+        reading.place.ctx().check_stop();
         const std::uint64_t end = std::min(rows, (p + 1) * each);
         std::uint64_t i = p * each;
         while (i < end && integer_at(reading, i * stride) == columns) ++i;
@@ -51,7 +52,7 @@ number_rows vecs_rows(const vector_reading& reading, number_type type) {
         while (i < end && i < now && !first_bad.compare_exchange_weak(now, i)) {
         }
     });
-    // A row that is cut off may be a longer one, whose beginning is there.
+    // A truncated row may be the beginning of a longer one.
     const std::uint64_t bad = first_bad.load(), offset = bad * stride;
     const bool has_length = size - offset >= length_bytes;
     if (offset != size && has_length && integer_at(reading, offset) != columns) {
@@ -89,7 +90,7 @@ void read_idx(vector_reading& reading) {
     const auto* const found = std::find_if(std::begin(types), std::end(types),
                                            [&](const auto& each) { return each.first == code; });
     if (found == std::end(types))
-        reading.refuse("no idx file: it does not begin with two zeros and the code of a type (8 to 14)");
+        reading.refuse("not an idx file (expected two zeros and the code of a type, 8 to 14)");
     if (dimensions == 0) reading.refuse("says at offset 3 that it has no dimensions");
     const std::uint64_t begin = magic + 4 * std::uint64_t{dimensions};
     if (reading.bytes().size() < begin) refuse_header(reading);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two files of vectors, one type of components: .fvecs queries of a .bvecs set, int8 beside uint8. Values are converted
-// where the other type holds every one of them exactly, so that distances are those of what the files say.
+// Converts two files of vectors to one component type: .fvecs queries for a .bvecs set, int8 with uint8. Values are
+// converted if the other type holds every one of them exactly, so that distances are exact.
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace quern::io {
 namespace {
 
-/// Stored as 16 bits, with ten of fraction behind five of exponent.
+/// Stored in 16 bits: ten of fraction after five of exponent.
 float float_of_half(std::uint16_t half) {
     const int exponent = half >> 10 & 31, fraction = half & 1023;
     float value = 0;
@@ -35,7 +35,7 @@ struct brain_half {
     std::uint16_t bits;
 };
 
-/// work(T()) for what lies in memory; not for bits.
+/// Calls work(T()) for the type in memory; not for bits.
 template <class Work>
 void with_stored(vector_type type, const Work& work) {
     if (type == vector_type::f64) return work(double());
@@ -47,7 +47,7 @@ void with_stored(vector_type type, const Work& work) {
     return work(std::uint8_t());
 }
 
-/// As a double: every type's values are some.
+/// As a double, which holds the values of every type.
 template <class T>
 double value_of(T stored) {
     if constexpr (std::is_same_v<T, half>)
@@ -84,14 +84,14 @@ bool put(double value, T& out) {
         const auto whole = static_cast<std::uint32_t>(scaled);  // below 2^11
         if (static_cast<double>(whole) != scaled) return false;
         const std::uint32_t sign = std::signbit(value) ? 0x8000 : 0;
-        // A whole of 2^10 and more carries its first bit into the exponent.
+        // An integer of 2^10 and more carries its first bit into the exponent.
         const std::uint32_t power = whole == 0 ? 0 : static_cast<std::uint32_t>(unit + 24) << 10;
         out.bits = static_cast<std::uint16_t>(sign | (power + whole));
         return true;
     }
 }
 
-/// The values as another type; nothing where one does not fit.
+/// The values as another type; nothing if one does not fit.
 std::optional<large_array<std::byte>> converted(const vectors_view& view, vector_type to, cpu_place& place) {
     const std::uint64_t to_stride = bytes_of_row(to, view.dimensions);
     large_array<std::byte> made(place.memory(), "vectors", view.rows * to_stride);
@@ -124,7 +124,7 @@ bool is_integer(vector_type type) {
     return type == vector_type::i16 || type == vector_type::i8 || type == vector_type::u8;
 }
 
-/// Whether it could be done.
+/// Whether the conversion was possible.
 bool convert(vector_file::state& file, vector_type to, const vector_file::state& other, cpu_place& place) {
     if (file.dense.type == to) return true;
     auto values = converted(file.dense, to, place);
@@ -142,19 +142,19 @@ bool convert(vector_file::state& file, vector_type to, const vector_file::state&
 
 }  // namespace
 
-void match_types(vector_file& vectors, vector_file& queries, const context& run) {
-    vector_file::state &set = *vectors.state_, &asked = *queries.state_;
-    const vector_type one = set.dense.type, other = asked.dense.type;
-    if (set.is_sparse || asked.is_sparse || one == other || one == vector_type::bits ||
+void match_types(vector_file& vectors, vector_file& queries, const context& ctx) {
+    vector_file::state &set = *vectors.state_, &requested = *queries.state_;
+    const vector_type one = set.dense.type, other = requested.dense.type;
+    if (set.is_sparse || requested.is_sparse || one == other || one == vector_type::bits ||
         other == vector_type::bits)
         return;
-    cpu_place place(run);
-    if (convert(asked, one, set, place)) return;
+    cpu_place place(ctx);
+    if (convert(requested, one, set, place)) return;
     const vector_type both = is_integer(one) && is_integer(other)                   ? vector_type::i16
                              : one == vector_type::f64 || other == vector_type::f64 ? vector_type::f64
                                                                                     : vector_type::f32;
-    convert(set, both, asked, place);
-    convert(asked, both, set, place);
+    convert(set, both, requested, place);
+    convert(requested, both, set, place);
 }
 
 }  // namespace quern::io

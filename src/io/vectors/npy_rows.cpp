@@ -5,13 +5,13 @@
 #include <cstring>
 #include <string>
 
-#include "io/messages.hpp"
+#include "io/lines/line_messages.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {
 namespace {
 
-/// Of the file's header. Offsets in messages are the file's.
+/// Parses the file's header. Offsets in messages are those of the file.
 class npy_header_parser {
   public:
     npy_header_parser(const vector_reading& reading, std::string_view header, std::uint64_t offset)
@@ -52,7 +52,7 @@ class npy_header_parser {
         reading_.refuse("the header has " + what + " at offset " +
                         std::to_string(offset_ + all_.size() - text_.size()));
     }
-    /// The next character that is no blank; 0 at the end.
+    /// The next non-blank character; 0 at the end.
     char next() {
         while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n')) text_.remove_prefix(1);
         return text_.empty() ? '\0' : text_[0];
@@ -126,7 +126,8 @@ number_type type_of(const vector_reading& reading, std::string_view descr) {
 
 number_rows npy_rows(const vector_reading& reading) {
     const std::string_view text = reading.text();
-    if (!text.starts_with(npy_magic)) reading.refuse("no .npy: its first bytes are not \\x93NUMPY");
+    if (!text.starts_with(npy_magic))
+        reading.refuse("not a .npy file (expected \\x93NUMPY as its first bytes)");
     const std::size_t major = text.size() > 6 ? static_cast<unsigned char>(text[6]) : 0;
     const std::size_t before = major == 1 ? 10 : 12;
     if (text.size() < before)

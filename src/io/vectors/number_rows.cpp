@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of numbers as files have them → vectors of a type that distances are computed of. What is such a type already
-// stays where it lies; the rest is converted by all threads, and the first number that does not fit is the first of the
-// file, however many they are.
+// Rows of numbers from files → vectors of a type that has distances. Rows of such a type stay in place; all threads
+// convert the rest, and the first number reported as not fitting is the first of the file, whatever the number of
+// threads.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -17,8 +17,8 @@ namespace quern::io {
 namespace {
 
 constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t most_rows = std::numeric_limits<std::uint32_t>::max() - 1;
-constexpr std::uint64_t most_columns = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t max_rows = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::uint64_t max_columns = std::numeric_limits<std::uint32_t>::max();
 
 std::string plain(std::uint64_t number) {
     return std::to_string(number);
@@ -31,7 +31,7 @@ struct is_a {
     using type = T;
 };
 
-/// work(is_a<T>()) for the type of a number that C++ has.
+/// Calls work(is_a<T>()) for a type that C++ has.
 template <class Work>
 decltype(auto) with_number(number_type type, const Work& work) {
     using enum number_type;
@@ -79,7 +79,7 @@ bool put(From value, To& out) {
         return std::in_range<To>(value);
 }
 
-/// Whether vectors have components of this type, too.
+/// Whether this is also a component type of vectors.
 constexpr bool is_of_vectors(number_type type) {
     using enum number_type;
     return type == f64 || type == f32 || type == f16 || type == bf16 || type == i16 || type == i8 ||
@@ -98,11 +98,11 @@ class rows_reader {
 
     void take() {
         using enum number_type;
-        if (rows_.rows > most_rows)
-            reading_.refuse(plain(rows_.rows) + " rows; at most " + plain(most_rows) + " are read");
-        if (rows_.columns == 0 || rows_.columns > most_columns)
+        if (rows_.rows > max_rows)
+            reading_.refuse(plain(rows_.rows) + " rows; at most " + plain(max_rows) + " are read");
+        if (rows_.columns == 0 || rows_.columns > max_columns)
             reading_.refuse("rows of " + plain(rows_.columns) + " numbers; a vector has 1 to " +
-                            plain(most_columns));
+                            plain(max_columns));
         if (reading_.options.as_bits && rows_.type != u8 && rows_.type != boolean) {
             throw usage_error(reading_.made.file.name() + ": numbers of type " +
                               std::string(name_of(rows_.type)) + " are not bits; bytes are (uint8)");
@@ -139,13 +139,13 @@ class rows_reader {
     }
     std::uint64_t bytes_of_a_row() const { return rows_.columns * size_of(rows_.type); }
 
-    /// Those of the file.
+    /// Sets the view to the file's rows.
     void set_view(vector_type type, std::uint64_t dimensions) {
         const std::uint64_t bytes = rows_.rows == 0 ? 0 : (rows_.rows - 1) * rows_.stride + bytes_of_a_row();
         reading_.made.dense = {type, rows_.rows, static_cast<std::uint32_t>(dimensions), rows_.stride,
                                reading_.bytes().subspan(rows_.begin, bytes)};
     }
-    /// Memory for rows that are made, side by side.
+    /// Memory for new contiguous rows.
     std::byte* make_rows(vector_type type) {
         const auto dimensions = static_cast<std::uint32_t>(rows_.columns);
         const std::uint64_t stride = bytes_of_row(type, dimensions);
@@ -198,7 +198,7 @@ class rows_reader {
                         "; integers become int8, uint8 or int16, and it fits none of them");
     }
 
-    /// The narrowest type that all of them fit.
+    /// The narrowest type that fits all of them.
     void take_integers() {
         with_number(rows_.type, [&](auto stored) {
             using from = typename decltype(stored)::type;
@@ -245,14 +245,14 @@ class rows_reader {
     }
 
     void take_bits() {
-        if (rows_.columns > most_columns / 8) {
+        if (rows_.columns > max_columns / 8) {
             reading_.refuse("rows of " + plain(rows_.columns) + " bytes; as bits a vector has at most " +
-                            plain(most_columns / 8));
+                            plain(max_columns / 8));
         }
         set_view(vector_type::bits, 8 * rows_.columns);
     }
 
-    /// A byte each, 0 or 1 → a bit each.
+    /// Packs bytes of 0 or 1 into bits.
     void take_booleans() {
         std::byte* const out = make_rows(vector_type::bits);
         const std::uint64_t stride = reading_.made.dense.stride, columns = rows_.columns;
@@ -308,16 +308,16 @@ number_rows rows_to_the_end(const vector_reading& reading, number_type type, std
                             std::uint64_t columns, std::uint64_t begin) {
     const std::string says = "says " + plain(rows) + " rows of " + plain(columns) + " " +
                              std::string(name_of(type)) + " from offset " + plain(begin);
-    const std::uint64_t there = reading.bytes().size() - begin;
+    const std::uint64_t bytes_present = reading.bytes().size() - begin;
     const auto row_bytes = product_of(columns, size_of(type));
     const auto wanted = product_of(rows, columns, size_of(type));
-    if (!row_bytes || !wanted || *wanted > there) {
-        const std::uint64_t whole = row_bytes ? there / *row_bytes : 0;
+    if (!row_bytes || !wanted || *wanted > bytes_present) {
+        const std::uint64_t whole = row_bytes ? bytes_present / *row_bytes : 0;
         reading.refuse(says + ", but the file ends at offset " + plain(reading.bytes().size()) +
                        (whole == 0 ? ", within row 0" : ", after row " + plain(whole - 1)));
     }
-    if (*wanted < there)
-        reading.refuse(says + ", but " + plain(there - *wanted) + " bytes follow them at offset " +
+    if (*wanted < bytes_present)
+        reading.refuse(says + ", but " + plain(bytes_present - *wanted) + " bytes follow them at offset " +
                        plain(begin + *wanted));
     return {type, false, rows, columns, begin, *row_bytes};
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of rows from files: the nearest of each query, and those that are allowed.
+// Row ids from files: the nearest neighbours of each query, and allowed rows.
 #include <charconv>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/messages.hpp"
+#include "io/lines/line_messages.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {
 namespace {
 
-/// Memory that vectors of the standard library take: counted while it is asked for.
-class asked_for {
+/// Counts the memory of standard-library vectors while they are needed.
+class requested {
   public:
-    asked_for(memory_budget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {
+    requested(memory_budget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {
         budget_.take(bytes, "the ids of a file");
     }
-    asked_for(const asked_for&) = delete;  // the bytes are given back once
-    asked_for& operator=(const asked_for&) = delete;
-    ~asked_for() { budget_.give_back(bytes_); }
+    requested(const requested&) = delete;  // the bytes are returned once
+    requested& operator=(const requested&) = delete;
+    ~requested() { budget_.give_back(bytes_); }
 
   private:
     memory_budget& budget_;
@@ -52,7 +52,7 @@ class id_reader {
         return type != f16 && type != bf16 && type != f32 && type != f64 && type != boolean;
     }
 
-    /// The lines that hold something, with their numbers: work(line, number).
+    /// Non-empty lines, with their numbers: work(line, number).
     template <class Work>
     void each_line(const Work& work) const {
         std::string_view text = reading_.text();
@@ -65,7 +65,7 @@ class id_reader {
         }
     }
 
-    /// Takes an id off the front of a line.
+    /// Removes an id from the front of a line.
     std::uint32_t take_id(std::string_view& line, std::uint64_t number) const {
         std::uint64_t id = 0;
         const auto read = std::from_chars(line.data(), line.data() + line.size(), id);
@@ -112,7 +112,7 @@ class truth_reader {
         if (!id_reader::is_integer(rows.type))
             reading_.refuse("numbers of type " + std::string(name_of(rows.type)) + "; ids are integers");
         if (rows.rows == 0 || rows.columns == 0) reading_.refuse("the file holds no ids");
-        const asked_for memory(reading_.place.memory(), rows.rows * rows.columns * sizeof(std::uint32_t));
+        const requested memory(reading_.place.memory(), rows.rows * rows.columns * sizeof(std::uint32_t));
         made_.queries = rows.rows;
         made_.k = rows.columns;
         made_.ids.resize(rows.rows * rows.columns);
@@ -124,7 +124,7 @@ class truth_reader {
         }
     }
 
-    /// Ids, or ids and then as many distances: the size of the file says which.
+    /// Ids, or ids followed by as many distances: decided by the file size.
     void take_bin() {
         constexpr std::uint64_t header = 8;
         const auto bytes = reading_.bytes();
@@ -132,17 +132,17 @@ class truth_reader {
             reading_.refuse("the file ends within the header at offset " + std::to_string(bytes.size()));
         std::uint32_t sizes[2];
         std::memcpy(sizes, bytes.data(), sizeof sizes);
-        const std::uint64_t count = std::uint64_t{sizes[0]} * sizes[1], there = bytes.size() - header;
-        const bool with_distances = there % 8 == 0 && there / 8 == count && count != 0;
-        if (!with_distances && (there % 4 != 0 || there / 4 != count)) {
+        const std::uint64_t count = std::uint64_t{sizes[0]} * sizes[1], bytes_present = bytes.size() - header;
+        const bool with_distances = bytes_present % 8 == 0 && bytes_present / 8 == count && count != 0;
+        if (!with_distances && (bytes_present % 4 != 0 || bytes_present / 4 != count)) {
             reading_.refuse("says " + std::to_string(sizes[0]) + " queries of " + std::to_string(sizes[1]) +
                             " ids from offset 8: " + std::to_string(count) +
-                            " numbers, or twice as many with distances, but " + std::to_string(there) +
-                            " bytes follow");
+                            " numbers, or twice as many with distances, but " +
+                            std::to_string(bytes_present) + " bytes follow");
         }
         take({number_type::u32, false, sizes[0], sizes[1], header, 4 * std::uint64_t{sizes[1]}});
         if (!with_distances) return;
-        const asked_for memory(reading_.place.memory(), count * sizeof(float));
+        const requested memory(reading_.place.memory(), count * sizeof(float));
         made_.distances.resize(count);
         std::memcpy(made_.distances.data(), bytes.data() + header + 4 * count, 4 * count);
     }
@@ -170,11 +170,11 @@ class truth_reader {
     neighbour_truth made_;
 };
 
-// ---- What is allowed ----
+// ---- Allowed rows ----
 
 std::vector<std::uint64_t> allowed_of(vector_reading& reading, std::uint64_t rows) {
     const id_reader ids(reading, rows);
-    const asked_for memory(reading.place.memory(), (rows + 63) / 64 * sizeof(std::uint64_t));
+    const requested memory(reading.place.memory(), (rows + 63) / 64 * sizeof(std::uint64_t));
     std::vector<std::uint64_t> bits((rows + 63) / 64);
     const auto allow = [&](std::uint64_t id) { bits[id / 64] |= std::uint64_t{1} << id % 64; };
     if (!reading.text().starts_with(npy_magic)) {
@@ -201,12 +201,12 @@ std::vector<std::uint64_t> allowed_of(vector_reading& reading, std::uint64_t row
     return bits;
 }
 
-/// What `read` makes of the plain bytes of a file.
+/// The result of `read` for the plain bytes of a file.
 template <class Read>
-auto made_of(const std::filesystem::path& path, const context& run, bool as_they_are, const Read& read) {
-    cpu_place place(run);
+auto made_of(const std::filesystem::path& path, const context& ctx, bool as_they_are, const Read& read) {
+    cpu_place place(ctx);
     vector_file::state state;
-    state.file = whole_file(path, run, place.memory());
+    state.file = whole_file(path, ctx, place.memory());
     const vector_file_options none;
     vector_reading reading{state, none, place};
     decltype(read(reading)) made;
@@ -216,16 +216,16 @@ auto made_of(const std::filesystem::path& path, const context& run, bool as_they
 
 }  // namespace
 
-neighbour_truth read_truth(const std::filesystem::path& path, std::uint64_t rows, const context& run) {
+neighbour_truth read_truth(const std::filesystem::path& path, std::uint64_t rows, const context& ctx) {
     const plain_name name(path.string());
     const bool binary = name.text.ends_with(".ivecs") || name.text.ends_with("bin");
-    return made_of(path, run, binary && !name.says_compressed,
+    return made_of(path, ctx, binary && !name.says_compressed,
                    [&](vector_reading& reading) { return truth_reader(reading, rows).read(name.text); });
 }
 
 std::vector<std::uint64_t> read_allowed(const std::filesystem::path& path, std::uint64_t rows,
-                                        const context& run) {
-    return made_of(path, run, false, [&](vector_reading& reading) { return allowed_of(reading, rows); });
+                                        const context& ctx) {
+    return made_of(path, ctx, false, [&](vector_reading& reading) { return allowed_of(reading, rows); });
 }
 
 }  // namespace quern::io

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors (github.com/huggingface/safetensors): the length of a header in 64 bits, the header (JSON: for each tensor
-// its dtype, shape and where it begins and ends behind the header), the tensors.
+// safetensors (github.com/huggingface/safetensors): the length of a header in 64 bits, the header (JSON: for each
+// tensor its dtype, shape, begin and end relative to the header's end), the tensors.
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "io/messages.hpp"
+#include "io/lines/line_messages.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse vectors: Matrix Market, and big-ann-benchmarks' .csr (rows, columns, entries, then the offsets of the rows, all
-// of 64 bits; then the columns, int32, and the values, float32). A .csr whose columns rise in every row stays where it
-// lies; else, and always for Matrix Market, rows are sorted and what stands at the same place is added up.
+// Sparse vectors: Matrix Market, and big-ann-benchmarks' .csr (rows, columns, entries, then the row offsets, all
+// 64-bit; then the columns, int32, and the values, float32). A .csr whose columns rise in every row stays in place.
+// Otherwise, and always for Matrix Market, rows are sorted and duplicate entries are added up.
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -9,16 +9,16 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/graph/matrix_market.hpp"
-#include "io/graph/read_matrix.hpp"
+#include "io/matrix/matrix_market.hpp"
+#include "io/matrix/read_matrix.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {
 namespace {
 
 constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t most_rows = std::numeric_limits<std::uint32_t>::max() - 1;
-constexpr std::uint64_t most_columns = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t max_rows = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::uint64_t max_columns = std::numeric_limits<std::uint32_t>::max();
 
 void lower_to(std::atomic<std::uint64_t>& least, std::uint64_t value) {
     std::uint64_t now = least.load(std::memory_order_relaxed);
@@ -26,13 +26,13 @@ void lower_to(std::atomic<std::uint64_t>& least, std::uint64_t value) {
     }
 }
 
-/// Stretches of rows; of entries each has as many as it has.
+/// Processes ranges of rows with balanced numbers of entries.
 template <class Work>
 void over_sparse_rows(cpu_place& place, std::uint64_t rows, std::uint64_t entries, const Work& work) {
     over_rows(place, rows, 16 * (entries / std::max<std::uint64_t>(rows, 1)) + 16, work);
 }
 
-/// Puts a row in order. Returns how many entries remain.
+/// Sorts a row and merges duplicates. Returns the number of remaining entries.
 std::uint64_t tidy_row(std::span<std::uint32_t> columns, std::span<double> values,
                        std::vector<std::pair<std::uint32_t, double>>& row) {
     row.clear();
@@ -61,7 +61,7 @@ class sparse_maker {
   public:
     explicit sparse_maker(vector_reading& reading) : reading_(reading) {}
 
-    /// Rows of any order → the file's vectors.
+    /// Rows in any order → the file's vectors.
     void make(matrix_rows& matrix) {
         vector_file::state& made = reading_.made;
         const std::uint64_t rows = matrix.rows, entries = matrix.column.size();
@@ -104,16 +104,16 @@ class sparse_maker {
 
     void show(std::span<const std::uint64_t> offsets, std::span<const std::uint32_t> columns,
               std::span<const float> values, std::uint64_t rows, std::uint64_t dimensions) {
-        if (rows > most_rows || dimensions == 0 || dimensions > most_columns) {
+        if (rows > max_rows || dimensions == 0 || dimensions > max_columns) {
             reading_.refuse(std::to_string(rows) + " rows and " + std::to_string(dimensions) +
-                            " columns; there are at most " + std::to_string(most_rows) +
-                            " vectors, of 1 to " + std::to_string(most_columns) + " dimensions");
+                            " columns; there are at most " + std::to_string(max_rows) + " vectors, of 1 to " +
+                            std::to_string(max_columns) + " dimensions");
         }
         reading_.made.is_sparse = true;
         reading_.made.sparse = {rows, static_cast<std::uint32_t>(dimensions), offsets, columns, values};
     }
 
-    /// An array: dense vectors, whose entries lie row by row.
+    /// An array: dense vectors, whose entries are stored row by row.
     void make_dense(const matrix_rows& matrix) {
         const std::uint64_t columns = matrix.columns;
         if (columns == 0) reading_.refuse("rows of 0 numbers; a vector has 1 and more");
@@ -154,10 +154,10 @@ class csr_reader {
         std::memcpy(sizes, bytes.data(), sizeof sizes);
         const std::string says = "says " + std::to_string(sizes[0]) + " rows, " + std::to_string(sizes[1]) +
                                  " columns and " + std::to_string(sizes[2]) + " entries at offset 0";
-        if (sizes[0] < 0 || static_cast<std::uint64_t>(sizes[0]) > most_rows || sizes[1] < 1 ||
-            static_cast<std::uint64_t>(sizes[1]) > most_columns || sizes[2] < 0) {
-            reading_.refuse(says + "; there are at most " + std::to_string(most_rows) + " rows, 1 to " +
-                            std::to_string(most_columns) + " columns, and no fewer entries than none");
+        if (sizes[0] < 0 || static_cast<std::uint64_t>(sizes[0]) > max_rows || sizes[1] < 1 ||
+            static_cast<std::uint64_t>(sizes[1]) > max_columns || sizes[2] < 0) {
+            reading_.refuse(says + "; there are at most " + std::to_string(max_rows) + " rows, 1 to " +
+                            std::to_string(max_columns) + " columns, and no fewer entries than none");
         }
         rows_ = static_cast<std::uint64_t>(sizes[0]);
         dimensions_ = static_cast<std::uint64_t>(sizes[1]);
@@ -250,10 +250,10 @@ class csr_reader {
 }  // namespace
 
 void read_matrix_market(vector_reading& reading) {
-    const context& run = reading.place.run();
+    const context& ctx = reading.place.ctx();
     const std::string_view text = reading.text();
     const std::string banner = lower(text.substr(0, text.find('\n')));
-    matrix_rows matrix = read_matrix(*open_bytes_memory(text, reading.made.file.name(), run), run);
+    matrix_rows matrix = read_matrix(*open_bytes_memory(text, reading.made.file.name(), ctx), ctx);
     if (banner.find("array") != std::string::npos)
         sparse_maker(reading).make_dense(matrix);
     else

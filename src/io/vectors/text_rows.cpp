@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors as text: word2vec's (a line with the number of words and of dimensions, then a word and its numbers a line),
-// GloVe's (without that first line), and numbers alone. The text is in memory, so that threads can count the rows of
-// their stretches first and then put the numbers where they stay. A number is the float nearest to what is written: the
-// double nearest to a short decimal rounds to that as well unless it lies halfway between two floats; those, and all that
-// is longer, go to the standard library.
+// Vectors as text: word2vec (a line with the numbers of words and dimensions, then a word and its numbers per line),
+// GloVe (without that first line), and numbers alone. The text is in memory, so that threads can first count the rows
+// of their ranges and then write the numbers to their final position. A number is the float nearest to the decimal. The
+// double nearest to a short decimal rounds to that float unless it lies halfway between two floats; those, and all
+// longer decimals, go to the standard library.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/messages.hpp"
-#include "io/numbers.hpp"
+#include "io/lines/line_messages.hpp"
+#include "io/lines/numbers.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {
@@ -22,7 +22,7 @@ namespace {
 
 // ---- Numbers ----
 
-constexpr std::size_t readable_behind = 16;  ///< bytes that take_digits may look at
+constexpr std::size_t readable_after = 16;  ///< bytes that take_digits may read
 
 number_problem parse_float(std::string_view text, float& value) {
     const bool negative = text.starts_with('-');
@@ -43,14 +43,15 @@ number_problem parse_float(std::string_view text, float& value) {
     return number_problem::none;
 }
 
-/// What a double rounds to, where that is also what the number which it was rounded from does. 0, or 1e-22 to 1e38.
+/// The float to which a double rounds, if the number that was rounded to that double has the same nearest float. 0, or
+/// 1e-22 to 1e38.
 bool float_of(double value, float& nearest) {
     constexpr std::uint64_t below = (std::uint64_t{1} << 29) - 1, halfway = std::uint64_t{1} << 28;
     nearest = static_cast<float>(value);
     return (std::bit_cast<std::uint64_t>(value) & below) != halfway;
 }
 
-/// The short decimal that begins at `at`; returns what follows it, or null where it is none. Rounded as parse_float.
+/// The short decimal that begins at `at`; returns its end, or null if there is none. Rounded as parse_float.
 const char* take_short(const char* at, float& value) {
     double wide = 0;
     return take_short_decimal(at, wide) && float_of(wide, value) ? at : nullptr;
@@ -58,11 +59,11 @@ const char* take_short(const char* at, float& value) {
 
 // ---- Lines ----
 
-/// What a line of the file is made of.
+/// The format of a line.
 struct line_form {
     std::uint64_t dimensions = 0;
-    bool named = false;   ///< a word stands before the numbers
-    bool commas = false;  ///< separate too
+    bool named = false;   ///< a word precedes the numbers
+    bool commas = false;  ///< also separate fields
 
     bool separates(char c) const { return c == ' ' || c == '\t' || (commas && c == ','); }
     std::string_view without_ends(std::string_view line) const {
@@ -70,12 +71,12 @@ struct line_form {
         while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
         return line;
     }
-    /// Nothing, or of numbers alone a remark.
+    /// An empty line, or a comment in a file of numbers.
     bool is_empty(std::string_view line) const {
         const std::size_t first = line.find_first_not_of(ascii_space);
         return first == std::string_view::npos || (!named && (line[first] == '#' || line[first] == '%'));
     }
-    /// The last field, taken off the line with what separates it; "" where there is none.
+    /// Removes the last field and its separator from the line; "" if there is none.
     std::string_view take_last(std::string_view& line) const {
         std::size_t end = line.size();
         while (end > 0 && separates(line[end - 1])) --end;
@@ -104,12 +105,12 @@ bool is_number(std::string_view field) {
     return parse_float(field, value) != number_problem::not_a_number;
 }
 
-/// A line → its word, and its numbers at `out`. What is wrong, or "".
+/// A line → its word, and its numbers at `out`. Returns the problem, or "".
 class line_parser {
   public:
     explicit line_parser(const line_form& form) : form_(form) {}
 
-    /// The bytes behind the line can be read.
+    /// The bytes after the line must be readable.
     bool take_plain(std::string_view line, std::string_view& word, float* out) const {
         const char* at = line.data();
         const char* const end = at + line.size();
@@ -126,7 +127,7 @@ class line_parser {
         return at == end;
     }
 
-    /// From the end: the numbers are the last fields, and a word may hold blanks.
+    /// From the end: the numbers are the last fields, and a word may contain blanks.
     std::string take(std::string_view line, std::string_view& word, float* out) const {
         std::string_view rest = line;
         std::string problem;
@@ -173,9 +174,9 @@ class text_reader {
     void read() {
         find_form();
         cut();
-        for_each_stretch([&](stretch_of_text& now) { count(now); });
+        for_each_range([&](text_range& now) { count(now); });
         std::uint64_t rows = 0, lines = header_lines_;
-        for (stretch_of_text& each : stretches_) {
+        for (text_range& each : text_ranges_) {
             each.first_row = rows;
             each.first_line = lines;
             rows += each.rows;
@@ -189,8 +190,8 @@ class text_reader {
         auto& values = reading_.made.values;
         values = large_array<std::byte>(reading_.place.memory(), "vectors",
                                         bytes.value_or(~std::uint64_t{0} >> 1));
-        for_each_stretch([&](stretch_of_text& now) { parse(now); });
-        for (const stretch_of_text& each : stretches_)
+        for_each_range([&](text_range& now) { parse(now); });
+        for (const text_range& each : text_ranges_)
             if (each.issue) reading_.refuse_line(each.first_line + each.issue.line, each.issue.reason);
         values.settle();
         const auto columns = static_cast<std::uint32_t>(form_.dimensions);
@@ -199,25 +200,25 @@ class text_reader {
     }
 
   private:
-    struct stretch_of_text {
+    struct text_range {
         std::string_view text;
         std::uint64_t lines = 0, rows = 0, first_line = 0, first_row = 0;
         line_issue issue;
-        std::string words;  ///< one after the other
+        std::string words;  ///< concatenated
         std::vector<std::uint64_t> word_sizes;
     };
     struct sizes {
         std::uint64_t rows = 0, dimensions = 0;
     };
 
-    /// The line at the front of `text`, taken off it.
+    /// Removes the first line of `text`.
     static std::string_view take_line(std::string_view& text) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         return line;
     }
-    /// The next line that holds something.
+    /// The next non-empty line.
     std::string_view take_full_line(std::string_view& text) const {
         while (!text.empty()) {
             const std::string_view line = form_.without_ends(take_line(text));
@@ -240,15 +241,15 @@ class text_reader {
         std::string_view rest = text_;
         const std::string_view first = take_full_line(rest);
         if (first.empty()) reading_.refuse("the file holds no vectors");
-        const std::string_view behind = rest;
+        const std::string_view after = rest;
         std::string_view line = take_full_line(rest);
         const auto header = sizes_of(first);
-        // Two whole numbers alone are also a vector, where the lines that follow have two fields as well.
-        if (header && !line.empty() && (form_.fields(line) != 2 || is_right(*header, behind))) {
+        // Two integers alone may also be a vector, if the lines that follow have two fields as well.
+        if (header && !line.empty() && (form_.fields(line) != 2 || is_right(*header, after))) {
             header_ = header;
-            const std::string_view before = text_.substr(0, text_.size() - behind.size());
+            const std::string_view before = text_.substr(0, text_.size() - after.size());
             header_lines_ = static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
-            text_ = behind;
+            text_ = after;
             form_.dimensions = header->dimensions;
             const std::uint64_t fields = form_.fields(line);
             form_.named = fields != header->dimensions;
@@ -264,10 +265,10 @@ class text_reader {
         form_.dimensions = fields - (form_.named ? 1 : 0);
         if (form_.dimensions == 0) reading_.refuse("the first line is a word without numbers");
     }
-    /// Where the lines have two fields each: a word and one number, or two numbers.
-    bool is_right(const sizes& header, std::string_view behind) const {
+    /// If the lines have two fields each: a word and one number, or two numbers.
+    bool is_right(const sizes& header, std::string_view after) const {
         std::uint64_t lines = 0;
-        while (!take_full_line(behind).empty()) ++lines;
+        while (!take_full_line(after).empty()) ++lines;
         return lines == header.rows && (header.dimensions == 1 || header.dimensions == 2);
     }
     bool begin_with_numbers() const {
@@ -286,27 +287,27 @@ class text_reader {
         for (std::string_view rest = text_; !rest.empty();) {
             std::size_t size = std::min(rest.find('\n', std::min(least, rest.size())), rest.size());
             size = std::min(size + 1, rest.size());
-            stretches_.emplace_back().text = rest.substr(0, size);
+            text_ranges_.emplace_back().text = rest.substr(0, size);
             rest.remove_prefix(size);
         }
     }
     template <class Work>
-    void for_each_stretch(const Work& work) {
-        for_each_piece(reading_.place, stretches_.size(), [&](std::size_t i) {
-            reading_.place.run().check_stop();
-            work(stretches_[i]);
+    void for_each_range(const Work& work) {
+        for_each_piece(reading_.place, text_ranges_.size(), [&](std::size_t i) {
+            reading_.place.ctx().check_stop();
+            work(text_ranges_[i]);
         });
     }
 
-    void count(stretch_of_text& now) const {
+    void count(text_range& now) const {
         for (std::string_view rest = now.text; !rest.empty(); ++now.lines)
             if (!form_.is_empty(take_line(rest))) ++now.rows;
     }
 
-    void parse(stretch_of_text& now) const {
+    void parse(text_range& now) const {
         const line_parser parser(form_);
         const char* const last = reading_.text().data() + reading_.text().size() -
-                                 std::min(readable_behind, reading_.text().size());
+                                 std::min(readable_after, reading_.text().size());
         float* out = reinterpret_cast<float*>(reading_.made.values.data()) + now.first_row * form_.dimensions;
         std::uint64_t number = 0;
         for (std::string_view rest = now.text; !rest.empty();) {
@@ -333,12 +334,12 @@ class text_reader {
     void keep_names(std::uint64_t rows) {
         vector_file::state& made = reading_.made;
         std::uint64_t bytes = 0;
-        for (const stretch_of_text& each : stretches_) bytes += each.words.size();
+        for (const text_range& each : text_ranges_) bytes += each.words.size();
         made.name_bytes = large_array<char>(reading_.place.memory(), "the words of vectors", bytes);
         made.name_bytes.settle();
         made.names.reserve(rows);
         char* at = made.name_bytes.data();
-        for (const stretch_of_text& each : stretches_) {
+        for (const text_range& each : text_ranges_) {
             std::ranges::copy(each.words, at);
             for (const std::uint64_t size : each.word_sizes) {
                 made.names.emplace_back(at, size);
@@ -352,7 +353,7 @@ class text_reader {
     line_form form_;
     std::optional<sizes> header_;
     std::uint64_t header_lines_ = 0;
-    std::vector<stretch_of_text> stretches_;
+    std::vector<text_range> text_ranges_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which format a file has: its first bytes, where they say so for certain, else its name.
+// Detects a file's format: by its first bytes if they are conclusive, else by its name.
 #include "io/vectors/vector_file.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/graph/matrix_market.hpp"
+#include "io/matrix/matrix_market.hpp"
 #include "io/vectors/vector_file_state.hpp"
 #include "quern/base/error.hpp"
 
@@ -49,7 +49,7 @@ constexpr vector_format others[] = {
     {".ibin", "ibin", read_bin_of<number_type::i32>},
 };
 
-/// MNIST's files end with "idx3-ubyte", with a point or a hyphen before it.
+/// MNIST's files end with "idx3-ubyte", after a point or a hyphen.
 bool is_name_of_idx(std::string_view name) {
     const std::size_t at = name.rfind("idx");
     if (at == std::string_view::npos || at == 0 || (name[at - 1] != '.' && name[at - 1] != '-')) return false;
@@ -76,6 +76,10 @@ const vector_format* format_by_name(std::string_view name) {
 void read_as(const vector_format* by_name, vector_reading& reading) {
     const vector_format* const by_content = format_by_content(reading.text());
     const vector_format* const format = by_content != nullptr ? by_content : by_name;
+    if (format == nullptr && reading.text().starts_with("PK\3\4")) {
+        throw usage_error(reading.made.file.name() +
+                          ": a zip archive, such as .npz; an array is saved alone with numpy.save(FILE, a)");
+    }
     if (format == nullptr) {
         throw usage_error(
             reading.made.file.name() +
@@ -144,10 +148,10 @@ std::uint64_t vector_file::file_bytes() const {
 }
 
 vector_file open_vectors(const std::filesystem::path& path, const vector_file_options& options,
-                         const context& run) {
-    cpu_place place(run);  // goes after what was not finished
+                         const context& ctx) {
+    cpu_place place(ctx);  // destroyed after unfinished work
     vector_file opened;
-    opened.state_->file = whole_file(path, run, place.memory());
+    opened.state_->file = whole_file(path, ctx, place.memory());
     vector_reading reading{*opened.state_, options, place};
     read_any(reading);
     return opened;

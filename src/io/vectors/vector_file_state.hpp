@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an open file of vectors holds, and what the readers of its formats share.
+// The contents of an open file of vectors, and helpers that the readers of its formats share.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cpu/cpu_place.hpp"
 #include "device/cpu/parallel.hpp"
-#include "device/cpu/place.hpp"
+#include "device/large_array.hpp"
 #include "io/files/whole_file.hpp"
-#include "io/graph/large_array.hpp"
 #include "io/vectors/vector_file.hpp"
 #include "quern/base/error.hpp"
 
@@ -29,7 +29,7 @@ struct vector_file::state {
     std::vector<std::string> notes;
     std::vector<std::string_view> names;
 
-    // What the views point to where it is not the file.
+    // The memory of the views, if it is not the file.
     large_array<std::byte> values;
     large_array<char> name_bytes;
     large_array<std::uint64_t> offsets;
@@ -37,7 +37,7 @@ struct vector_file::state {
     large_array<float> entries;
 };
 
-/// One file being read: what readers are given. `bytes` are plain.
+/// The file being read, as passed to readers. `bytes` are plain.
 struct vector_reading {
     vector_file::state& made;
     const vector_file_options& options;
@@ -49,7 +49,7 @@ struct vector_reading {
     [[noreturn]] void refuse_line(std::uint64_t line, const std::string& reason) const;
 };
 
-// ---- Numbers as files hold them ----
+// ---- Number types in files ----
 
 enum class number_type { f16, bf16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean };
 
@@ -83,14 +83,14 @@ struct number_rows {
     std::uint64_t begin = 0, stride = 0;
 };
 
-/// n·d·bytes, where it is below 2^63.
+/// The product, if it is below 2^63.
 std::optional<std::uint64_t> product_of(std::uint64_t a, std::uint64_t b, std::uint64_t c = 1);
 
-/// Rows that lie side by side (stride = columns · size). Refuses a file that does not end where the last one does.
+/// Contiguous rows (stride = columns · size). Refuses a file that does not end with the last row.
 number_rows rows_to_the_end(const vector_reading& reading, number_type type, std::uint64_t rows,
                             std::uint64_t columns, std::uint64_t begin);
 
-/// Makes them the file's vectors: as they lie there, or converted.
+/// Makes them the file's vectors: in place, or converted.
 void take_rows(vector_reading& reading, const number_rows& rows);
 
 // ---- The formats ----
@@ -107,20 +107,20 @@ void read_safetensors(vector_reading& reading);
 void read_matrix_market(vector_reading& reading);
 void read_csr(vector_reading& reading);
 
-// Where the numbers lie.
+// Where the numbers are.
 number_rows npy_rows(const vector_reading& reading);
 number_rows vecs_rows(const vector_reading& reading, number_type type);
 
-/// A name in small letters without what says how the file is compressed, and whether it says so; without
-/// big-ann-benchmarks' ".crop_nb_1000" too.
+/// A lower-case name without the suffix of compression, and whether it had one; also without big-ann-benchmarks'
+/// ".crop_nb_1000".
 struct plain_name {
     explicit plain_name(std::string_view path);
     std::string text;
     bool says_compressed = false;
 };
 
-/// Calls read() with the plain bytes of reading.made.file. `as_they_are`: tried first with what looks compressed, for
-/// numbers may begin as compressed data do: 35,615 rows, in an .fbin, as gzip.
+/// Calls read() with the plain bytes of reading.made.file. `as_they_are`: first tries bytes that look compressed as
+/// they are, because numbers may begin like compressed data: an .fbin of 35,615 rows begins like gzip.
 template <class Read>
 void read_plain(vector_reading& reading, bool as_they_are, const Read& read) {
     if (reading.made.file.look_compressed()) {
@@ -131,18 +131,18 @@ void read_plain(vector_reading& reading, bool as_they_are, const Read& read) {
                 reading.made.notes.clear();
             }
         }
-        reading.made.file.decompress(reading.place.run(), reading.place.memory());
+        reading.made.file.decompress(reading.place.ctx(), reading.place.memory());
     }
     read();
 }
 
-/// work(begin, end) for stretches of the rows, by all threads.
+/// Calls work(begin, end) for ranges of the rows, by all threads.
 template <class Work>
 void over_rows(cpu_place& place, std::uint64_t rows, std::uint64_t row_bytes, const Work& work) {
-    constexpr std::uint64_t stretch_bytes = std::uint64_t{1} << 21;
-    const std::uint64_t each = std::max<std::uint64_t>(1, stretch_bytes / row_bytes);
+    constexpr std::uint64_t chunk_bytes = std::uint64_t{1} << 21;
+    const std::uint64_t each = std::max<std::uint64_t>(1, chunk_bytes / row_bytes);
     for_each_piece(place, (rows + each - 1) / each, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         work(p * each, std::min(rows, (p + 1) * each));
     });
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // word2vec's binary file: "WORDS DIMENSIONS\n", then for each word its bytes, a blank and its float32 numbers, with or
-// without a line feed behind. Rows lie where the words before them end, so one thread finds and copies them.
+// without a following line feed. The position of a row depends on the words before it, so that one thread finds and
+// copies them.
 #include <cstring>
 #include <string>
 
-#include "io/numbers.hpp"
+#include "io/lines/numbers.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {
@@ -18,7 +19,7 @@ class word2vec_reader {
 
     void read() {
         take_header();
-        const auto least = product_of(rows_, 4 * columns_ + 1);  // no word, a blank
+        const auto least = product_of(rows_, 4 * columns_ + 1);  // an empty word, a blank
         if (!least || *least > text_.size() - at_) {
             reading_.refuse("says " + std::to_string(rows_) + " words of " + std::to_string(columns_) +
                             " float32 from offset " + std::to_string(at_) + ", but the file ends at offset " +
@@ -27,7 +28,7 @@ class word2vec_reader {
         auto& values = reading_.made.values;
         values = large_array<std::byte>(reading_.place.memory(), "vectors", rows_ * columns_ * sizeof(float));
         for (std::uint64_t i = 0; i < rows_; ++i) {
-            if (i % 4096 == 0) reading_.place.run().check_stop();
+            if (i % 4096 == 0) reading_.place.ctx().check_stop();
             take_row(i, values.data() + i * columns_ * sizeof(float));
         }
         values.settle();
@@ -50,9 +51,9 @@ class word2vec_reader {
         const auto rows = integer_of(line.substr(0, blank)), columns = integer_of(second);
         if (!rows || !columns || line.size() == text_.size())
             reading_.refuse(
-                "no word2vec file: it does not begin with a line of two numbers, words and dimensions");
-        constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-        if (*rows >= most || *columns == 0 || *columns > most) {
+                "not a word2vec file (expected a first line of two numbers, words and dimensions)");
+        constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
+        if (*rows >= max || *columns == 0 || *columns > max) {
             reading_.refuse(
                 "says " + std::to_string(*rows) + " words of " + std::to_string(*columns) +
                 " numbers at offset 0; fewer than 2^32 - 1 words of 1 to 2^32 - 1 numbers are read");

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each topic by itself, then means over the topics in the order of their names, as trec_eval sums them.
+// Evaluates each topic separately, then averages over the topics in the order of their names, as trec_eval does.
 #include "quern/ops/evaluate.hpp"
 
 #include <algorithm>
 #include <array>
+
+#include "ops/evaluate/overlap.hpp"
 
 namespace quern {
 namespace {
 
 using judged_documents = std::map<std::string, int>;
 
-// The grades of the retrieved documents in trec_eval's order: score, then id, both falling; unjudged are 0.
+// The grades of the retrieved documents in trec_eval's order: by score, then by id, both descending; unjudged documents
+// have grade 0. Counts the judged ones.
 std::vector<int> grades_in_order(const judged_documents& judged,
-                                 const std::vector<retrieved_document>& retrieved) {
+                                 const std::vector<retrieved_document>& retrieved, std::uint64_t& shared) {
     std::vector<const retrieved_document*> order;
     order.reserve(retrieved.size());
     for (const auto& document : retrieved) order.push_back(&document);
@@ -24,11 +27,12 @@ std::vector<int> grades_in_order(const judged_documents& judged,
     for (const auto* document : order) {
         const auto found = judged.find(document->id);
         grades.push_back(found == judged.end() ? 0 : found->second);
+        shared += found == judged.end() ? 0 : 1;
     }
     return grades;
 }
 
-// Discounted cumulative gain of the first ten. The discounts log2(rank + 1) are written out: libraries differ.
+// Discounted cumulative gain of the first ten results. The discounts log2(rank + 1) are literals: math libraries differ.
 double discounted_gain(const std::vector<int>& grades) {
     constexpr std::array<double, 10> discounts{1,
                                                1.584962500721156,
@@ -46,9 +50,9 @@ double discounted_gain(const std::vector<int>& grades) {
     return sum;
 }
 
-effectiveness evaluate_topic(const judged_documents& judged,
-                             const std::vector<retrieved_document>& retrieved) {
-    const std::vector<int> grades = grades_in_order(judged, retrieved);
+effectiveness evaluate_topic(const judged_documents& judged, const std::vector<retrieved_document>& retrieved,
+                             std::uint64_t& shared) {
+    const std::vector<int> grades = grades_in_order(judged, retrieved, shared);
     std::vector<int> ideal;
     for (const auto& [_, grade] : judged)
         if (grade > 0) ideal.push_back(grade);
@@ -82,17 +86,25 @@ constexpr double effectiveness::*measures[] = {&effectiveness::map, &effectivene
 
 evaluation evaluate(const relevance_judgements& judgements, const retrieval_run& run) {
     evaluation result;
+    run_overlap& overlap = result.overlap;
+    overlap.judged_topics = judgements.size();
+    overlap.run_topics = run.size();
     for (const auto& [topic, judged] : judgements) {
         const auto retrieved = run.find(topic);
         if (retrieved == run.end()) {
             result.missing_topics.push_back(topic);
             continue;
         }
-        const effectiveness& values = result.topics[topic] = evaluate_topic(judged, retrieved->second);
+        const effectiveness& values = result.topics[topic] =
+            evaluate_topic(judged, retrieved->second, overlap.shared);
+        ++overlap.shared_topics;
+        overlap.judged += judged.size();
+        overlap.retrieved += retrieved->second.size();
         for (const auto measure : measures) result.mean.*measure += values.*measure;
     }
     if (!result.topics.empty())
         for (const auto measure : measures) result.mean.*measure /= static_cast<double>(result.topics.size());
+    if (overlap.none()) result.mismatch = differing_ids(judgements, run);
     return result;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything is read: fused scores need not fall with any single list's (mnz, anz, median, normalised scores of several
-// runs), and runs are a thousand deep, not a million.
+// Reads every list completely: fused scores need not fall with any single list's score (mnz, anz, median, normalised scores
+// of several runs), and runs have a thousand entries, not a million.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,18 +15,18 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void check(const fusion_options& options, std::size_t runs) {
-    if (options.depth == 0) throw usage_error("fusion keeps 1 document or more of a topic, not 0");
+    if (options.depth == 0) throw usage_error("invalid fusion depth 0 (expected at least 1)");
     if (!(options.constant >= 0) || options.constant == infinity)
-        throw usage_error("the constant of reciprocal ranks is a number from 0 on");
+        throw usage_error("invalid constant of reciprocal ranks (expected a number of at least 0)");
     if (!options.weights.empty() && options.weights.size() != runs) {
         throw usage_error("fusion of " + std::to_string(runs) + " runs with " +
                           std::to_string(options.weights.size()) + " weights");
     }
     for (const double weight : options.weights)
-        if (!std::isfinite(weight)) throw usage_error("a weight of fusion is not a finite number");
+        if (!std::isfinite(weight)) throw usage_error("invalid fusion weight (expected a finite number)");
 }
 
-/// The scores of a list, comparable with those of others.
+/// Normalises the scores of a list, so that they compare with those of other lists.
 class normalised_scores {
   public:
     normalised_scores(const run_list_view& list, score_normalisation how) : how_(how), scores_(list.scores) {
@@ -63,11 +63,11 @@ class normalised_scores {
     }
 
   private:
-    /// A power of two that changes no bit of the result, and keeps squares and differences within doubles.
+    /// A power of two: it changes no bit of the result and keeps squares and differences within the range of double.
     static double unit_of(double greatest) {
-        constexpr int far = 400, most = 1000;
+        constexpr int far = 400, max = 1000;
         const int exponent = greatest > 0 ? std::ilogb(greatest) : 0;
-        return std::abs(exponent) < far ? 1 : std::ldexp(1, -std::clamp(exponent, -most, most));
+        return std::abs(exponent) < far ? 1 : std::ldexp(1, -std::clamp(exponent, -max, max));
     }
     double scaled(std::size_t at) const { return scores_[at] * unit_; }
 
@@ -116,7 +116,7 @@ class fused_scores {
         for (std::uint32_t d = 0; d < score_.size(); ++d) {
             if (count_[d] == 0) continue;
             if (!std::isfinite(score_[d]))
-                refuse_last(d, "the fused score of its document is beyond the greatest double");
+                refuse_last(d, "the fused score of its document exceeds the range of double");
             order.push_back({score_[d] + 0.0, d});
         }
         const auto precedes = [&](const scored& a, const scored& b) {
@@ -143,35 +143,35 @@ class fused_scores {
     }
     double weight(std::size_t list) const { return options_.weights.empty() ? 1 : options_.weights[list]; }
 
-    /// Counts the lists that hold each document, too.
+    /// Also counts the lists that hold each document.
     void check_lists() {
         std::vector<std::uint32_t> seen_in(score_.size(), std::numeric_limits<std::uint32_t>::max());
         for (std::size_t l = 0; l < lists_.size(); ++l) {
             const auto& [ids, scores, ranks] = lists_[l];
             if (ids.size() != scores.size() || (!ranks.empty() && ids.size() != ranks.size()))
-                throw usage_error("a list of fusion has not one score and one rank an id");
+                throw usage_error("a fusion list needs one score and one rank for each id");
             for (std::size_t at = 0; at < ids.size(); ++at) {
                 if (ids[at] >= score_.size()) throw list_fault(l, at, "the id is out of range");
                 if (!std::isfinite(scores[at])) throw list_fault(l, at, "the score is not a finite number");
                 if (at != 0 && scores[at] > scores[at - 1])
-                    throw list_fault(l, at, "the score is greater than the one before it");
+                    throw list_fault(l, at, "the score is greater than the previous one");
                 if (!ranks.empty() && options_.rule == fusion_rule::rrf && ranks[at] + options_.constant == 0)
                     throw list_fault(l, at, "the rank and the constant of reciprocal ranks are both 0");
-                if (seen_in[ids[at]] == l) throw list_fault(l, at, "the id is in the list twice");
+                if (seen_in[ids[at]] == l) throw list_fault(l, at, "the id occurs twice in the list");
                 seen_in[ids[at]] = static_cast<std::uint32_t>(l);
                 ++count_[ids[at]];
             }
         }
     }
 
-    /// Where the last list that holds the document has it.
+    /// Reports the document's position in the last list that holds it.
     [[noreturn]] void refuse_last(std::uint32_t document, const char* reason) const {
         for (std::size_t l = lists_.size(); l-- > 0;) {
             const auto at = std::ranges::find(lists_[l].ids, document);
             if (at != lists_[l].ids.end())
                 throw list_fault(l, static_cast<std::uint64_t>(at - lists_[l].ids.begin()), reason);
         }
-        throw usage_error(reason);  // no list holds it, and it is not looked at
+        throw usage_error(reason);  // no list holds it: it is skipped
     }
 
     template <class Part>
@@ -228,8 +228,8 @@ class fused_scores {
     void add_points() {
         const auto all = static_cast<double>(
             std::ranges::count_if(count_, [](std::uint32_t lists) { return lists != 0; }));
-        // Run by run for each document, so that a sum has one order; a document's points in a run that has it replace
-        // those of one that has not.
+        // For each document, adds run by run, so that the sum has one order. The points from a run that holds the document
+        // replace those for a run that does not.
         std::vector<double> points(score_.size());
         for (std::size_t l = 0; l < lists_.size(); ++l) {
             const std::span<const std::uint32_t> ids = lists_[l].ids;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph comes from anywhere, and what follows reads and writes where its numbers point. Degrees are checked without
-// counting: a sum of hashes over the sources of all links must be the sum over nodes of degree times hash, modulo 2^64.
-// That reads links in order, where counting would write all over the nodes; a mistake passes once in 2^64.
+// A graph may come from anywhere, and later code reads and writes at the positions that its numbers give. Degrees are
+// checked without counting: a sum of hashes over the sources of all links must equal the sum over the nodes of degree times
+// hash, modulo 2^64. This reads the links in order; counting would write at random positions. A wrong graph passes with
+// probability 2^-64.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -9,13 +10,13 @@
 #include <string_view>
 
 #include "device/cpu/parallel.hpp"
-#include "ops/link_rank/questions.hpp"
+#include "ops/link_rank/integer_problem.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::link_rank_detail {
 namespace {
 
-constexpr std::size_t least_piece = std::size_t{1} << 15;
+constexpr std::size_t min_piece = std::size_t{1} << 15;
 
 /// A permutation of 64-bit numbers (the finaliser of SplitMix64; Steele et al. 2014).
 std::uint64_t mixed(std::uint64_t x) {
@@ -24,8 +25,8 @@ std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// The least position that threads find, in whatever order.
-class least_position {
+/// The lowest position that any thread finds, independent of their order.
+class min_position {
   public:
     void note(std::uint64_t position) {
         std::uint64_t known = found_.load(std::memory_order_relaxed);
@@ -33,10 +34,10 @@ class least_position {
                !found_.compare_exchange_weak(known, position, std::memory_order_relaxed)) {
         }
     }
-    void refuse(std::string_view before, std::string_view behind) const {
+    void refuse(std::string_view before, std::string_view past_end) const {
         const std::uint64_t found = found_.load(std::memory_order_relaxed);
         if (found == none) return;
-        throw usage_error(std::string(before) + std::to_string(found) + std::string(behind));
+        throw usage_error(std::string(before) + std::to_string(found) + std::string(past_end));
     }
 
   private:
@@ -45,29 +46,29 @@ class least_position {
 };
 
 void require(bool holds, std::string_view what) {
-    if (!holds) throw usage_error("this is no graph: " + std::string(what));
+    if (!holds) throw usage_error("invalid graph: " + std::string(what));
 }
 
 void check_sizes(const link_graph_view& graph) {
-    require(graph.nodes < 0xfffffffe, "it has too many nodes");
-    require(graph.out_degrees.size() == graph.nodes, "there is not one degree a node");
+    require(graph.nodes < 0xfffffffe, "too many nodes (at most 2^32 - 3)");
+    require(graph.out_degrees.size() == graph.nodes, "the number of degrees is not the number of nodes");
     if (graph.offsets.empty()) {
-        require(graph.nodes == 0 && graph.sources.empty(), "it has no offsets");
+        require(graph.nodes == 0 && graph.sources.empty(), "no offsets");
     } else {
         require(graph.offsets.size() == std::size_t{graph.nodes} + 1,
-                "there are not as many offsets as nodes and one");
+                "the number of offsets is not the number of nodes plus 1");
         require(graph.offsets.front() == 0, "the first offset is not 0");
         require(graph.offsets.back() == graph.sources.size(), "the last offset is not the number of links");
     }
     require(graph.weights.empty() || graph.weights.size() == graph.sources.size(),
-            "there is not one weight a link");
+            "the number of weights is not the number of links");
 }
 
 template <class Good>
-void check_each(cpu_place& place, std::size_t count, std::string_view before, std::string_view behind,
+void check_each(cpu_place& place, std::size_t count, std::string_view before, std::string_view past_end,
                 const Good& good) {
-    least_position wrong;
-    const std::size_t pieces = pieces_for(place, count, least_piece);
+    min_position wrong;
+    const std::size_t pieces = pieces_for(place, count, min_piece);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(count, pieces, p);
         for (std::size_t i = begin; i < end; ++i) {
@@ -76,14 +77,14 @@ void check_each(cpu_place& place, std::size_t count, std::string_view before, st
             return;
         }
     });
-    wrong.refuse(before, behind);
+    wrong.refuse(before, past_end);
 }
 
-/// Sources in range and rising within a node, and what they and the degrees hash to.
+/// Checks that sources are in range and ascend within a node, and compares the hash sum with the degrees'.
 void check_links(cpu_place& place, const link_graph_view& graph) {
-    least_position not_rising;
+    min_position not_rising;
     std::atomic<std::uint64_t> by_links = 0, by_degrees = 0;
-    const std::size_t pieces = pieces_for(place, graph.nodes, least_piece / 8, 16);
+    const std::size_t pieces = pieces_for(place, graph.nodes, min_piece / 8, 16);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(graph.nodes, pieces, p);
         std::uint64_t links = 0, degrees = 0;
@@ -102,19 +103,19 @@ void check_links(cpu_place& place, const link_graph_view& graph) {
         by_links.fetch_add(links, std::memory_order_relaxed);
         by_degrees.fetch_add(degrees, std::memory_order_relaxed);
     });
-    not_rising.refuse("this is no graph: the sources of node ", " do not rise");
-    require(by_links.load() == by_degrees.load(), "its degrees are not those of its links");
+    not_rising.refuse("invalid graph: the sources of node ", " do not ascend");
+    require(by_links.load() == by_degrees.load(), "the degrees do not match the links");
 }
 
 }  // namespace
 
 void check(cpu_place& place, const link_graph_view& graph) {
     check_sizes(graph);
-    check_each(place, graph.nodes, "this is no graph: the links of node ", " end before they begin",
+    check_each(place, graph.nodes, "invalid graph: the links of node ", " end before they begin",
                [&](std::size_t v) { return graph.offsets[v] <= graph.offsets[v + 1]; });
-    check_each(place, graph.sources.size(), "this is no graph: the source of link ", " is not a node",
+    check_each(place, graph.sources.size(), "invalid graph: the source of link ", " is not a node",
                [&](std::size_t e) { return graph.sources[e] < graph.nodes; });
-    check_each(place, graph.weights.size(), "this is no graph: the weight of link ",
+    check_each(place, graph.weights.size(), "invalid graph: the weight of link ",
                " is not a positive finite number",
                [&](std::size_t e) { return graph.weights[e] > 0 && std::isfinite(graph.weights[e]); });
     check_links(place, graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integer arithmetic of one node (fixed_page_rank.hpp says how it is put together): plain functions that every
-// compiler and every place reads, so that it stands once.
+// The integer arithmetic of one node; fixed_page_rank.hpp defines the whole iteration. Plain functions shared by all
+// compilers and all places.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,30 @@ constexpr std::uint64_t magnitude(std::int64_t value) {
     return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
 }
 
-/// How many binary digits: 0 of 0. (Not by <bit>: nvcc 13.0 takes std::countl_zero on a device for the constant 64.)
+/// The number of binary digits; 0 for 0. (Not <bit>: nvcc 13.0 takes std::countl_zero on a device for the constant 64.)
 constexpr unsigned digits(std::uint64_t value) {
     return value == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(value));
 }
 
-/// What M is the maximum of: at least half of |residual| / degree, for degree > 0.
+/// M is the maximum of this value: at least half of |residual| / degree, for degree > 0.
 constexpr std::uint64_t size_a_link(std::int64_t residual, std::uint64_t degree) {
     return magnitude(residual) >> (digits(degree) - 1);
 }
-/// s for the greatest size_a_link: contributions then have at most one binary digit more than `aim`.
+/// s for the maximum size_a_link: contributions then have at most one binary digit more than `aim`.
 constexpr unsigned shift_for(std::uint64_t greatest, unsigned aim) {
     return digits(greatest) <= aim ? 0 : digits(greatest) - aim;
 }
 
-/// c of a node; `divisor` is double(degree)·2^s, degree > 0.
+/// c of one node; `divisor` is double(degree)·2^s, degree > 0.
 constexpr std::int64_t wide_contribution(std::int64_t residual, double divisor) {
     return static_cast<std::int64_t>(static_cast<double>(residual) / divisor);
 }
 constexpr std::int32_t narrow_contribution(std::int64_t residual, double divisor) {
-    constexpr double most = 0x7fffffff;
+    constexpr double max = 0x7fffffff;
     const double each = static_cast<double>(residual) / divisor;
-    return static_cast<std::int32_t>(each > most ? most : each < -most ? -most : each);
+    return static_cast<std::int32_t>(each > max ? max : each < -max ? -max : each);
 }
-/// t of a node.
+/// t of one node.
 constexpr std::int64_t taken(std::int64_t contribution, std::uint64_t degree, unsigned shift) {
     return static_cast<std::int64_t>((static_cast<std::uint64_t>(contribution) * degree) << shift);
 }
@@ -53,13 +53,13 @@ constexpr std::int64_t rounded_products(wide_integer sum) {
     return static_cast<std::int64_t>((sum + (wide_integer{1} << 62)) >> 63);
 }
 
-/// What a node gets on top of what comes along its links (uniform: of all that was ever lost, F, as much as can be
-/// shared evenly).
+/// What a node gets in addition to its links' contributions. Uniform rule: an equal share of F, all mass lost so far, as
+/// far as it divides evenly.
 struct even_shares {
     std::int64_t kept = 0;  ///< F
-    /// The share of each of `nodes` (> 0), when `lost` more, α·E, is to be shared.
-    constexpr std::int64_t next(std::int64_t lost, std::uint32_t nodes) {
-        kept += lost;
+    /// The share of each of `nodes` (> 0) nodes after another `dangling_mass`, α·E, has to be shared.
+    constexpr std::int64_t next(std::int64_t dangling_mass, std::uint32_t nodes) {
+        kept += dangling_mass;
         std::int64_t each = kept / nodes;
         if (kept % nodes < 0) --each;
         kept -= each * nodes;
@@ -67,7 +67,7 @@ struct even_shares {
     }
 };
 
-/// Scales values of sum `sum` > 0 to sum 2^62, less at most one for each: scaled(value) = (value·times) >> shift, where
+/// Scales values with sum `sum` > 0 to sum 2^62, less at most one per value: scaled(value) = (value·times) >> shift, where
 /// times = floor((2^(63 + b) − 1) / sum), at least 2^63, and shift = b + 1, b = digits(sum).
 struct unit_scale {
     std::uint64_t times = 0;
@@ -76,7 +76,7 @@ struct unit_scale {
 constexpr unit_scale scale_of(wide_natural sum) {
     unsigned b = 0;
     while (b < 127 && (sum >> b) != 0) ++b;
-    // Long division, digit by digit: 2^(63 + b) − 1 has b digits 1 that are brought down first, then 63 more.
+    // Long division, digit by digit: 2^(63 + b) − 1 starts with b digits 1, then 63 more follow.
     std::uint64_t quotient = 0;
     wide_natural rest = 0;
     for (unsigned digit = 0; digit < 63 + b; ++digit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HITS in integers on the CPU: each half of a step is a pass that sums along links and a pass that scales.
+// HITS in integers on the CPU. Each half step has two passes: one sums along the links, one scales.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,11 +10,12 @@
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/link_pieces.hpp"
 #include "ops/link_rank/link_sums.hpp"
+#include "ops/link_rank/report_step.hpp"
 
 namespace quern::link_rank_detail {
 namespace {
 
-/// Authorities by the links, or hubs by the links back.
+/// One side: authorities (links) or hubs (links reversed).
 class side {
   public:
     side(cpu_place& place, const link_graph_view& graph, std::span<const std::uint64_t> weights,
@@ -26,18 +27,20 @@ class side {
           bounds_(link_pieces(place, graph.offsets)),
           scores_(graph.nodes),
           sums_(place, graph.nodes, "sums along links"),
-          sent_(place, graph.nodes, "what nodes send") {}
+          contributions_(place, graph.nodes, "what nodes send") {}
 
-    /// What each node sends, where that is not what step() made.
-    void send(std::int64_t of_each) { std::fill_n(sent_.data(), sent_.size(), of_each >> repeat_bits_); }
-    /// Scores from what the other side sends; the change of their sum of magnitudes.
+    /// Sets what each node sends to a constant, in place of step()'s result.
+    void next_contributions(std::int64_t of_each) {
+        std::fill_n(contributions_.data(), contributions_.size(), of_each >> repeat_bits_);
+    }
+    /// Computes scores from what the other side sends. Returns the change as a sum of magnitudes.
     std::uint64_t step(const side& other) {
         std::vector<wide_natural> totals(bounds_.size() - 1);
         for_each_piece(place_, totals.size(), [&](std::size_t p) {
             wide_natural total = 0;
-            for_each_block(graph_, weights_, other.sent_.data(), bounds_[p], bounds_[p + 1],
-                           [&](std::uint32_t first, std::uint32_t behind, const std::int64_t* sums) {
-                               for (std::uint32_t v = first; v < behind; ++v) {
+            for_each_block(graph_, weights_, other.contributions_.data(), bounds_[p], bounds_[p + 1],
+                           [&](std::uint32_t first, std::uint32_t past_end, const std::int64_t* sums) {
+                               for (std::uint32_t v = first; v < past_end; ++v) {
                                    sums_.data()[v] = sums[v - first];
                                    total += static_cast<std::uint64_t>(sums[v - first]);
                                }
@@ -60,7 +63,7 @@ class side {
                 const std::int64_t score = scaled(static_cast<std::uint64_t>(sums_.data()[v]), scale);
                 change += magnitude(score - scores_[v]);
                 scores_[v] = score;
-                sent_.data()[v] = score >> repeat_bits_;
+                contributions_.data()[v] = score >> repeat_bits_;
             }
             changes[p] = change;
         });
@@ -75,29 +78,32 @@ class side {
     unsigned repeat_bits_;
     std::vector<std::uint32_t> bounds_;
     std::vector<std::int64_t> scores_;
-    cpu_array<std::int64_t> sums_, sent_;
+    cpu_array<std::int64_t> sums_, contributions_;
 };
 
 }  // namespace
 
-fixed_hits_answer fixed_hits(cpu_place& place, const link_graph_view& graph, const link_graph_view& back,
-                             const fixed_hits_question& question) {
-    fixed_hits_answer answer;
-    answer.converged = graph.nodes == 0;
-    if (graph.nodes == 0) return answer;
-    side authorities(place, graph, question.link_weights, question.repeat_bits);
-    side hubs(place, back, question.back_weights, question.repeat_bits);
-    hubs.send((std::int64_t{1} << 62) / graph.nodes);
-    while (!answer.converged && answer.iterations < question.max_iterations) {
-        place.run().check_stop();
-        answer.authority_change = authorities.step(hubs);
-        answer.hub_change = hubs.step(authorities);
-        ++answer.iterations;
-        answer.converged = answer.authority_change < question.tolerance;
+fixed_hits_result fixed_hits(cpu_place& place, const link_graph_view& graph, const link_graph_view& back,
+                             const fixed_hits_params& params) {
+    fixed_hits_result result;
+    result.converged = graph.nodes == 0;
+    if (graph.nodes == 0) return result;
+    side authorities(place, graph, params.link_weights, params.repeat_bits);
+    side hubs(place, back, params.back_weights, params.repeat_bits);
+    hubs.next_contributions((std::int64_t{1} << 62) / graph.nodes);
+    step_report report(place.ctx(), static_cast<double>(params.tolerance), params.max_iterations);
+    while (!result.converged && result.iterations < params.max_iterations) {
+        place.ctx().check_stop();
+        result.authority_change = authorities.step(hubs);
+        result.hub_change = hubs.step(authorities);
+        ++result.iterations;
+        report.step(result.iterations, static_cast<double>(result.authority_change),
+                    static_cast<double>(result.authority_change) * 0x1p-62);
+        result.converged = result.authority_change < params.tolerance;
     }
-    answer.authorities = authorities.take_scores();
-    answer.hubs = hubs.take_scores();
-    return answer;
+    result.authorities = authorities.take_scores();
+    result.hubs = hubs.take_scores();
+    return result;
 }
 
 }  // namespace quern::link_rank_detail

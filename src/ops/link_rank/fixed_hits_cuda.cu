@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HITS in integers on a GPU. Each half of a step is three kernels: sums over the links (link_tiles.cuh), their total, and
-// the scaling, which also measures the change and writes what is sent next. As in PageRank the device decides when it is
-// done and the host looks every few steps.
+// HITS in integers on a GPU. Each half step has three kernels: sums over the links (link_tiles.cuh), their total, and the
+// scaling, which also measures the change and writes what is sent next. As in PageRank, the device decides when to stop and
+// the host checks every few steps.
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
@@ -15,20 +15,20 @@ namespace {
 using cuda::launch_shape;
 
 constexpr unsigned block_threads = 256;
-constexpr std::uint32_t steps_unseen = 8;  // of the host: enqueued together
+constexpr std::uint32_t steps_unseen = 8;  // host: steps enqueued together
 
-/// In device memory; written by the last block of a kernel.
+/// In device memory. The last block of a kernel writes it.
 struct hits_state {
     std::uint32_t halted = 0, iterations = 0, converged = 0;
     unsigned blocks_done = 0;
     std::uint64_t authority_change = 0, hub_change = 0;
-    std::uint64_t total_low = 0, total_high = 0, change = 0;  ///< of the kernel under way
+    std::uint64_t total_low = 0, total_high = 0, change = 0;  ///< of the running kernel
     unit_scale scale;
 };
 
 /// One side of the graph: authorities or hubs.
 struct side {
-    std::int64_t *scores, *sent;
+    std::int64_t *scores, *contributions;
     std::uint64_t *low, *high;  ///< sums over links; high: null without weights
 };
 
@@ -55,7 +55,7 @@ __device__ wide_natural sum_over_block(wide_natural mine) {
     return mine;
 }
 
-/// Whether all blocks have come here; what they wrote before is then seen. By one thread a block.
+/// Whether all blocks have arrived; their earlier writes are then visible. Called by one thread per block.
 __device__ bool last_block(hits_state* state) {
     __threadfence();
     if (atomicAdd(&state->blocks_done, 1u) + 1 != gridDim.x) return false;
@@ -64,18 +64,18 @@ __device__ bool last_block(hits_state* state) {
     return true;
 }
 
-/// Scores to begin with, what they send, and sums 0. A thread a node.
+/// Sets the initial scores and what they send; zeroes the sums. One thread per node.
 __global__ void begin_kernel(side hubs, side authorities, std::uint32_t nodes, std::int64_t each,
                              unsigned repeat_bits) {
     const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
     if (v >= nodes) return;
     hubs.scores[v] = authorities.scores[v] = 0;
-    hubs.sent[v] = each >> repeat_bits;
+    hubs.contributions[v] = each >> repeat_bits;
     authorities.low[v] = hubs.low[v] = 0;
     if (authorities.high != nullptr) authorities.high[v] = hubs.high[v] = 0;
 }
 
-/// Rounds sums with weights, adds all up, and finds what they are to be scaled with. Threads take nodes in turn.
+/// Rounds sums with weights, adds all sums up and finds their scale. Threads take nodes in turn.
 __global__ void __launch_bounds__(block_threads)
     total_kernel(side to, std::uint32_t nodes, hits_state* state) {
     if (state->halted != 0) return;
@@ -104,7 +104,8 @@ __global__ void __launch_bounds__(block_threads)
     state->total_low = state->total_high = 0;
 }
 
-/// Scales, measures, and writes what is sent; sums become 0. `step_ends`: `to` are hubs. Threads take nodes in turn.
+/// Scales, measures the change and writes what is sent; zeroes the sums. `step_ends`: `to` are hubs. Threads take nodes in
+/// turn.
 __global__ void __launch_bounds__(block_threads)
     scale_kernel(side to, std::uint32_t nodes, unsigned repeat_bits, bool step_ends, std::uint64_t tolerance,
                  std::uint32_t max_iterations, hits_state* state) {
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(block_threads)
         const std::int64_t now = scaled(to.low[v], scale);
         change += magnitude(now - to.scores[v]);
         to.scores[v] = now;
-        to.sent[v] = now >> repeat_bits;
+        to.contributions[v] = now >> repeat_bits;
         to.low[v] = 0;
     }
     const auto of_block = static_cast<std::uint64_t>(sum_over_block(change));
@@ -138,27 +139,27 @@ __global__ void __launch_bounds__(block_threads)
 class hits_iteration {
   public:
     hits_iteration(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
-                   const fixed_hits_question& question)
+                   const fixed_hits_params& params)
         : place_(place),
-          question_(question),
+          params_(params),
           nodes_(graph.nodes),
-          weighted_(!question.link_weights.empty()),
+          weighted_(!params.link_weights.empty()),
           state_(place, 1),
           hubs_(place, nodes_, weighted_),
           authorities_(place, nodes_, weighted_),
-          forward_(place, graph, question.link_weights, 2),
-          backward_(place, back, question.back_weights) {}
+          forward_(place, graph, params.link_weights, 2),
+          backward_(place, back, params.back_weights) {}
 
-    fixed_hits_answer run() {
+    fixed_hits_result run() {
         const hits_state first;
         place_.copy_in(state_.data(), &first, sizeof first);
         QUERN_LAUNCH(place_, (launch_shape{cuda::blocks_for(nodes_, block_threads), block_threads}),
                      begin_kernel, hubs_.view(), authorities_.view(), nodes_,
-                     (std::int64_t{1} << 62) / nodes_, question_.repeat_bits);
+                     (std::int64_t{1} << 62) / nodes_, params_.repeat_bits);
         hits_state seen;
         const bool streams = forward_.streams() || backward_.streams();
         while (seen.halted == 0) {
-            place_.run().check_stop();
+            place_.ctx().check_stop();
             for (std::uint32_t i = 0; i < (streams ? 1 : steps_unseen); ++i) {
                 half_step(forward_, hubs_, authorities_, false);
                 half_step(backward_, authorities_, hubs_, true);
@@ -177,31 +178,31 @@ class hits_iteration {
     struct side_arrays {
         side_arrays(cuda_place& place, std::uint32_t nodes, bool weighted)
             : scores(place, nodes, "scores"),
-              sent(place, nodes, "what nodes send"),
+              contributions(place, nodes, "what nodes send"),
               low(place, nodes, "sums of links"),
               high(place, weighted ? nodes : 0, "sums of links") {}
-        side view() const { return {scores.data(), sent.data(), low.data(), high.data()}; }
-        cuda_array<std::int64_t> scores, sent;
+        side view() const { return {scores.data(), contributions.data(), low.data(), high.data()}; }
+        cuda_array<std::int64_t> scores, contributions;
         cuda_array<std::uint64_t> low, high;
     };
 
     void half_step(const link_tiles& links, const side_arrays& from, const side_arrays& to, bool step_ends) {
         const auto* halted = &state_.data()->halted;
         if (weighted_)
-            links.add_weighted(place_, from.sent.data(), to.low.data(), to.high.data(), halted);
+            links.add_weighted(place_, from.contributions.data(), to.low.data(), to.high.data(), halted);
         else
-            links.add(place_, from.sent.data(), to.low.data(), halted);
+            links.add(place_, from.contributions.data(), to.low.data(), halted);
         const unsigned blocks =
             std::min(cuda::blocks_for(nodes_, block_threads), 8 * place_.multiprocessors());
         QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), total_kernel, to.view(), nodes_,
                      state_.data());
         QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), scale_kernel, to.view(), nodes_,
-                     question_.repeat_bits, step_ends, question_.tolerance, question_.max_iterations,
+                     params_.repeat_bits, step_ends, params_.tolerance, params_.max_iterations,
                      state_.data());
     }
 
     cuda_place& place_;
-    const fixed_hits_question& question_;
+    const fixed_hits_params& params_;
     std::uint32_t nodes_;
     bool weighted_;
     cuda_array<hits_state> state_;
@@ -211,10 +212,10 @@ class hits_iteration {
 
 }  // namespace
 
-fixed_hits_answer fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
-                             const fixed_hits_question& question) {
+fixed_hits_result fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
+                             const fixed_hits_params& params) {
     if (graph.nodes == 0) return {};
-    return hits_iteration(place, graph, back, question).run();
+    return hits_iteration(place, graph, back, params).run();
 }
 
 }  // namespace quern::link_rank_detail

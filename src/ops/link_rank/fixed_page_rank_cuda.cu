@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integer iteration on a GPU. A step is two kernels: sums over the links (link_slices.cuh; link_tiles.cuh where links
+// The integer iteration on a GPU. A step has two kernels: sums over the links (sliced_ell.cuh; link_tiles.cuh where links
 // have weights or do not fit), and one pass over the nodes that spreads the step, measures it and takes for the next. The
-// last block of a pass decides how things go on, so that steps follow each other without the host, which looks after
-// every few: what is enqueued behind the end does nothing.
+// last block of a pass decides how to continue, so that steps follow each other without the host, which checks every few
+// steps. Kernels enqueued after the end do nothing.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -11,9 +11,9 @@
 #include "device/cuda/check.cuh"
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
-#include "ops/link_rank/link_slices.cuh"
 #include "ops/link_rank/link_tiles.cuh"
 #include "ops/link_rank/node_values.cuh"
+#include "ops/link_rank/sliced_ell.cuh"
 
 namespace quern::link_rank_detail {
 namespace {
@@ -21,33 +21,33 @@ namespace {
 using cuda::launch_shape;
 
 constexpr unsigned block_threads = 256;
-constexpr std::uint32_t steps_unseen = 8;             // of the host: enqueued together
-constexpr std::uint64_t no_node = ~std::uint64_t{0};  // in place of a degree: nobody's slot
+constexpr std::uint32_t steps_unseen = 8;             // host: steps enqueued together
+constexpr std::uint64_t no_node = ~std::uint64_t{0};  // in place of a degree: slot without a node
 
-/// What nodes send: 32 bits, 64 bits, or all they have, to be weighed.
+/// What nodes send: 32 bits, 64 bits, or their whole residual, to be weighted.
 enum class sending : std::uint8_t { narrow, wide, weighted };
 
 enum class going : std::uint32_t {
     on = 0,
     ended,
-    widens,  ///< the next pass must take wide, which the host has to enqueue
+    widens,  ///< the next pass must take wide; the host has to enqueue that
 };
 
 /// What a pass adds up over its nodes.
 struct totals {
-    std::uint64_t change, greatest, stayed, lost;
+    std::uint64_t change, greatest, residual_mass, dangling_mass;
 };
 
-/// How the iteration stands. In device memory; written by the last block of a pass.
+/// The state of the iteration. In device memory; the last block of a pass writes it.
 struct step_state {
     going halted = going::on;
     std::uint32_t iterations = 0, wide_steps = 0, converged = 0;
     std::uint64_t change = 0, before = ~std::uint64_t{0}, before_that = ~std::uint64_t{0};
-    unsigned now_shift = 0, next_shift = 0;  ///< of what has been taken; of the next take
+    unsigned now_shift = 0, next_shift = 0;  ///< of the last take; of the next one
     bool now_wide = true, next_wide = true, stays_wide = false;
-    std::int64_t each = 0, preferred = 0;  ///< of what was lost: to each node; by preference
+    std::int64_t each = 0, personalised_share = 0;  ///< lost mass: to each node; by preference
     even_shares even;
-    totals sum{};  ///< of the pass under way
+    totals sum{};  ///< of the running pass
     unsigned blocks_done = 0;
 };
 
@@ -58,13 +58,13 @@ struct constants {
     dangling_rule dangling;
 };
 
-/// Arrays by slots, two slots a thread. Behind the nodes, and in slots without one, `degrees` are no_node.
+/// Arrays by slot, two slots per thread. `degrees` are no_node past the nodes and in slots without a node.
 struct node_arrays {
     std::uint64_t pairs;
     const ulonglong2* degrees;
     longlong2 *ranks, *residuals;
     ulonglong2 *low, *high;  ///< sums over links; high: weighted
-    int2* narrow;            ///< what is sent: one of the two
+    int2* narrow;            ///< one of the two is sent
     longlong2* wide;
     const longlong2* teleport;     ///< null: teleport_each
     const ulonglong2* preference;  ///< null: none
@@ -72,15 +72,17 @@ struct node_arrays {
     std::int64_t teleport_each, start_each;
 };
 
-/// Adds a block's totals to the state; true for the one thread that did so last of all blocks, which sees them all.
+/// Adds a block's totals to the state. Returns true for one thread of the last block to arrive; it sees all totals.
 __device__ bool add_totals(step_state* state, totals mine) {
     __shared__ totals of_warps[block_threads / 32];
     const auto fold = [](totals a, const totals& b) {
-        return totals{a.change + b.change, max(a.greatest, b.greatest), a.stayed + b.stayed, a.lost + b.lost};
+        return totals{a.change + b.change, max(a.greatest, b.greatest), a.residual_mass + b.residual_mass,
+                      a.dangling_mass + b.dangling_mass};
     };
     for (unsigned d = 16; d != 0; d /= 2) {
         mine = fold(mine, {__shfl_down_sync(~0u, mine.change, d), __shfl_down_sync(~0u, mine.greatest, d),
-                           __shfl_down_sync(~0u, mine.stayed, d), __shfl_down_sync(~0u, mine.lost, d)});
+                           __shfl_down_sync(~0u, mine.residual_mass, d),
+                           __shfl_down_sync(~0u, mine.dangling_mass, d)});
     }
     if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
     __syncthreads();
@@ -89,51 +91,51 @@ __device__ bool add_totals(step_state* state, totals mine) {
     const auto word = [](std::uint64_t& value) { return reinterpret_cast<unsigned long long*>(&value); };
     atomicAdd(word(state->sum.change), static_cast<unsigned long long>(mine.change));
     atomicMax(word(state->sum.greatest), static_cast<unsigned long long>(mine.greatest));
-    atomicAdd(word(state->sum.stayed), static_cast<unsigned long long>(mine.stayed));
-    atomicAdd(word(state->sum.lost), static_cast<unsigned long long>(mine.lost));
+    atomicAdd(word(state->sum.residual_mass), static_cast<unsigned long long>(mine.residual_mass));
+    atomicAdd(word(state->sum.dangling_mass), static_cast<unsigned long long>(mine.dangling_mass));
     __threadfence();
     if (atomicAdd(&state->blocks_done, 1u) + 1 != gridDim.x) return false;
     __threadfence();
     return true;
 }
 
-/// The sums of all blocks, which are zeroed for the next pass. By the last thread.
+/// Returns the sums of all blocks and zeroes them for the next pass. Called by the last thread.
 __device__ totals collect_totals(step_state* state) {
-    volatile totals& sum = state->sum;  // others' atomics wrote it
-    const totals all{sum.change, sum.greatest, sum.stayed, sum.lost};
+    volatile totals& sum = state->sum;  // written by other threads' atomics
+    const totals all{sum.change, sum.greatest, sum.residual_mass, sum.dangling_mass};
     state->sum = {};
     state->blocks_done = 0;
     return all;
 }
 
-__device__ void share_lost(step_state* state, const constants& question, std::uint64_t lost) {
-    const std::int64_t share = times_fraction(question.alpha, static_cast<std::int64_t>(lost));
-    state->each = question.dangling == dangling_rule::uniform ? state->even.next(share, question.nodes) : 0;
-    state->preferred = question.dangling == dangling_rule::preference ? share : 0;
+__device__ void share_dangling_mass(step_state* state, const constants& params, std::uint64_t dangling_mass) {
+    const std::int64_t share = times_fraction(params.alpha, static_cast<std::int64_t>(dangling_mass));
+    state->each = params.dangling == dangling_rule::uniform ? state->even.next(share, params.nodes) : 0;
+    state->personalised_share = params.dangling == dangling_rule::preference ? share : 0;
 }
 
-/// After the pass that spread and measured a step and took for the next. By the last thread.
-__device__ void turn(step_state* state, const constants& question, bool weighted) {
+/// Runs after the pass that spread and measured a step and took for the next. Called by the last thread.
+__device__ void turn(step_state* state, const constants& params, bool weighted) {
     const totals all = collect_totals(state);
     ++state->iterations;
     if (state->now_wide && !weighted) ++state->wide_steps;
     state->change = all.change;
-    state->converged = all.change < question.tolerance ? 1 : 0;
+    state->converged = all.change < params.tolerance ? 1 : 0;
     const bool stuck =
         state->iterations >= 3 && all.change >= state->before && state->before >= state->before_that;
-    if (state->converged != 0 || state->iterations == question.max_iterations || stuck) {
+    if (state->converged != 0 || state->iterations == params.max_iterations || stuck) {
         state->halted = going::ended;
         return;
     }
     state->before_that = state->before;
     state->before = all.change;
-    share_lost(state, question, all.lost);
+    share_dangling_mass(state, params, all.dangling_mass);
     if (weighted) return;
     state->now_wide = state->next_wide;
     state->now_shift = state->next_shift;
-    const unsigned shift = shift_for(all.greatest, question.contribution_digits);
+    const unsigned shift = shift_for(all.greatest, params.contribution_digits);
     const bool clamped = shift > state->next_shift;
-    if (!state->stays_wide && state->next_shift > 0 && !clamped && all.stayed > all.change / 16) {
+    if (!state->stays_wide && state->next_shift > 0 && !clamped && all.residual_mass > all.change / 16) {
         state->stays_wide = true;
         state->halted = going::widens;
     }
@@ -142,7 +144,7 @@ __device__ void turn(step_state* state, const constants& question, bool weighted
 }
 
 template <sending Next>
-struct sent_of {
+struct contribution_of {
     using type = std::int64_t;
     static constexpr bool weighted = Next == sending::weighted;
     static __device__ std::int64_t contribution(std::int64_t amount, double divisor) {
@@ -150,7 +152,7 @@ struct sent_of {
     }
 };
 template <>
-struct sent_of<sending::narrow> {
+struct contribution_of<sending::narrow> {
     using type = std::int32_t;
     static constexpr bool weighted = false;
     static __device__ std::int32_t contribution(std::int64_t amount, double divisor) {
@@ -158,37 +160,37 @@ struct sent_of<sending::narrow> {
     }
 };
 
-/// What a node sends of `amount`; what is taken for it is lost, or returned in `taken_part`.
+/// What a node sends of `amount`. What is taken for it is lost, or is returned in `taken_part`.
 template <sending Next>
-__device__ __forceinline__ typename sent_of<Next>::type take(std::int64_t amount, std::uint64_t degree,
-                                                             unsigned shift, std::int64_t& taken_part,
-                                                             totals& sum) {
+__device__ __forceinline__ typename contribution_of<Next>::type take(std::int64_t amount,
+                                                                     std::uint64_t degree, unsigned shift,
+                                                                     std::int64_t& taken_part, totals& sum) {
     taken_part = amount;
     if (degree == 0) {
-        sum.lost += static_cast<std::uint64_t>(amount);
+        sum.dangling_mass += static_cast<std::uint64_t>(amount);
         return 0;
     }
-    if constexpr (sent_of<Next>::weighted) {
+    if constexpr (contribution_of<Next>::weighted) {
         return amount;
     } else {
         const double divisor = static_cast<double>(degree) * static_cast<double>(std::uint64_t{1} << shift);
-        const auto each = sent_of<Next>::contribution(amount, divisor);
+        const auto each = contribution_of<Next>::contribution(amount, divisor);
         taken_part = taken(each, degree, shift);
         return each;
     }
 }
 
-/// Ranks and residuals as they begin; takes `start` for the first step. Sums of links become 0.
+/// Sets initial ranks and residuals; takes `start` for the first step. Zeroes the sums of links.
 template <sending Next>
 __global__ void __launch_bounds__(block_threads)
-    begin_kernel(node_arrays nodes, constants question, step_state* state) {
+    begin_kernel(node_arrays nodes, constants params, step_state* state) {
     cudaGridDependencySynchronize();
     totals sum{};
-    const auto of_node = [&](std::int64_t start, std::uint64_t degree, auto& residual, auto& sent) {
-        sent = 0;
+    const auto of_node = [&](std::int64_t start, std::uint64_t degree, auto& residual, auto& contributions) {
+        contributions = 0;
         if (degree == no_node) return;
         std::int64_t taken_part;
-        sent = take<Next>(start, degree, 0, taken_part, sum);
+        contributions = take<Next>(start, degree, 0, taken_part, sum);
         residual -= taken_part;
     };
     for (std::uint64_t p = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; p < nodes.pairs;
@@ -200,79 +202,79 @@ __global__ void __launch_bounds__(block_threads)
             nodes.start != nullptr ? nodes.start[p] : make_longlong2(nodes.start_each, nodes.start_each);
         const ulonglong2 degree = nodes.degrees[p];
         nodes.ranks[p] = residual;
-        longlong2 sent;
-        of_node(start.x, degree.x, residual.x, sent.x);
-        of_node(start.y, degree.y, residual.y, sent.y);
+        longlong2 contributions;
+        of_node(start.x, degree.x, residual.x, contributions.x);
+        of_node(start.y, degree.y, residual.y, contributions.y);
         nodes.residuals[p] = residual;
-        nodes.wide[p] = sent;
+        nodes.wide[p] = contributions;
         nodes.low[p] = {};
-        if constexpr (sent_of<Next>::weighted) nodes.high[p] = {};
+        if constexpr (contribution_of<Next>::weighted) nodes.high[p] = {};
     }
-    if (add_totals(state, sum)) share_lost(state, question, collect_totals(state).lost);
+    if (add_totals(state, sum)) share_dangling_mass(state, params, collect_totals(state).dangling_mass);
 }
 
-/// Spreads and measures a step, and takes for the next. Two slots a thread, 16 bytes an array; as many blocks as run at
+/// Spreads and measures a step, and takes for the next. Two slots per thread, 16 bytes per array; as many blocks as run at
 /// once.
 template <sending Next>
 __global__ void __launch_bounds__(block_threads, 4)
-    step_kernel(node_arrays nodes, constants question, step_state* state) {
+    step_kernel(node_arrays nodes, constants params, step_state* state) {
     cudaGridDependencySynchronize();
     if (state->halted != going::on) return;
     const unsigned now_shift = state->now_shift, next_shift = state->next_shift;
-    const std::int64_t each = state->each, preferred = state->preferred;
+    const std::int64_t each = state->each, personalised_share = state->personalised_share;
     totals sum{};
     const auto of_node = [&](std::uint64_t degree, std::uint64_t low, std::uint64_t high,
-                             std::uint64_t preference, auto& rank, auto& residual, auto& sent) {
-        sent = 0;
+                             std::uint64_t preference, auto& rank, auto& residual, auto& contributions) {
+        contributions = 0;
         if (degree == no_node) return;
         std::int64_t along_links;
-        if constexpr (sent_of<Next>::weighted)
+        if constexpr (contribution_of<Next>::weighted)
             along_links =
                 rounded_products(static_cast<wide_integer>(static_cast<wide_natural>(high) << 64 | low));
         else
             along_links = static_cast<std::int64_t>(low << now_shift);
-        std::int64_t gain = times_fraction(question.alpha, along_links) + each;
-        if (preferred != 0) gain += times_fraction(preference, preferred);
+        std::int64_t gain = times_fraction(params.alpha, along_links) + each;
+        if (personalised_share != 0) gain += times_fraction(preference, personalised_share);
         rank += gain;
         const std::int64_t moved = residual + gain;
         sum.change += magnitude(moved);
         if (degree != 0) sum.greatest = max(sum.greatest, size_a_link(moved, degree));
         std::int64_t taken_part;
-        sent = take<Next>(moved, degree, next_shift, taken_part, sum);
+        contributions = take<Next>(moved, degree, next_shift, taken_part, sum);
         residual = moved - taken_part;
-        sum.stayed += magnitude(residual);
+        sum.residual_mass += magnitude(residual);
     };
     for (std::uint64_t p = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; p < nodes.pairs;
          p += std::uint64_t{gridDim.x} * block_threads) {
         const ulonglong2 degree = nodes.degrees[p], low = nodes.low[p];
         ulonglong2 high{}, preference{};
-        if constexpr (sent_of<Next>::weighted) high = nodes.high[p];
-        if (preferred != 0) preference = nodes.preference[p];
+        if constexpr (contribution_of<Next>::weighted) high = nodes.high[p];
+        if (personalised_share != 0) preference = nodes.preference[p];
         longlong2 rank = nodes.ranks[p], residual = nodes.residuals[p];
-        std::conditional_t<Next == sending::narrow, int2, longlong2> sent;
-        of_node(degree.x, low.x, high.x, preference.x, rank.x, residual.x, sent.x);
-        of_node(degree.y, low.y, high.y, preference.y, rank.y, residual.y, sent.y);
+        std::conditional_t<Next == sending::narrow, int2, longlong2> contributions;
+        of_node(degree.x, low.x, high.x, preference.x, rank.x, residual.x, contributions.x);
+        of_node(degree.y, low.y, high.y, preference.y, rank.y, residual.y, contributions.y);
         nodes.ranks[p] = rank;
         nodes.residuals[p] = residual;
         nodes.low[p] = {};
-        if constexpr (sent_of<Next>::weighted) nodes.high[p] = {};
+        if constexpr (contribution_of<Next>::weighted) nodes.high[p] = {};
         if constexpr (Next == sending::narrow)
-            nodes.narrow[p] = sent;
+            nodes.narrow[p] = contributions;
         else
-            nodes.wide[p] = sent;
+            nodes.wide[p] = contributions;
     }
-    if (add_totals(state, sum)) turn(state, question, sent_of<Next>::weighted);
+    if (add_totals(state, sum)) turn(state, params, contribution_of<Next>::weighted);
 }
 
 class iteration {
   public:
-    iteration(cuda_place& place, const link_graph_view& graph, const fixed_question& question,
-              const slice_layout& layout)
+    iteration(cuda_place& place, const link_graph_view& graph, const fixed_page_rank_params& params,
+              const sliced_ell_layout& layout)
         : place_(place),
           graph_(graph),
-          question_(question),
-          weighted_(!question.link_weights.empty()),
-          pairs_((std::uint64_t{graph.nodes} + most_hot_groups + 4) / 2),  // three more may be read
+          params_(params),
+          weighted_(!params.link_weights.empty()),
+          pairs_((std::uint64_t{graph.nodes} + max_hot_groups + 4) / 2),  // three more may be read
           state_(place, 1),
           degrees_(place, 2 * pairs_, "out-degrees"),
           ranks_(place, 2 * pairs_, "the ranks"),
@@ -281,9 +283,9 @@ class iteration {
           high_(place, weighted_ ? 2 * pairs_ : 0, "sums of links"),
           narrow_(place, weighted_ ? 0 : 2 * pairs_, "what nodes send"),
           wide_(place, 2 * pairs_, "what nodes send"),
-          teleport_(place, question.teleport.empty() ? 0 : 2 * pairs_, "the preference"),
-          preference_(place, question.preference.empty() ? 0 : 2 * pairs_, "the preference"),
-          start_(place, question.start.empty() ? 0 : 2 * pairs_, "ranks to begin with"),
+          teleport_(place, params.teleport.empty() ? 0 : 2 * pairs_, "the preference"),
+          preference_(place, params.preference.empty() ? 0 : 2 * pairs_, "the preference"),
+          start_(place, params.start.empty() ? 0 : 2 * pairs_, "ranks to begin with"),
           slots_{graph.nodes, graph.nodes, nullptr} {
         if (!weighted_ && !has_huge_node()) {
             try {
@@ -293,16 +295,16 @@ class iteration {
             }
         }
         bring_nodes();
-        if (!slices_) tiles_.emplace(place_, graph_, question_.link_weights);
+        if (!slices_) tiles_.emplace(place_, graph_, params_.link_weights);
     }
 
-    fixed_answer run() {
+    fixed_page_rank_result run() {
         begin();
-        // Links are summed as the step was taken, and the next one is taken as the state says: wide twice at first, and
-        // from where narrow ones round too much.
+        // Links are summed in the mode of the last take; the next take uses the mode in the state: wide twice at first, and
+        // from the step on where narrow ones round too much.
         bool summed_wide = true, take_wide = true, stays_wide = weighted_;
         for (step_state seen;;) {
-            place_.run().check_stop();
+            place_.ctx().check_stop();
             const std::uint32_t steps = tiles_ && tiles_->streams() ? 1 : steps_unseen;
             for (std::uint32_t i = 0; i < steps; ++i) {
                 step(summed_wide, take_wide);
@@ -310,7 +312,7 @@ class iteration {
                 take_wide = stays_wide;
             }
             place_.copy_out(&seen, state_.data(), sizeof seen);
-            if (seen.halted == going::ended) return answer_of(seen);
+            if (seen.halted == going::ended) return result_of(seen);
             if (seen.halted == going::widens) {
                 place_.fill_bytes(&state_.data()->halted, 0, sizeof(going));
                 summed_wide = seen.now_wide;
@@ -320,17 +322,17 @@ class iteration {
     }
 
   private:
-    fixed_answer answer_of(const step_state& seen) {
-        fixed_answer answer;
-        answer.ranks = values_of_nodes(place_, slots_, ranks_, low_);
-        answer.iterations = seen.iterations;
-        answer.change = seen.change;
-        answer.converged = seen.converged != 0;
-        answer.wide_steps = seen.wide_steps;
-        return answer;
+    fixed_page_rank_result result_of(const step_state& seen) {
+        fixed_page_rank_result result;
+        result.ranks = values_of_nodes(place_, slots_, ranks_, low_);
+        result.iterations = seen.iterations;
+        result.change = seen.change;
+        result.converged = seen.converged != 0;
+        result.wide_steps = seen.wide_steps;
+        return result;
     }
 
-    /// Whether links to one node are more than 32 bits count.
+    /// Whether a node has more links than 32 bits can count.
     bool has_huge_node() const {
         if (graph_.sources.size() >> 32 == 0) return false;
         for (std::size_t v = 0; v < graph_.nodes; ++v)
@@ -338,7 +340,7 @@ class iteration {
         return false;
     }
 
-    /// What is known of each node, by slots.
+    /// Copies the data of each node, by slot.
     void bring_nodes() {
         place_.fill_bytes(degrees_.data(), 0xff, degrees_.span().size_bytes());
         to_slots(place_, slots_, graph_.out_degrees, degrees_, low_);
@@ -347,9 +349,9 @@ class iteration {
             place_.fill_bytes(array.data(), 0, array.span().size_bytes());
             to_slots(place_, slots_, values, array, low_);
         };
-        bring(question_.teleport, teleport_);
-        bring(question_.preference, preference_);
-        bring(question_.start, start_);
+        bring(params_.teleport, teleport_);
+        bring(params_.preference, preference_);
+        bring(params_.start, start_);
     }
 
     node_arrays arrays() const {
@@ -361,23 +363,13 @@ class iteration {
             else
                 return reinterpret_cast<ulonglong2*>(array.data());
         };
-        return {pairs_,
-                two(degrees_),
-                two(ranks_),
-                two(residuals_),
-                two(low_),
-                two(high_),
-                two(narrow_),
-                two(wide_),
-                two(teleport_),
-                two(preference_),
-                two(start_),
-                question_.teleport_each,
-                question_.start_each};
+        return {pairs_,      two(degrees_),         two(ranks_),       two(residuals_), two(low_),
+                two(high_),  two(narrow_),          two(wide_),        two(teleport_),  two(preference_),
+                two(start_), params_.teleport_each, params_.start_each};
     }
-    constants asked() const {
-        return {question_.alpha, question_.tolerance,           question_.max_iterations,
-                graph_.nodes,    question_.contribution_digits, question_.dangling};
+    constants requested() const {
+        return {params_.alpha, params_.tolerance,           params_.max_iterations,
+                graph_.nodes,  params_.contribution_digits, params_.dangling};
     }
     void begin() {
         const step_state first;
@@ -414,12 +406,12 @@ class iteration {
         QUERN_LAUNCH(
             place_,
             (launch_shape{std::min(blocks, 4 * place_.multiprocessors()), block_threads, 0, false, true}),
-            kernel, arrays(), asked(), state_.data());
+            kernel, arrays(), requested(), state_.data());
     }
 
     cuda_place& place_;
     const link_graph_view& graph_;
-    const fixed_question& question_;
+    const fixed_page_rank_params& params_;
     bool weighted_;
     std::uint64_t pairs_;
     cuda_array<step_state> state_;
@@ -432,20 +424,21 @@ class iteration {
     cuda_array<std::uint64_t> preference_;
     cuda_array<std::int64_t> start_;
     node_slots slots_;
-    std::optional<link_slices> slices_;  ///< one of the two
+    std::optional<sliced_ell> slices_;  ///< one of the two is used
     std::optional<link_tiles> tiles_;
 };
 
 }  // namespace
 
-fixed_answer fixed_page_rank(cuda_place& place, const link_graph_view& graph, const fixed_question& question,
-                             const slice_layout& layout) {
+fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view& graph,
+                                       const fixed_page_rank_params& params,
+                                       const sliced_ell_layout& layout) {
     if (graph.nodes == 0) return {};
-    return iteration(place, graph, question, layout).run();
+    return iteration(place, graph, params, layout).run();
 }
-fixed_answer fixed_page_rank(cuda_place& place, const link_graph_view& graph,
-                             const fixed_question& question) {
-    return fixed_page_rank(place, graph, question, {});
+fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view& graph,
+                                       const fixed_page_rank_params& params) {
+    return fixed_page_rank(place, graph, params, {});
 }
 
 }  // namespace quern::link_rank_detail

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links in any order → the links into each node, by rising source. What costs is memory traffic, so links leave the
-// caches twice only:
+// Links in any order → the links into each node, by ascending source. The cost is memory traffic, so links leave the caches
+// only twice:
 //
-//   1. One pass counts links by cells, stretches of the targets, and looks for what is wrong. Neighbouring cells make
-//      buckets of about as many links each, few enough to be sorted in a core's second-level cache.
+//   1. One pass counts links by cells (ranges of targets) and checks them. Neighbouring cells form buckets with about equal
+//      numbers of links, small enough to sort in a core's second-level cache.
 //   2. One pass moves each link to its bucket. A thread gathers whole cache lines for each bucket (software
 //      write-combining: Satish et al., "Fast Sort on CPUs and GPUs", SIGMOD 2010).
-//   3. Each bucket, in the cache: by source from the low digit (not where sources rise already, as in most lists), then
-//      to the targets' places from the back. Both steps are stable, and so sources rise for each target.
+//   3. Each bucket is sorted in the cache: by source from the low digit (skipped where sources ascend already, as in most
+//      lists), then into the targets' places from the back. Both steps are stable, so sources ascend for each target.
 //
-// Equal links with weights are put in order by weight afterwards; they stand together. So nothing of the input's order
-// is left, and no step needs to keep the order of its stretches. Degrees are counted in a table for each thread, in the
-// memory that the buckets take later.
+// Equal links with weights are adjacent; they are sorted by weight afterwards. So the input's order leaves no trace, and no
+// step has to preserve the order of its chunks. Degrees are counted in one table per thread, in memory that the buckets use
+// later.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -32,11 +32,11 @@
 namespace quern {
 namespace {
 
-constexpr std::uint32_t most_nodes = 0xfffffffd;
-constexpr std::size_t least_piece = std::size_t{1} << 15;
+constexpr std::uint32_t max_nodes = 0xfffffffd;
+constexpr std::size_t min_piece = std::size_t{1} << 15;
 constexpr std::size_t bucket_links = std::size_t{1}
                                      << 16;  ///< wanted: twice that and its sources fit in a cache
-constexpr std::size_t most_buckets = 2048;   ///< their lines stay in the cache
+constexpr std::size_t max_buckets = 2048;    ///< their lines stay in the cache
 constexpr unsigned cell_bits = 14;
 constexpr unsigned digit_bits = 11;
 constexpr std::size_t digits = std::size_t{1} << digit_bits;
@@ -66,7 +66,7 @@ bool is_weight(double weight) {
         (nodes == 0 ? "; there are no nodes" : "; the last node is " + std::to_string(nodes - 1)));
 }
 
-/// Memory that is written next; made of large pages before it is cleared.
+/// Memory that is written next. Takes large pages before clearing it.
 template <class T>
 void resize_fresh(std::vector<T>& values, std::size_t size) {
     values.reserve(size);
@@ -85,7 +85,7 @@ class link_sorter {
           weights_(weights),
           graph_(graph),
           items_(place, links.size(), for_what),
-          stretches_(pieces_for(place, links.size(), least_piece)) {
+          chunks_(pieces_for(place, links.size(), min_piece)) {
         const auto node_bits = static_cast<unsigned>(std::bit_width(std::uint64_t{graph.nodes} - 1));
         cell_shift_ = node_bits > cell_bits ? node_bits - cell_bits : 0;
         cells_ = ((std::size_t{graph.nodes} - 1) >> cell_shift_) + 1;
@@ -93,13 +93,13 @@ class link_sorter {
     }
 
     void sort() {
-        const cpu_array<std::uint32_t> counts(place_, stretches_ * cells_, for_what);
-        for_each_piece(place_, stretches_, [&](std::size_t s) { count(s, counts.data() + s * cells_); });
+        const cpu_array<std::uint32_t> counts(place_, chunks_ * cells_, for_what);
+        for_each_piece(place_, chunks_, [&](std::size_t s) { count(s, counts.data() + s * cells_); });
         if (const std::size_t wrong = refused_.load(); wrong < links_.size())
             refuse(graph_.nodes, links_, wrong);
         count_degrees();
         draw_buckets(counts.span());
-        for_each_piece(place_, stretches_, [&](std::size_t s) { scatter(s); });
+        for_each_piece(place_, chunks_, [&](std::size_t s) { scatter(s); });
         sort_buckets();
     }
 
@@ -111,11 +111,11 @@ class link_sorter {
                (!weights_.empty() && !is_weight(weights_[i]));
     }
 
-    /// Links of stretch s in each cell; notes the first link that is wrong.
+    /// Counts the links of chunk s in each cell; records the first invalid link.
     void count(std::size_t s, std::uint32_t* counts) {
         std::fill_n(counts, cells_, 0);
-        const auto [begin, end] = piece_of(links_.size(), stretches_, s);
-        constexpr std::size_t at_once = 1024;  // looked at while in the nearest cache
+        const auto [begin, end] = piece_of(links_.size(), chunks_, s);
+        constexpr std::size_t at_once = 1024;  // checked while in the first-level cache
         for (std::size_t first = begin; first < end; first += at_once) {
             const std::size_t last = std::min(first + at_once, end);
             std::uint32_t greatest = 0;
@@ -134,10 +134,10 @@ class link_sorter {
             }
             for (std::size_t i = first; i < last; ++i) ++counts[cell_of(links_[i].to)];
         }
-        place_.run().check_stop();
+        place_.ctx().check_stop();
     }
 
-    /// Runs of links of one source, as lists have them, are counted at once.
+    /// Counts runs of links with the same source, frequent in lists, at once.
     template <class Add>
     void count_runs(std::size_t begin, std::size_t end, const Add& add) const {
         for (std::size_t i = begin; i < end;) {
@@ -150,10 +150,12 @@ class link_sorter {
 
     void count_degrees() {
         auto& degrees = graph_.out_degrees;
-        const std::size_t nodes = graph_.nodes, room = items_.size() * sizeof(Item) / sizeof(std::uint32_t);
-        const std::size_t tables = std::min(pieces_for(place_, links_.size(), least_piece, 1), room / nodes);
-        if (tables == 0 || links_.size() / tables >= most_nodes) {
-            const std::size_t pieces = pieces_for(place_, links_.size(), least_piece);
+        const std::size_t nodes = graph_.nodes,
+                          capacity = items_.size() * sizeof(Item) / sizeof(std::uint32_t);
+        const std::size_t tables =
+            std::min(pieces_for(place_, links_.size(), min_piece, 1), capacity / nodes);
+        if (tables == 0 || links_.size() / tables >= max_nodes) {
+            const std::size_t pieces = pieces_for(place_, links_.size(), min_piece);
             for_each_piece(place_, pieces, [&](std::size_t p) {
                 const auto [begin, end] = piece_of(links_.size(), pieces, p);
                 count_runs(begin, end, [&](std::uint32_t from, std::size_t run) {
@@ -171,7 +173,7 @@ class link_sorter {
                 table[from] += static_cast<std::uint32_t>(run);
             });
         });
-        const std::size_t pieces = pieces_for(place_, nodes, least_piece);
+        const std::size_t pieces = pieces_for(place_, nodes, min_piece);
         for_each_piece(place_, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(nodes, pieces, p);
             for (std::size_t t = 0; t < tables; ++t)
@@ -179,17 +181,17 @@ class link_sorter {
         });
     }
 
-    /// Cells → buckets, and where each stretch writes in each bucket.
+    /// Cells → buckets, and each chunk's write position in each bucket.
     void draw_buckets(std::span<const std::uint32_t> counts) {
-        const std::size_t wanted = std::max(bucket_links, links_.size() / (most_buckets / 2));
+        const std::size_t wanted = std::max(bucket_links, links_.size() / (max_buckets / 2));
         std::vector<std::uint64_t> cell_sizes(cells_);
-        for (std::size_t s = 0; s < stretches_; ++s)
+        for (std::size_t s = 0; s < chunks_; ++s)
             for (std::size_t c = 0; c < cells_; ++c) cell_sizes[c] += counts[s * cells_ + c];
         bucket_of_cell_.resize(cells_);
         bounds_ = {0};
         std::uint64_t in_bucket = 0, sum = 0;
         for (std::size_t c = 0; c < cells_; ++c) {
-            // Closed before a cell that would make it too large: never more than twice as many as there are full ones.
+            // Closes a bucket before a cell that would make it too large: at most twice as many buckets as full ones.
             if (in_bucket != 0 && in_bucket + cell_sizes[c] > wanted) {
                 bounds_.push_back(sum);
                 first_cells_.push_back(c);
@@ -204,20 +206,20 @@ class link_sorter {
         first_cells_.push_back(cells_);
 
         const std::size_t buckets = bounds_.size() - 1;
-        positions_.assign(stretches_ * buckets, 0);
-        for (std::size_t s = 0; s < stretches_; ++s)
+        positions_.assign(chunks_ * buckets, 0);
+        for (std::size_t s = 0; s < chunks_; ++s)
             for (std::size_t c = 0; c < cells_; ++c)
                 positions_[s * buckets + bucket_of_cell_[c]] += counts[s * cells_ + c];
         for (std::size_t b = 0; b < buckets; ++b) {
             std::uint64_t at = bounds_[b];
-            for (std::size_t s = 0; s < stretches_; ++s) at += std::exchange(positions_[s * buckets + b], at);
+            for (std::size_t s = 0; s < chunks_; ++s) at += std::exchange(positions_[s * buckets + b], at);
         }
     }
 
     void scatter(std::size_t s) {
         const std::size_t buckets = bounds_.size() - 1;
         std::uint64_t* const at = positions_.data() + s * buckets;
-        const auto [begin, end] = piece_of(links_.size(), stretches_, s);
+        const auto [begin, end] = piece_of(links_.size(), chunks_, s);
         for (std::size_t i = begin; i < end; ++i) {
             Item* const to = items_.data() + at[bucket_of_cell_[cell_of(links_[i].to)]]++;
             if constexpr (std::is_same_v<Item, link>)
@@ -225,11 +227,11 @@ class link_sorter {
             else
                 *to = {links_[i], weights_[i]};
         }
-        place_.run().check_stop();
+        place_.ctx().check_stop();
     }
 
     void sort_buckets() {
-        // The largest first, so that no thread begins one at the end.
+        // The largest first, so that no thread starts one at the end.
         std::vector<std::size_t> order(bounds_.size() - 1);
         std::iota(order.begin(), order.end(), std::size_t{0});
         const auto size = [&](std::size_t b) { return bounds_[b + 1] - bounds_[b]; };
@@ -240,7 +242,7 @@ class link_sorter {
         for_each_piece(place_, workers, [&](std::size_t) {
             cpu_array<Item> scratch;
             for (std::size_t taken = next++; taken < order.size(); taken = next++) {
-                place_.run().check_stop();
+                place_.ctx().check_stop();
                 const std::size_t b = order[taken];
                 std::span<Item> bucket = items_.span().subspan(bounds_[b], size(b));
                 bucket = by_source(bucket, scratch);
@@ -250,7 +252,7 @@ class link_sorter {
         graph_.offsets[graph_.nodes] = links_.size();
     }
 
-    /// Sorted by source: in place, or in `scratch`.
+    /// Sorts by source: in place, or into `scratch`.
     std::span<Item> by_source(std::span<Item> bucket, cpu_array<Item>& scratch) {
         bool rising = true;
         for (std::size_t i = 1; i < bucket.size() && rising; ++i)
@@ -271,7 +273,7 @@ class link_sorter {
             for (unsigned pass = 0; pass < passes_; ++pass) ++places[pass * digits + digit(each, pass)];
         for (unsigned pass = 0; pass < passes_; ++pass) {
             Place* const at = places.data() + pass * digits;
-            if (at[digit(bucket[0], pass)] == bucket.size()) continue;  // one digit for all
+            if (at[digit(bucket[0], pass)] == bucket.size()) continue;  // all have the same digit
             Place sum = 0;
             for (std::size_t d = 0; d < digits; ++d) sum += std::exchange(at[d], sum);
             for (const Item& each : bucket) other[at[digit(each, pass)]++] = each;
@@ -283,7 +285,7 @@ class link_sorter {
         return (ends_of(each).from >> (pass * digit_bits)) % digits;
     }
 
-    /// `bucket` by rising source → each target's sources and where they begin.
+    /// `bucket` by ascending source → each target's sources and their start.
     void by_target(std::size_t b, std::span<const Item> bucket) {
         const std::size_t first = first_cells_[b] << cell_shift_,
                           last = std::min<std::size_t>(first_cells_[b + 1] << cell_shift_, graph_.nodes);
@@ -292,7 +294,7 @@ class link_sorter {
         std::uint64_t sum = bounds_[b];
         for (std::size_t v = first; v < last; ++v) ends[v] = sum += ends[v];
         for (std::size_t i = bucket.size(); i-- > 0;) {
-            const std::uint64_t at = --ends[ends_of(bucket[i]).to];  // in the end, where the target's begin
+            const std::uint64_t at = --ends[ends_of(bucket[i]).to];  // finally the target's begin
             graph_.sources[at] = ends_of(bucket[i]).from;
             if constexpr (!std::is_same_v<Item, link>) graph_.weights[at] = bucket[i].weight;
         }
@@ -303,10 +305,10 @@ class link_sorter {
         for (std::size_t v = first; v < last; ++v) {
             const std::uint64_t end = v + 1 < last ? graph_.offsets[v + 1] : bucket_end;
             for (std::uint64_t i = graph_.offsets[v]; i < end;) {
-                std::uint64_t behind = i + 1;
-                while (behind < end && graph_.sources[behind] == graph_.sources[i]) ++behind;
-                if (behind - i > 1) std::sort(graph_.weights.data() + i, graph_.weights.data() + behind);
-                i = behind;
+                std::uint64_t past_end = i + 1;
+                while (past_end < end && graph_.sources[past_end] == graph_.sources[i]) ++past_end;
+                if (past_end - i > 1) std::sort(graph_.weights.data() + i, graph_.weights.data() + past_end);
+                i = past_end;
             }
         }
     }
@@ -316,22 +318,22 @@ class link_sorter {
     std::span<const double> weights_;
     link_graph& graph_;
     cpu_array<Item> items_;
-    std::size_t stretches_, cells_ = 0;
+    std::size_t chunks_, cells_ = 0;
     unsigned cell_shift_ = 0, passes_ = 0;
     std::atomic<std::size_t> refused_{~std::size_t{0}};
     std::vector<std::uint16_t> bucket_of_cell_;
     std::vector<std::uint64_t> bounds_;     ///< of the buckets, in links
-    std::vector<std::size_t> first_cells_;  ///< of the buckets; at the end the number of cells
-    std::vector<std::uint64_t> positions_;  ///< of each stretch, where its next link of each bucket goes
+    std::vector<std::size_t> first_cells_;  ///< of the buckets; the last is the number of cells
+    std::vector<std::uint64_t> positions_;  ///< per chunk, the position of its next link in each bucket
 };
 
 }  // namespace
 
 link_graph make_link_graph(std::uint32_t nodes, std::span<const link> links, std::span<const double> weights,
-                           const context& run) {
-    if (nodes > most_nodes) {
+                           const context& ctx) {
+    if (nodes > max_nodes) {
         throw usage_error("a graph of " + std::to_string(nodes) + " nodes: at most " +
-                          std::to_string(most_nodes) + " can be numbered");
+                          std::to_string(max_nodes) + " can be numbered");
     }
     if (!weights.empty() && weights.size() != links.size()) {
         throw usage_error(std::to_string(weights.size()) + " weights for " + std::to_string(links.size()) +
@@ -343,10 +345,10 @@ link_graph make_link_graph(std::uint32_t nodes, std::span<const link> links, std
         if (!links.empty()) refuse(0, links, 0);
         return graph;
     }
-    cpu_place place(run);
+    cpu_place place(ctx);
     const std::uint64_t bytes = (2 * std::uint64_t{nodes} + 1) * sizeof(std::uint64_t) +
                                 links.size() * sizeof(std::uint32_t) + weights.size_bytes();
-    place.memory().take(bytes, "the links of a graph");  // the caller's when this returns
+    place.memory().take(bytes, "the links of a graph");  // the caller's after the return
     resize_fresh(graph.offsets, std::size_t{nodes} + 1);
     resize_fresh(graph.out_degrees, nodes);
     resize_fresh(graph.sources, links.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a graph cut into stretches of about the same work: links and nodes both count, so that neither a hub nor
-// a desert of nodes without links keeps one thread while the others wait.
+// Splits the nodes of a graph into ranges of about equal work. Links and nodes both count, so that neither a hub nor a long
+// range of nodes without links keeps one thread busy while the others wait.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 #include <span>
 #include <vector>
 
-#include "device/cpu/place.hpp"
+#include "device/cpu/cpu_place.hpp"
 
 namespace quern::link_rank_detail {
 
-inline constexpr std::uint64_t work_of_node = 8;  ///< what a node costs beside its links, in links
+inline constexpr std::uint64_t work_of_node = 8;  ///< cost of a node besides its links, in links
 
-/// The bounds of the stretches, from 0 to the number of nodes. `offsets` as in link_graph_view.
+/// The bounds of the ranges, from 0 to the number of nodes. `offsets` as in link_graph_view.
 inline std::vector<std::uint32_t> link_pieces(const cpu_place& place,
                                               std::span<const std::uint64_t> offsets) {
     constexpr std::uint64_t least = std::uint64_t{1} << 15;
@@ -24,11 +24,11 @@ inline std::vector<std::uint32_t> link_pieces(const cpu_place& place,
     const auto nodes = static_cast<std::uint32_t>(offsets.size() - 1);
     const auto work_before = [&](std::uint32_t v) { return offsets[v] + work_of_node * v; };
     const std::uint64_t work = work_before(nodes);
-    const std::uint64_t most = place.threads() == 1 ? 1 : place.threads() * per_thread;
-    const std::uint64_t pieces = std::clamp<std::uint64_t>(work / least, 1, most);
+    const std::uint64_t max = place.threads() == 1 ? 1 : place.threads() * per_thread;
+    const std::uint64_t pieces = std::clamp<std::uint64_t>(work / least, 1, max);
     std::vector<std::uint32_t> bounds = {0};
     for (std::uint64_t p = 1; p <= pieces; ++p) {
-        std::uint32_t low = bounds.back(), high = nodes;  // the first node with so much work before it
+        std::uint32_t low = bounds.back(), high = nodes;  // the first node with that much work before it
         const std::uint64_t wanted = work / pieces * p;
         while (p < pieces && low < high) {
             const std::uint32_t middle = low + (high - low) / 2;

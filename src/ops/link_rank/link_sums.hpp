@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// On the CPU: what comes along the links into each of a block of nodes.
+// CPU: the sums over the links into each node of a block.
 //
-// Rows are short and of every length, and a loop a row costs a mispredicted branch a row. So the sums of a few hundred
-// rows are differences of one running sum over all their links: integers, so nothing cancels.
+// Rows are short and of all lengths, and one loop per row costs one mispredicted branch per row. So the sums of a few
+// hundred rows are differences of one running sum over all their links: integers, so nothing cancels.
 #pragma once
 
 #include <algorithm>
@@ -15,67 +15,69 @@
 namespace quern::link_rank_detail {
 
 inline constexpr std::uint32_t block_nodes = 256;
-inline constexpr std::uint64_t run_links =
-    2048;  ///< running sums: 16 KiB, in a cache beside what they are made of
+inline constexpr std::uint64_t run_links = 2048;  ///< running sums: 16 KiB, cached together with their input
 
-/// As sum_links without weights, for neighbouring nodes of at most run_links links together: without a branch that depends on the links.
-template <class Sent>
-void sum_run(const link_graph_view& graph, const Sent* sent, std::uint32_t first, std::uint32_t behind,
-             std::int64_t* sums) {
+/// As sum_links without weights, for neighbouring nodes with at most run_links links in total; no branch depends on the
+/// links.
+template <class Contribution>
+void sum_run(const link_graph_view& graph, const Contribution* contributions, std::uint32_t first,
+             std::uint32_t past_end, std::int64_t* sums) {
     const std::uint64_t* const offsets = graph.offsets.data();
-    const std::uint64_t from = offsets[first], links = offsets[behind] - from;
+    const std::uint64_t from = offsets[first], links = offsets[past_end] - from;
     const std::uint32_t* const sources = graph.sources.data() + from;
-    std::uint64_t running[run_links + 1];  // modulo 2^64: differences are right all the same
+    std::uint64_t running[run_links + 1];  // modulo 2^64: differences are still right
     std::uint64_t sum = running[0] = 0;
     for (std::uint64_t e = 0; e < links; ++e) {
-        sum += static_cast<std::uint64_t>(std::int64_t{sent[sources[e]]});
+        sum += static_cast<std::uint64_t>(std::int64_t{contributions[sources[e]]});
         running[e + 1] = sum;
     }
-    for (std::uint32_t v = first; v < behind; ++v)
+    for (std::uint32_t v = first; v < past_end; ++v)
         sums[v - first] =
             static_cast<std::int64_t>(running[offsets[v + 1] - from] - running[offsets[v] - from]);
 }
 
-/// sums[v − first] = Σ sent[u] over links u→v, for the nodes of a block; with `weights` (as the links; 2^63: 1) each
-/// times its link's, rounded once a node.
-template <class Sent>
-void sum_links(const link_graph_view& graph, std::span<const std::uint64_t> weights, const Sent* sent,
-               std::uint32_t first, std::uint32_t behind, std::int64_t* sums) {
+/// sums[v − first] = Σ sent[u] over links u→v, for the nodes of a block. With `weights` (ordered as the links; 2^63: 1)
+/// each term is multiplied by its link's weight, rounded once per node.
+template <class Contribution>
+void sum_links(const link_graph_view& graph, std::span<const std::uint64_t> weights,
+               const Contribution* contributions, std::uint32_t first, std::uint32_t past_end,
+               std::int64_t* sums) {
     const std::uint64_t* const offsets = graph.offsets.data();
     const std::uint32_t* const sources = graph.sources.data();
     if (!weights.empty()) {
-        for (std::uint32_t v = first; v < behind; ++v) {
+        for (std::uint32_t v = first; v < past_end; ++v) {
             wide_integer sum = 0;
             for (std::uint64_t e = offsets[v]; e < offsets[v + 1]; ++e)
-                sum += static_cast<wide_integer>(sent[sources[e]]) * weights[e];
+                sum += static_cast<wide_integer>(contributions[sources[e]]) * weights[e];
             sums[v - first] = rounded_products(sum);
         }
         return;
     }
-    for (std::uint32_t v = first; v < behind;) {
+    for (std::uint32_t v = first; v < past_end;) {
         std::uint32_t end = v;
-        while (end < behind && offsets[end + 1] - offsets[v] <= run_links) ++end;
+        while (end < past_end && offsets[end + 1] - offsets[v] <= run_links) ++end;
         if (end > v) {
-            sum_run(graph, sent, v, end, sums + (v - first));
+            sum_run(graph, contributions, v, end, sums + (v - first));
             v = end;
         } else {
             std::int64_t sum = 0;
-            for (std::uint64_t e = offsets[v]; e < offsets[v + 1]; ++e) sum += sent[sources[e]];
+            for (std::uint64_t e = offsets[v]; e < offsets[v + 1]; ++e) sum += contributions[sources[e]];
             sums[v++ - first] = sum;
         }
     }
 }
 
-/// work(first, behind, sums) for each block of the nodes from `begin` up to `end`.
-template <class Sent, class Work>
-void for_each_block(const link_graph_view& graph, std::span<const std::uint64_t> weights, const Sent* sent,
-                    std::uint32_t begin, std::uint32_t end, const Work& work) {
+/// work(first, end, sums) for each block of the nodes from `begin` up to `end`.
+template <class Contribution, class Work>
+void for_each_block(const link_graph_view& graph, std::span<const std::uint64_t> weights,
+                    const Contribution* contributions, std::uint32_t begin, std::uint32_t end,
+                    const Work& work) {
     std::int64_t sums[block_nodes];
     for (std::uint32_t first = begin; first < end;) {
-        const std::uint32_t behind = first + std::min(end - first, block_nodes);
-        sum_links(graph, weights, sent, first, behind, sums);
-        work(first, behind, sums);
-        first = behind;
+        const std::uint32_t past_end = first + std::min(end - first, block_nodes);
+        sum_links(graph, weights, contributions, first, past_end, sums);
+        work(first, past_end, sums);
+        first = past_end;
     }
 }
 

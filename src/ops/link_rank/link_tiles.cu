@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over links as they stand: threads take equal numbers of links, whatever nodes they lead to, add up as long as the
-// node stays the same, and then to the node's sum in device memory. Integers, in any order.
+// Sums over links in their original order. Threads take equal numbers of links, independent of the nodes; each adds as long
+// as the node stays the same, then adds to the node's sum in device memory. Integers, in any order.
 #include "ops/link_rank/link_tiles.cuh"
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace quern::link_rank_detail {
 namespace {
 
 constexpr unsigned block_threads = 256, links_a_thread = 16, links_a_block = block_threads * links_a_thread;
-constexpr std::uint64_t least_tile_links = 256, most_tile_links = std::uint64_t{1} << 24;
+constexpr std::uint64_t min_tile_links = 256, max_tile_links = std::uint64_t{1} << 24;
 
 __device__ void add_to(std::uint64_t* low, std::uint64_t*, std::uint32_t target, std::int64_t sum) {
     atomicAdd(reinterpret_cast<unsigned long long*>(low + target), static_cast<unsigned long long>(sum));
 }
-/// In two halves; whoever makes the lower one wrap carries.
+/// In two halves; the thread that makes the lower one wrap adds the carry.
 __device__ void add_to(std::uint64_t* low, std::uint64_t* high, std::uint32_t target, wide_integer sum) {
     const auto lower = static_cast<std::uint64_t>(sum);
     const std::uint64_t before = atomicAdd(reinterpret_cast<unsigned long long*>(low + target),
@@ -44,11 +44,11 @@ __device__ Sum over_lanes(Sum sum) {
     return sum;
 }
 
-/// What comes along the links from `begin` to `end`, at most links_a_thread of them: read 16 bytes at a time where there
-/// are as many (`begin` is a multiple of them), and all gathered before the first is used.
+/// The contributions of the links from `begin` to `end`, at most links_a_thread of them. Reads 16 bytes at a time where
+/// possible (`begin` is a multiple of that), and gathers all before it uses the first.
 template <class Value>
-__device__ void gather(const link_stretch& links, std::uint64_t begin, std::uint64_t end, const Value* table,
-                       Value (&sent)[links_a_thread]) {
+__device__ void gather(const link_chunk& links, std::uint64_t begin, std::uint64_t end, const Value* table,
+                       Value (&contributions)[links_a_thread]) {
     std::uint32_t sources[links_a_thread];
     if (end - begin == links_a_thread) {
         const auto* four = reinterpret_cast<const uint4*>(links.sources + begin);
@@ -61,18 +61,18 @@ __device__ void gather(const link_stretch& links, std::uint64_t begin, std::uint
             sources[4 * i + 3] = read.w;
         }
 #pragma unroll
-        for (unsigned i = 0; i < links_a_thread; ++i) sent[i] = __ldg(table + sources[i]);
+        for (unsigned i = 0; i < links_a_thread; ++i) contributions[i] = __ldg(table + sources[i]);
     } else {
 #pragma unroll
         for (unsigned i = 0; i < links_a_thread; ++i)
-            sent[i] = i < end - begin ? __ldg(table + links.sources[begin + i]) : Value{0};
+            contributions[i] = i < end - begin ? __ldg(table + links.sources[begin + i]) : Value{0};
     }
 }
 
-/// A thread links_a_thread links that follow each other. Sum: 64 bits, or 128 for links with weights.
+/// Each thread takes links_a_thread consecutive links. Sum: 64 bits, or 128 for links with weights.
 template <class Sum, class Value>
 __global__ void __launch_bounds__(block_threads)
-    sum_tile_kernel(link_stretch links, const std::uint64_t* weights, const Value* table, std::uint64_t* low,
+    sum_tile_kernel(link_chunk links, const std::uint64_t* weights, const Value* table, std::uint64_t* low,
                     std::uint64_t* high, const std::uint32_t* halted) {
     __shared__ std::uint32_t ends[2];
     if (*halted != 0) return;
@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(block_threads)
     find_targets(links, block, min(block + links_a_block, links.count), ends);
     const std::uint64_t begin = min(block + threadIdx.x * links_a_thread, links.count);
     const std::uint64_t end = min(begin + links_a_thread, links.count);
-    Value sent[links_a_thread];
-    gather(links, begin, end, table, sent);
+    Value contributions[links_a_thread];
+    gather(links, begin, end, table, contributions);
     std::uint32_t target = ends[1];
     Sum sum = 0;
     if (begin < end) target = target_of(links.offsets, ends[0], ends[1], links.first + begin);
@@ -96,11 +96,11 @@ __global__ void __launch_bounds__(block_threads)
             target_end = links.offsets[target + 1] - links.first;
         }
         if constexpr (sizeof(Sum) == 16)
-            sum += static_cast<wide_integer>(sent[i]) * __ldg(weights + begin + i);
+            sum += static_cast<wide_integer>(contributions[i]) * __ldg(weights + begin + i);
         else
-            sum += sent[i];
+            sum += contributions[i];
     }
-    // A node of thousands of links is added to once a warp.
+    // One addition per warp for a node with thousands of links.
     if (__all_sync(~0u, target == __shfl_sync(~0u, target, 0))) {
         sum = over_lanes(sum);
         if (threadIdx.x % 32 != 0) return;
@@ -115,13 +115,13 @@ link_tiles::link_tiles(cuda_place& place, const link_graph_view& graph,
     : graph_(graph), host_weights_(weights) {
     const std::uint64_t links = graph.sources.size(), link_bytes = weights.empty() ? 4 : 12;
     offsets_ = array_from(place, graph.offsets, "offsets of links");
-    const std::uint64_t room = place.memory().left() / shares / 8 * 7 / link_bytes;
+    const std::uint64_t capacity = place.memory().left() / shares / 8 * 7 / link_bytes;
     std::uint64_t tile = 0;
     kept_ = links;
-    if (room < links) {
-        // Below the least tile a step would be nothing but launches: out_of_memory then, from the arrays.
-        tile = std::clamp<std::uint64_t>(room / 4, std::min(links, least_tile_links), most_tile_links);
-        kept_ = room - std::min(room, tile);
+    if (capacity < links) {
+        // Below the minimum tile a step would consist only of launches; then the arrays throw out_of_memory.
+        tile = std::clamp<std::uint64_t>(capacity / 4, std::min(links, min_tile_links), max_tile_links);
+        kept_ = capacity - std::min(capacity, tile);
     }
     sources_ = array_from(place, graph.sources.first(kept_), "links");
     source_tile_ = cuda_array<std::uint32_t>(place, tile, "a tile of links");
@@ -136,36 +136,36 @@ void link_tiles::for_each_tile(cuda_place& place, Enqueue enqueue) const {
         return cuda::launch_shape{cuda::blocks_for(count, links_a_block), block_threads};
     };
     if (kept_ != 0)
-        enqueue(shape(kept_), link_stretch{offsets_.data(), graph_.nodes, sources_.data(), 0, kept_},
+        enqueue(shape(kept_), link_chunk{offsets_.data(), graph_.nodes, sources_.data(), 0, kept_},
                 weights_.data());
     for (std::uint64_t first = kept_; first < graph_.sources.size(); first += source_tile_.size()) {
         const std::uint64_t count = std::min(source_tile_.size(), graph_.sources.size() - first);
-        place.run().check_stop();
+        place.ctx().check_stop();
         copy_in(place, graph_.sources.subspan(first, count), source_tile_.span().first(count));
         if (!host_weights_.empty())
             copy_in(place, host_weights_.subspan(first, count), weight_tile_.span().first(count));
-        enqueue(shape(count), link_stretch{offsets_.data(), graph_.nodes, source_tile_.data(), first, count},
+        enqueue(shape(count), link_chunk{offsets_.data(), graph_.nodes, source_tile_.data(), first, count},
                 weight_tile_.data());
     }
 }
 
 void link_tiles::add(cuda_place& place, const std::int32_t* table, std::uint64_t* low,
                      const std::uint32_t* halted) const {
-    for_each_tile(place, [&](const auto& shape, const link_stretch& links, const std::uint64_t* weights) {
+    for_each_tile(place, [&](const auto& shape, const link_chunk& links, const std::uint64_t* weights) {
         QUERN_LAUNCH(place, shape, (sum_tile_kernel<std::int64_t, std::int32_t>), links, weights, table, low,
                      static_cast<std::uint64_t*>(nullptr), halted);
     });
 }
 void link_tiles::add(cuda_place& place, const std::int64_t* table, std::uint64_t* low,
                      const std::uint32_t* halted) const {
-    for_each_tile(place, [&](const auto& shape, const link_stretch& links, const std::uint64_t* weights) {
+    for_each_tile(place, [&](const auto& shape, const link_chunk& links, const std::uint64_t* weights) {
         QUERN_LAUNCH(place, shape, (sum_tile_kernel<std::int64_t, std::int64_t>), links, weights, table, low,
                      static_cast<std::uint64_t*>(nullptr), halted);
     });
 }
 void link_tiles::add_weighted(cuda_place& place, const std::int64_t* table, std::uint64_t* low,
                               std::uint64_t* high, const std::uint32_t* halted) const {
-    for_each_tile(place, [&](const auto& shape, const link_stretch& links, const std::uint64_t* weights) {
+    for_each_tile(place, [&](const auto& shape, const link_chunk& links, const std::uint64_t* weights) {
         QUERN_LAUNCH(place, shape, (sum_tile_kernel<wide_integer, std::int64_t>), links, weights, table, low,
                      high, halted);
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links of a graph as they stand, for a GPU: those that its memory has room for are kept there, the others come in
-// tiles through one buffer, each time anew. For graphs too large for link_slices.cuh, and for links with weights.
+// The links of a graph in their original order, for a GPU. Those that fit its memory are kept there; the others arrive in
+// tiles through one buffer, again in each step. For graphs too large for sliced_ell.cuh, and for links with weights.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace quern::link_rank_detail {
 
 class link_tiles {
   public:
-    /// `graph` and `weights` (63-bit fractions, one a link, or none) are in host memory, are checked and outlive this.
-    /// Takes at most a `shares`th of the memory that the place has left, but an eighth of it. Throws out_of_memory.
+    /// `graph` and `weights` (63-bit fractions, one per link, or none) are in host memory, have been checked and outlive
+    /// this object. Takes at most 7/8 of 1/`shares` of the memory that the place has left. Throws out_of_memory.
     link_tiles(cuda_place& place, const link_graph_view& graph, std::span<const std::uint64_t> weights,
                unsigned shares = 1);
 
-    /// Whether add brings tiles from the host, and so lasts.
+    /// Whether add copies tiles from the host, and therefore takes long.
     bool streams() const { return kept_ < graph_.sources.size(); }
 
     /// low[v] += Σ table[u] over links u→v, modulo 2^64. Does nothing where *halted is not 0.

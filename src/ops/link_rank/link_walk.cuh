@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links on a GPU as they come from the host: a stretch of them, and to which node each leads.
+// Links on a GPU in the host's order: a range of them, and the target of each.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,14 +9,14 @@
 namespace quern::link_rank_detail {
 
 /// Links [first, first + count) of a graph. All in device memory.
-struct link_stretch {
+struct link_chunk {
     const std::uint64_t* offsets;  ///< of the whole graph
     std::uint32_t nodes;           ///< not 0
-    const std::uint32_t* sources;  ///< of the stretch
+    const std::uint32_t* sources;  ///< of the range
     std::uint64_t first, count;    ///< count is not 0
 };
 
-/// The node that link e leads to: the last one in [low, high] whose links begin at e or before.
+/// The target of link e: the last node in [low, high] whose links begin at or before e.
 __device__ inline std::uint32_t target_of(const std::uint64_t* offsets, std::uint32_t low, std::uint32_t high,
                                           std::uint64_t e) {
     while (low < high) {
@@ -29,9 +29,9 @@ __device__ inline std::uint32_t target_of(const std::uint64_t* offsets, std::uin
     return low;
 }
 
-/// The nodes that the first and the last link of positions [begin, end) of a stretch lead to. For every thread of the
-/// block; `ends` are two words of shared memory.
-__device__ inline void find_targets(const link_stretch& links, std::uint64_t begin, std::uint64_t end,
+/// The targets of the first and the last link of positions [begin, end) of a range. Called by every thread of the block;
+/// `ends` are two words of shared memory.
+__device__ inline void find_targets(const link_chunk& links, std::uint64_t begin, std::uint64_t end,
                                     std::uint32_t* ends) {
     if (threadIdx.x < 2)
         ends[threadIdx.x] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once for each instruction set; Highway chooses at run time. About fifty operations a vector, no branch: which
-// nodes have no links out is as good as random.
+// Compiled once for each instruction set; Highway chooses at run time. About fifty operations per vector, no branch: nodes
+// without outgoing links are distributed almost at random.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/link_rank/node_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -22,7 +22,7 @@ using natural_vector = hn::Vec<naturals>;
 
 /// The product of the lower halves.
 HWY_INLINE natural_vector times_low(natural_vector a, natural_vector b) {
-#if HWY_TARGET == HWY_SCALAR  // one lane has no even ones
+#if HWY_TARGET == HWY_SCALAR  // one lane has no even lanes
     const auto low = hn::Set(naturals(), 0xffffffffu);
     return hn::Mul(hn::And(a, low), hn::And(b, low));
 #else
@@ -43,7 +43,7 @@ HWY_INLINE vector times_fractions(natural_vector factor, vector sum) {
     const auto upper =
         hn::Add(times_low(s_high, f_high), hn::Add(hn::ShiftRight<32>(first), hn::ShiftRight<32>(second)));
     const auto rounding = hn::And(hn::ShiftRight<31>(second), hn::Set(u, 1));
-    // The factor was multiplied with sum + 2^64 where the sum is negative.
+    // For a negative sum the factor was multiplied with sum + 2^64.
     const auto too_much = hn::And(factor, hn::BitCast(u, hn::BroadcastSignBit(sum)));
     return hn::BitCast(d, hn::Sub(hn::Add(upper, rounding), too_much));
 }
@@ -64,16 +64,17 @@ std::size_t move_nodes(const node_step& step, const node_arrays& nodes, std::siz
     const contributions c;
     const std::size_t lanes = hn::Lanes(d);
     const auto alpha = hn::Set(u, step.alpha);
-    const auto each = hn::Set(d, step.each), preferred = hn::Set(d, step.preferred);
-    const auto unit = hn::Set(r, step.divisor), most = hn::Set(r, 2147483647.0);
+    const auto each = hn::Set(d, step.each), personalised_share = hn::Set(d, step.personalised_share);
+    const auto unit = hn::Set(r, step.divisor), max = hn::Set(r, 2147483647.0);
     const int shift = static_cast<int>(step.shift), next_shift = static_cast<int>(step.next_shift);
-    auto change = hn::Zero(d), greatest = hn::Zero(d), stayed = hn::Zero(d), lost = hn::Zero(d);
+    auto change = hn::Zero(d), greatest = hn::Zero(d), residual_mass = hn::Zero(d),
+         dangling_mass = hn::Zero(d);
     std::size_t i = 0;
     for (; i + lanes <= count; i += lanes) {
         const auto sum = hn::ShiftLeftSame(hn::LoadU(d, nodes.sums + i), shift);
         auto gain = hn::Add(times_fractions(alpha, sum), each);
         if (nodes.preference != nullptr)
-            gain = hn::Add(gain, times_fractions(hn::LoadU(u, nodes.preference + i), preferred));
+            gain = hn::Add(gain, times_fractions(hn::LoadU(u, nodes.preference + i), personalised_share));
         hn::StoreU(hn::Add(hn::LoadU(d, nodes.ranks + i), gain), d, nodes.ranks + i);
         const auto residual = hn::Add(hn::LoadU(d, nodes.residuals + i), gain);
         const auto size = hn::Abs(residual);
@@ -88,22 +89,23 @@ std::size_t move_nodes(const node_step& step, const node_arrays& nodes, std::siz
         greatest = hn::Max(greatest, hn::IfThenZeroElse(none, a_link));
 
         const auto quotient = hn::Div(hn::ConvertTo(r, residual), hn::Mul(real_degree, unit));
-        const auto clamped = hn::Max(hn::Min(quotient, most), hn::Neg(most));
-        const auto sent = hn::DemoteTo(c, hn::IfThenZeroElse(hn::RebindMask(r, none), clamped));
-        hn::StoreU(sent, c, nodes.send + i);
+        const auto clamped = hn::Max(hn::Min(quotient, max), hn::Neg(max));
+        const auto narrowed = hn::DemoteTo(c, hn::IfThenZeroElse(hn::RebindMask(r, none), clamped));
+        hn::StoreU(narrowed, c, nodes.next_contributions + i);
         const auto by_links =
-            hn::ShiftLeftSame(hn::Mul(hn::PromoteTo(d, sent), hn::BitCast(d, degree)), next_shift);
+            hn::ShiftLeftSame(hn::Mul(hn::PromoteTo(d, narrowed), hn::BitCast(d, degree)), next_shift);
         const auto left = hn::IfThenZeroElse(none, hn::Sub(residual, by_links));
-        lost = hn::Add(lost, hn::IfThenElseZero(none, residual));
-        stayed = hn::Add(stayed, hn::Abs(left));
+        dangling_mass = hn::Add(dangling_mass, hn::IfThenElseZero(none, residual));
+        residual_mass = hn::Add(residual_mass, hn::Abs(left));
         hn::StoreU(left, d, nodes.residuals + i);
     }
     for_each_lane(change, [&](std::int64_t lane) { totals.change += static_cast<std::uint64_t>(lane); });
     for_each_lane(greatest, [&](std::int64_t lane) {
         totals.greatest = HWY_MAX(totals.greatest, static_cast<std::uint64_t>(lane));
     });
-    for_each_lane(stayed, [&](std::int64_t lane) { totals.stayed += static_cast<std::uint64_t>(lane); });
-    for_each_lane(lost, [&](std::int64_t lane) { totals.lost += lane; });
+    for_each_lane(residual_mass,
+                  [&](std::int64_t lane) { totals.residual_mass += static_cast<std::uint64_t>(lane); });
+    for_each_lane(dangling_mass, [&](std::int64_t lane) { totals.dangling_mass += lane; });
     return i;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned block_threads = 256;
 
-/// A thread a node.
+/// One thread per node.
 template <class T>
 __global__ void to_slots_kernel(const T* values, std::uint32_t nodes, const std::uint32_t* slot_of,
                                 T* array) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of nodes on their way to a GPU and back: by node on the host, by slot (link_slices.cuh) on the device.
+// Copies values of nodes to a GPU and back: by node on the host, by slot (sliced_ell.cuh) on the device.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "device/array.hpp"
-#include "ops/link_rank/link_slices.cuh"
+#include "ops/link_rank/sliced_ell.cuh"
 
 namespace quern::link_rank_detail {
 
-/// array[slot of v] = values[v]; other slots stay. T: 64-bit integers. `spare` has room for a value a node.
+/// array[slot of v] = values[v]; other slots do not change. T: 64-bit integers. `spare` holds one value per node.
 template <class T>
 void to_slots(cuda_place& place, const node_slots& slots, std::span<const T> values,
               const cuda_array<T>& array, const cuda_array<std::uint64_t>& spare);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doors of the link measures: what is asked is checked and put in units, computed at one place, and told in doubles.
+// The entry points of the link measures: check the parameters, convert them to units, compute at one place, and convert the
+// results to doubles.
 #include <limits>
 #include <numeric>
 #include <type_traits>
 
 #include "device/array.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
-#include "ops/link_rank/questions.hpp"
-#include "ops/link_rank/storage.hpp"
+#include "ops/link_rank/integer_problem.hpp"
+#include "ops/link_rank/papers/storage.hpp"
 #include "primitives/sort/sort.hpp"
 #include "quern/base/choose_device.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr double unit = 0x1p-62;
 
-/// Nodes by falling rank, then rising number.
+/// Nodes by descending rank, then ascending number.
 template <class Place>
 std::vector<std::uint32_t> order_of(Place& place, std::span<const double> ranks) {
     std::vector<std::uint32_t> nodes(ranks.size());
@@ -31,29 +32,29 @@ std::vector<std::uint32_t> order_of(Place& place, std::span<const double> ranks)
 template <class Place>
 link_ranks integer_ranks(Place& place, cpu_place& host, const link_graph_view& graph,
                          const page_rank_options& options) {
-    const integer_question asked(host, graph, options);
-    const fixed_answer answer = fixed_page_rank(place, graph, asked.question());
+    const integer_problem problem(host, graph, options);
+    const fixed_page_rank_result computed = fixed_page_rank(place, graph, problem.params());
     link_ranks found;
-    found.ranks = from_units(answer.ranks);
-    found.iterations = answer.iterations;
-    found.change = static_cast<double>(answer.change) * unit;
-    found.error_bound = asked.error_bound(answer);
-    found.converged = answer.converged;
+    found.ranks = from_units(computed.ranks);
+    found.iterations = computed.iterations;
+    found.change = static_cast<double>(computed.change) * unit;
+    found.error_bound = problem.error_bound(computed);
+    found.converged = computed.converged;
     return found;
 }
 
-/// work(place, host) at the place that is chosen, with the CPU beside it; `found.place` of the result is set.
+/// Calls work(place, host) at the chosen place, with the CPU as host; sets `found.place` of the result.
 template <class Work>
-auto at_chosen_place(const context& run, std::string_view operation, std::string& where, const Work& work) {
-    const chosen_device chosen = choose_device(run, operation);
+auto at_chosen_place(const context& ctx, std::string_view operation, std::string& where, const Work& work) {
+    const chosen_device chosen = choose_device(ctx, operation);
     where = chosen.name + " (" + chosen.reason + ")";
-    context there = run;  // settled once: asking twice would log twice
-    there.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
-    return at_place(there, operation, [&](auto& place) {
+    context chosen_ctx = ctx;  // resolved once: a second choice would log twice
+    chosen_ctx.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
+    return at_place(chosen_ctx, operation, [&](auto& place) {
         if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
             return work(place, place);
         } else {
-            cpu_place host(there);
+            cpu_place host(chosen_ctx);
             return work(place, host);
         }
     });
@@ -62,11 +63,11 @@ auto at_chosen_place(const context& run, std::string_view operation, std::string
 }  // namespace
 }  // namespace link_rank_detail
 
-link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& run) {
+link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& ctx) {
     using namespace link_rank_detail;
     check(options, graph.nodes);
     std::string where;
-    link_ranks found = at_chosen_place(run, "PageRank", where, [&](auto& place, cpu_place& host) {
+    link_ranks found = at_chosen_place(ctx, "PageRank", where, [&](auto& place, cpu_place& host) {
         check(host, graph);
         link_ranks ranks;
         ranks.converged = true;
@@ -80,26 +81,26 @@ link_ranks page_rank(const link_graph_view& graph, const page_rank_options& opti
     return found;
 }
 
-hits_scores hits(const link_graph_view& graph, const hits_options& options, const context& run) {
+hits_scores hits(const link_graph_view& graph, const hits_options& options, const context& ctx) {
     using namespace link_rank_detail;
     check(options);
     std::string where;
-    hits_scores found = at_chosen_place(run, "HITS", where, [&](auto& place, cpu_place& host) {
+    hits_scores found = at_chosen_place(ctx, "HITS", where, [&](auto& place, cpu_place& host) {
         check(host, graph);
-        const integer_hits_question asked(host, graph, options);
-        const fixed_hits_answer answer = fixed_hits(place, graph, asked.back(), asked.question());
-        const auto told = [&](std::span<const std::int64_t> scores, std::uint64_t change) {
+        const integer_hits_problem problem(host, graph, options);
+        const fixed_hits_result computed = fixed_hits(place, graph, problem.back(), problem.params());
+        const auto to_ranks = [&](std::span<const std::int64_t> scores, std::uint64_t change) {
             link_ranks ranks;
             ranks.ranks = from_units(scores);
             ranks.order = order_of(place, std::span<const double>(ranks.ranks));
-            ranks.iterations = answer.iterations;
+            ranks.iterations = computed.iterations;
             ranks.change = static_cast<double>(change) * unit;
             ranks.error_bound = std::numeric_limits<double>::quiet_NaN();
-            ranks.converged = answer.converged;
+            ranks.converged = computed.converged;
             return ranks;
         };
-        return hits_scores{told(answer.authorities, answer.authority_change),
-                           told(answer.hubs, answer.hub_change)};
+        return hits_scores{to_ranks(computed.authorities, computed.authority_change),
+                           to_ranks(computed.hubs, computed.hub_change)};
     });
     found.authorities.place = found.hubs.place = where;
     return found;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door: options are checked, the place and the method are chosen.
+// The entry point: checks the options, chooses the place and the method.
 #include <limits>
 
 #include "device/place.hpp"
-#include "ops/near_duplicates/find_exhaustively.hpp"
-#include "ops/near_duplicates/methods.hpp"
-#include "ops/near_duplicates/units.hpp"
-#include "ops/near_duplicates/verify.hpp"
+#include "device/progress_meter.hpp"
+#include "ops/near_duplicates/duplicate_methods.hpp"
+#include "ops/near_duplicates/exact/find_exhaustively.hpp"
+#include "ops/near_duplicates/exact/verify.hpp"
+#include "ops/near_duplicates/texts/units.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -20,37 +21,38 @@ void require(bool fine, const char* what) {
 
 void check(const duplicate_options& options, const duplicate_scope& scope, std::size_t documents,
            std::span<const std::uint64_t> offsets, std::size_t units) {
-    const auto below = [](const decimal& value, std::uint64_t most_tenths) {
+    const auto below = [](const decimal& value, std::uint64_t max_tenths) {
         return value.denominator != 0 && value.denominator <= 1'000'000'000 && value.numerator != 0 &&
-               value.numerator <= value.denominator * most_tenths / 10;
+               value.numerator <= value.denominator * max_tenths / 10;
     };
-    require(below(options.threshold, 5), "the threshold lies above 0 and is at most 0.5");
-    require(below(options.slack, 1000), "the slack lies above 0 and is at most 100");
-    require(below(options.similarity, 10), "the similarity lies above 0 and is at most 1");
+    require(below(options.threshold, 5), "invalid threshold (expected above 0 and at most 0.5)");
+    require(below(options.slack, 1000), "invalid slack (expected above 0 and at most 100)");
+    require(below(options.similarity, 10), "invalid similarity (expected above 0 and at most 1)");
     require(options.signature_length >= 1 && options.signature_length <= 1000,
-            "a signature has 1 to 1000 letters");
-    require(options.shingle >= 1 && options.shingle <= 100, "a shingle has 1 to 100 words");
-    require(options.hamming <= 16, "a Hamming distance of fingerprints is at most 16");
+            "invalid signature length (expected 1 to 1000 letters)");
+    require(options.shingle >= 1 && options.shingle <= 100,
+            "invalid shingle length (expected 1 to 100 words)");
+    require(options.hamming <= 16, "invalid Hamming distance (expected at most 16)");
     require(documents < std::numeric_limits<std::uint32_t>::max(), "more than 2^32 - 2 documents");
-    require(scope.first_new <= documents, "the first new document lies behind the last");
+    require(scope.first_new <= documents, "the first new document is past the last");
     require(offsets.empty() || (offsets.front() == 0 && offsets.back() == units),
             "offsets do not cover the documents");
     for (std::size_t i = 0; i < documents; ++i) {
-        require(offsets[i] <= offsets[i + 1], "offsets of documents fall");
+        require(offsets[i] <= offsets[i + 1], "the offsets of documents descend");
         require(offsets[i + 1] - offsets[i] < (std::uint64_t{1} << 31), "a document has 2^31 bytes or more");
     }
 }
 
-/// For what reads all texts, not those only that their sketches leave.
-void read_all_old(const text_sketches& known, const duplicate_scope& scope, const context& run) {
+/// For methods that read all texts, not only those that their sketches leave.
+void read_all_old(const text_sketches& known, const duplicate_scope& scope, const context& ctx) {
     if (!known.before_reading) return;
     for (std::uint32_t text = 0; text < scope.first_new; ++text) {
-        run.check_stop();
+        ctx.check_stop();
         known.before_reading(text);
     }
 }
 
-/// Every method of the edit rate but `automatic`, which reads texts itself.
+/// All methods of the edit rate except `automatic`, which reads texts itself.
 template <class Place, class Unit>
 std::vector<duplicate_pair> find(Place& place, const text_list& texts, const unit_list<Unit>& units,
                                  const duplicate_options& options, const duplicate_scope& scope,
@@ -59,8 +61,16 @@ std::vector<duplicate_pair> find(Place& place, const text_list& texts, const uni
     if (options.method == duplicate_method::exhaustive) {
         pairs = find_exhaustively(place, units, options, scope, counts);
     } else {
-        const auto candidates = signature_candidates(place, texts, options, scope, counts);
-        pairs = verify(place, units, options.threshold, std::span<const candidate>(candidates), counts);
+        const std::vector<candidate> candidates = signature_candidates(place, texts, options, scope, counts);
+        constexpr std::size_t at_once = std::size_t{1} << 18;
+        progress_meter meter(place.ctx(), "measure", candidates.size(), "pairs");
+        for (std::span<const candidate> rest = candidates; !rest.empty();) {
+            const auto some = rest.first(std::min(rest.size(), at_once));
+            const auto found = verify(place, units, options.threshold, some, counts);
+            pairs.insert(pairs.end(), found.begin(), found.end());
+            rest = rest.subspan(some.size());
+            meter.add(some.size());
+        }
     }
     counts.pairs = pairs.size();
     return pairs;
@@ -69,27 +79,27 @@ std::vector<duplicate_pair> find(Place& place, const text_list& texts, const uni
 }  // namespace
 
 duplicate_result near_duplicates(const text_list& texts, const duplicate_options& options,
-                                 const duplicate_scope& scope, const context& run) {
-    return near_duplicates(texts, {}, options, scope, run);
+                                 const duplicate_scope& scope, const context& ctx) {
+    return near_duplicates(texts, {}, options, scope, ctx);
 }
 
 duplicate_result near_duplicates(const text_list& texts, const text_sketches& known,
                                  const duplicate_options& options, const duplicate_scope& scope,
-                                 const context& run) {
+                                 const context& ctx) {
     check(options, scope, texts.size(), texts.offsets, texts.bytes.size());
     require(options.method <= duplicate_method::global_memory, "this method compares words, not texts");
     const bool of_bytes = options.unit == edit_unit::byte;
     duplicate_result result;
-    result.pairs = at_place(run, "dedup", [&](auto& place) {
+    result.pairs = at_place(ctx, "dedup", [&](auto& place) {
         duplicate_counts& counts = result.counts;
         const bool automatic = options.method == duplicate_method::automatic;
-        if (!automatic || known.size() < scope.first_new) read_all_old(known, scope, run);
+        if (!automatic || known.size() < scope.first_new) read_all_old(known, scope, ctx);
         if (automatic) {
             return of_bytes ? find_by_sketches<std::uint8_t>(place, texts, known, options, scope, counts)
                             : find_by_sketches<std::uint32_t>(place, texts, known, options, scope, counts);
         }
         if (of_bytes) return find(place, texts, as_bytes(texts), options, scope, counts);
-        cpu_place decoding(run);
+        cpu_place decoding(ctx);
         const decoded_texts decoded = decode(decoding, texts);
         return find(place, texts, decoded.list(), options, scope, counts);
     });
@@ -98,14 +108,14 @@ duplicate_result near_duplicates(const text_list& texts, const text_sketches& kn
 
 duplicate_result near_duplicates(const word_list& documents, std::uint32_t vocabulary,
                                  const duplicate_options& options, const duplicate_scope& scope,
-                                 const context& run) {
+                                 const context& ctx) {
     check(options, scope, documents.size(), documents.offsets, documents.words.size());
     for (const std::uint32_t word : documents.words)
-        require(word < vocabulary, "a word lies beyond the vocabulary");
+        require(word < vocabulary, "a word is outside the vocabulary");
     require(documents.hashes.empty() || documents.hashes.size() == vocabulary,
-            "there are hashes of some words only");
-    require_cpu(run, "dedup by words");
-    cpu_place place(run);
+            "some words have no hash (expected one for each word)");
+    require_cpu(ctx, "dedup by words");
+    cpu_place place(ctx);
     duplicate_result result;
     switch (options.method) {
         case duplicate_method::shingle:

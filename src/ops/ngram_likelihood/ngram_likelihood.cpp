@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door: what is asked for is checked, and the method chosen.
+// The entry point: checks the options and chooses the method.
 #include "quern/ops/ngram_likelihood.hpp"
 
 #include <algorithm>
@@ -8,9 +8,10 @@
 
 #include "device/cpu/huge_pages.hpp"
 #include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
 #include "device/place.hpp"
-#include "ops/ngram_likelihood/formula.hpp"
-#include "ops/ngram_likelihood/methods.hpp"
+#include "ops/ngram_likelihood/ngram_methods.hpp"
+#include "ops/ngram_likelihood/rows/formula.hpp"
 #include "ops/ngram_likelihood/text_counting.hpp"
 #include "primitives/segments.hpp"
 #include "quern/base/choose_device.hpp"
@@ -21,8 +22,8 @@ namespace {
 
 using namespace ngram_detail;
 
-void check_range(double value, double most, const char* name, const char* range) {
-    if (!(value >= 0 && value <= most))
+void check_range(double value, double max, const char* name, const char* range) {
+    if (!(value >= 0 && value <= max))
         throw usage_error(std::string("n-gram likelihood: ") + name + " must be in " + range);
 }
 
@@ -35,9 +36,10 @@ void check_smoothing(const ngram_options& options) {
 }
 
 void check_options(const ngram_options& options) {
-    if (options.order < 1 || options.order > most_ngram_order)
-        throw usage_error("n-gram likelihood: the order must be 1 to " + std::to_string(most_ngram_order));
-    if (options.min_count < 1) throw usage_error("n-gram likelihood: the least count must be 1 or more");
+    if (options.order < 1 || options.order > max_ngram_order)
+        throw usage_error("n-gram likelihood: the order must be between 1 and " +
+                          std::to_string(max_ngram_order));
+    if (options.min_count < 1) throw usage_error("n-gram likelihood: the minimum count must be at least 1");
     check_smoothing(options);
 }
 
@@ -49,49 +51,52 @@ std::uint64_t words_in(const ngram_collection& collection, const ngram_options& 
     return reads_strings(options) ? collection.starts.size() : collection.words.size();
 }
 
-/// Throws invalid_value for the first word for which `is_right` does not hold.
+/// Throws invalid_value for the first word for which `is_right` is false.
 template <class Right>
 void check_words(cpu_place& place, std::size_t words, const char* wrong, const Right& is_right) {
     const std::size_t pieces = pieces_for(place, words, std::size_t{1} << 16);
     std::vector<std::size_t> firsts(pieces, words);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        const auto [begin, end] = piece_of(words, pieces, p);
-        for (std::size_t i = begin; i < end && firsts[p] == words; ++i)
-            if (!is_right(i)) firsts[p] = i;
+        const auto [first, last] = piece_of(words, pieces, p);
+        in_checked_parts(place.ctx(), first, last, neighbouring_values,
+                         [&](std::uint64_t begin, std::uint64_t end) {
+                             for (std::size_t i = begin; i < end && firsts[p] == words; ++i)
+                                 if (!is_right(i)) firsts[p] = i;
+                         });
     });
     for (const std::size_t first : firsts)
         if (first != words) throw invalid_value("word " + std::to_string(first) + " " + wrong, first);
 }
 
 void check_collection(cpu_place& place, const ngram_collection& collection, const ngram_options& options) {
-    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
     if (reads_strings(options) && collection.lengths.size() != collection.starts.size())
         throw usage_error("n-gram likelihood: there are " + std::to_string(collection.starts.size()) +
                           " starts of words, but " + std::to_string(collection.lengths.size()) + " lengths");
     primitives::check_offsets(place, collection.documents, words_in(collection, options));
-    if (collection.documents.size() > most)
+    if (collection.documents.size() > max)
         throw usage_error("n-gram likelihood: more than 2^32 - 2 documents");
     for (std::size_t d = 1; d < collection.documents.size(); ++d)
-        if (collection.documents[d] - collection.documents[d - 1] > most)
+        if (collection.documents[d] - collection.documents[d - 1] > max)
             throw usage_error("n-gram likelihood: document " + std::to_string(d - 1) +
                               " has 2^32 words or more");
     if (reads_strings(options)) {
-        check_words(place, collection.starts.size(), "ends beyond the text", [&](std::size_t i) {
+        check_words(place, collection.starts.size(), "ends past the end of the text", [&](std::size_t i) {
             return collection.starts[i] <= collection.text.size() &&
                    collection.lengths[i] <= collection.text.size() - collection.starts[i];
         });
         return;
     }
-    if (options.method == ngram_method::dictionary && collection.words.size() > most)
+    if (options.method == ngram_method::dictionary && collection.words.size() > max)
         throw usage_error("n-gram likelihood: the method dictionary takes fewer than 2^32 words");
-    if (collection.vocabulary == most) throw usage_error("n-gram likelihood: more than 2^32 - 2 words");
-    check_words(place, collection.words.size(), "is beyond the vocabulary",
+    if (collection.vocabulary == max) throw usage_error("n-gram likelihood: more than 2^32 - 2 words");
+    check_words(place, collection.words.size(), "is outside the vocabulary",
                 [&](std::size_t i) { return collection.words[i] <= collection.vocabulary; });
 }
 
-/// Room for the most rows there can be, so that tables do not move while they grow: what is never written takes no memory.
+/// Reserves the maximum number of rows, so that tables do not move while they grow: unwritten pages take no memory.
 void reserve_rows(std::vector<ngram_table>& tables, const ngram_collection& collection,
-                  const ngram_options& options, const context& run) {
+                  const ngram_options& options, const context& ctx) {
     constexpr std::uint64_t row_bytes = 28, history_bytes = 12;
     std::vector<std::uint64_t> rows(tables.size());
     std::uint64_t all = 0;
@@ -103,7 +108,7 @@ void reserve_rows(std::vector<ngram_table>& tables, const ngram_collection& coll
         }
     }
     for (const std::uint64_t of_n : rows) all += of_n;
-    if (all > run.memory_limit() / (row_bytes + (options.history_counts ? history_bytes : 0))) return;
+    if (all > ctx.memory_limit() / (row_bytes + (options.history_counts ? history_bytes : 0))) return;
     const auto reserve = [](auto& column, std::uint64_t size) {
         column.reserve(size);
         wish_for_huge_pages(column.data(), size * sizeof(column[0]));
@@ -119,40 +124,40 @@ void reserve_rows(std::vector<ngram_table>& tables, const ngram_collection& coll
     }
 }
 
-/// Makes the counting of texts on the chosen one of the places that there are.
+/// Makes the counting of texts on the chosen place.
 template <class... Places>
 struct text_counting_maker {
     static std::unique_ptr<text_counting> make(const chosen_device& chosen,
-                                               std::span<const std::string_view> words, const context& run) {
+                                               std::span<const std::string_view> words, const context& ctx) {
         std::unique_ptr<text_counting> made;
         const auto try_place = [&]<class Place>(std::type_identity<Place> place) {
             if (std::is_same_v<Place, cuda_place> == chosen.cuda)
-                made = make_text_counting(place, words, run, chosen.ordinal);
+                made = make_text_counting(place, words, ctx, chosen.ordinal);
         };
         (try_place(std::type_identity<Places>{}), ...);
         return made;
     }
 };
 
-/// The run, on the CPU where the method runs there alone.
-context place_of(const ngram_options& options, const context& run) {
-    context where = run;
+/// The context, on the CPU if the method runs only there.
+context place_of(const ngram_options& options, const context& ctx) {
+    context where = ctx;
     if (options.method != ngram_method::suffix_sigma) return where;
-    require_cpu(run, "method suffix-sigma");
+    require_cpu(ctx, "method suffix-sigma");
     where.device = context::cpu().device;
     return where;
 }
 
-void check_all(const ngram_collection& collection, const ngram_options& options, const context& run) {
+void check_all(const ngram_collection& collection, const ngram_options& options, const context& ctx) {
     check_options(options);
-    cpu_place host(run);
+    cpu_place host(ctx);
     check_collection(host, collection, options);
 }
 
 /// count(place, record) counts.
 template <class Count>
-ngram_record count_at_place(const ngram_options& options, const context& run, const Count& count) {
-    return at_place(place_of(options, run), "n-gram likelihood", [&](auto& place) {
+ngram_record count_at_place(const ngram_options& options, const context& ctx, const Count& count) {
+    return at_place(place_of(options, ctx), "n-gram likelihood", [&](auto& place) {
         ngram_record record;
         count(place, record);
         record.place = place_name(place);
@@ -161,9 +166,9 @@ ngram_record count_at_place(const ngram_options& options, const context& run, co
 }
 
 ngram_record count_checked(const ngram_collection& collection, const ngram_options& options,
-                           const context& run, const row_taker& take) {
-    return count_at_place(options, run, [&](auto& place, ngram_record& record) {
-        count_ngrams(place, collection, options, take, record);
+                           const context& ctx, const row_sink& sink) {
+    return count_at_place(options, ctx, [&](auto& place, ngram_record& record) {
+        count_ngrams(place, collection, options, sink, record);
     });
 }
 
@@ -183,55 +188,55 @@ void ngram_table::append(const ngram_rows& rows) {
 }
 
 ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
-                              const context& run, const std::function<void(const ngram_rows&)>& take) {
-    check_all(collection, options, run);
-    return count_checked(collection, options, run, take);
+                              const context& ctx, const std::function<void(const ngram_rows&)>& sink) {
+    check_all(collection, options, ctx);
+    return count_checked(collection, options, ctx, sink);
 }
 
 ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
-                              const context& run) {
+                              const context& ctx) {
     ngram_result result;
-    check_all(collection, options, run);
+    check_all(collection, options, ctx);
     const unsigned first_n = options.only ? options.order : 1;
     for (unsigned n = first_n; n <= options.order; ++n) {
         result.tables.emplace_back();
         result.tables.back().n = n;
     }
-    reserve_rows(result.tables, collection, options, run);
-    result.record = count_checked(collection, options, run, [&](const ngram_rows& rows) {
+    reserve_rows(result.tables, collection, options, ctx);
+    result.record = count_checked(collection, options, ctx, [&](const ngram_rows& rows) {
         result.tables[rows.n - first_n].append(rows);
     });
     return result;
 }
 
 ngram_record count_collection_ngrams(const ngram_collection& collection, const ngram_options& options,
-                                     const context& run,
-                                     const std::function<void(const collection_ngrams&)>& take) {
-    check_all(collection, options, run);
-    return count_at_place(options, run, [&](auto& place, ngram_record& record) {
-        count_collection(place, collection, options, take, record);
+                                     const context& ctx,
+                                     const std::function<void(const collection_ngrams&)>& sink) {
+    check_all(collection, options, ctx);
+    return count_at_place(options, ctx, [&](auto& place, ngram_record& record) {
+        count_collection(place, collection, options, sink, record);
     });
 }
 
-ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, const context& run) {
+ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, const context& ctx) {
     if (words.size() >= std::numeric_limits<std::uint32_t>::max())
         throw usage_error("n-gram likelihood: more than 2^32 - 2 words");
     for (std::size_t i = 1; i < words.size(); ++i)
         if (words[i - 1] >= words[i])
             throw usage_error("n-gram likelihood: word " + std::to_string(i) + " of the dictionary, \"" +
-                              std::string(words[i]) + "\", does not come after the one before it");
-    const chosen_device chosen = choose_device(run, "n-gram likelihood");
-    counting_ = every_place<text_counting_maker>::make(chosen, words, run);
+                              std::string(words[i]) + "\", is not greater than the previous one");
+    const chosen_device chosen = choose_device(ctx, "n-gram likelihood");
+    counting_ = every_place<text_counting_maker>::make(chosen, words, ctx);
 }
 ngram_text_counter::ngram_text_counter(ngram_text_counter&&) noexcept = default;
 ngram_text_counter& ngram_text_counter::operator=(ngram_text_counter&&) noexcept = default;
 ngram_text_counter::~ngram_text_counter() = default;
 
 ngram_record ngram_text_counter::count(const ngram_text& text, const ngram_options& options,
-                                       const std::function<void(const ngram_rows&)>& take) {
+                                       const std::function<void(const ngram_rows&)>& sink) {
     check_options(options);
     counting_->check(text, options);
-    return counting_->count(text, options, take);
+    return counting_->count(text, options, sink);
 }
 std::uint64_t ngram_text_counter::dictionary_bytes() const {
     return counting_->dictionary_bytes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts become words where they are counted, written once for every place; what a dictionary is there, each place says
+// Tokenises texts where they are counted, written once for all places; each place defines its dictionary
 // (placed_dictionary).
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/ngram_likelihood/methods.hpp"
+#include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "primitives/dictionary/resident_words.hpp"
 #include "primitives/segments.hpp"
 #include "quern/base/error.hpp"
@@ -25,40 +25,40 @@ namespace quern::ngram_detail {
 class text_counting {
   public:
     text_counting() = default;
-    text_counting(const text_counting&) = delete;  // those derived hold a place
+    text_counting(const text_counting&) = delete;  // derived classes hold a place
     text_counting& operator=(const text_counting&) = delete;
     virtual ~text_counting() = default;
-    /// Throws invalid_value where the offsets of documents do not rise from 0 to the end of the text, usage_error for a method that
-    /// the place lacks and for 2^32 documents.
+    /// Throws invalid_value if the offsets of documents do not ascend from 0 to the end of the text; usage_error for a
+    /// method that the place lacks and for 2^32 documents.
     virtual void check(const ngram_text& text, const ngram_options& options) = 0;
     virtual ngram_record count(const ngram_text& text, const ngram_options& options,
-                               const row_taker& take) = 0;
+                               const row_sink& sink) = 0;
     virtual std::uint64_t dictionary_bytes() const = 0;
 };
 std::unique_ptr<text_counting> make_text_counting(std::type_identity<cpu_place>,
-                                                  std::span<const std::string_view> words, const context& run,
+                                                  std::span<const std::string_view> words, const context& ctx,
                                                   int ordinal);
 std::unique_ptr<text_counting> make_text_counting(std::type_identity<cuda_place>,
-                                                  std::span<const std::string_view> words, const context& run,
+                                                  std::span<const std::string_view> words, const context& ctx,
                                                   int ordinal);
 
 /// Words of a text on a place.
 template <class Place>
 struct placed_text {
     array_on<Place, std::uint32_t> ids;
-    std::vector<std::uint64_t> documents;  ///< where each begins among the words, and the end
+    std::vector<std::uint64_t> documents;  ///< their starts among the words, and the end
 };
 
-/// Counts words that are on the place, and of which the host need not know.
+/// Counts words that are on the place; the host need not know them.
 void count_words(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
-                 const ngram_options& options, const row_taker& take, ngram_record& record);
+                 const ngram_options& options, const row_sink& sink, ngram_record& record);
 void count_words(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
-                 const ngram_options& options, const row_taker& take, ngram_record& record);
-/// Counts words as they are spelt.
-void count_strings(cpu_place& place, const primitives::cut_text<cpu_place>& cut, const ngram_options& options,
-                   const row_taker& take, ngram_record& record);
-void count_strings(cuda_place& place, const primitives::cut_text<cuda_place>& cut,
-                   const ngram_options& options, const row_taker& take, ngram_record& record);
+                 const ngram_options& options, const row_sink& sink, ngram_record& record);
+/// Counts words as strings.
+void count_strings(cpu_place& place, const primitives::tokenized_text<cpu_place>& cut,
+                   const ngram_options& options, const row_sink& sink, ngram_record& record);
+void count_strings(cuda_place& place, const primitives::tokenized_text<cuda_place>& cut,
+                   const ngram_options& options, const row_sink& sink, ngram_record& record);
 
 template <class Place>
 class text_counting_on final : public text_counting {
@@ -76,20 +76,20 @@ class text_counting_on final : public text_counting {
             throw usage_error("n-gram likelihood: the method suffix-sigma runs on cpu only");
         if (text.documents.size() > std::numeric_limits<std::uint32_t>::max())
             throw usage_error("n-gram likelihood: more than 2^32 - 2 documents");
-        cpu_place host(place_.run());
+        cpu_place host(place_.ctx());
         primitives::check_offsets(host, text.documents, text.text.size());
     }
-    ngram_record count(const ngram_text& text, const ngram_options& options, const row_taker& take) override {
+    ngram_record count(const ngram_text& text, const ngram_options& options, const row_sink& sink) override {
         ngram_record record;
         record.place = place_name(place_);
         if (options.method == ngram_method::strings) {
             check_size("the method strings", text.text.size());
-            count_strings(place_, cut(text, 0, documents_of(text)), options, take, record);
-        } else if (text.text.size() <= most_at_once()) {
+            count_strings(place_, cut(text, 0, documents_of(text)), options, sink, record);
+        } else if (text.text.size() <= max_at_once()) {
             placed_text<Place> words = look_up(text, 0, documents_of(text));
-            count_words(place_, std::move(words), dictionary_.size(), options, take, record);
+            count_words(place_, std::move(words), dictionary_.size(), options, sink, record);
         } else {
-            count_in_stretches(text, options, take, record);
+            count_in_ranges(text, options, sink, record);
         }
         place_.synchronise();
         return record;
@@ -104,29 +104,29 @@ class text_counting_on final : public text_counting {
         if (bytes > std::numeric_limits<std::uint32_t>::max())
             throw usage_error("n-gram likelihood: " + what + " takes texts of less than 4 GiB");
     }
-    /// Bytes of text: cutting takes twelve times as much beside.
-    std::uint64_t most_at_once() {
+    /// Bytes of text: tokenising takes twelve times as much in addition.
+    std::uint64_t max_at_once() {
         return std::min<std::uint64_t>(place_.memory().left() / 16,
                                        std::numeric_limits<std::uint32_t>::max());
     }
 
-    /// Cuts documents [first, last) into words.
-    primitives::cut_text<Place> cut(const ngram_text& text, std::size_t first, std::size_t last) {
+    /// Tokenises documents [first, last).
+    primitives::tokenized_text<Place> cut(const ngram_text& text, std::size_t first, std::size_t last) {
         if (first == last) return {};
         const std::uint64_t begin = text.documents[first], end = text.documents[last];
         std::vector<std::uint64_t> offsets(text.documents.begin() + static_cast<std::ptrdiff_t>(first),
                                            text.documents.begin() + static_cast<std::ptrdiff_t>(last + 1));
         for (std::uint64_t& offset : offsets) offset -= begin;
         const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.text.data()) + begin, end - begin);
-        const auto there = array_from<Place>(place_, std::span<const std::uint8_t>(bytes), "text");
+        const auto on_place = array_from<Place>(place_, std::span<const std::uint8_t>(bytes), "text");
         const auto documents =
             array_from<Place>(place_, std::span<const std::uint64_t>(offsets), "documents");
-        return primitives::cut_runs(
-            place_, there.span(), documents.span(),
+        return primitives::tokenize_runs(
+            place_, on_place.span(), documents.span(),
             text.digits ? primitives::run_of::letters_and_digits : primitives::run_of::letters);
     }
     placed_text<Place> look_up(const ngram_text& text, std::size_t first, std::size_t last) {
-        const primitives::cut_text<Place> words = cut(text, first, last);
+        const primitives::tokenized_text<Place> words = cut(text, first, last);
         placed_text<Place> found{make_array<std::uint32_t>(place_, words.begins.size(), "words"),
                                  to_host(place_, words.document_offsets.span())};
         if (found.ids.size() != 0)
@@ -135,14 +135,14 @@ class text_counting_on final : public text_counting {
         return found;
     }
 
-    void count_in_stretches(const ngram_text& text, const ngram_options& options, const row_taker& take,
-                            ngram_record& record) {
+    void count_in_ranges(const ngram_text& text, const ngram_options& options, const row_sink& sink,
+                         ngram_record& record) {
         std::vector<std::uint32_t> ids;
         std::vector<std::uint64_t> documents{0};
         for (std::size_t first = 0, last = 0; first < documents_of(text); first = last) {
-            const std::uint64_t most = std::max<std::uint64_t>(most_at_once(), 1);
+            const std::uint64_t max = std::max<std::uint64_t>(max_at_once(), 1);
             while (last < documents_of(text) &&
-                   (last == first || text.documents[last + 1] - text.documents[first] <= most))
+                   (last == first || text.documents[last + 1] - text.documents[first] <= max))
                 ++last;
             check_size("a document", text.documents[last] - text.documents[first]);
             const placed_text<Place> found = look_up(text, first, last);
@@ -154,7 +154,7 @@ class text_counting_on final : public text_counting {
         }
         const ngram_collection collection{
             .words = ids, .documents = documents, .vocabulary = dictionary_.size()};
-        count_ngrams(place_, collection, options, take, record);
+        count_ngrams(place_, collection, options, sink, record);
     }
 
     Place place_;

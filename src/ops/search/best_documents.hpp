@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best of a stream of documents. A buffer of more than k that is cut back to k by selection: a candidate
-// costs a few nanoseconds whatever k is, where a heap costs log k. Any score may enter, negative ones too.
+// The k best of a stream of documents: a buffer of more than k, reduced to k by selection. A candidate costs a few
+// nanoseconds for any k; a heap costs log k. Any score may enter, including negative ones.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace quern::search_detail {
 
-/// An object and not a function, so that sorting takes it in.
+/// A function object, so that sorting can inline it.
 inline constexpr auto ranks_before = [](const scored_document& a, const scored_document& b) {
     return a.fixed_score != b.fixed_score ? a.fixed_score > b.fixed_score : a.document < b.document;
 };
@@ -23,18 +23,19 @@ class best_documents {
     static constexpr std::int64_t no_threshold = std::numeric_limits<std::int64_t>::min();
 
     /// k >= 1
-    explicit best_documents(std::size_t k) : k_(k), room_(k + std::min(std::max<std::size_t>(k, 64), ~k)) {}
+    explicit best_documents(std::size_t k)
+        : k_(k), capacity_(k + std::min(std::max<std::size_t>(k, 64), ~k)) {}
 
-    /// A document must score more than this to enter: the k-th best so far, or no_threshold.
+    /// A document must score more than this to enter: the k-th best score so far, or no_threshold.
     std::int64_t threshold() const { return threshold_; }
 
-    /// Documents come in rising order: of equal scores the first stays.
+    /// Documents arrive in ascending order: among equal scores the first one stays.
     void add(std::uint32_t document, std::int64_t score) {
         if (score <= threshold_) return;
         kept_.push_back({document, score});
-        if (kept_.size() == room_) select();
+        if (kept_.size() == capacity_) select();
     }
-    /// Raises the threshold where enough has come in to pay for it.
+    /// Raises the threshold once enough documents have entered to pay for it.
     void settle() {
         if (kept_.size() >= k_ && (threshold_ == no_threshold || kept_.size() - k_ > k_ / 8)) select();
     }
@@ -52,7 +53,7 @@ class best_documents {
         kept_.resize(k_);
     }
 
-    std::size_t k_, room_;
+    std::size_t k_, capacity_;
     std::int64_t threshold_ = no_threshold;
     std::vector<scored_document> kept_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unpacking is unrolled for each width, so that every shift is a constant; four lanes are one vector of the
-// compiler's own kind (GCC and clang map it to SSE2, NEON …), hence no instruction set needs to be chosen.
+// Unpacking is unrolled for each width, so that every shift is a constant. Four lanes are one vector of the compiler's
+// vector extension (GCC and clang map it to SSE2, NEON …), so no instruction set needs to be chosen.
 #include "ops/search/bit_packing.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 128 numbers of B bits each in 16·B bytes. The numbers lie in four lanes: number i in lane i mod 4, so that
-// one 128-bit register operation serves four numbers (the "vertical" layout of SIMD-BP128: Lemire and Boytsov
-// 2015). The lanes' 32-bit words are little-endian.
+// 128 numbers of B bits each in 16·B bytes. Number i is in lane i mod 4 of four lanes, so that one 128-bit register
+// operation handles four numbers (the "vertical" layout of SIMD-BP128: Lemire and Boytsov 2015). The lanes' 32-bit words
+// are little-endian.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace quern::search_detail {
 
 inline constexpr std::size_t block_size = 128;
 
-/// Bytes of a packed block of numbers of `width` bits.
+/// Bytes of a packed block of numbers of `width` bits each.
 constexpr std::size_t packed_bytes(unsigned width) {
     return 16 * static_cast<std::size_t>(width);
 }

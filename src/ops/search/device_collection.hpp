@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collection in a GPU's memory, as far as it was asked for. Read by every compiler.
+// The parts of a collection that queries have requested so far, in a GPU's memory. Read by every compiler.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "device/cuda/place.hpp"
+#include "device/cuda/cuda_place.hpp"
 #include "quern/ops/search.hpp"
 
 namespace quern::search_detail {
 
-/// Lists that a query may have at a GPU: a word has one, and one more where it has titles that count.
-inline constexpr std::size_t most_lists_there = 1024;
+/// The maximum number of lists of a query on a GPU: one per word, and a second one if titles with the word count.
+inline constexpr std::size_t max_device_lists = 1024;
 
 class device_collection {
   public:
@@ -22,8 +22,8 @@ class device_collection {
     device_collection(const device_collection&) = delete;  // its arrays point to the place
     device_collection& operator=(const device_collection&) = delete;
 
-    /// Arguments are checked; queries have terms alone, most_lists_there at most; k is at least 1. results[i] is that of
-    /// *queries[i].
+    /// Arguments are checked; queries have only terms, at most max_device_lists; k is at least 1. results[i] is the result
+    /// of *queries[i].
     void search(std::span<const search_query* const> queries, const ranking_options& options, std::size_t k,
                 std::span<std::vector<scored_document>> results);
 

@@ -9,9 +9,9 @@ namespace quern::search_detail {
 
 void append_rankings(std::span<const std::int64_t> scores, std::span<const std::uint32_t> ids,
                      std::size_t row, std::uint64_t first,
-                     std::span<std::vector<scored_document>* const> rankings, const context& run) {
-    constexpr std::size_t few = 1 << 14;  // hits, for which no thread is woken
-    cpu_place place(run);
+                     std::span<std::vector<scored_document>* const> rankings, const context& ctx) {
+    constexpr std::size_t few = 1 << 14;  // hits, too few to wake a thread
+    cpu_place place(ctx);
     const std::size_t least = std::max<std::size_t>(1, few / std::max<std::size_t>(row, 1));
     const std::size_t pieces = pieces_for(place, rankings.size(), least);
     for_each_piece(place, pieces, [&](std::size_t p) {

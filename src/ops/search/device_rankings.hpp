@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came from a device, as rankings: by the threads of the run, for a thousand rankings of a thousand take one of them
-// as long as the device took.
+// Converts results of a device to rankings, on the threads of the context: for a thousand rankings of a thousand hits, one
+// thread takes as long as the device did.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace quern::search_detail {
 
-/// Of documents without a word of the query.
+/// For documents without a word of the query.
 inline constexpr std::int64_t no_score = std::numeric_limits<std::int64_t>::min();
 
-/// Rows of `row` places, best first, behind the last hit no_score; ids from `first` on. Row i is appended to *rankings[i],
-/// and left out where that is null.
+/// Rows of `row` places, best first, no_score after the last hit; ids from `first` on. Appends row i to *rankings[i]; skips
+/// it if that is null.
 void append_rankings(std::span<const std::int64_t> scores, std::span<const std::uint32_t> ids,
                      std::size_t row, std::uint64_t first,
-                     std::span<std::vector<scored_document>* const> rankings, const context& run);
+                     std::span<std::vector<scored_document>* const> rankings, const context& ctx);
 
 }  // namespace quern::search_detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A score taken apart: each term's parts by the scalar formulas of scoring.hpp, whose sum is the score.
+// Decomposes a score: each term's parts by the scalar formulas of scoring.hpp, whose sum is the score.
 #include <algorithm>
 
 #include "ops/search/postings.hpp"
@@ -9,7 +9,7 @@
 namespace quern::search_detail {
 namespace {
 
-/// How often a list has the document; 0: not.
+/// The frequency of the document in a list; 0: not in it.
 std::uint32_t frequency_in(const posting_list& list, const collection_view& collection,
                            std::uint32_t document) {
     if (list.document_frequency == 0) return 0;

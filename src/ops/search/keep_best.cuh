@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best documents of each query while its tiles are scored, so that scores are not written and read again. Scores fall
-// into buckets, of equal width and as many for each query; a query counts the documents it has seen in each. Once k are seen
-// in a bucket and above, no document below that bucket is one of the best: the query's limit, which rises from tile to tile.
-// Documents not below it are kept; when all tiles are done, those of the last limit are sorted. A limit may be late, since
-// blocks work at once: then more are kept, and the result is the same. Where more are kept than there is room for, or more
-// documents share the last bucket than a block can sort, the query is left undecided, for the way of all scores.
+// Keeps the k best documents of each query while its tiles are scored, so that scores are not written and read again.
+// - Scores fall into buckets of equal width, the same number for each query; a query counts the documents in each.
+// - Once a bucket and those above hold k documents, no document below that bucket is one of the best. The bucket is the
+//   query's limit, which grows from tile to tile. Documents not below it are kept; after all tiles, those not below the
+//   last limit are sorted.
+// - A limit may lag, because blocks run in parallel: then more documents are kept, and the result is the same.
+// - If more are kept than fit, or more documents share the last bucket than a block can sort, the query stays undecided and
+//   is ranked by all scores.
 #pragma once
 
 #include "ops/search/score_tiles.cuh"
@@ -12,27 +14,27 @@
 namespace quern::search_detail {
 
 constexpr unsigned score_buckets = 1024;
-constexpr unsigned most_sorted = 4096;  // 48 KB of shared memory
+constexpr unsigned max_sorted = 4096;  // 48 KB of shared memory
 constexpr unsigned sort_threads = 1024;
 
-/// What queries keep, in the device's memory. Counts and limits begin with 0.
-struct kept_there {
-    std::uint32_t* counts;     ///< score_buckets a query
-    std::uint32_t* limits;     ///< one a query: a bucket
-    std::uint32_t* found;      ///< one a query: how many were to be kept
-    std::int64_t* scores;      ///< `room` a query
-    std::uint32_t* documents;  ///< theirs
-    std::uint32_t room, k;
+/// The kept documents of queries, in device memory. Counts and limits start at 0.
+struct kept_on_device {
+    std::uint32_t* counts;     ///< score_buckets per query
+    std::uint32_t* limits;     ///< one per query: a bucket
+    std::uint32_t* found;      ///< one per query: how many were to be kept
+    std::int64_t* scores;      ///< `capacity` per query
+    std::uint32_t* documents;  ///< their documents
+    std::uint32_t capacity, k;
 };
 
-__device__ inline std::uint32_t bucket_of(const query_there& query, std::int64_t score) {
+__device__ inline std::uint32_t bucket_of(const device_query& query, std::int64_t score) {
     if (score < query.lowest) return 0;
     const std::uint64_t bucket = static_cast<std::uint64_t>(score - query.lowest) >> query.shift;
     return bucket < score_buckets ? static_cast<std::uint32_t>(bucket) : score_buckets - 1;
 }
 
-/// By a warp: the highest bucket with k documents in it and above; 0 where there are not so many. Valid in every lane.
-/// Load reads four counts.
+/// Called by a warp: the highest bucket with k documents in it and above; 0 if there are fewer. Valid in every lane. Load
+/// reads four counts.
 template <class Load>
 __device__ std::uint32_t limit_of(const std::uint32_t* counts, std::uint32_t k, Load load) {
     constexpr unsigned mine = score_buckets / 32;
@@ -44,7 +46,7 @@ __device__ std::uint32_t limit_of(const std::uint32_t* counts, std::uint32_t k, 
     std::uint32_t sum = 0;
 #pragma unroll
     for (unsigned i = 0; i < mine / 4; ++i) sum += read[i].x + read[i].y + read[i].z + read[i].w;
-    std::uint32_t above = sum;  // of this lane and those behind it
+    std::uint32_t above = sum;  // of this lane and the later ones
 #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
         const std::uint32_t other = __shfl_down_sync(~0u, above, step);
@@ -71,7 +73,7 @@ __device__ std::uint32_t limit_of(const std::uint32_t* counts, std::uint32_t k, 
     return __shfl_sync(~0u, limit, last);
 }
 
-/// Counts of the block itself, and counts that other blocks add to: these are read past the first-level cache.
+/// Loads counts of the block itself; load_shared_by_all: counts that other blocks add to, past the first-level cache.
 struct load_own {
     __device__ uint4 operator()(const uint4* four) const { return *four; }
 };
@@ -79,13 +81,14 @@ struct load_shared_by_all {
     __device__ uint4 operator()(const uint4* four) const { return __ldcg(four); }
 };
 
-/// What score_tiles_kernel does with a tile. Shared memory: the buckets' counts.
+/// The work of score_tiles_kernel on a tile. Shared memory: the buckets' counts.
 struct keep_best {
-    kept_there kept;
+    kept_on_device kept;
 
     template <class Scorer>
-    __device__ void operator()(const batch_there<Scorer>& all, const query_there& query, std::uint32_t which,
-                               std::uint64_t begin, std::uint64_t end, const tile_sums* sums) const {
+    __device__ void operator()(const device_batch<Scorer>& all, const device_query& query,
+                               std::uint32_t which, std::uint64_t begin, std::uint64_t end,
+                               const tile_sums* sums) const {
         __shared__ __align__(16) std::uint32_t counts[score_buckets];
         __shared__ std::uint32_t limit;
         if (sums == nullptr) return;
@@ -129,31 +132,31 @@ struct keep_best {
         }
     }
 
-    /// By a warp: the documents of the lanes that want to.
+    /// Called by a warp: keeps the documents of the lanes where `wanted` is true.
     __device__ void keep(std::uint32_t which, bool wanted, std::uint32_t document, std::int64_t score) const {
         const unsigned lane = threadIdx.x % 32, all = __ballot_sync(~0u, wanted);
         if (all == 0) return;
         std::uint32_t slot = 0;
         if (lane == 0) slot = atomicAdd(kept.found + which, static_cast<std::uint32_t>(__popc(all)));
         slot = __shfl_sync(~0u, slot, 0) + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
-        if (!wanted || slot >= kept.room) return;
-        const std::size_t at = std::size_t{which} * kept.room + slot;
+        if (!wanted || slot >= kept.capacity) return;
+        const std::size_t at = std::size_t{which} * kept.capacity + slot;
         kept.scores[at] = score;
         kept.documents[at] = document;
     }
 };
 
-/// Block q sorts what query q kept from its last limit on, and writes the first k; no_score where there are no more.
-/// undecided[q] is 1 where that cannot be done. Dynamic shared memory: most_sorted scores and documents.
+/// Block q sorts the documents that query q kept from its last limit on, and writes the first k; no_score past the end.
+/// undecided[q] is 1 if that is impossible. Dynamic shared memory: max_sorted scores and documents.
 __global__ void __launch_bounds__(sort_threads)
-    sort_kept_kernel(const kept_there kept, const query_there* queries, std::uint64_t first,
+    sort_kept_kernel(const kept_on_device kept, const device_query* queries, std::uint64_t first,
                      std::int64_t* best_scores, std::uint32_t* best_ids, std::uint32_t* undecided) {
     extern __shared__ uint4 sorted_memory[];
     auto* const scores = reinterpret_cast<std::int64_t*>(sorted_memory);
-    auto* const documents = reinterpret_cast<std::uint32_t*>(scores + most_sorted);
+    auto* const documents = reinterpret_cast<std::uint32_t*>(scores + max_sorted);
     __shared__ std::uint32_t limit, size;
     const std::uint32_t which = blockIdx.x;
-    const query_there query = queries[which];
+    const device_query query = queries[which];
     const std::uint32_t found = kept.found[which];
     if (threadIdx.x == 0) size = 0;
     if (threadIdx.x < 32) {
@@ -162,19 +165,19 @@ __global__ void __launch_bounds__(sort_threads)
         if (threadIdx.x == 0) limit = last;
     }
     __syncthreads();
-    if (found <= kept.room) {
+    if (found <= kept.capacity) {
         for (std::uint32_t i = threadIdx.x; i < found; i += sort_threads) {
-            const std::size_t at = std::size_t{which} * kept.room + i;
+            const std::size_t at = std::size_t{which} * kept.capacity + i;
             if (bucket_of(query, kept.scores[at]) < limit) continue;
             const std::uint32_t slot = atomicAdd(&size, 1u);
-            if (slot >= most_sorted) continue;
+            if (slot >= max_sorted) continue;
             scores[slot] = kept.scores[at];
             documents[slot] = kept.documents[at];
         }
     }
     __syncthreads();
     const std::uint32_t count = size;
-    const bool decided = found <= kept.room && count <= most_sorted;
+    const bool decided = found <= kept.capacity && count <= max_sorted;
     if (threadIdx.x == 0) undecided[which] = decided ? 0 : 1;
     if (!decided) {
         for (std::uint32_t i = threadIdx.x; i < kept.k; i += sort_threads) {
@@ -189,15 +192,15 @@ __global__ void __launch_bounds__(sort_threads)
         scores[i] = no_score;
         documents[i] = ~std::uint32_t{0};
     }
-    // Bitonic: pairs a distance of `step` apart, the better in front, or behind where the run of `run` numbers is odd.
+    // Bitonic: pairs `step` apart, the better one first, or last where the run of `run` numbers is odd.
     for (std::uint32_t run = 2; run <= width; run *= 2) {
         for (std::uint32_t step = run / 2; step != 0; step /= 2) {
             __syncthreads();
             for (std::uint32_t i = threadIdx.x; i < width / 2; i += sort_threads) {
                 const std::uint32_t a = 2 * i - i % step, b = a + step;
-                const bool behind =
+                const bool after =
                     scores[a] < scores[b] || (scores[a] == scores[b] && documents[a] > documents[b]);
-                if (behind != ((a & run) != 0)) {
+                if (after != ((a & run) != 0)) {
                     const std::int64_t score = scores[a];
                     scores[a] = scores[b];
                     scores[b] = score;

@@ -25,7 +25,7 @@ struct packed_list {
         std::memcpy(numbers.data() + at, bytes, units * unit);
     }
 
-    /// Postings behind the last full block.
+    /// The postings after the last full block.
     void append_tail(packed_block block, const postings_cursor& cursor) {
         std::uint32_t gaps[block_size]{}, extras[block_size]{};
         std::uint64_t next = block.lowest;
@@ -48,7 +48,7 @@ struct packed_list {
     }
 };
 
-/// Calls use(cursor) at every block that may hold documents of [first, last).
+/// Calls use(cursor) at every block that may have documents in [first, last).
 template <class Use>
 void for_each_block(const posting_list& list, std::span<const std::uint32_t> document_lengths,
                     std::uint64_t first, std::uint64_t last, Use use) {
@@ -67,7 +67,7 @@ packed_list pack_list(const posting_list& list, std::span<const std::uint32_t> d
         block.at = static_cast<std::uint32_t>(made.numbers.size());
         made.bounds.max_frequency = std::max(made.bounds.max_frequency, cursor.max_frequency());
         made.bounds.min_length = std::min(made.bounds.min_length, cursor.min_length());
-        if (cursor.decoded()) {  // only behind the full blocks
+        if (cursor.decoded()) {  // only past the full blocks
             made.append_tail(block, cursor);
             return;
         }
@@ -85,13 +85,13 @@ packed_list pack_list(const posting_list& list, std::span<const std::uint32_t> d
 }  // namespace
 
 packed_lists pack_lists(std::span<const posting_list> lists, std::span<const std::uint32_t> document_lengths,
-                        std::uint64_t first, std::uint64_t last, const context& run) {
-    cpu_place place(run);
+                        std::uint64_t first, std::uint64_t last, const context& ctx) {
+    cpu_place place(ctx);
     std::vector<packed_list> made(lists.size());
     const auto each = [&](const auto& work) {
         const std::size_t pieces = pieces_for(place, lists.size(), 1, 64);
         for_each_piece(place, pieces, [&](std::size_t p) {
-            run.check_stop();
+            ctx.check_stop();
             const auto [begin, end] = piece_of(lists.size(), pieces, p);
             for (std::size_t i = begin; i < end; ++i) work(i);
         });
@@ -115,13 +115,13 @@ packed_lists pack_lists(std::span<const posting_list> lists, std::span<const std
     return all;
 }
 
-std::uint64_t most_units(const posting_list& list, std::span<const std::uint32_t> document_lengths,
-                         std::uint64_t first, std::uint64_t last) {
-    constexpr std::uint64_t most_of_tail = 1 + 2 * packed_bytes(32) / unit;  // its entry and its numbers
-    if (first == 0 && last >= document_lengths.size()) return list.bytes.size() / unit + 1 + most_of_tail;
+std::uint64_t max_units(const posting_list& list, std::span<const std::uint32_t> document_lengths,
+                        std::uint64_t first, std::uint64_t last) {
+    constexpr std::uint64_t max_of_tail = 1 + 2 * packed_bytes(32) / unit;  // its entry and its numbers
+    if (first == 0 && last >= document_lengths.size()) return list.bytes.size() / unit + 1 + max_of_tail;
     std::uint64_t units = 0;
     for_each_block(list, document_lengths, first, last, [&](const postings_cursor& cursor) {
-        units += cursor.decoded() ? most_of_tail : 1 + cursor.packed().bytes.size() / unit;
+        units += cursor.decoded() ? max_of_tail : 1 + cursor.packed().bytes.size() / unit;
     });
     return units;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posting lists in the form a GPU reads: blocks of 128 postings as the store packs them, with one entry a block, and the
-// postings behind a list's last full block packed likewise, so that every block is read in one way and by itself. What
-// is done for one posting stands here, for kernels and for the CPU that tests them.
+// Posting lists in the form that a GPU reads: blocks of 128 postings as the store packs them, with one entry per block. The
+// postings after a list's last full block are packed in the same way, so that every block is read alike and independently.
+// The code for one posting is here, shared by kernels and the CPU code that tests them.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct alignas(16) packed_unit {
     std::uint32_t lanes[4];
 };
 
-/// Where a block's numbers lie, and which documents it may hold.
+/// The position of a block's numbers, and the documents that it may have.
 struct alignas(16) packed_block {
-    std::uint32_t lowest;  ///< no document of the block lies below
+    std::uint32_t lowest;  ///< no document of the block is lower
     std::uint32_t last;    ///< its last document
     std::uint32_t at;      ///< of its gaps: units from the end of the list's entries; then frequencies less 1
-    std::uint8_t gap_width, frequency_width;  ///< bits of a number, 0 to 32
-    std::uint8_t size;                        ///< postings, 1 to 128; numbers beyond them are 0
+    std::uint8_t gap_width, frequency_width;  ///< bits per number, 0 to 32
+    std::uint8_t size;                        ///< postings, 1 to 128; numbers past them are 0
     std::uint8_t unused;
 };
 static_assert(sizeof(packed_block) == 16 && sizeof(packed_unit) == 16);
@@ -47,7 +47,7 @@ constexpr packed_unit packed_row(const packed_unit* units, unsigned width, unsig
     return numbers;
 }
 
-/// Lists one behind the other: the entries of a list's blocks, then its numbers.
+/// Concatenated lists: each has the entries of its blocks, then its numbers.
 struct packed_lists {
     struct place {
         std::uint64_t at = 0;                                             ///< of the first entry, in `units`
@@ -55,17 +55,17 @@ struct packed_lists {
         std::uint32_t max_frequency = 0, min_length = ~std::uint32_t{0};  ///< bounds over all of them
     };
     std::vector<packed_unit> units;
-    std::vector<place> lists;  ///< as they were given
+    std::vector<place> lists;  ///< in the given order
 };
 
-/// Of every list the blocks that may hold documents of [first, last). Throws damaged_store for entries that cannot be;
-/// what the numbers of full blocks say is not looked at. Cost: a pass over the bytes, by the threads of the run.
+/// For every list, the blocks that may have documents in [first, last). Throws damaged_store for impossible entries; does
+/// not check the numbers of full blocks. Cost: a pass over the bytes, by the threads of the context.
 packed_lists pack_lists(std::span<const posting_list> lists, std::span<const std::uint32_t> document_lengths,
-                        std::uint64_t first, std::uint64_t last, const context& run);
+                        std::uint64_t first, std::uint64_t last, const context& ctx);
 
-/// At least the units that pack_lists makes of a list, and of all documents no more than its bytes and 66 more. Throws as
-/// pack_lists does. Cost: O(1) for all documents, else a pass over the entries of the blocks in the range.
-std::uint64_t most_units(const posting_list& list, std::span<const std::uint32_t> document_lengths,
-                         std::uint64_t first, std::uint64_t last);
+/// An upper bound of the units that pack_lists makes of a list; for all documents at most its bytes plus 66. Throws as
+/// pack_lists does. Cost: O(1) for all documents, otherwise a pass over the entries of the blocks in the range.
+std::uint64_t max_units(const posting_list& list, std::span<const std::uint32_t> document_lengths,
+                        std::uint64_t first, std::uint64_t last);
 
 }  // namespace quern::search_detail

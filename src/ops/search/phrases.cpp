@@ -13,13 +13,13 @@
 namespace quern::search_detail {
 namespace {
 
-/// A word of the phrase, and where in the coded phrase it first stands.
+/// A word of the phrase, and its first position in the coded phrase.
 struct placed_word {
     const phrase_word* word;
     anchor_word code;
 };
 
-/// The words of the phrase, each once, the rarest first.
+/// The distinct words of the phrase, the rarest first.
 std::vector<placed_word> rarest_first(std::span<const phrase_word> phrase, const token_code& code,
                                       std::string& coded) {
     std::vector<placed_word> words;
@@ -39,12 +39,12 @@ std::vector<placed_word> rarest_first(std::span<const phrase_word> phrase, const
     return words;
 }
 
-/// Documents that may hold the phrase: those of a block of the leading list, and fewer with every other list.
+/// Documents that may contain the phrase: those of a block of the leading list, reduced by every other list.
 struct candidates {
     struct candidate {
         std::uint32_t document;
-        std::uint32_t frequency;  ///< of the word that the document holds least often
-        std::uint32_t word;       ///< which that is
+        std::uint32_t frequency;  ///< of the document's rarest word of the phrase
+        std::uint32_t word;       ///< that word
     };
     std::array<candidate, block_size> documents{};
     std::size_t size = 0;
@@ -79,8 +79,8 @@ struct candidates {
     }
 
   private:
-    /// The first that is not below `document`; there is one. Without branches, so that one search need not end for the
-    /// next to begin.
+    /// The first that is not below `document`; one exists. Branch-free, so that one search can start before the previous
+    /// one ends.
     static std::size_t place_in(std::span<const std::uint32_t> rising, std::uint32_t document) {
         const std::uint32_t* begin = rising.data();
         for (std::size_t left = rising.size(); left > 1;) {
@@ -92,8 +92,8 @@ struct candidates {
     }
 };
 
-/// Whether a word is looked for alone: of one that stands in more than every 16th vector there is too much to look at,
-/// and all bytes of the phrase together tell more.
+/// Whether to search for this word alone: one that is in more than every 16th vector has too many matches, and all bytes of
+/// the phrase together are more selective.
 bool is_rare(std::uint32_t frequency, std::size_t bytes) {
     return frequency * std::uint64_t{1024} <= bytes;
 }
@@ -124,7 +124,7 @@ std::vector<phrase_posting> find_phrase(const collection_view& collection, const
         block.take_those_of(leader, range);
         for (std::uint32_t i = 1; i < cursors.size() && block.size != 0; ++i)
             block.keep_those_of(cursors[i], i);
-        // Documents lie far from each other: the next one's beginning is asked for before one is looked at.
+        // Documents are far apart: prefetches the next one's beginning before it reads one.
         std::string_view next = ask_for(0);
         for (std::size_t i = 0; i < block.size; ++i) {
             const std::string_view words = next;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list is: a header of 16 bytes for each full block of 128 postings; the packed numbers of those blocks;
-// the remaining postings as variable-length bytes. Headers lie together so that skipping touches nothing
-// else.
+// A list is: a header of 16 bytes for each full block of 128 postings; the packed numbers of those blocks; the remaining
+// postings as variable-length bytes. Headers are adjacent, so that skipping reads nothing else.
 #include "ops/search/postings.hpp"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace {
 struct block_header {
     std::uint32_t last;           // document
     std::uint32_t end;            // of the block's numbers, in units of 16 bytes after the headers
-    std::uint32_t shortest;       // words in the shortest document; 0: not known
+    std::uint32_t shortest;       // words in the shortest document; 0: unknown
     std::uint16_t max_frequency;  // 65535: that or more
     std::uint8_t gap_width;
     std::uint8_t frequency_width;
@@ -42,11 +41,11 @@ block_header header_at(std::span<const char> bytes, std::uint32_t block) {
     return header;
 }
 
-// Seven bits a byte, lowest first, the top bit set on all but the last.
+// Seven bits per byte, lowest first; the top bit is set on all but the last byte.
 std::uint64_t get_varint(std::span<const char> bytes, std::size_t& at) {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 42; shift += 7) {
-        if (at == bytes.size()) damaged("a list is cut off");
+        if (at == bytes.size()) damaged("a list is truncated");
         const auto byte = static_cast<unsigned char>(bytes[at++]);
         value |= std::uint64_t{byte & 0x7fu} << shift;
         if (byte < 0x80) return value;
@@ -57,7 +56,7 @@ std::uint64_t get_varint(std::span<const char> bytes, std::size_t& at) {
 }  // namespace
 
 void postings_writer::add(std::uint32_t document, std::uint32_t frequency) {
-    if (document < next_) throw std::logic_error("postings_writer: documents must rise");
+    if (document < next_) throw std::logic_error("postings_writer: documents must ascend");
     if (frequency == 0) throw std::logic_error("postings_writer: a frequency must be at least 1");
     gaps_[filled_] = static_cast<std::uint32_t>(document - next_);
     extras_[filled_] = frequency - 1;
@@ -69,15 +68,15 @@ void postings_writer::add(std::uint32_t document, std::uint32_t frequency) {
 }
 
 void postings_writer::write_block() {
-    const auto most = [](const auto& numbers) { return *std::max_element(numbers.begin(), numbers.end()); };
-    const std::uint32_t most_extra = most(extras_);
+    const auto max = [](const auto& numbers) { return *std::max_element(numbers.begin(), numbers.end()); };
+    const std::uint32_t max_extra = max(extras_);
     block_header header{};
     header.last = static_cast<std::uint32_t>(next_ - 1);
     header.shortest = shortest_;
     header.max_frequency =
-        static_cast<std::uint16_t>(std::min<std::uint64_t>(saturated, most_extra + std::uint64_t{1}));
-    header.gap_width = static_cast<std::uint8_t>(std::bit_width(most(gaps_)));
-    header.frequency_width = static_cast<std::uint8_t>(std::bit_width(most_extra));
+        static_cast<std::uint16_t>(std::min<std::uint64_t>(saturated, max_extra + std::uint64_t{1}));
+    header.gap_width = static_cast<std::uint8_t>(std::bit_width(max(gaps_)));
+    header.frequency_width = static_cast<std::uint8_t>(std::bit_width(max_extra));
     for (const auto& [numbers, width] :
          {std::pair(gaps_.data(), header.gap_width), std::pair(extras_.data(), header.frequency_width)}) {
         const std::size_t at = payload_.size();
@@ -92,8 +91,8 @@ void postings_writer::write_block() {
     shortest_ = ~std::uint32_t{0};
 }
 
-// A tail behind full blocks begins with its bounds, so that a search can do without the rest. Most frequencies
-// in a tail are 1: the lowest bit of the gap says so, and saves the byte.
+// A tail after full blocks begins with its bounds, so that a search can skip the rest. Most frequencies in a tail are 1:
+// the lowest bit of the gap says so, which saves the byte.
 void postings_writer::write_tail() {
     if (documents_ > block_size && filled_ != 0) {
         append_varint(out_, *std::max_element(extras_.begin(), extras_.begin() + filled_));
@@ -123,7 +122,7 @@ postings_cursor::postings_cursor(const posting_list& list, std::span<const std::
       full_blocks_(list.document_frequency / block_size),
       tail_size_(list.document_frequency % block_size) {
     if (list.document_frequency > document_lengths.size()) damaged("a list is longer than the collection");
-    if (bytes_.size() / sizeof(block_header) < full_blocks_) damaged("a list is cut off");
+    if (bytes_.size() / sizeof(block_header) < full_blocks_) damaged("a list is truncated");
     enter_block(0);
 }
 
@@ -135,7 +134,7 @@ void postings_cursor::next_block() {
 void postings_cursor::seek_block(std::uint32_t document) {
     if (done_ || last_ >= document) return;
     if (block_ >= full_blocks_) return next_block();  // the tail ends the list
-    // Gallops over the headers: the target is mostly near.
+    // Gallops over the headers: the target is usually near.
     std::uint32_t low = block_ + 1, step = 1;  // the block is at or after `low`
     while (low < full_blocks_ && std::uint64_t{low} + step <= full_blocks_ &&
            header_at(bytes_, low + step - 1).last < document) {
@@ -144,8 +143,7 @@ void postings_cursor::seek_block(std::uint32_t document) {
     }
     std::uint32_t high =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(full_blocks_, std::uint64_t{low} + step - 1));
-    while (low <
-           high) {  // the first in [low, high] that ends at or after `document`; `high` is taken as such
+    while (low < high) {  // the first in [low, high] that ends at or after `document`; `high` counts as one
         const std::uint32_t middle = low + (high - low) / 2;
         if (header_at(bytes_, middle).last < document)
             low = middle + 1;
@@ -153,10 +151,10 @@ void postings_cursor::seek_block(std::uint32_t document) {
             high = middle;
     }
     const std::uint64_t lowest = std::uint64_t{header_at(bytes_, low - 1).last} + 1;  // low >= 1
-    if (lowest < lowest_) damaged("a list's documents do not rise within the collection");
+    if (lowest < lowest_) damaged("a list's documents do not ascend within the collection");
     lowest_ = lowest;
     enter_block(low);
-    if (!done_ && last_ < document) next_block();  // only beyond a tail
+    if (!done_ && last_ < document) next_block();  // only past a tail
 }
 
 void postings_cursor::enter_block(std::uint32_t block) {
@@ -169,9 +167,9 @@ void postings_cursor::enter_block(std::uint32_t block) {
         if (header.gap_width > 32 || header.frequency_width > 32 ||
             header.end != first_unit + header.gap_width + header.frequency_width ||
             header.end > (bytes_.size() - begin) / 16)
-            damaged("a block's numbers lie outside their list");
+            damaged("a block's numbers are outside their list");
         if (header.last >= lengths_.size() || header.last + std::uint64_t{1} < lowest_ + block_size)
-            damaged("a list's documents do not rise within the collection");
+            damaged("a list's documents do not ascend within the collection");
         payload_ = begin + 16 * first_unit;
         end_ = begin + 16 * std::size_t{header.end};
         last_ = header.last;
@@ -192,7 +190,7 @@ void postings_cursor::decode_block() {
     alignas(64) std::uint32_t gaps[block_size];
     unpack_block(bytes_.data() + payload_, gap_width_, gaps);
     unpack_block(bytes_.data() + payload_ + packed_bytes(gap_width_), frequency_width_, frequencies_.data());
-    // 64 bits do not wrap, so that an end where the header says it means that everything before it rises.
+    // 64 bits do not wrap. So if the end agrees with the header, everything before it ascends.
     std::uint64_t next = lowest_;
     for (std::size_t i = 0; i < block_size; ++i) {
         next += gaps[i];
@@ -210,7 +208,7 @@ std::size_t postings_cursor::tail_begin() const {
     const std::size_t begin = full_blocks_ * sizeof(block_header);
     if (full_blocks_ == 0) return begin;
     const std::uint64_t units = header_at(bytes_, full_blocks_ - 1).end;
-    if (units > (bytes_.size() - begin) / 16) damaged("a block's numbers lie outside their list");
+    if (units > (bytes_.size() - begin) / 16) damaged("a block's numbers are outside their list");
     return begin + 16 * units;
 }
 
@@ -221,10 +219,10 @@ postings_cursor::bounds postings_cursor::bounds_of(std::uint32_t block, std::uin
         return {largest_frequency(header), header.shortest};
     }
     std::size_t at = tail_begin();
-    const std::uint64_t most_extra = get_varint(bytes_, at), shortest = get_varint(bytes_, at);
-    if (most_extra >= unbounded || shortest > unbounded) damaged("a bound is out of range");
+    const std::uint64_t max_extra = get_varint(bytes_, at), shortest = get_varint(bytes_, at);
+    if (max_extra >= unbounded || shortest > unbounded) damaged("a bound is out of range");
     last = unbounded;
-    return {static_cast<std::uint32_t>(most_extra + 1), static_cast<std::uint32_t>(shortest)};
+    return {static_cast<std::uint32_t>(max_extra + 1), static_cast<std::uint32_t>(shortest)};
 }
 
 void postings_cursor::decode_tail() {
@@ -242,7 +240,7 @@ void postings_cursor::decode_tail() {
         const std::uint64_t coded = get_varint(bytes_, at);
         const std::uint64_t frequency = (coded & 1) != 0 ? 1 : get_varint(bytes_, at) + 2;
         next += coded >> 1;
-        if (next >= lengths_.size()) damaged("a list's documents do not rise within the collection");
+        if (next >= lengths_.size()) damaged("a list's documents do not ascend within the collection");
         if (frequency > unbounded) damaged("a frequency is out of range");
         documents_[i] = static_cast<std::uint32_t>(next);
         frequencies_[i] = static_cast<std::uint32_t>(frequency);
@@ -265,7 +263,7 @@ void check_postings(const posting_list& list, std::span<const std::uint32_t> doc
         cursor.decode();
         for (const std::uint32_t frequency : cursor.frequencies()) {
             occurrences += frequency;
-            if (frequency > cursor.max_frequency()) damaged("a frequency lies above its block's bound");
+            if (frequency > cursor.max_frequency()) damaged("a frequency exceeds its block's bound");
         }
         for (const std::uint32_t document : cursor.documents())
             if (document_lengths[document] < cursor.min_length())

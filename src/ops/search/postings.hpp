@@ -13,18 +13,18 @@
 
 namespace quern::search_detail {
 
-/// Encodes one list after the other into one string. Documents come in strictly rising order, frequencies
-/// are at least 1. Equal postings give equal bytes. Beside `out` it holds the packed open list.
+/// Encodes lists one after another into one string. Documents arrive in strictly ascending order, frequencies are at least
+/// 1. Equal postings give equal bytes. Besides `out` it holds the packed open list.
 class postings_writer {
   public:
-    /// With the words in each document every block also tells its shortest document, which lets `search` skip
-    /// blocks that cannot reach the best k. Without them (an empty span) results are the same, but slower.
-    /// The span must outlive the writer.
+    /// With the words in each document, every block also records its shortest document, which lets `search` skip blocks
+    /// that cannot reach the best k. Without them (an empty span) results are the same, but slower. The span must outlive
+    /// the writer.
     explicit postings_writer(std::string& out, std::span<const std::uint32_t> document_lengths = {})
         : out_(out), lengths_(document_lengths) {}
-    /// Throws std::logic_error where documents do not rise or the frequency is 0.
+    /// Throws std::logic_error if documents do not ascend or the frequency is 0.
     void add(std::uint32_t document, std::uint32_t frequency);
-    /// Ends the list; the next `add` begins another. The bytes of the list are those appended to `out` since.
+    /// Ends the list; the next `add` begins another. The list's bytes are those appended to `out` since the previous end.
     struct totals {
         std::uint32_t document_frequency;
         std::uint64_t collection_frequency;
@@ -42,38 +42,37 @@ class postings_writer {
     std::array<std::uint32_t, block_size> extras_{};  // frequency - 1
     std::uint32_t filled_ = 0;
     std::uint32_t shortest_ = ~std::uint32_t{0};
-    std::uint64_t next_ = 0;  // the lowest document that may come
+    std::uint64_t next_ = 0;  // the lowest valid next document
     std::uint32_t documents_ = 0;
     std::uint64_t occurrences_ = 0;
 };
 
-/// Reads a list block by block; a block is at most 128 postings. Bytes are not trusted: whatever they are,
-/// documents come in strictly rising order below the number of documents, frequencies are at least 1, and
-/// nothing outside the span is read. Throws damaged_store otherwise. The list and the lengths must outlive
-/// it.
+/// Reads a list block by block; a block has at most 128 postings. Input bytes are not trusted: for any bytes, documents
+/// arrive in strictly ascending order below the number of documents, frequencies are at least 1, and nothing outside the
+/// span is read. Throws damaged_store otherwise. The list and the lengths must outlive it.
 class postings_cursor {
   public:
-    /// Stands at the first block, not yet decoded.
+    /// Starts at the first block, not yet decoded.
     postings_cursor(const posting_list& list, std::span<const std::uint32_t> document_lengths);
 
-    /// The arrays may be read up to here beyond their size.
+    /// The arrays may be read this far past their size.
     static constexpr std::size_t padding = 16;
 
     bool done() const { return done_; }
     bool decoded() const { return decoded_; }
-    /// No document of this block or a later one lies below.
+    /// No document of this block or a later one is lower.
     std::uint64_t lowest() const { return lowest_; }
-    /// The last document of the block, the largest frequency and the shortest document in it or bounds of
-    /// them from above and from below: known without decoding.
+    /// The last document of the block, its largest frequency and its shortest document, or upper and lower bounds of these:
+    /// known without decoding.
     std::uint32_t last() const { return last_; }
     std::uint32_t max_frequency() const { return max_frequency_; }
     std::uint32_t min_length() const { return min_length_; }
 
-    /// Bounds over all postings from this block on that lie below `end`.
+    /// Bounds over all postings from this block on whose document is below `end`.
     struct bounds {
         std::uint32_t max_frequency = 0, min_length = ~std::uint32_t{0};
     };
-    /// Calls `visit(bounds)` for this block and each further one that may hold documents below `end`.
+    /// Calls `visit(bounds)` for this block and each further one that may have documents below `end`.
     template <typename Visit>
     void visit_bounds(std::uint64_t end, Visit visit) const {
         if (done_ || lowest_ >= end) return;
@@ -84,7 +83,7 @@ class postings_cursor {
     }
 
     void next_block();
-    /// To the first block that ends at or after `document`; never backwards.
+    /// Moves to the first block that ends at or after `document`; never backwards.
     void seek_block(std::uint32_t document);
 
     /// Decodes the block, once.
@@ -93,8 +92,8 @@ class postings_cursor {
     }
     std::span<const std::uint32_t> documents() const { return {documents_.data(), size_}; }
     std::span<const std::uint32_t> frequencies() const { return {frequencies_.data(), size_}; }
-    /// A block's numbers as they lie in the list: gaps, then frequencies less 1. Not of the postings behind the last full
-    /// block, which are decoded when they are reached.
+    /// A block's numbers as in the list: gaps, then frequencies less 1. Not for the postings after the last full block,
+    /// which are decoded when they are reached.
     struct packed_numbers {
         std::span<const char> bytes;
         unsigned gap_width, frequency_width;
@@ -129,9 +128,8 @@ class postings_cursor {
     alignas(64) std::array<std::uint32_t, block_size + padding> frequencies_{};
 };
 
-/// Reads the whole list and also checks what a search takes on trust: that frequencies add up to the
-/// collection frequency, that the bounds in the block headers hold, and that no bytes are left over. Throws
-/// damaged_store.
+/// Reads the whole list and also checks what a search trusts: that frequencies add up to the collection frequency, that the
+/// bounds in the block headers hold, and that no bytes are left over. Throws damaged_store.
 void check_postings(const posting_list& list, std::span<const std::uint32_t> document_lengths);
 
 }  // namespace quern::search_detail

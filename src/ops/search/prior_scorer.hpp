@@ -14,26 +14,25 @@
 
 namespace quern::search_detail {
 
-inline constexpr std::uint64_t documents_of_most_ranks = 4096;
+inline constexpr std::uint64_t documents_of_max_ranks = 4096;
 
 class prior_scorer {
   public:
     explicit prior_scorer(const std::optional<document_prior>& prior)
         : prior_(prior && prior->weight != 0 ? prior : std::nullopt) {
-        if (!prior_ || !prior_->most.empty()) return;
-        made_ = most_ranks(prior_->ranks);
-        prior_->most = made_;
+        if (!prior_ || !prior_->max.empty()) return;
+        made_ = max_ranks(prior_->ranks);
+        prior_->max = made_;
     }
-    prior_scorer(const prior_scorer&) = delete;  // `most` may be its own
+    prior_scorer(const prior_scorer&) = delete;  // `max` may point into itself
     prior_scorer& operator=(const prior_scorer&) = delete;
 
-    /// A bound of what a document in [begin, end), which is not empty, can get.
-    std::int64_t most(std::uint64_t begin, std::uint64_t end) const {
+    /// An upper bound of the prior of a document in [begin, end), which is not empty.
+    std::int64_t max(std::uint64_t begin, std::uint64_t end) const {
         if (!prior_) return 0;
-        const auto first =
-            prior_->most.begin() + static_cast<std::ptrdiff_t>(begin / documents_of_most_ranks);
+        const auto first = prior_->max.begin() + static_cast<std::ptrdiff_t>(begin / documents_of_max_ranks);
         const auto last =
-            prior_->most.begin() + static_cast<std::ptrdiff_t>((end - 1) / documents_of_most_ranks) + 1;
+            prior_->max.begin() + static_cast<std::ptrdiff_t>((end - 1) / documents_of_max_ranks) + 1;
         return prior_of_rank(*std::max_element(first, last), *prior_) + 1;
     }
 

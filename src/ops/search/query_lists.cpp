@@ -24,7 +24,7 @@ bool end_with(std::string_view words, std::string_view code) {
            (words.size() == code.size() || ends_a_word(words[words.size() - code.size() - 1]));
 }
 
-/// A word alone: its list says how often, and only as a document's last word it has none behind it.
+/// A word alone: its list has the frequency, and only as a document's last word has it no follower.
 std::vector<phrase_posting> find_word(const collection_view& collection, const token_stream& tokens,
                                       const phrase_word& word) {
     const auto code = tokens.code->of(word.word);
@@ -85,7 +85,7 @@ history_finder::continuation history_finder::continue_history(std::span<const ph
     memory_.take(with_history.size() * sizeof(continued_document), for_what);
     made.documents.reserve(with_history.size());
     auto next = with_word.begin();
-    bool fits = true;  // postings and the words in order tell the same of a sound store
+    bool fits = true;  // postings and the words in order agree in a sound store
     for (const phrase_posting& of : with_history) {
         if (of.followed == 0) continue;
         continued_document document{of.document, of.followed, 0};
@@ -97,7 +97,7 @@ history_finder::continuation history_finder::continue_history(std::span<const ph
         made.history += document.history;
     }
     if (!fits || next != with_word.end())
-        throw damaged_store("the store", "tokens", "does not fit the postings");
+        throw damaged_store("the store", "tokens", "does not match the postings");
     return made;
 }
 

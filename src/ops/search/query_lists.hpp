@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists made for one query: a phrase's documents as a posting list, so that it scores as a word does, and the words
-// of a query behind the words before them.
+// Lists made for one query: a phrase's documents as a posting list, so that it scores like a word, and the words of a query
+// after the words before them.
 #pragma once
 
 #include <cstdint>
@@ -24,33 +24,33 @@ struct made_list {
     posting_list view() const { return {bytes, document_frequency, collection_frequency}; }
 };
 
-/// The list of `found`, with bounds by the lengths. Cost: linear.
+/// The posting list of `found`, with bounds by the lengths. Cost: linear.
 made_list list_of(std::span<const phrase_posting> found, std::span<const std::uint32_t> document_lengths);
 
-/// The documents of a list, rising.
+/// The documents of a list, ascending.
 std::vector<std::uint32_t> documents_of(const posting_list& list, const collection_view& collection);
 
-/// Finds, for each word of a query, the longest stretch of words that ends with it and that the collection holds: at most
-/// `order` words. Each n-gram is looked for once.
+/// Finds, for each word of a query, the longest sequence of at most `order` words that ends with it and that the collection
+/// contains. Searches each n-gram once.
 class history_finder {
   public:
-    /// All that is given must outlive it. Throws out_of_memory where the lists of its n-grams need more than `memory` bytes:
-    /// 12 a document and n-gram.
+    /// All arguments must outlive it. Throws out_of_memory if the lists of its n-grams need more than `memory` bytes: 12
+    /// per document and n-gram.
     history_finder(const collection_view& collection, const token_stream& tokens, unsigned order,
                    std::uint64_t memory = ~std::uint64_t{0})
         : collection_(collection), tokens_(tokens), order_(order), memory_(memory) {}
 
     struct continuation {
-        std::vector<std::uint32_t> words;  ///< the history, then the word behind it: two at least
+        std::vector<std::uint32_t> words;  ///< the history, then the word after it: at least two
         std::vector<continued_document> documents;
         std::uint64_t frequency = 0, history = 0;
-        std::uint32_t holders = 0;  ///< documents with the word behind the history
+        std::uint32_t holders = 0;  ///< documents with the word after the history
         std::uint32_t count = 0;
         query_continuation view() const { return {documents, frequency, history, count}; }
     };
 
-    /// Whether words[at] stands behind a history; then one of `found` counts once more. Words that are not there
-    /// (nothing) end a stretch, and so does the beginning.
+    /// Whether words[at] follows a history; then counts one of `found` once more. Missing words (nullopt) end a sequence,
+    /// as does the beginning.
     bool add(std::span<const std::optional<phrase_word>> words, std::size_t at);
     const std::vector<continuation>& found() const { return found_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once for each instruction set; Highway chooses at run time. No operation here is fused or reordered:
-// tests compare the bits of every instruction set this machine has with the scalar functions.
+// Compiled once for each instruction set; Highway chooses at run time. No operation here is fused or reordered: tests
+// compare the bits of every instruction set of the test machine with the scalar functions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/search/score_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -19,7 +19,7 @@ using integers64 = hn::RebindToSigned<doubles>;
 using words32 = hn::Rebind<std::uint32_t, doubles>;
 using vector = hn::Vec<doubles>;
 
-// Exact for every 32-bit number: its bits below those of 2^52, less 2^52.
+// Exact for every 32-bit number: its bits below those of 2^52, minus 2^52.
 HWY_INLINE vector load_as_double(const std::uint32_t* numbers) {
     const doubles d;
     const vector shift = hn::Set(d, 0x1p52);
@@ -124,7 +124,7 @@ void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu
     }
 }
 
-// Correctly rounded, as a cast is: its upper and lower halves are exact, their sum is rounded once.
+// Correctly rounded, like a cast: its upper and lower halves are exact, their sum is rounded once.
 HWY_INLINE vector load_as_double(const std::uint64_t* numbers) {
     const doubles d;
     const words64 u;
@@ -152,11 +152,11 @@ std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64
     const std::size_t lanes = hn::Lanes(d), group = 4 * lanes;
     std::size_t count = 0, i = 0;
     for (; i + group <= size; i += group) {
-        // Mostly nothing is above: one test for four vectors.
-        const auto most =
+        // Usually nothing is above: one test for four vectors.
+        const auto max =
             hn::Max(hn::Max(hn::LoadU(d, sums + i), hn::LoadU(d, sums + i + lanes)),
                     hn::Max(hn::LoadU(d, sums + i + 2 * lanes), hn::LoadU(d, sums + i + 3 * lanes)));
-        if (hn::AllFalse(d, hn::Gt(most, limits))) continue;
+        if (hn::AllFalse(d, hn::Gt(max, limits))) continue;
         for (std::size_t j = i; j < i + group; ++j) {
             positions[count] = static_cast<std::uint32_t>(j);
             count += sums[j] > limit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of many postings at once, in the vector registers of the processor at hand. Each lane does the
-// operations of scoring.hpp in their order, so that the bits are those of the scalar functions.
+// The parts of many postings at once, with the vector registers of the current processor. Each lane does the operations of
+// scoring.hpp in their order, so that the bits equal those of the scalar functions.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace quern::search_detail {
 
-/// Every input and output array may be read, and `parts` written, up to here beyond `size`.
+/// Every input and output array may be read, and `parts` written, this far past `size`.
 inline constexpr std::size_t kernel_padding = 16;
 
 /// parts[i] = max(1, fixed(weight f / (f + (flat + slope length))))
@@ -32,7 +32,8 @@ void two_stage_lengths(const std::uint32_t* lengths, std::size_t size, double mu
 void prior_parts(const std::uint64_t* ranks, std::size_t size, double unit, double weight,
                  std::int64_t* parts);
 
-/// The positions i < size with sums[i] > limit, rising, into `positions` (room for `size`); their number.
+/// Writes the positions i < size with sums[i] > limit to `positions`, ascending (capacity at least `size`); returns their
+/// number.
 std::size_t collect_above(const std::int64_t* sums, std::size_t size, std::int64_t limit,
                           std::uint32_t* positions);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of a batch of queries on a GPU, a tile of documents at a time. A block adds up one query's words over a few
-// tiles, one behind the other: the sums of a tile stand in shared memory, a warp takes a block of 128 postings. Sums are
-// integers, so that warps may add in any order; a sum is two 32-bit words, added to by the processor's own atomics, and
-// the carry of the lower goes to the upper, whoever caused it. Nothing is pruned: what is read is packed, two bytes a
-// posting, and a bound would be looked up as slowly as a posting is added.
+// Scores a batch of queries on a GPU, one tile of documents at a time.
+// - A block adds up one query's words over a few tiles, one after another: the sums of a tile are in shared memory, a warp
+//   takes a block of 128 postings.
+// - Sums are integers, so warps may add in any order. A sum is two 32-bit words with the processor's own atomics; the carry
+//   of the lower goes to the upper, whichever thread caused it.
+// - Nothing is pruned: the postings are packed in two bytes each, and looking up a bound is as slow as adding a posting.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@
 
 namespace quern::search_detail {
 
-/// A list in the device's memory.
-struct list_there {
-    const packed_block* blocks = nullptr;  ///< behind them the numbers
+/// A list in device memory.
+struct device_list {
+    const packed_block* blocks = nullptr;  ///< the numbers follow them
     std::uint32_t size = 0;                ///< blocks
     std::uint32_t max_frequency = 0, min_length = 0;
 };
 
-/// A list to be added up for one query: a word's documents by the model, or those with it in the title by one part.
+/// A list to add up for one query: a word's documents by the model, or those with it in the title by one part.
 template <class Scorer>
-struct word_there {
+struct device_word {
     Scorer scorer;
     std::int64_t count, constant;  ///< constant 0: the model's part
     const packed_block* blocks;
@@ -35,24 +36,24 @@ struct word_there {
     }
 };
 
-struct query_there {
+struct device_query {
     std::uint32_t first_word, words;
     std::int64_t background, query_words;
-    std::int64_t lowest;  ///< bucket b of the query's scores begins with lowest + b 2^shift (keep_best.cuh)
+    std::int64_t lowest;  ///< bucket b of the query's scores begins at lowest + b 2^shift (keep_best.cuh)
     std::uint32_t shift;
 };
 
 template <class Scorer>
-struct batch_there {
-    const word_there<Scorer>* words;
-    const query_there* queries;
+struct device_batch {
+    const device_word<Scorer>* words;
+    const device_query* queries;
     const std::uint32_t* lengths;      ///< of the documents from `first` on
-    const std::int64_t* length_parts;  ///< theirs by the model; null where it has none
+    const std::int64_t* length_parts;  ///< of these lengths by the model; null if it has none
     std::uint64_t first, last;         ///< documents of the range
     std::uint32_t pieces;              ///< of a query: blocks
     std::uint32_t tiles;               ///< of a piece
 
-    __device__ std::int64_t score(const query_there& query, std::int64_t sum, std::uint64_t document) const {
+    __device__ std::int64_t score(const device_query& query, std::int64_t sum, std::uint64_t document) const {
         sum += query.background;
         if constexpr (Scorer::length_model::used) sum -= query.query_words * length_parts[document - first];
         return sum;
@@ -63,7 +64,7 @@ constexpr unsigned tile_documents = 4096;
 constexpr unsigned tile_threads = 256;
 constexpr unsigned tile_warps = tile_threads / 32;
 
-/// The sums of a tile. An exact sum modulo 2^64 is a sum.
+/// The sums of a tile. An exact sum modulo 2^64 is the sum.
 struct tile_sums {
     std::uint32_t low[tile_documents], high[tile_documents];
 
@@ -80,7 +81,7 @@ struct tile_sums {
     }
 };
 
-/// By a warp: the first block that ends at or after `document`; `size` where none does. Valid in every lane.
+/// Called by a warp: the first block that ends at or after `document`; `size` if none does. Valid in every lane.
 __device__ inline std::uint32_t find_block(const packed_block* blocks, std::uint32_t size,
                                            std::uint64_t document) {
     const unsigned lane = threadIdx.x % 32;
@@ -98,7 +99,7 @@ __device__ inline std::uint32_t find_block(const packed_block* blocks, std::uint
     return low;
 }
 
-/// By a warp: how many blocks from `position` on may hold documents below `end`. Valid in every lane.
+/// Called by a warp: how many blocks from `position` on may have documents below `end`. Valid in every lane.
 __device__ inline std::uint32_t count_blocks(const packed_block* blocks, std::uint32_t size,
                                              std::uint32_t position, std::uint64_t end) {
     const unsigned lane = threadIdx.x % 32;
@@ -112,14 +113,14 @@ __device__ inline std::uint32_t count_blocks(const packed_block* blocks, std::ui
     }
 }
 
-/// By a warp: calls use(document, frequency) for the postings of a block, each by one lane.
+/// Called by a warp: calls use(document, frequency) for the postings of a block, each in one lane.
 template <class Use>
 __device__ void for_each_posting(const packed_block& block, const packed_unit* numbers, Use use) {
     const unsigned lane = threadIdx.x % 32;
     const packed_unit* const units = numbers + block.at;
     const packed_unit gaps = packed_row(units, block.gap_width, lane);
     const packed_unit extras = packed_row(units + block.gap_width, block.frequency_width, lane);
-    // How far each posting lies behind the first one's lowest place, one added for itself.
+    // The distance of each posting from the lowest possible first one, plus one for itself.
     std::uint32_t until[4];
     std::uint32_t sum = 0;
 #pragma unroll
@@ -137,7 +138,7 @@ __device__ void for_each_posting(const packed_block& block, const packed_unit* n
     }
 }
 
-/// By warp 0, all counts being there: the counts added up in place, counts[w] becoming the sum of those up to w.
+/// Called by warp 0, when all counts are there: prefix sums in place, counts[w] becomes the sum up to w.
 __device__ inline void add_up(std::uint32_t* counts, std::uint32_t size) {
     const unsigned lane = threadIdx.x % 32;
     std::uint32_t carried = 0;
@@ -154,11 +155,11 @@ __device__ inline void add_up(std::uint32_t* counts, std::uint32_t size) {
     }
 }
 
-/// The words of a block's query, and how far their lists have been read. `positions` and `ends` are shared memory, one
-/// number a word each: the block that a tile begins with; and the sum of what words have in the tile, up to each.
+/// The words of a block's query, and how far their lists have been read. `positions` and `ends` are in shared memory, one
+/// number per word each: the first block of the tile, and the prefix sum of the blocks that words have in the tile.
 template <class Scorer>
 struct word_lists {
-    const word_there<Scorer>* words;
+    const device_word<Scorer>* words;
     std::uint32_t size;
     std::uint32_t *positions, *ends;
 
@@ -174,7 +175,7 @@ struct word_lists {
             if (threadIdx.x % 32 == 0) ends[w] = found;
         }
     }
-    /// To the first blocks that end at or after `end`.
+    /// Moves to the first blocks that end at or after `end`.
     __device__ void pass(std::uint64_t end) {
         for (std::uint32_t w = threadIdx.x; w < size; w += tile_threads) {
             const std::uint32_t here = ends[w] - (w == 0 ? 0 : ends[w - 1]);
@@ -183,7 +184,7 @@ struct word_lists {
             positions[w] = words[w].blocks[last].last < end ? last + 1 : last;
         }
     }
-    /// The word whose block is the j-th of the tile.
+    /// The word of the tile's j-th block.
     __device__ std::uint32_t word_of(std::uint32_t j) const {
         std::uint32_t low = 0, high = size - 1;
         while (low < high) {
@@ -197,16 +198,16 @@ struct word_lists {
     }
 };
 
-/// Block b takes piece b % pieces of query b / pieces: its tiles, rising. A warp takes a block of postings. When a tile's
-/// sums are there, finish(all, query, which, begin, end, sums) is called by all threads; `sums` null: no word is in the tile. Dynamic
-/// shared memory: two numbers a word of the longest query.
+/// Block b takes piece b % pieces of query b / pieces: its tiles, ascending. A warp takes a block of postings. When a
+/// tile's sums are complete, all threads call finish(all, query, which, begin, end, sums); `sums` is null if no word is in
+/// the tile. Dynamic shared memory: two numbers per word of the longest query.
 template <class Scorer, class Finish>
 __global__ void __launch_bounds__(tile_threads, 5)
-    score_tiles_kernel(const batch_there<Scorer> all, const Finish finish) {
+    score_tiles_kernel(const device_batch<Scorer> all, const Finish finish) {
     __shared__ tile_sums sums;
     extern __shared__ std::uint32_t memory[];
     const std::uint32_t which = blockIdx.x / all.pieces;
-    const query_there query = all.queries[which];
+    const device_query query = all.queries[which];
     word_lists<Scorer> lists{all.words + query.first_word, query.words, memory, memory + query.words};
     std::uint64_t begin = all.first + std::uint64_t{blockIdx.x % all.pieces} * all.tiles * tile_documents;
     lists.seek(begin);
@@ -221,7 +222,7 @@ __global__ void __launch_bounds__(tile_threads, 5)
         const std::uint32_t blocks = lists.size == 0 ? 0 : lists.ends[lists.size - 1];
         for (std::uint32_t j = threadIdx.x / 32; j < blocks; j += tile_warps) {
             const std::uint32_t w = lists.word_of(j);
-            const word_there<Scorer> word = lists.words[w];
+            const device_word<Scorer> word = lists.words[w];
             const std::uint32_t of_word = j - (w == 0 ? 0 : lists.ends[w - 1]);
             const packed_block block = word.blocks[lists.positions[w] + of_word];
             const auto* const numbers = reinterpret_cast<const packed_unit*>(word.blocks + word.size);
@@ -239,13 +240,14 @@ __global__ void __launch_bounds__(tile_threads, 5)
     }
 }
 
-/// Writes every document's score, a row a query.
+/// Writes every document's score, one row per query.
 struct write_scores {
     std::int64_t* scores;
 
     template <class Scorer>
-    __device__ void operator()(const batch_there<Scorer>& all, const query_there& query, std::uint32_t which,
-                               std::uint64_t begin, std::uint64_t end, const tile_sums* sums) const {
+    __device__ void operator()(const device_batch<Scorer>& all, const device_query& query,
+                               std::uint32_t which, std::uint64_t begin, std::uint64_t end,
+                               const tile_sums* sums) const {
         std::int64_t* const row = scores + which * (all.last - all.first);
         for (std::uint64_t document = begin + threadIdx.x; document < end; document += tile_threads) {
             const std::int64_t sum = sums == nullptr ? 0 : sums->at(static_cast<unsigned>(document - begin));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one occurrence pattern of a word adds to a document's score, in units of 2^-32. The formulas,
-// operation by operation, are part of the contract (docs/search.md): they fix the bits of every score.
+// What a word's postings add to a document's score, in units of 2^-32. The formulas, operation by operation, are part of
+// the contract (docs/search.md): they fix the bits of every score.
 #pragma once
 
 #include <algorithm>
@@ -14,41 +14,43 @@
 
 namespace quern::search_detail {
 
-/// x in units of 2^-32, to the nearest, ties to even. |x| < 2^18. Scaling is exact, and in [2^52, 2^53)
-/// doubles are the integers, so that one addition rounds.
+/// x in units of 2^-32, rounded to nearest, ties to even. |x| < 2^18. Scaling is exact, and in [2^52, 2^53) doubles are the
+/// integers, so that one addition rounds.
 constexpr std::int64_t to_fixed(double x) {
     constexpr double shift = 0x1.8p52;
     return std::bit_cast<std::int64_t>(x * 0x1p32 + shift) - std::bit_cast<std::int64_t>(shift);
 }
 
-/// A part is at least one unit: a document that holds a word stands above the same without it, and a sum of
-/// parts is positive exactly where a word occurs.
+/// A part is at least one unit: a document with a word ranks above the same one without it, and a sum of parts is positive
+/// exactly if a word occurs.
 constexpr std::int64_t positive_part(double x) {
     return std::max<std::int64_t>(1, to_fixed(x));
 }
 
-/// What a number that a term adds becomes by the term's weight.
+/// A term's addend multiplied by the term's weight.
 constexpr std::int64_t weighted(std::int64_t x, std::uint32_t weight) {
-    static_assert(whole_weight == 1 << 16);
-    return weight == whole_weight ? x : (x * weight) >> 16;
+    static_assert(weight_one == 1 << 16);
+    return weight == weight_one ? x : (x * weight) >> 16;
 }
 constexpr std::int64_t weighted_part(std::int64_t x, std::uint32_t weight) {
     return std::max<std::int64_t>(1, weighted(x, weight));
 }
 
-/// A document's prior; it rises with the rank, but for a unit of rounding.
+/// A document's prior; it grows with the rank, up to a unit of rounding.
 inline std::int64_t prior_of_rank(std::uint64_t rank, const document_prior& prior) {
     const double of_rank = static_cast<double>(std::max<std::uint64_t>(rank, 1));
     return to_fixed(prior.weight * canonical_log_normal(of_rank * prior.unit));
 }
 
-// What is constexpr runs on a GPU too.
-// Each scorer has part() for one posting, parts() for a block of them with the same bits, and background().
-// part() rises with the frequency and falls with the length; rounding can break this by one unit, so
-// part(most, shortest) + 1 is an upper bound. What the document's length alone takes, once for each word of the query, is
-// its length_model's: it rises with the length, but for a unit of rounding, and is asked only where `used`.
+// constexpr functions also run on a GPU. Each scorer has:
+// - part() for one posting: it grows with the frequency and falls with the length. Rounding can break this by one unit, so
+//   part(most, shortest) + 1 is an upper bound.
+// - parts() for a block of postings, with the same bits;
+// - background();
+// - length_model: what the document's length alone subtracts, once for each word of the query. It grows with the length, up
+//   to a unit of rounding, and is used only where `used`.
 
-/// Of models that score no length by itself.
+/// For models that do not score the length by itself.
 struct no_length_model {
     static constexpr bool used = false;
     constexpr explicit no_length_model(const ranking_options& /*options*/) {}
@@ -58,14 +60,14 @@ struct no_length_model {
     }
 };
 
-/// How rare a word is: ln(1 + (N - df + 1/2) / (df + 1/2)).
+/// The idf of a word: ln(1 + (N - df + 1/2) / (df + 1/2)).
 constexpr double inverse_document_frequency(const collection_view& collection, const posting_list& list) {
     const double documents = static_cast<double>(collection.document_lengths.size());
     const double df = list.document_frequency;
     return canonical_log(1.0 + (documents - df + 0.5) / (df + 0.5));
 }
 
-/// What the word adds to every document with it in the title.
+/// The addend for every document with the word in the title.
 constexpr std::int64_t title_part(const collection_view& collection, const posting_list& list,
                                   double weight) {
     return positive_part(weight * inverse_document_frequency(collection, list));
@@ -97,8 +99,7 @@ class bm25_scorer {
     double idf_, flat_, slope_;
 };
 
-/// Query likelihood, Jelinek-Mercer: the background is what every document gets, the part what an occurrence
-/// adds to it.
+/// Query likelihood, Jelinek-Mercer: every document gets the background; an occurrence adds the part.
 class jelinek_mercer_scorer {
   public:
     using length_model = no_length_model;
@@ -110,7 +111,7 @@ class jelinek_mercer_scorer {
         background_ = to_fixed(canonical_log(weighted / words));
     }
     constexpr std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
-        // A document that holds a word has a length; were it 0 in a damaged store, it would count as 1.
+        // A document with a word has a length; if it is 0 in a damaged store, it counts as 1.
         const double d = std::max<std::uint32_t>(length, 1);
         return positive_part(canonical_log_normal(1.0 + (ratio_ * static_cast<double>(frequency)) / d));
     }
@@ -160,8 +161,8 @@ class dirichlet_scorer {
 };
 
 /// Query likelihood, two-stage: the document is smoothed as by Dirichlet, then mixed with the collection as by
-/// Jelinek-Mercer. With p = cf/|C| a document that lacks the word gives it p (μ + (1-λ)|d|) / (|d| + μ), and f
-/// occurrences multiply that by 1 + λ/p f / (μ + (1-λ)|d|).
+/// Jelinek-Mercer. With p = cf/|C| a document without the word gives it p (μ + (1-λ)|d|) / (|d| + μ), and f occurrences
+/// multiply that by 1 + λ/p f / (μ + (1-λ)|d|).
 class two_stage_scorer {
   public:
     struct length_model {
@@ -201,9 +202,8 @@ class two_stage_scorer {
     std::int64_t background_;
 };
 
-/// A word behind a history, Jelinek-Mercer: the likelihood of quern/ops/ngram_likelihood.hpp, whose bits it has. A
-/// document that holds the history and not the word behind it stands below one without the history: parts may be
-/// negative.
+/// A word after a history, Jelinek-Mercer: the likelihood of quern/ops/ngram_likelihood.hpp, with the same bits. A document
+/// with the history but not the word after it ranks below one without the history: parts may be negative.
 class continuation_scorer {
   public:
     continuation_scorer(const query_continuation& continuation, const ranking_options& options)
@@ -221,18 +221,18 @@ class continuation_scorer {
     std::int64_t background_;
 };
 
-/// The words of a query, whose number a document's length is charged.
+/// The number of words of a query, for the charge on a document's length.
 class query_length {
   public:
     void add(const query_term& term) {
         const std::int64_t count = std::int64_t{term.count} - term.continued;
-        if (term.weight == whole_weight) {
+        if (term.weight == weight_one) {
             whole_ += count;
         } else {
             weighted_.push_back({count, term.weight});
         }
     }
-    /// A number for every word, by the word's weight. Rises with the number.
+    /// A value for every word, weighted by the word's weight. Monotonic in the value.
     std::int64_t times(std::int64_t of_word) const {
         std::int64_t sum = whole_ * of_word;
         for (const auto& [count, weight] : weighted_) sum += count * weighted(of_word, weight);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door of search: refuses what cannot be ranked, in the same words on every place.
+// The entry point of search: rejects what cannot be ranked, with the same messages on every place.
 #include "quern/ops/search.hpp"
 
 #include <algorithm>
@@ -12,19 +12,19 @@ namespace quern {
 namespace search_detail {
 namespace {
 
-// With at most so many words in a query no sum of parts leaves 64 bits: a part is below 2^12 · 2^32 units.
+// With at most this many words in a query, no sum of parts exceeds 64 bits: a part is below 2^12 · 2^32 units.
 constexpr std::uint64_t max_query_words = 1 << 18;
 
-/// Those of other models too: a value that no model takes is a slip, whichever model is asked.
+/// Also checks the options of other models: a value that no model accepts is an error, whichever model is requested.
 void check_options(const ranking_options& options) {
-    // Written so that not-a-number is refused.
+    // Written so that NaN is rejected.
     const auto within = [](double x, double low, double high) { return x >= low && x <= high; };
     if (!within(options.title_weight, 0, 100))
-        throw usage_error("the weight of titles must lie between 0 and 100");
-    if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must lie between 0 and 2^64");
-    if (!within(options.b, 0, 1)) throw usage_error("b must lie between 0 and 1");
-    if (!within(options.mu, 0x1p-64, 0x1p64)) throw usage_error("mu must lie between 2^-64 and 2^64");
-    if (!(options.lambda > 0 && options.lambda < 1)) throw usage_error("lambda must lie between 0 and 1");
+        throw usage_error("the weight of titles must be between 0 and 100");
+    if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must be between 0 and 2^64");
+    if (!within(options.b, 0, 1)) throw usage_error("b must be between 0 and 1");
+    if (!within(options.mu, 0x1p-64, 0x1p64)) throw usage_error("mu must be between 2^-64 and 2^64");
+    if (!(options.lambda > 0 && options.lambda < 1)) throw usage_error("lambda must be between 0 and 1");
     switch (options.model) {
         case ranking_model::bm25:
         case ranking_model::ql:
@@ -32,20 +32,20 @@ void check_options(const ranking_options& options) {
         case ranking_model::two_stage:
             return;
     }
-    throw usage_error("no such ranking model");
+    throw usage_error("unknown ranking model");
 }
 
 void check_counts(const posting_list& list, const collection_view& collection, const char* section) {
     if (list.collection_frequency < list.document_frequency || list.collection_frequency > collection.words ||
         list.document_frequency > collection.document_lengths.size())
-        throw damaged_store("the store", section, "a list's counts do not fit the collection");
+        throw damaged_store("the store", section, "a list's counts do not match the collection");
 }
 
 void check_rising(std::span<const std::uint32_t> documents, std::size_t size) {
     std::uint64_t next = 0;
     for (const std::uint32_t document : documents) {
         if (document < next || document >= size)
-            throw usage_error("allowed documents must rise within the collection");
+            throw usage_error("allowed documents must ascend within the collection");
         next = std::uint64_t{document} + 1;
     }
 }
@@ -53,37 +53,37 @@ void check_rising(std::span<const std::uint32_t> documents, std::size_t size) {
 void check_continuation(const query_continuation& continuation, const collection_view& collection,
                         const ranking_options& options) {
     if (options.model != ranking_model::ql)
-        throw usage_error("histories of words are for query likelihood (ql) alone");
+        throw usage_error("histories of words need the model query likelihood (ql)");
     std::uint64_t next = 0, histories = 0, frequency = 0;
     for (const continued_document& of : continuation.documents) {
         if (of.document < next || of.document >= collection.document_lengths.size() || of.history == 0 ||
             of.frequency > of.history)
-            throw usage_error("documents of a history must rise within the collection, with fitting counts");
+            throw usage_error(
+                "documents of a history must ascend within the collection, with consistent counts");
         next = std::uint64_t{of.document} + 1;
         histories += of.history;
         frequency += of.frequency;
     }
     if (frequency == 0 || frequency != continuation.frequency || histories != continuation.history)
-        throw usage_error("the counts of a history are not those of its documents");
+        throw usage_error("the counts of a history do not match its documents");
 }
 
 void check_prior(const document_prior& prior, std::size_t documents) {
     if (!(prior.weight >= 0 && prior.weight <= 100))
-        throw usage_error("the weight of the prior must lie between 0 and 100");
+        throw usage_error("the weight of the prior must be between 0 and 100");
     if (!(prior.unit >= 0x1p-126 && prior.unit <= 0x1p62))
-        throw usage_error("the unit of ranks must lie between 2^-126 and 2^62");
-    const auto blocks = (documents + documents_of_most_ranks - 1) / documents_of_most_ranks;
-    if (prior.ranks.size() != documents || (!prior.most.empty() && prior.most.size() != blocks))
+        throw usage_error("the unit of ranks must be between 2^-126 and 2^62");
+    const auto blocks = (documents + documents_of_max_ranks - 1) / documents_of_max_ranks;
+    if (prior.ranks.size() != documents || (!prior.max.empty() && prior.max.size() != blocks))
         throw usage_error("a prior must have a rank for each document");
 }
 
 void check_listed(std::span<const std::int64_t> parts, std::size_t documents) {
-    constexpr std::int64_t most = std::int64_t{1} << 50;
+    constexpr std::int64_t max = std::int64_t{1} << 50;
     if (parts.size() != documents) throw usage_error("a list must have a part for each document");
     bool fits = true;
-    for (const std::int64_t part : parts)
-        fits = fits && (part == not_listed || (part >= -most && part <= most));
-    if (!fits) throw usage_error("a listed part must lie between -2^50 and 2^50");
+    for (const std::int64_t part : parts) fits = fits && (part == no_boost || (part >= -max && part <= max));
+    if (!fits) throw usage_error("a listed part must be between -2^50 and 2^50");
 }
 }  // namespace
 
@@ -93,20 +93,20 @@ void check_query(const collection_view& collection, const search_query& query,
     std::uint64_t words = 0;
     for (const query_term& term : query.terms) words += term.count;
     for (const query_continuation& continuation : query.continuations) words += continuation.count;
-    if (words > max_query_words) throw usage_error("a query may hold 262144 words at most");
+    if (words > max_query_words) throw usage_error("too many words in a query (at most 262144)");
     for (const query_term& term : query.terms) {
         check_counts(term.list, collection, "postings");
         check_counts(term.titles, collection, "title_postings");
         if (term.continued > term.count)
-            throw usage_error("more words of a query have a history than it holds");
-        if (term.weight < 1 || term.weight > whole_weight)
-            throw usage_error("the weight of a term must lie between 2^-16 and 1");
+            throw usage_error("a query has more words with a history than words");
+        if (term.weight < 1 || term.weight > weight_one)
+            throw usage_error("the weight of a term must be between 2^-16 and 1");
     }
     for (const query_continuation& continuation : query.continuations)
         check_continuation(continuation, collection, options);
     if (query.allowed) check_rising(*query.allowed, collection.document_lengths.size());
     if (query.prior) check_prior(*query.prior, collection.document_lengths.size());
-    if (query.listed) check_listed(*query.listed, collection.document_lengths.size());
+    if (query.boosts) check_listed(*query.boosts, collection.document_lengths.size());
 }
 
 }  // namespace search_detail
@@ -118,13 +118,13 @@ std::vector<scored_document> search(const collection_view& collection, const sea
     return search_detail::rank_cpu(collection, query, options, k);
 }
 
-std::vector<std::uint64_t> most_ranks(std::span<const std::uint64_t> ranks) {
-    std::vector<std::uint64_t> most;
-    constexpr auto size = search_detail::documents_of_most_ranks;
-    most.reserve(ranks.size() / size + 1);
+std::vector<std::uint64_t> max_ranks(std::span<const std::uint64_t> ranks) {
+    std::vector<std::uint64_t> max;
+    constexpr auto size = search_detail::documents_of_max_ranks;
+    max.reserve(ranks.size() / size + 1);
     for (; !ranks.empty(); ranks = ranks.subspan(std::min<std::size_t>(size, ranks.size())))
-        most.push_back(std::ranges::max(ranks.first(std::min<std::size_t>(size, ranks.size()))));
-    return most;
+        max.push_back(std::ranges::max(ranks.first(std::min<std::size_t>(size, ranks.size()))));
+    return max;
 }
 
 std::int64_t prior_part(const document_prior& prior, std::uint32_t document) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents are scored in windows of 4,096, whose sums fit the first-level cache: within a window word after word
-// (bulk decoding and vectorised parts, no branch a posting), from window to window by MaxScore: words whose bounds
-// together cannot lift a document into the best k (Turtle and Flood 1995; block bounds as in Ding and Suel 2011)
-// are not read, but looked up for the documents that the other words leave as candidates. Bounds and sums are
-// integers, so leaving out is exact. For small collections this is term-at-a-time scoring, for large ones
-// pruned search; nothing is kept between calls.
+// Documents are scored in windows of 4,096, whose sums fit the first-level cache.
+// - Within a window: word after word (bulk decoding and vectorised parts, no branch per posting).
+// - From window to window: MaxScore. Words whose bounds together cannot lift a document into the best k (Turtle and Flood
+//   1995; block bounds as in Ding and Suel 2011) are not read, but looked up for the candidates that the other words leave.
+//
+// Bounds and sums are integers, so pruning is exact. For small collections this is term-at-a-time scoring, for large ones
+// pruned search. Nothing is kept between calls.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -20,7 +21,7 @@
 namespace quern::search_detail {
 namespace {
 
-/// A list to be scored: a word's documents by the model, or those with it in the title by one part for all.
+/// A list to score: a word's documents by the model, or those with it in the title by one part for all.
 template <typename Scorer>
 struct word {
     word(const collection_view& collection, const query_term& term, const ranking_options& options)
@@ -45,7 +46,7 @@ struct word {
             std::fill_n(out, size, constant);
         } else {
             scorer.parts(frequencies, lengths, size, out);
-            if (weight == whole_weight) return;
+            if (weight == weight_one) return;
             for (std::size_t i = 0; i < size; ++i) out[i] = weighted_part(out[i], weight);
         }
     }
@@ -55,10 +56,10 @@ struct word {
     std::int64_t count;
     std::uint32_t weight;
     std::int64_t constant = 0;  // 0: the model's part
-    std::int64_t bound = 0;     // of what the word can add to a document of the window
+    std::int64_t bound = 0;     // maximum that the word can add to a document of the window
     std::uint32_t shortest = 0;
 
-    /// The lowest document at or after `from` that the word may hold.
+    /// The lowest document at or after `from` that may have the word.
     std::uint64_t next(std::uint64_t from) const {
         if (!cursor.decoded()) return std::max(from, cursor.lowest());
         const auto documents = cursor.documents();
@@ -84,9 +85,9 @@ class window_search {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
     window_search(const collection_view& collection, const search_query& query,
                   const ranking_options& options, std::size_t k, const strategy& how)
-        : run_(query.run),
+        : ctx_(query.ctx),
           allowed_(query.allowed),
-          left_out_(query.left_out.value_or(~std::uint64_t{0})),
+          excluded_(query.excluded.value_or(~std::uint64_t{0})),
           lengths_(collection.document_lengths),
           length_model_(options),
           prior_(query.prior),
@@ -108,7 +109,7 @@ class window_search {
     std::vector<scored_document> run() {
         std::uint64_t begin = 0;
         while (next_window(begin)) {
-            if (run_ != nullptr) run_->check_stop();
+            if (ctx_ != nullptr) ctx_->check_stop();
             const std::uint64_t end = std::min<std::uint64_t>(begin + how_.window, lengths_.size());
             score_window(begin, end);
             begin = end;
@@ -118,17 +119,17 @@ class window_search {
 
   private:
     static constexpr std::uint64_t piece_size = 512;
-    // With fewer than one allowed document in so many, looking words up for them costs less than reading the lists.
+    // If at most one in this many documents is allowed, looking words up for them costs less than reading the lists.
     static constexpr std::uint64_t dense_share = 8;
     using length_model = typename Scorer::length_model;
 
-    // The most that the length of a document with `shortest` words or more can add to its score.
-    std::int64_t most_from_length(std::uint32_t shortest) const {
-        // A logarithm may break the order of lengths by a unit.
+    // The maximum that the length of a document with `shortest` words or more can add to its score.
+    std::int64_t max_from_length(std::uint32_t shortest) const {
+        // Rounding of the logarithm may break the order of lengths by a unit.
         return length_model::used ? -query_length_.times(length_model_.part(shortest) - 1) : 0;
     }
 
-    // Moves `begin` to the lowest document that a word may hold and that is allowed; false where there is none.
+    // Moves `begin` to the lowest allowed document that may have a word; false if there is none.
     bool next_window(std::uint64_t& begin) {
         if (begin >= lengths_.size() || !move_to_allowed(begin)) return false;
         std::uint64_t lowest = lengths_.size();
@@ -156,7 +157,7 @@ class window_search {
 
     bool prunes() const { return how_.prune && best_.threshold() != best_documents::no_threshold; }
 
-    // Bounds what each word can add to a document of the window, and puts the words in this order; and what else can.
+    // Bounds what each word and everything else can add to a document of the window, and sorts the words by their bounds.
     void bound_words(std::uint64_t begin, std::uint64_t end) {
         std::uint32_t shortest = ~std::uint32_t{0};
         for (auto* word : active_) {
@@ -165,11 +166,11 @@ class window_search {
         }
         std::sort(active_.begin(), active_.end(),
                   [](const auto* a, const auto* b) { return a->bound < b->bound; });
-        most_besides_ = most_from_length(shortest) + prior_.most(begin, end);
+        max_besides_ = max_from_length(shortest) + prior_.max(begin, end);
     }
 
     void score_window(std::uint64_t begin, std::uint64_t end) {
-        most_besides_ = most_from_length(0) + prior_.most(begin, end);
+        max_besides_ = max_from_length(0) + prior_.max(begin, end);
         if (allowed_) {
             const auto allowed = allowed_below(end);
             if (allowed.size() * dense_share < end - begin) return score_few(allowed, begin, end);
@@ -179,7 +180,7 @@ class window_search {
         std::int64_t optional_bound = 0;
         if (prunes()) {
             bound_words(begin, end);
-            const std::int64_t needed = best_.threshold() - background_ - most_besides_;
+            const std::int64_t needed = best_.threshold() - background_ - max_besides_;
             while (optional < active_.size() && optional_bound + active_[optional]->bound <= needed)
                 optional_bound += active_[optional++]->bound;
             if (optional == active_.size()) return;
@@ -188,15 +189,15 @@ class window_search {
         for (std::size_t i = optional; i < active_.size(); ++i) add_all(*active_[i], begin, end);
         if (allowed_) clear_others(begin, end);
 
-        // In pieces, so that the first window's best documents soon bar the way to its others.
+        // In pieces, so that the first window's best documents soon exclude others.
         for (std::uint64_t piece = begin; piece < end; piece += piece_size)
             finish(begin, piece, std::min(end, piece + piece_size), optional, optional_bound);
     }
 
-    // Few documents are allowed: words are looked up for them, those that may add most first.
+    // Few documents are allowed: looks words up for them, those with the largest bounds first.
     void score_few(std::span<const std::uint32_t> allowed, std::uint64_t begin, std::uint64_t end) {
         const bool pruned = prunes();
-        std::int64_t rest = 0;  // what the words not yet looked up can add
+        std::int64_t rest = 0;  // maximum from the words not yet looked up
         if (pruned) {
             bound_words(begin, end);
             for (const auto* word : active_) rest += word->bound;
@@ -205,17 +206,17 @@ class window_search {
         std::ranges::copy(allowed, documents_.begin());
         std::fill_n(scores_.begin(), candidates, background_);
         for (std::size_t i = active_.size(); i > 0 && candidates > 0; --i) {
-            if (pruned) candidates = keep_above(candidates, best_.threshold() - most_besides_ - rest);
+            if (pruned) candidates = keep_above(candidates, best_.threshold() - max_besides_ - rest);
             rest -= active_[i - 1]->bound;
             look_up(*active_[i - 1], candidates);
         }
-        candidates = keep_above(candidates, background_);  // a document must hold a word
+        candidates = keep_above(candidates, background_);  // a document must contain a word
         if constexpr (length_model::used) subtract_lengths(candidates);
         prior_.add({documents_.data(), candidates}, scores_.data());
         offer(candidates);
     }
 
-    // A document without a sum is no candidate.
+    // A document without a sum is not a candidate.
     void clear_others(std::uint64_t begin, std::uint64_t end) {
         std::int64_t* const sums = sums_.data();
         std::uint64_t next = begin;
@@ -231,7 +232,7 @@ class window_search {
                 std::int64_t optional_bound) {
         std::int64_t limit = 0;
         if (prunes())
-            limit = std::max(limit, best_.threshold() - background_ - most_besides_ - optional_bound);
+            limit = std::max(limit, best_.threshold() - background_ - max_besides_ - optional_bound);
         std::size_t candidates =
             collect_above(sums_.data() + (from - begin), to - from, limit, documents_.data());
         for (std::size_t i = 0; i < candidates; ++i) {
@@ -252,7 +253,7 @@ class window_search {
 
     void offer(std::size_t candidates) {
         for (std::size_t i = 0; i < candidates; ++i)
-            if (documents_[i] != left_out_) best_.add(documents_[i], scores_[i]);
+            if (documents_[i] != excluded_) best_.add(documents_[i], scores_[i]);
         best_.settle();
     }
 
@@ -289,8 +290,7 @@ class window_search {
             auto at = all.begin();
             for (; i < candidates && documents_[i] <= cursor.last(); ++i) {
                 at = std::lower_bound(at, all.end(), documents_[i]);
-                if (*at != documents_[i])
-                    continue;  // at is no end: the block's last is not below the document
+                if (*at != documents_[i]) continue;  // at is valid: the block's last document is not below
                 const std::uint32_t frequency =
                     cursor.frequencies()[static_cast<std::size_t>(at - all.begin())];
                 scores_[i] += word.count * word.part(frequency, lengths_[documents_[i]]);
@@ -317,24 +317,23 @@ class window_search {
         return kept;
     }
 
-    const context* run_;
+    const context* ctx_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
-    std::uint64_t left_out_;                                 // beyond all documents: none
+    std::uint64_t excluded_;                                 // past all documents: none
     std::span<const std::uint32_t> lengths_;
     length_model length_model_;
     prior_scorer prior_;
     strategy how_;
     best_documents best_;
     std::vector<word<Scorer>> words_;
-    std::vector<word<Scorer>*>
-        active_;  // those with postings left; in the order of their bounds where pruned
+    std::vector<word<Scorer>*> active_;  // those with postings left; ordered by their bounds if pruned
     std::int64_t background_ = 0;
     query_length query_length_;
-    std::int64_t most_besides_ = 0;  // what length and prior can add to a document of the window, and more
+    std::int64_t max_besides_ = 0;  // maximum from length and prior for a document of the window, or more
 
     alignas(64) std::array<std::int64_t, strategy::largest_window> sums_;  // of the window's documents
-    std::array<std::uint32_t, strategy::largest_window> documents_;        // the candidates, rising
-    std::array<std::int64_t, strategy::largest_window> scores_;            // theirs
+    std::array<std::uint32_t, strategy::largest_window> documents_;        // the candidates, ascending
+    std::array<std::int64_t, strategy::largest_window> scores_;            // their scores
     alignas(64) std::array<std::uint32_t, block_size + kernel_padding> block_lengths_{};
     alignas(64) std::array<std::int64_t, block_size + kernel_padding> parts_{};
 };
@@ -344,7 +343,7 @@ class window_search {
 std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& query,
                                       const ranking_options& options, std::size_t k, const strategy& how) {
     const auto continued = [](const query_term& term) { return term.continued != 0; };
-    if (query.listed || !query.continuations.empty() || std::ranges::any_of(query.terms, continued))
+    if (query.boosts || !query.continuations.empty() || std::ranges::any_of(query.terms, continued))
         return rank_unpruned(collection, query, options, k, how);
     return with_scorer(options.model, [&]<typename Scorer>() {
         return window_search<Scorer>(collection, query, options, k, how).run();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of which nothing is left out. The documents of a history were found by reading documents, and a list of all
-// documents by comparing them all; both take longer than adding up parts. Which documents may be found is a question to
-// the words' lists and to that list: a part may be negative, and a sum of 0 says nothing.
+// Queries without pruning. The documents of a history were found by reading documents, and a list of all documents by
+// comparing them all; both take longer than adding up parts. Whether a document counts as found depends on the words' lists
+// and on that list: a part may be negative, and a sum of 0 says nothing.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -21,12 +21,12 @@ class unpruned_search {
   public:
     unpruned_search(const collection_view& collection, const search_query& query,
                     const ranking_options& options, std::size_t k, const strategy& how)
-        : run_(query.run),
+        : ctx_(query.ctx),
           lengths_(collection.document_lengths),
           length_model_(options),
           allowed_(query.allowed),
-          listed_(query.listed),
-          left_out_(query.left_out.value_or(~std::uint64_t{0})),
+          boosts_(query.boosts),
+          excluded_(query.excluded.value_or(~std::uint64_t{0})),
           prior_(query.prior),
           window_(how.window),
           best_(k) {
@@ -48,7 +48,7 @@ class unpruned_search {
 
     std::vector<scored_document> run() {
         for (std::uint64_t begin = 0; next_window(begin); begin += window_) {
-            if (run_ != nullptr) run_->check_stop();
+            if (ctx_ != nullptr) ctx_->check_stop();
             score_window(begin, std::min<std::uint64_t>(begin + window_, lengths_.size()));
         }
         return best_.take();
@@ -59,7 +59,7 @@ class unpruned_search {
     struct list {
         Scorer scorer;
         postings_cursor cursor;
-        std::int64_t count = 0;  // 0: the documents may be found, and have no part for it
+        std::int64_t count = 0;  // 0: the documents count as found, without a part
         std::uint32_t weight = 0;
         std::int64_t constant = 0;  // 0: the model's part
     };
@@ -79,9 +79,9 @@ class unpruned_search {
                           postings_cursor(of, collection.document_lengths), count, term.weight, constant});
     }
 
-    // Moves `begin` to the lowest document that a list may hold; false where there is none.
+    // Moves `begin` to the lowest document that a list may have; false if there is none.
     bool next_window(std::uint64_t& begin) {
-        if (listed_) return begin < lengths_.size();
+        if (boosts_) return begin < lengths_.size();
         std::uint64_t lowest = lengths_.size();
         for (list& of : lists_) {
             if (begin < lengths_.size()) of.cursor.seek_block(static_cast<std::uint32_t>(begin));
@@ -97,7 +97,7 @@ class unpruned_search {
         for (history& of : histories_) add_history_parts(of, begin, end);
         std::size_t found = 0;
         const auto find = [&](std::uint64_t document) {
-            if (!held_[document - begin] || document == left_out_) return;
+            if (!held_[document - begin] || document == excluded_) return;
             documents_[found] = static_cast<std::uint32_t>(document);
             scores_[found++] = sums_[document - begin];
         };
@@ -115,11 +115,11 @@ class unpruned_search {
     void begin_listed(std::uint64_t begin, std::uint64_t end) {
         std::fill_n(sums_.begin(), end - begin, background_);
         std::fill_n(held_.begin(), end - begin, false);
-        if (!listed_) return;
+        if (!boosts_) return;
         for (std::uint64_t d = begin; d < end; ++d) {
-            if ((*listed_)[d] == not_listed) continue;
+            if ((*boosts_)[d] == no_boost) continue;
             held_[d - begin] = true;
-            sums_[d - begin] += (*listed_)[d];
+            sums_[d - begin] += (*boosts_)[d];
         }
     }
 
@@ -163,12 +163,12 @@ class unpruned_search {
             sums_[of.rest.front().document - begin] += of.count * of.scorer.part(of.rest.front());
     }
 
-    const context* run_;
+    const context* ctx_;
     std::span<const std::uint32_t> lengths_;
     length_model length_model_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
-    std::optional<std::span<const std::int64_t>> listed_;
-    std::uint64_t left_out_;  // beyond all documents: none
+    std::optional<std::span<const std::int64_t>> boosts_;
+    std::uint64_t excluded_;  // past all documents: none
     prior_scorer prior_;
     std::uint64_t window_;
     best_documents best_;
@@ -178,8 +178,8 @@ class unpruned_search {
     query_length query_length_;
     std::array<std::int64_t, strategy::largest_window> sums_{};
     std::array<bool, strategy::largest_window> held_{};                // whether a list has the document
-    std::array<std::uint32_t, strategy::largest_window> documents_{};  // those found, rising
-    std::array<std::int64_t, strategy::largest_window> scores_{};      // theirs
+    std::array<std::uint32_t, strategy::largest_window> documents_{};  // those found, ascending
+    std::array<std::int64_t, strategy::largest_window> scores_{};      // their scores
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ bool rises_below(std::span<const std::uint32_t> words, std::uint32_t limit) {
 
 void frequent_words::add(std::uint64_t collection_frequency) {
     const std::uint32_t word = words_++;
-    // Of equal frequencies the words seen before stay.
+    // Among equal frequencies the earlier words stay.
     if (candidates_.size() >= short_codes && collection_frequency <= too_few_) return;
     candidates_.push_back({collection_frequency, word});
     if (candidates_.size() == 4 * short_codes) select();
@@ -69,7 +69,7 @@ token_code::token_code(std::span<const std::uint32_t> frequent, std::uint32_t vo
       vocabulary_(vocabulary) {
     if (frequent.size() != std::min<std::size_t>(vocabulary, short_codes) ||
         !rises_below(one_byte_, vocabulary) || !rises_below(two_bytes_, vocabulary))
-        damaged("the words of short codes do not fit the dictionary");
+        damaged("the words of short codes do not match the dictionary");
 }
 
 codeword token_code::of(std::uint32_t word) const {
@@ -107,15 +107,15 @@ void token_code::decode(std::string_view coded, std::vector<std::uint32_t>& word
         if (byte < end_tag) continue;
         if (size <= 2) {
             const auto table = size == 1 ? one_byte_ : two_bytes_;
-            if (number >= table.size()) damaged("a short code stands for no word");
+            if (number >= table.size()) damaged("a short code has no word");
             words.push_back(table[number]);
         } else {
-            if (size > codeword::longest || number >= vocabulary_) damaged("a code stands for no word");
-            // A word has one code, or phrases with it would not be found.
+            if (size > codeword::longest || number >= vocabulary_) damaged("a code has no word");
+            // Each word must have a single code, or phrases with it would not be found.
             const auto word = static_cast<std::uint32_t>(number);
             if ((size > 3 && number >> (7 * (size - 1)) == 0) ||
                 std::ranges::binary_search(two_bytes_, word) || std::ranges::binary_search(one_byte_, word))
-                damaged("a word has a longer code than its own");
+                damaged("a word does not have its shortest code");
             words.push_back(word);
         }
         number = size = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once for each instruction set; Highway chooses at run time. A phrase stands where its first and its last byte
-// do, a word ends before it, and what lies between agrees: the first three are tested for a whole vector of places
-// (after Muła, "SIMD-friendly algorithms for substring searching", 2016). One word of it is looked for in the same way.
+// Compiled once for each instruction set; Highway chooses at run time. A phrase matches if its first and its last byte
+// match, a word ends before it, and the bytes between agree. The first three are tested for a whole vector of positions
+// (after Muła, "SIMD-friendly algorithms for substring searching", 2016). A single word of a phrase is searched in the same
+// way.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/search/token_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -18,7 +19,7 @@ namespace quern::search_detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Signed, so that a word's last byte is one below zero; at most as many as a 64-bit number has bits.
+// Signed, so that a word's last byte is below zero; at most as many as a 64-bit number has bits.
 using bytes = hn::CappedTag<std::int8_t, 64>;
 using vector = hn::Vec<bytes>;
 
@@ -38,7 +39,7 @@ HWY_INLINE std::uint64_t bits_of(hn::Mask<bytes> mask) {
     return number;
 }
 
-/// So many bytes ahead are asked for: the processor by itself stops where a page does.
+/// Prefetch distance in bytes: the processor's own prefetching stops at page ends.
 constexpr std::size_t ahead = 1024;
 
 class phrase_finder {
@@ -54,13 +55,13 @@ class phrase_finder {
     std::uint32_t count() const {
         const std::size_t lanes = hn::Lanes(bytes());
         std::uint32_t found = stands_at(0) ? 1 : 0;
-        std::size_t at = 1;  // places below are settled
+        std::size_t at = 1;  // lower positions are done
         for (; at + lanes <= last_ + 1; at += lanes) {
             __builtin_prefetch(words_ + at + ahead);
             found += count_among(at, 0);
         }
         if (at > last_) return found;
-        // The last vector, once more over settled places.
+        // The last vector, again over finished positions.
         if (last_ >= lanes) return found + count_among(last_ + 1 - lanes, at + lanes - last_ - 1);
         for (; at <= last_; ++at) found += stands_at(at) ? 1 : 0;
         return found;
@@ -70,7 +71,7 @@ class phrase_finder {
     }
 
   private:
-    /// Of the places of one vector from `at` on, but the first `settled`, those where the phrase stands.
+    /// Of the positions of one vector from `at` on, without the first `settled`, counts those where the phrase matches.
     HWY_INLINE std::uint32_t count_among(std::size_t at, std::size_t settled) const {
         const bytes d;
         const auto begins = hn::Eq(load(words_ + at), first_byte_);
@@ -88,12 +89,12 @@ class phrase_finder {
     const char* words_;
     const char* phrase_;
     std::size_t size_;
-    std::size_t last_;  // place
+    std::size_t last_;  // position
     vector first_byte_, last_byte_;
 };
 
-/// Looks for one word of the phrase, by its last byte and the one before it, which of a word of one byte is the end of
-/// another word.
+/// Searches for one word of the phrase, by its last byte and the one before it; for a word of one byte, that one is the end
+/// of another word.
 class anchor_finder {
   public:
     anchor_finder(std::string_view words, std::string_view phrase, anchor_word anchor)
@@ -115,7 +116,7 @@ class anchor_finder {
             return hn::And(hn::Eq(load(words_ + at), last_byte),
                            hn::Eq(hn::And(load(words_ + at - 1), masks), before));
         };
-        std::size_t at = reach_;  // places below are settled
+        std::size_t at = reach_;  // lower positions are done
         if (at == 0 && !take(at++)) return counts_;
         for (; at + lanes <= last_ + 1; at += lanes) {
             __builtin_prefetch(words_ + at + ahead);
@@ -123,7 +124,7 @@ class anchor_finder {
             if (HWY_UNLIKELY(!hn::AllFalse(bytes(), fits)) && !take_among(at, bits_of(fits))) return counts_;
         }
         if (at > last_) return counts_;
-        // The last vector, once more over settled places.
+        // The last vector, again over finished positions.
         if (last_ >= lanes) {
             const std::size_t again = last_ + 1 - lanes;
             take_among(again, bits_of(fits_at(again)) & ~std::uint64_t{0} << (at - again));
@@ -137,11 +138,11 @@ class anchor_finder {
     bool stands_at(std::size_t at, const char* what, std::size_t size) const {
         return (at == 0 || ends_a_word(words_[at - 1])) && std::memcmp(words_ + at, what, size) == 0;
     }
-    /// The place where the word may end. False: there are no more of it.
+    /// Takes a position where the word may end. False: no more of them.
     bool take(std::size_t at) {
         if (stands_at(at - reach_, phrase_, size_)) {
             ++counts_.all;
-            counts_.followed += at != last_ ? 1 : 0;  // at the last one the document ends
+            counts_.followed += at != last_ ? 1 : 0;  // the document ends at the last one
         } else if (!stands_at(at + 1 - anchor_.size, phrase_ + anchor_.begin, anchor_.size)) {
             return true;
         }
@@ -158,7 +159,7 @@ class anchor_finder {
     std::size_t size_;
     anchor_word anchor_;
     std::size_t reach_;  // the anchor's last byte in the phrase
-    std::size_t last_;   // place
+    std::size_t last_;   // position
     occurrence_counts counts_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door of y = A·x: the format is chosen, made on the CPU, and taken to the place.
+// The entry point of y = A·x: chooses the format, makes it on the CPU and copies it to the place.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -26,8 +26,8 @@ std::uint64_t longest_row(std::span<const std::uint64_t> offsets) {
     return longest;
 }
 
-/// What `automatic` comes to: docs/primitives/sparse.md has the measurements. Lanes that hold a row each are soonest done
-/// where there is little padding to read. Doubles, bound by their arithmetic more than floats, bear more of it.
+/// The format that `automatic` chooses; docs/primitives/sparse.md has the measurements. One row per lane is fastest with
+/// little padding. Doubles, bound by arithmetic more than floats, tolerate more padding.
 template <class Value>
 sparse_storage best_storage(bool on_gpu, cpu_place& host, const primitives::csr_view<Value>& rows) {
     if (on_gpu) return sparse_storage::brcp;
@@ -43,7 +43,7 @@ sparse_storage best_storage(bool on_gpu, cpu_place& host, const primitives::csr_
 template <class Value>
 void check(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
            const multiply_options& options) {
-    if (options.repeat == 0) throw usage_error("a sparse product is to be repeated 0 times: 1 is the least");
+    if (options.repeat == 0) throw usage_error("invalid number of repetitions 0 (expected at least 1)");
     if (x.size() != matrix.columns) {
         throw usage_error("the vector has " + std::to_string(x.size()) + " values, but the matrix has " +
                           std::to_string(matrix.columns) + " columns");
@@ -81,7 +81,7 @@ class multiplication {
         const auto y = make_array<Value>(place_, rows_.rows, "a sparse product");
         place_.synchronise();
         for (std::uint32_t i = 0; i < options_.repeat; ++i) {
-            place_.run().check_stop();
+            place_.ctx().check_stop();
             const auto started = seconds_clock::now();
             primitives::multiply_in(place_, result_.storage, matrix, x.span(), y.span());
             place_.synchronise();
@@ -102,10 +102,10 @@ class multiplication {
 
 template <class Value>
 product<Value> multiply(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
-                        const multiply_options& options, const context& run) {
+                        const multiply_options& options, const context& ctx) {
     check(matrix, x, options);
-    const chosen_device chosen = choose_device(run, "a sparse product");
-    context here = run;
+    const chosen_device chosen = choose_device(ctx, "a sparse product");
+    context here = ctx;
     here.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
     product<Value> result;
     result.place = chosen.name + " (" + chosen.reason + ")";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door: options and matrix are checked, the columns that count are kept, the place and the method are chosen.
+// The entry point: checks options and matrix, keeps the requested columns, chooses the place and the method.
 #include "device/place.hpp"
-#include "ops/word_similarity/door.hpp"
-#include "ops/word_similarity/methods.hpp"
+#include "ops/word_similarity/similarity_checks.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -31,15 +31,14 @@ neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& m
 }  // namespace
 
 void check(const similarity_options& options) {
-    require(options.method <= similarity_method::column_reduced,
-            "there is no such method of word similarity");
-    require(options.measure <= similarity_measure::cosine, "there is no such measure of word similarity");
-    require(options.top >= 1, "at least one neighbour of a word is kept");
-    require(options.columns >= 1, "at least one context is kept");
+    require(options.method <= similarity_method::column_reduced, "unknown method of word similarity");
+    require(options.measure <= similarity_measure::cosine, "unknown measure of word similarity");
+    require(options.top >= 1, "invalid number of neighbours 0 (expected at least 1)");
+    require(options.columns >= 1, "invalid number of contexts 0 (expected at least 1)");
     require(options.method != similarity_method::column_reduced || options.columns != all_columns,
             "column-reduced needs a number of columns");
-    require(options.threads <= 1024, "a block of a launch has at most 1024 threads");
-    require(options.blocks <= 0x7fffffff, "a launch has at most 2^31 - 1 blocks");
+    require(options.threads <= 1024, "too many threads per block (at most 1024)");
+    require(options.blocks <= 0x7fffffff, "too many blocks (at most 2^31 - 1)");
 }
 
 owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const similarity_options& options) {
@@ -51,17 +50,17 @@ owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const 
 }  // namespace word_similarity_detail
 
 neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
-                              const context& run) {
+                              const context& ctx) {
     using namespace word_similarity_detail;
     check(options);
-    const chosen_device chosen = choose_device(run, "word similarity");
-    context there = run;  // settled once: asking twice would log twice
-    there.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
-    neighbour_lists found = at_place(there, "word similarity", [&](auto& place) {
+    const chosen_device chosen = choose_device(ctx, "word similarity");
+    context chosen_ctx = ctx;  // resolved once: a second choice would log twice
+    chosen_ctx.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
+    neighbour_lists found = at_place(chosen_ctx, "word similarity", [&](auto& place) {
         if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
             return find(place, place, matrix, options);
         } else {
-            cpu_place host(there);  // checks the matrix and fixes its sums
+            cpu_place host(chosen_ctx);  // checks the matrix and fixes its sums
             return find(place, host, matrix, options);
         }
     });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The look-up of find_words_cpu.cpp, one thread a word: the keys of ten million words take 5 MB and stay in the L2
-// cache, so that a plain bisection serves.
+// The look-up of find_words_cpu.cpp, one thread per word. The keys of ten million words take 5 MB and stay in the L2 cache,
+// so a plain bisection suffices.
 #include "device/cuda/check.cuh"
-#include "primitives/dictionary/dictionary.hpp"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
+#include "primitives/dictionary/text_to_ids.hpp"
 
 namespace quern::primitives {
 namespace {
@@ -33,7 +33,7 @@ struct blocks_of_list {
     }
 };
 
-/// One thread, one word. Any grid that covers `count`; no shared memory. A word outside the text is not found.
+/// One thread per word. Any grid that covers `count`; no shared memory. A word outside the text is not found.
 __global__ void find_words_kernel(device_list list, const std::uint8_t* text, std::uint64_t text_size,
                                   const std::uint32_t* begins, const std::uint32_t* ends, std::uint64_t count,
                                   std::uint32_t* ids) {
@@ -46,7 +46,7 @@ __global__ void find_words_kernel(device_list list, const std::uint8_t* text, st
     }
     const std::uint8_t* const word = text + begin;
     const std::uint64_t length = end - begin, key = front_coding::key_of(word, length);
-    std::uint64_t before = 0;  // blocks with a lesser key
+    std::uint64_t before = 0;  // number of blocks with a smaller key
     for (std::uint64_t left = list.block_count; left > 0;) {
         const std::uint64_t half = (left + 1) / 2;
         if (list.keys[before + half - 1] < key) before += half;

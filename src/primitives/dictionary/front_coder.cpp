@@ -27,10 +27,10 @@ void front_coder::append(std::string_view word) {
         made_.keys.push_back(prefix_key(word));
         append_number(out, word.size());
     } else {
-        const std::size_t most = std::min(previous_.size(), word.size());
-        while (shared < most && previous_[shared] == word[shared]) ++shared;
+        const std::size_t max = std::min(previous_.size(), word.size());
+        while (shared < max && previous_[shared] == word[shared]) ++shared;
         const std::size_t added =
-            word.size() - shared;  // at least 1: the word is greater than the one before
+            word.size() - shared;  // at least 1: the word is greater than the previous one
         const std::size_t low = std::min<std::size_t>(added - 1, half_limit);
         const std::size_t high = std::min<std::size_t>(shared, half_limit);
         out.push_back(static_cast<std::uint8_t>(high << 4 | low));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the form that devices look words up in: front_coding.hpp, with a key and an offset for each block.
+// Writes the form that devices use for look-ups: front_coding.hpp, with a key and an offset for each block.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace quern::primitives {
 
-/// The arrays of a word_list: offsets of 32 bits where these suffice, else wide ones; the others are empty.
+/// The arrays of a word_list: offsets of 32 bits if these suffice, otherwise wide ones; the others are empty.
 struct front_coded {
     std::vector<std::uint64_t> keys, wide_offsets;
     std::vector<std::uint32_t> offsets;
@@ -18,8 +18,8 @@ struct front_coded {
 
 class front_coder {
   public:
-    void append(std::string_view word);  ///< strictly rising
-    front_coded finish();                ///< the coder is done with afterwards
+    void append(std::string_view word);  ///< strictly ascending
+    front_coded finish();                ///< the coder must not be used afterwards
 
   private:
     front_coded made_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sorted word list in blocks of sixteen, as bytes: the first word of a block whole, each other one as the number of
-// bytes it shares with the word before and the bytes that follow (front coding). It keeps byte order, so that ids are
-// ranks; nothing is decoded when it is opened; and a look-up reads one block. What every place needs of it stands here,
-// for any compiler: the one walk that finds a word in its block.
+// A sorted word list in blocks of sixteen, as bytes: the first word of a block in full, each other one as the number of
+// bytes it shares with the previous word and the bytes that follow (front coding). It keeps byte order, so ids are ranks.
+// Nothing is decoded on opening, and a look-up reads one block. This header has the code shared by all places, for any
+// compiler: the iteration that finds a word in its block.
 //
 //   first word: number n, n bytes
 //   others:     byte (shared << 4 | added − 1); a half of 15 is continued by a number; the added bytes
-//   "number":   seven bits a byte, low ones first, the high bit set on all but the last
+//   "number":   seven bits per byte, low ones first, the high bit set on all but the last
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ namespace quern::primitives::front_coding {
 inline constexpr std::uint32_t words_per_block = 16;
 inline constexpr std::uint32_t half_limit = 15;
 
-/// How many words of a list or a block are less than the word looked for, and whether the next one is that word.
+/// The number of words of a list or a block that are less than the searched word, and whether the next one equals it.
 struct bound {
     std::uint32_t rank;
     bool equal;
 };
 
-/// The first eight bytes as a number that compares as the bytes do; a short word is filled with zeros, so that a word
-/// and the same word with NUL bytes behind share a key.
+/// The first eight bytes as a number that compares like the bytes. A short word is padded with zeros, so that a word and
+/// the same word followed by NUL bytes share a key.
 constexpr std::uint64_t key_of(const std::uint8_t* word, std::uint64_t length) {
     std::uint64_t key = 0;
     for (unsigned i = 0; i < 8; ++i) key = key << 8 | (i < length ? word[i] : 0U);
     return key;
 }
 
-/// Reads a number and moves `at` behind it. False where the bytes end first, or hold none of 63 bits.
+/// Reads a number and moves `at` past it. False if the bytes end first, or do not encode a number of 63 bits.
 constexpr bool read_number(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& out) {
     out = 0;
     for (unsigned shift = 0; at != end && shift < 63; shift += 7) {
@@ -42,14 +42,14 @@ constexpr bool read_number(const std::uint8_t*& at, const std::uint8_t* end, std
     return false;
 }
 
-/// Steps through the words of one block. Every step is checked against the block's end and the word so far, so that
-/// damaged bytes end the walk and are never followed.
+/// Iterates over the words of one block. Every step is checked against the block's end and the previous word, so that
+/// damaged bytes end the iteration and are never followed.
 class block_walk {
   public:
     constexpr block_walk(const std::uint8_t* at, const std::uint8_t* end) : at_(at), end_(end) {}
 
-    /// Steps to the next word: it begins with shared() bytes of the one before and goes on with added() bytes at
-    /// letters(). False at the end of the block and at bytes that make no word.
+    /// Steps to the next word: shared() bytes of the previous one, then added() bytes at letters(). False at the end of the
+    /// block and at invalid bytes.
     constexpr bool next() {
         if (at_ == end_) return false;
         std::uint64_t shared = 0, added = 0;
@@ -99,9 +99,9 @@ class block_walk {
     bool first_ = true;
 };
 
-/// Finds a word in the block [at, end) of `count` words. Only how many bytes the word has in common with the word
-/// walked over is kept: as long as a word shares more than that with its neighbour it compares like the neighbour, and
-/// no byte of it is read. Where damaged bytes end the walk the word counts as greater than all.
+/// Finds a word in the block [at, end) of `count` words. Only the number of bytes in common with the current word is kept:
+/// as long as a word shares more than that with its predecessor, it compares like the predecessor, and none of its bytes is
+/// read. If damaged bytes end the iteration, the word counts as greater than all.
 constexpr bound lower_bound(const std::uint8_t* at, const std::uint8_t* end, std::uint32_t count,
                             const std::uint8_t* word, std::uint64_t length) {
     block_walk walk(at, end);
@@ -121,7 +121,7 @@ constexpr bound lower_bound(const std::uint8_t* at, const std::uint8_t* end, std
     return {count, false};
 }
 
-/// Whether the first word of a block is at most `word`; false for bytes that make no word.
+/// Whether the first word of a block is at most `word`; false for invalid bytes.
 constexpr bool begins_at_most(const std::uint8_t* at, const std::uint8_t* end, const std::uint8_t* word,
                               std::uint64_t length) {
     block_walk walk(at, end);
@@ -133,19 +133,19 @@ constexpr bool begins_at_most(const std::uint8_t* at, const std::uint8_t* end, c
     return walk.added() <= length;
 }
 
-/// Where the bytes of a block lie.
+/// The position of a block's bytes.
 struct block_bytes {
     const std::uint8_t* begin;
     const std::uint8_t* end;
 };
 
-/// The block of a list in which a word lies, if anywhere. keys(i) is the key of the first word of block i, blocks(i) its
-/// bytes. `before`: how many blocks have a key less than the word's.
+/// The block of a list that a word belongs to, if any. keys(i) is the key of the first word of block i, blocks(i) its
+/// bytes. `before`: the number of blocks with a key less than the word's.
 template <class Keys, class Blocks>
 constexpr std::uint64_t block_of(const Keys& keys, const Blocks& blocks, std::uint64_t block_count,
                                  std::uint64_t before, std::uint64_t key, const std::uint8_t* word,
                                  std::uint64_t length) {
-    // Of the blocks with the same key the words themselves decide: bisect them.
+    // Among blocks with equal keys the words themselves decide: bisects them.
     std::uint64_t last = before;
     if (before < block_count && keys(before) == key) {
         for (std::uint64_t count = block_count - before; count > 0;) {
@@ -162,7 +162,7 @@ constexpr std::uint64_t block_of(const Keys& keys, const Blocks& blocks, std::ui
     return last == 0 ? 0 : last - 1;
 }
 
-/// How many blocks a list of `size` words has, and how many words are in one of them.
+/// The number of blocks of a list of `size` words, and the number of words in one of them.
 constexpr std::uint64_t blocks_for(std::uint32_t size) {
     return (std::uint64_t{size} + words_per_block - 1) / words_per_block;
 }
@@ -171,7 +171,7 @@ constexpr std::uint32_t words_in(std::uint64_t block, std::uint32_t size) {
     return left < words_per_block ? static_cast<std::uint32_t>(left) : words_per_block;
 }
 
-/// The rank in the list of what was found in a block of it.
+/// Converts a bound within a block to its rank in the list.
 constexpr bound in_list(bound within, std::uint64_t block) {
     return {static_cast<std::uint32_t>(block * words_per_block) + within.rank, within.equal};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page takes as many words as fit: it is coded again from the start where a new word shortens what all begin with,
-// which happens a few times a page.
+// A page takes as many words as fit. It is coded again from the start if a new word shortens the common beginning, which
+// happens a few times per page.
 #include "primitives/dictionary/packed_writer.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "primitives/dictionary/packed_words.hpp"
+#include "primitives/dictionary/packed_dictionary.hpp"
 
 namespace quern::primitives {
 
@@ -16,10 +16,10 @@ using packed::form;
 
 namespace {
 
-constexpr std::size_t enough_words = std::size_t{packed::pages_a_table} * packed::most_words;
+constexpr std::size_t enough_words = std::size_t{packed::pages_a_table} * packed::max_words;
 constexpr std::size_t enough_letters = std::size_t{16} << 20;
-constexpr std::size_t longest_separator = 255, most_few_codes = 15;
-constexpr std::size_t run_of_samples = 24, sample_runs = 512, sample_letters = 64;
+constexpr std::size_t longest_separator = 255, max_few_codes = 15;
+constexpr std::size_t samples_a_run = 24, sample_runs = 512, sample_letters = 64;
 
 std::size_t common_prefix(std::string_view a, std::string_view b) {
     const auto length = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
@@ -36,7 +36,7 @@ void fill_up(std::string& out, std::size_t begin) {
     out.resize(begin + packed::padded(out.size() - begin));
 }
 
-/// The bytes [skip, skip + count) as a big-endian number, zeros behind the end.
+/// The bytes [skip, skip + count) as a big-endian number, padded with zeros.
 std::uint64_t key_of(std::string_view letters, std::size_t skip, unsigned count) {
     std::uint64_t key = 0;
     for (unsigned i = 0; i < count; ++i) {
@@ -56,12 +56,12 @@ std::uint8_t fingerprint_of(std::string_view word) {
 
 }  // namespace
 
-/// The words of a page as they are coded so far.
+/// The words of a page, as coded so far.
 struct packed_writer::page {
     struct state {
-        std::size_t count = 0, begins = 0;  ///< words; letters that all begin with
+        std::size_t count = 0, begins = 0;  ///< words; letters of the common beginning
         form what = form::few_codes;
-        std::size_t codes = 0, letters = 0;  ///< of all words, behind the beginning
+        std::size_t codes = 0, letters = 0;  ///< of all words, after the beginning
 
         std::size_t bytes() const {
             const std::size_t counts = what == form::few_codes ? (count + 1) / 2 : count;
@@ -69,8 +69,8 @@ struct packed_writer::page {
         }
     };
     state now;
-    std::array<std::uint8_t, packed::most_words> lengths{};
-    std::array<std::array<std::uint8_t, packed::page_bytes>, packed::most_words> coded{};
+    std::array<std::uint8_t, packed::max_words> lengths{};
+    std::array<std::array<std::uint8_t, packed::page_bytes>, packed::max_words> coded{};
 };
 
 void packed_writer::append(std::string_view word) {
@@ -92,12 +92,12 @@ std::string packed_writer::take_pages() {
 void packed_writer::choose_symbols() {
     std::array<std::uint64_t, 256> known{};
     for (const char c : letters_) ++known[static_cast<std::uint8_t>(c)];
-    // What is coded are the ends of words, behind what some neighbours begin with.
+    // Only the ends of words are coded, after the beginnings shared with neighbours.
     std::vector<std::string_view> samples;
-    const std::size_t runs = waiting_.size() / run_of_samples + 1, every = runs / sample_runs + 1;
+    const std::size_t runs = waiting_.size() / samples_a_run + 1, every = runs / sample_runs + 1;
     for (std::size_t run = 0; run < runs; run += every) {
-        const std::size_t first = run * run_of_samples,
-                          last = std::min(first + run_of_samples, waiting_.size());
+        const std::size_t first = run * samples_a_run,
+                          last = std::min(first + samples_a_run, waiting_.size());
         if (first == last) break;
         const std::size_t begins = common_prefix(word(first), word(last - 1));
         for (std::size_t i = first; i < last; ++i) {
@@ -108,12 +108,12 @@ void packed_writer::choose_symbols() {
 }
 
 void packed_writer::make_pages(bool all) {
-    constexpr std::size_t kept = packed::most_words + 1;  // a page must see the word behind it
+    constexpr std::size_t kept = packed::max_words + 1;  // a page must see the word after it
     std::size_t first = 0;
     auto made = std::make_unique<page>(), other = std::make_unique<page>();
     while (waiting_.size() - first > (all ? 0 : kept)) {
         if (page_count_ == symbols_.size() * packed::pages_a_table) {
-            // Chosen for words that are still all there.
+            // Chosen while all words are still present.
             if (first > 0) {
                 letters_.erase(0, waiting_[first - 1]);
                 const std::uint64_t gone = waiting_[first - 1];
@@ -141,7 +141,7 @@ void packed_writer::make_pages(bool all) {
     for (std::uint64_t& end : waiting_) end -= gone;
 }
 
-/// Codes words from `first` on until the page has `count`, those it has already are kept. False where they do not fit.
+/// Codes words from `first` on until the page has `count`; keeps those coded already. False if they do not fit.
 bool packed_writer::encode(page& made, std::size_t first, std::size_t count) const {
     page::state& now = made.now;
     for (; now.count < count; ++now.count) {
@@ -154,20 +154,20 @@ bool packed_writer::encode(page& made, std::size_t first, std::size_t count) con
             continue;
         }
         const auto length = static_cast<std::size_t>(taken);
-        if (length > most_few_codes && now.what == form::few_codes) now.what = form::many_codes;
+        if (length > max_few_codes && now.what == form::few_codes) now.what = form::many_codes;
         now.codes += length;
         made.lengths[now.count] = static_cast<std::uint8_t>(length);
     }
     return now.bytes() <= packed::page_bytes;
 }
 
-/// As many words from `first` on as fit a page; 0 where not even one does.
+/// As many words from `first` on as fit a page; 0 if not even one does.
 std::size_t packed_writer::fill(page& made, page& other, std::size_t first) const {
     const std::string_view head = word(first);
     made.now = {.begins = head.size()};
     if (head.size() > packed::page_bytes || !encode(made, first, 1)) return 0;
-    const std::size_t most = std::min<std::size_t>(packed::most_words, waiting_.size() - first);
-    for (std::size_t count = 2; count <= most; ++count) {
+    const std::size_t max = std::min<std::size_t>(packed::max_words, waiting_.size() - first);
+    for (std::size_t count = 2; count <= max; ++count) {
         const page::state before = made.now;
         const std::size_t begins = std::min(before.begins, common_prefix(head, word(first + count - 1)));
         const bool again = begins != before.begins;
@@ -230,9 +230,9 @@ void packed_writer::write_long(std::string_view word) {
     pages_.append(3, '\0');
     store(pages_, std::uint64_t{word.size()});
     for (;;) {
-        const std::size_t room = begin + packed::page_bytes - pages_.size();
-        pages_ += word.substr(0, room);
-        word.remove_prefix(std::min(room, word.size()));
+        const std::size_t capacity = begin + packed::page_bytes - pages_.size();
+        pages_ += word.substr(0, capacity);
+        word.remove_prefix(std::min(capacity, word.size()));
         pages_.resize(begin + packed::page_bytes);
         ++page_count_;
         if (word.empty()) return;
@@ -252,7 +252,7 @@ std::string_view packed_writer::separator(std::uint64_t of) const {
     return std::string_view(separators_).substr(begin, separator_ends_[of] - begin);
 }
 
-/// A level whose keys are of every `apart`th page.
+/// A level whose keys are those of every `apart`th page.
 void packed_writer::append_level(std::string& out, std::uint64_t apart, unsigned key_bytes) const {
     const std::uint64_t keys = (page_count_ + apart - 1) / apart;
     std::string skips;

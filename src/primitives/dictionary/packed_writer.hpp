@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the form of packed_words.hpp front to back, in one pass over words in strictly rising byte order. Symbols are
-// chosen for stretches of words, which wait until they are enough: a quarter of a million words or 16 MiB. The same
-// words make the same bytes.
+// Writes the form of packed_dictionary.hpp front to back, in one pass over words in strictly ascending byte order. Symbols are
+// chosen for batches of words: a quarter of a million words or 16 MiB. The same words make the same bytes.
 #pragma once
 
 #include <array>
@@ -10,18 +9,18 @@
 #include <string_view>
 #include <vector>
 
-#include "primitives/dictionary/symbols.hpp"
+#include "primitives/dictionary/symbol_table.hpp"
 
 namespace quern::primitives {
 
 class packed_writer {
   public:
     void append(std::string_view word);
-    /// Codes the words that wait; no word may follow.
+    /// Codes the waiting words; no word may follow.
     void end();
-    /// Hands over the pages made so far. After end() the last ones.
+    /// Returns the pages made so far; after end() the last ones.
     std::string take_pages();
-    /// What stands in front of the pages; after end().
+    /// The parts before the pages; after end().
     std::string tables() const;
 
     std::uint32_t size() const { return size_; }
@@ -48,8 +47,8 @@ class packed_writer {
 
     std::string letters_;                 ///< of words that wait
     std::vector<std::uint64_t> waiting_;  ///< their ends
-    std::string before_;                  ///< the last word that does not wait
-    std::vector<symbol_table> symbols_;   ///< of all stretches
+    std::string before_;                  ///< the last word already coded
+    std::vector<symbol_table> symbols_;   ///< of all batches
     std::string pages_;
     std::uint32_t page_count_ = 0;
     std::uint32_t size_ = 0, written_ = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sorted list of words put on a place once, for look-ups of many words there, in the form of the place's look-up:
+// A sorted list of words, copied to a place once, for look-ups of many words there, in the form of the place's look-up:
 //
-//     const resident_words<Place> list(place, next);    // next(): the words in strictly rising byte order, then nothing
+//     const resident_words<Place> list(place, next);    // next(): the words in strictly ascending byte order, then nothing
 //     list.find(place, text, begins, ends, ids);
 //
-// Cost of making it: a tenth of a microsecond a word.
+// Cost of construction: a tenth of a microsecond per word.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "device/array.hpp"
-#include "primitives/dictionary/dictionary.hpp"
 #include "primitives/dictionary/front_coder.hpp"
 #include "primitives/dictionary/packed_writer.hpp"
+#include "primitives/dictionary/text_to_ids.hpp"
 
 namespace quern::primitives {
 
@@ -69,7 +69,7 @@ class resident_words<cpu_place> {
         const std::string pages = writer.take_pages(), tables = writer.tables();
         bytes_ = cpu_array<char>(place, tables.size() + pages.size(), "a dictionary");
         std::ranges::copy(pages, std::ranges::copy(tables, bytes_.data()).out);
-        words_ = *packed_words::open({bytes_.data(), bytes_.size()});
+        words_ = *packed_dictionary::open({bytes_.data(), bytes_.size()});
     }
 
     void find(cpu_place& place, std::span<const std::uint8_t> text, std::span<const std::uint32_t> begins,
@@ -81,7 +81,7 @@ class resident_words<cpu_place> {
 
   private:
     cpu_array<char> bytes_;
-    packed_words words_;
+    packed_dictionary words_;
 };
 
 }  // namespace quern::primitives

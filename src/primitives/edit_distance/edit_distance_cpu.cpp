@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair goes through what is cheapest first: common ends are cut off; diagonals find few edits; short strings are
-// columns of one word (Myers 1999); what is left is done in strips within a band, first a narrow one, since most pairs
-// that are alike differ by far less than the bound. Threads take stretches of the pairs, the longest pairs first.
+// The cheapest method comes first: common ends are cut off; diagonals find few edits; short strings are columns of one word
+// (Myers 1999); the rest is computed in strips within a band, first a narrow one, because most similar pairs differ by far
+// less than the bound. Threads take chunks of the pairs, the longest pairs first.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
+#include "primitives/edit_distance/banded_blocks_cpu.hpp"
 #include "primitives/edit_distance/diagonals.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
-#include "primitives/edit_distance/side_by_side_cpu.hpp"
-#include "primitives/edit_distance/strips_cpu.hpp"
+#include "primitives/edit_distance/simd_batch_cpu.hpp"
 
 namespace quern::primitives {
 namespace {
@@ -24,13 +24,13 @@ namespace {
 using namespace edit_distance_detail;
 
 constexpr std::int64_t first_band = 256;  // narrower ones cost as much: strips have corners
-constexpr std::int64_t few_edits = 2;     // in short strings: more cost what their whole table does
+constexpr std::int64_t few_edits = 2;     // in short strings: for more, the whole table is as fast
 
-/// One thread's memory and ways.
+/// One thread's memory and methods.
 template <string_unit Unit>
 class aligner {
   public:
-    explicit aligner(cpu_place& place) : strips_(place), one_word_(1), two_words_(2) {}
+    explicit aligner(cpu_place& place) : banded_(place), one_word_(1), two_words_(2) {}
 
     /// Writes the distance now, or by finish().
     void align(std::span<const Unit> a, std::span<const Unit> b, std::uint32_t bound,
@@ -46,16 +46,16 @@ class aligner {
         if (a.empty() || bound == 0) return;
         bound = static_cast<std::uint32_t>(std::min<std::size_t>(bound, b.size()));
 
-        // As many edits along diagonals as cost about what columns do.
-        const bool is_short = a.size() <= short_pairs::most_rows;
+        // As many edits along diagonals as cost about the same as columns.
+        const bool is_short = a.size() <= short_pairs::max_rows;
         const auto affordable =
             is_short ? few_edits : static_cast<std::int64_t>(std::sqrt(static_cast<double>(a.size())));
-        const std::int64_t few = std::min({most_diagonal_edits, std::int64_t{bound}, affordable});
+        const std::int64_t few = std::min({max_diagonal_edits, std::int64_t{bound}, affordable});
         const reach reached = by_diagonals(a, b, few);
         distance = reached.distance;
         if (distance != beyond_bound || reached.edits == bound) return;
         if constexpr (std::same_as<Unit, std::uint8_t>) {
-            if (is_short && b.size() <= short_pairs::most_columns)
+            if (is_short && b.size() <= short_pairs::max_columns)
                 return short_pairs_.add(a, b, bound, distance);
         } else {
             if (a.size() <= word_rows)
@@ -71,8 +71,8 @@ class aligner {
     }
 
   private:
-    /// All rows in words of 64, column by column: the rows before a's are as in strips. Given up when each column left
-    /// would have to lower the value.
+    /// All rows in words of 64, column by column; the rows before a's are as in strips. Abandons the pair when each
+    /// remaining column would have to lower the value.
     template <std::size_t Words>
     std::uint32_t by_words(unit_codes<Unit>& codes, std::span<const Unit> a, std::span<const Unit> b,
                            std::uint32_t bound) {
@@ -80,7 +80,7 @@ class aligner {
         codes.set(a, filled);
         std::uint64_t rises[Words], falls[Words] = {(std::uint64_t{1} << filled) - 1};
         for (std::size_t w = 0; w < Words; ++w) rises[w] = ~falls[w];
-        auto value = static_cast<std::int64_t>(a.size()), most = std::int64_t{bound} + std::ssize(b);
+        auto value = static_cast<std::int64_t>(a.size()), max = std::int64_t{bound} + std::ssize(b);
         for (const Unit unit : b) {
             const std::uint64_t* const equals = codes.equal() + codes.code(unit);
             std::uint64_t up_in = 1, down_in = 0;
@@ -93,14 +93,14 @@ class aligner {
                 rises[w] = down_here | ~(vertical | up_here), falls[w] = up_here & vertical;
             }
             value += static_cast<std::int64_t>(up_in) - static_cast<std::int64_t>(down_in);
-            if (value > --most) break;
+            if (value > --max) break;
         }
         codes.clear(a, filled);
         return value > bound ? beyond_bound : static_cast<std::uint32_t>(value);
     }
 
-    /// Bands that grow: how wide one must be is guessed from where diagonals, or the band before, gave up. Edits that
-    /// are too dense for the bound by far are not believed: they may be those of a heading.
+    /// Growing bands: the width is estimated from where diagonals, or the previous band, gave up. An estimate far beyond
+    /// the bound is ignored: the dense edits may be those of a heading.
     std::uint32_t by_bands(std::span<const Unit> a, std::span<const Unit> b, std::int64_t bound,
                            const reach& reached) {
         const auto rows = static_cast<std::int64_t>(a.size());
@@ -110,8 +110,8 @@ class aligner {
         const std::int64_t dense = guess(reached.edits, reached.rows);
         std::int64_t band = dense <= 4 * bound ? std::max(first_band, dense) : first_band;
         while (true) {
-            if (band * 4 > bound * 3 || a.size() <= most_strip_words * word_rows) band = bound;
-            const band_result result = strips_.distance(a, b, band);
+            if (band * 4 > bound * 3 || a.size() <= max_block_words * word_rows) band = bound;
+            const band_result result = banded_.distance(a, b, band);
             if (result.distance != beyond_bound || band == bound) return result.distance;
             band = std::max(2 * band, guess(band, result.rows));
         }
@@ -119,7 +119,7 @@ class aligner {
 
     struct nothing {};
 
-    strip_aligner<Unit> strips_;
+    banded_aligner<Unit> banded_;
     unit_codes<Unit> one_word_, two_words_;
     std::conditional_t<std::same_as<Unit, std::uint8_t>, short_pairs, nothing> short_pairs_;
 };
@@ -143,16 +143,16 @@ void check_pairs(std::span<const std::uint64_t> offsets, std::span<const bounded
     }
 }
 
-/// Pairs by the length of their strings, as stretches of `order` of about equal work, the longest first.
+/// Pairs by the length of their strings, as chunks of `order` of about equal work, the longest first.
 struct queue {
     cpu_array<std::uint32_t> order;
-    std::vector<stretch> stretches;
+    std::vector<item_range> ranges;
 };
 
 queue queue_pairs(cpu_place& place, std::span<const std::uint64_t> offsets,
                   std::span<const bounded_pair> pairs) {
     constexpr std::size_t classes = 33;
-    constexpr std::size_t units_a_stretch = 1 << 16;
+    constexpr std::size_t units_a_range = 1 << 16;
     const auto class_of = [&](const bounded_pair& pair) {
         const std::uint64_t lengths =
             offsets[pair.b + 1] - offsets[pair.b] + offsets[pair.a + 1] - offsets[pair.a];
@@ -163,9 +163,9 @@ queue queue_pairs(cpu_place& place, std::span<const std::uint64_t> offsets,
     for (std::size_t c = 0; c < classes; ++c) begins[c + 1] += begins[c];
     queue made{cpu_array<std::uint32_t>(place, pairs.size(), "the order of pairs"), {}};
     for (std::size_t c = 0; c < classes; ++c) {
-        const std::size_t size = std::max<std::size_t>(1, units_a_stretch >> (classes - 1 - c));
+        const std::size_t size = std::max<std::size_t>(1, units_a_range >> (classes - 1 - c));
         for (std::size_t at = begins[c]; at < begins[c + 1]; at += size)
-            made.stretches.push_back({at, std::min(at + size, begins[c + 1])});
+            made.ranges.push_back({at, std::min(at + size, begins[c + 1])});
     }
     std::array<std::size_t, classes + 1> next = begins;
     for (std::size_t i = 0; i < pairs.size(); ++i)
@@ -186,13 +186,13 @@ void edit_distances(cpu_place& place, std::span<const Unit> units, std::span<con
         return units.subspan(offsets[s], offsets[s + 1] - offsets[s]);
     };
     std::atomic<std::size_t> taken{0};
-    for_each_piece(place, std::min<std::size_t>(place.threads(), waiting.stretches.size()), [&](std::size_t) {
+    for_each_piece(place, std::min<std::size_t>(place.threads(), waiting.ranges.size()), [&](std::size_t) {
         aligner<Unit> mine(place);
         while (true) {
             const std::size_t next = taken.fetch_add(1, std::memory_order_relaxed);
-            if (next >= waiting.stretches.size()) return;
-            place.run().check_stop();
-            for (std::size_t i = waiting.stretches[next].begin; i < waiting.stretches[next].end; ++i) {
+            if (next >= waiting.ranges.size()) return;
+            place.ctx().check_stop();
+            for (std::size_t i = waiting.ranges[next].begin; i < waiting.ranges[next].end; ++i) {
                 const std::uint32_t p = waiting.order.data()[i];
                 mine.align(string(pairs[p].a), string(pairs[p].b), pairs[p].bound, distances[p]);
             }
@@ -200,6 +200,32 @@ void edit_distances(cpu_place& place, std::span<const Unit> units, std::span<con
         }
     });
 }
+
+template <string_unit Unit>
+struct pair_aligner<Unit>::ways {
+    aligner<Unit> own;
+};
+
+template <string_unit Unit>
+pair_aligner<Unit>::pair_aligner(cpu_place& place) : ways_(new ways{aligner<Unit>(place)}) {}
+template <string_unit Unit>
+pair_aligner<Unit>::pair_aligner(pair_aligner&&) noexcept = default;
+template <string_unit Unit>
+pair_aligner<Unit>& pair_aligner<Unit>::operator=(pair_aligner&&) noexcept = default;
+template <string_unit Unit>
+pair_aligner<Unit>::~pair_aligner() = default;
+
+template <string_unit Unit>
+std::uint32_t pair_aligner<Unit>::distance(std::span<const Unit> a, std::span<const Unit> b,
+                                           std::uint32_t bound) {
+    std::uint32_t distance = beyond_bound;
+    ways_->own.align(a, b, bound, distance);
+    ways_->own.finish();
+    return distance;
+}
+
+template class pair_aligner<std::uint8_t>;
+template class pair_aligner<std::uint32_t>;
 
 template void edit_distances<std::uint8_t>(cpu_place&, std::span<const std::uint8_t>,
                                            std::span<const std::uint64_t>, std::span<const bounded_pair>,

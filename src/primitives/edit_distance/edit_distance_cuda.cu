@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three steps: a warp a pair cuts off common ends, answers what is then plain, and says how the others are to be done;
-// they are sorted by that, the longest first; then the long ones are done by a warp each, the short ones by a thread
-// each. Warps take the next pair when they have done one: a long pair holds up nobody but itself.
+// Three steps.
+//   1. One warp per pair cuts off common ends, writes distances that are then obvious, and chooses the method for the
+//      others.
+//   2. The others are sorted by method, the longest first.
+//   3. Long pairs are computed by one warp each, short ones by one thread each. A warp takes the next pair when it has
+//      finished one: a long pair delays only itself.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "device/cuda/check.cuh"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
 #include "primitives/edit_distance/thread_aligner.cuh"
 #include "primitives/edit_distance/warp_aligner.cuh"
@@ -25,12 +28,12 @@ constexpr unsigned block_threads = 128;
 constexpr unsigned warps_a_block = block_threads / warp_size;
 constexpr long long first_band = 512;
 
-/// How a pair is done, in the order of the queues. `words_N`: by a thread, with N words of 64 rows.
+/// The method of a pair, in the order of the queues. `words_N`: by a thread, with N words of 64 rows.
 enum queue : unsigned { by_warp, words_4, words_2, words_1, queues };
-constexpr unsigned most_short_columns = 2048;  // threads of a warp wait for the longest
+constexpr unsigned max_short_columns = 2048;  // threads of a warp wait for the longest
 
 /// A pair without its common ends: a is the shorter one.
-struct cut_pair {
+struct trimmed_pair {
     std::uint32_t a, b, begin, rows, columns, bound;
 };
 
@@ -39,31 +42,32 @@ struct work {
     const Unit* units;
     const std::uint64_t* offsets;
     const bounded_pair* pairs;
-    cut_pair* cut;
+    trimmed_pair* trimmed;
     std::uint32_t* distances;
 
-    __device__ const Unit* begin_of(std::uint32_t s, const cut_pair& pair) const {
+    __device__ const Unit* begin_of(std::uint32_t s, const trimmed_pair& pair) const {
         return units + offsets[s] + pair.begin;
     }
 };
 
-/// What the host waits for.
+/// The data that the host waits for.
 struct summary {
     std::uint32_t sizes[queues];
-    std::uint32_t most_live;  ///< columns that a strip may span, the most of all
+    std::uint32_t max_live;  ///< maximum columns that a strip may span
 };
 
-/// How many units from a and b on are the same, up to `most`: a warp, each lane four of 128. Step −1: before a and b.
+/// The number of equal units from a and b on, up to `maximum`. Called by a warp, each lane four of 128. Step −1: before a and
+/// b.
 template <int Step, class Unit>
-__device__ std::uint32_t count_common(const Unit* a, const Unit* b, std::uint32_t most) {
+__device__ std::uint32_t count_common(const Unit* a, const Unit* b, std::uint32_t maximum) {
     const unsigned lane = threadIdx.x % warp_size;
-    for (std::uint32_t done = 0; done < most; done += 4 * warp_size) {
+    for (std::uint32_t done = 0; done < maximum; done += 4 * warp_size) {
         unsigned differs[4];
 #pragma unroll
         for (unsigned u = 0; u < 4; ++u) {
             const std::uint32_t at = done + u * warp_size + lane;
             const std::int64_t where = Step > 0 ? std::int64_t{at} : -1 - std::int64_t{at};
-            differs[u] = at >= most || a[where] != b[where];
+            differs[u] = at >= maximum || a[where] != b[where];
         }
 #pragma unroll
         for (unsigned u = 0; u < 4; ++u) {
@@ -72,68 +76,69 @@ __device__ std::uint32_t count_common(const Unit* a, const Unit* b, std::uint32_
             return done + u * warp_size + static_cast<unsigned>(__ffs(static_cast<int>(found))) - 1;
         }
     }
-    return most;
+    return maximum;
 }
 
-/// Warp w of the grid owns the pairs w, w + warps, …. keys[p]: queue, then falling length; done pairs last.
+/// Warp w of the grid owns the pairs w, w + warps, …. keys[p]: queue, then descending length; finished pairs last.
 template <class Unit>
 __global__ void __launch_bounds__(block_threads)
-    cut_pairs_kernel(work<Unit> all, std::uint32_t count, std::uint32_t* keys, std::uint32_t* order,
-                     summary* found) {
+    trim_pairs_kernel(work<Unit> all, std::uint32_t count, std::uint32_t* keys, std::uint32_t* order,
+                      summary* found) {
     const unsigned lane = threadIdx.x % warp_size;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * warps_a_block;
-    std::uint32_t sizes[queues] = {}, most_live = 0;
+    std::uint32_t sizes[queues] = {}, max_live = 0;
     for (std::uint64_t p = std::uint64_t{blockIdx.x} * warps_a_block + threadIdx.x / warp_size; p < count;
          p += warps) {
         const bounded_pair pair = all.pairs[p];
-        cut_pair cut{pair.a,
-                     pair.b,
-                     0,
-                     static_cast<std::uint32_t>(all.offsets[pair.a + 1] - all.offsets[pair.a]),
-                     static_cast<std::uint32_t>(all.offsets[pair.b + 1] - all.offsets[pair.b]),
-                     pair.bound};
-        if (cut.rows > cut.columns) {
-            const std::uint32_t longer = cut.rows;
-            cut.a = pair.b, cut.b = pair.a, cut.rows = cut.columns, cut.columns = longer;
+        trimmed_pair trimmed{pair.a,
+                             pair.b,
+                             0,
+                             static_cast<std::uint32_t>(all.offsets[pair.a + 1] - all.offsets[pair.a]),
+                             static_cast<std::uint32_t>(all.offsets[pair.b + 1] - all.offsets[pair.b]),
+                             pair.bound};
+        if (trimmed.rows > trimmed.columns) {
+            const std::uint32_t longer = trimmed.rows;
+            trimmed.a = pair.b, trimmed.b = pair.a, trimmed.rows = trimmed.columns, trimmed.columns = longer;
         }
-        bool done = cut.columns - cut.rows > cut.bound;
+        bool done = trimmed.columns - trimmed.rows > trimmed.bound;
         std::uint32_t distance = no_distance;
         if (!done) {
-            const Unit* const a = all.begin_of(cut.a, cut);
-            const Unit* const b = all.begin_of(cut.b, cut);
-            cut.begin = count_common<1>(a, b, cut.rows);
-            const std::uint32_t end = count_common<-1>(a + cut.rows, b + cut.columns, cut.rows - cut.begin);
-            cut.rows -= cut.begin + end, cut.columns -= cut.begin + end;
-            if (cut.rows == 0) distance = cut.columns;
-            done = cut.rows == 0 || cut.bound == 0;
-            cut.bound = min(cut.bound, cut.columns);
+            const Unit* const a = all.begin_of(trimmed.a, trimmed);
+            const Unit* const b = all.begin_of(trimmed.b, trimmed);
+            trimmed.begin = count_common<1>(a, b, trimmed.rows);
+            const std::uint32_t end =
+                count_common<-1>(a + trimmed.rows, b + trimmed.columns, trimmed.rows - trimmed.begin);
+            trimmed.rows -= trimmed.begin + end, trimmed.columns -= trimmed.begin + end;
+            if (trimmed.rows == 0) distance = trimmed.columns;
+            done = trimmed.rows == 0 || trimmed.bound == 0;
+            trimmed.bound = min(trimmed.bound, trimmed.columns);
         }
         std::uint32_t key = 0xffffffff;
         if (!done) {
             queue which = by_warp;
-            if (cut.columns <= most_short_columns)
-                which = cut.rows <= 64    ? words_1
-                        : cut.rows <= 128 ? words_2
-                        : cut.rows <= 256 ? words_4
-                                          : by_warp;
+            if (trimmed.columns <= max_short_columns)
+                which = trimmed.rows <= 64    ? words_1
+                        : trimmed.rows <= 128 ? words_2
+                        : trimmed.rows <= 256 ? words_4
+                                              : by_warp;
             constexpr std::uint32_t longest = (1u << 29) - 1;
-            key = which << 29 | (longest - min(cut.columns, longest));
+            key = which << 29 | (longest - min(trimmed.columns, longest));
 #pragma unroll
             for (unsigned q = 0; q < queues; ++q) sizes[q] += which == q;
-            if (which == by_warp) most_live = max(most_live, min(cut.columns, cut.bound));
+            if (which == by_warp) max_live = max(max_live, min(trimmed.columns, trimmed.bound));
         }
         if (lane != 0) continue;
-        keys[p] = key, order[p] = static_cast<std::uint32_t>(p), all.cut[p] = cut;
+        keys[p] = key, order[p] = static_cast<std::uint32_t>(p), all.trimmed[p] = trimmed;
         if (done) all.distances[p] = distance;
     }
     if (lane != 0) return;
     for (unsigned q = 0; q < queues; ++q)
         if (sizes[q] != 0) atomicAdd(&found->sizes[q], sizes[q]);
-    if (most_live != 0) atomicMax(&found->most_live, most_live);
+    if (max_live != 0) atomicMax(&found->max_live, max_live);
 }
 
-/// Warps take the pairs of `order` one after the other, bands that grow as on the CPU. Shared memory: a
-/// warp_memory each (bytes: 4.2 KB, code points: 16.6 KB). `steps`: two rings of words a warp of the grid.
+/// Warps take the pairs of `order` one after another, with growing bands as on the CPU. Shared memory: one warp_memory each
+/// (bytes: 4.2 KB, code points: 16.6 KB). `steps`: two rings of words per warp of the grid.
 template <class Unit>
 __global__ void __launch_bounds__(block_threads)
     align_long_pairs_kernel(work<Unit> all, const std::uint32_t* order, std::uint32_t count, unsigned* taken,
@@ -150,7 +155,7 @@ __global__ void __launch_bounds__(block_threads)
         next = __shfl_sync(full_warp, next, 0);
         if (next >= count) return;
         const std::uint32_t p = order[next];
-        const cut_pair pair = all.cut[p];
+        const trimmed_pair pair = all.trimmed[p];
         const Unit* const a = all.begin_of(pair.a, pair);
         const Unit* const b = all.begin_of(pair.b, pair);
         long long band = first_band;
@@ -167,14 +172,14 @@ __global__ void __launch_bounds__(block_threads)
     }
 }
 
-/// A thread a pair. Shared memory: table_words of 64 bits a thread.
+/// One thread per pair. Shared memory: table_words of 64 bits per thread.
 template <class Unit, unsigned Words>
 __global__ void align_short_pairs_kernel(work<Unit> all, const std::uint32_t* order, std::uint32_t count) {
     extern __shared__ uint4 memory[];
     const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const std::uint32_t p = order[i];
-    const cut_pair pair = all.cut[p];
+    const trimmed_pair pair = all.trimmed[p];
     thread_aligner<Unit, Words> mine(reinterpret_cast<unsigned long long*>(memory) + threadIdx.x, blockDim.x);
     all.distances[p] = mine.distance(all.begin_of(pair.a, pair), pair.rows, all.begin_of(pair.b, pair),
                                      pair.columns, pair.bound);
@@ -198,20 +203,20 @@ void align_long_pairs(cuda_place& place, const work<Unit>& all, const std::uint3
                       const summary& found) {
     constexpr unsigned threads = sizeof(Unit) == 1 ? block_threads : 64;
     constexpr std::size_t bytes = threads / warp_size * sizeof(warp_memory<Unit>);
-    constexpr std::uint64_t most_ring_bytes = std::uint64_t{1} << 30;
+    constexpr std::uint64_t max_ring_bytes = std::uint64_t{1} << 30;
     const std::uint32_t count = found.sizes[by_warp];
     if (count == 0) return;
     int resident = 0;
     place.make_current();
     QUERN_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, align_long_pairs_kernel<Unit>,
                                                               threads, bytes));
-    // A strip and what the bound leaves beside it, cut to whole words and filled up to a power of two.
-    const std::uint64_t live = std::uint64_t{found.most_live} + strip_rows + 256;
+    // A strip and the rest of the band, cut to whole words and rounded up to a power of two.
+    const std::uint64_t live = std::uint64_t{found.max_live} + block_rows + 256;
     const auto ring_words = static_cast<unsigned>(std::bit_ceil(live / 32 + 2));
     const std::uint64_t block_bytes = std::uint64_t{threads / warp_size} * 2 * ring_words * sizeof(unsigned);
-    const std::uint64_t most = std::max<std::uint64_t>(1, most_ring_bytes / block_bytes);
+    const std::uint64_t maximum = std::max<std::uint64_t>(1, max_ring_bytes / block_bytes);
     const auto blocks = static_cast<unsigned>(
-        std::min({most, std::uint64_t{place.multiprocessors()} * static_cast<unsigned>(resident),
+        std::min({maximum, std::uint64_t{place.multiprocessors()} * static_cast<unsigned>(resident),
                   std::uint64_t{cuda::blocks_for(count, threads / warp_size)}}));
     const cuda_array<unsigned> steps(place, blocks * block_bytes / sizeof(unsigned), "edit distances");
     const cuda_array<unsigned> taken(place, 1, "edit distances");
@@ -230,14 +235,14 @@ void edit_distances(cuda_place& place, device_span<const Unit> units,
     check_32_bits("edit_distances", pairs.size(), "pairs", "positions");
     if (pairs.empty()) return;
     const auto count = static_cast<std::uint32_t>(pairs.size());
-    const cuda_array<cut_pair> cut(place, count, "pairs without their common ends");
+    const cuda_array<trimmed_pair> trimmed(place, count, "pairs without their common ends");
     const cuda_array<std::uint32_t> keys(place, count, "the order of pairs"),
         order(place, count, "the order of pairs");
     const cuda_array<summary> found(place, 1, "edit distances");
-    const work<Unit> all{units.data(), offsets.data(), pairs.data(), cut.data(), distances.data()};
+    const work<Unit> all{units.data(), offsets.data(), pairs.data(), trimmed.data(), distances.data()};
     place.fill_bytes(found.data(), 0, sizeof(summary));
     const unsigned blocks = std::min(cuda::blocks_for(count, warps_a_block), 16 * place.multiprocessors());
-    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads)}), cut_pairs_kernel<Unit>, all,
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads)}), trim_pairs_kernel<Unit>, all,
                  count, keys.data(), order.data(), found.data());
     sort_pairs<std::uint32_t, std::uint32_t>(place, keys.span(), order.span());
     const summary queued = to_host(place, found.span()).front();

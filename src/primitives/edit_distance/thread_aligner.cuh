@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread, one short pair: all rows in one, two or four words of 64 (Myers 1999; Hyyrö 2003). Which rows hold a unit
-// is the conjunction of tables, one for each four bits of a unit (see warp_aligner.cuh), in a column of shared memory
-// that is the thread's own.
+// One thread, one short pair: all rows in one, two or four words of 64 (Myers 1999; Hyyrö 2003). The rows of a unit are the
+// conjunction of tables, one for each four bits of a unit (see warp_aligner.cuh), in the thread's own column of shared
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ template <class Unit, unsigned Words>
 class thread_aligner {
   public:
     static constexpr unsigned rows = 64 * Words;
-    /// 64-bit words of shared memory a thread.
-    static constexpr unsigned table_words = most_digits<Unit> * 16 * Words;
+    /// 64-bit words of shared memory per thread.
+    static constexpr unsigned table_words = max_digits<Unit> * 16 * Words;
 
     /// Word i of the thread's table is table[i * threads].
     __device__ thread_aligner(unsigned long long* table, unsigned threads)
@@ -24,7 +24,7 @@ class thread_aligner {
     /// `used` <= rows. As warp_aligner::distance.
     __device__ unsigned distance(const Unit* a, unsigned used, const Unit* b, unsigned columns,
                                  unsigned bound) {
-        // The words are filled up with rows before a's, as strips are.
+        // The words are padded with rows before a's, as in strips.
         const unsigned filled = rows - used;
         set_rows(a, used, filled);
         unsigned long long rises[Words], falls[Words];
@@ -52,7 +52,7 @@ class thread_aligner {
             }
             value += static_cast<long long>(up_in) - static_cast<long long>(down_in);
             if (value - (columns - 1 - j) > bound)
-                return no_distance;  // each column left lowers it by one at most
+                return no_distance;  // each remaining column lowers it by at most one
         }
         return value > bound ? no_distance : static_cast<unsigned>(value);
     }
@@ -65,14 +65,14 @@ class thread_aligner {
         for (unsigned i = 0; i < table_words; ++i) table_[i * threads_] = 0;
         for (unsigned i = 0; i < used; ++i) {
             const unsigned row = filled + i, unit = a[i];
-            for (unsigned d = 0; d < most_digits<Unit>; ++d)
+            for (unsigned d = 0; d < max_digits<Unit>; ++d)
                 word(d, unit >> 4 * d & 15, row / 64) |= 1ull << row % 64;
         }
     }
     __device__ unsigned long long rows_with(unsigned unit, unsigned w) const {
         unsigned long long rows = ~0ull;
 #pragma unroll
-        for (unsigned d = 0; d < most_digits<Unit>; ++d) rows &= word(d, unit >> 4 * d & 15, w);
+        for (unsigned d = 0; d < max_digits<Unit>; ++d) rows &= word(d, unit >> 4 * d & 15, w);
         return rows;
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp, one pair: the strips of strips_cpu.cpp, 1,024 rows high. A lane is a word of 32 rows, a column behind the
-// lane above it; the unit of its column and the step along the row above come down from there in one exchange. Which
-// rows hold a unit is the conjunction of small tables, one for each four bits of a unit, a word a lane: no bank is
-// asked twice, and strings of any units need 2 KB for each four bits.
+// One warp, one pair: the strips of banded_blocks_cpu.cpp, 1,024 rows high. A lane is a word of 32 rows, a column after the lane
+// above it; one exchange passes down the unit of its column and the step along the row above. The rows of a unit are the
+// conjunction of small tables, one for each four bits of a unit, one word per lane: without bank conflicts, and strings of
+// any units need 2 KB for each four bits.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@ namespace quern::primitives::edit_distance_detail {
 
 constexpr unsigned full_warp = 0xffffffff;
 constexpr unsigned warp_size = 32;
-constexpr long long strip_rows = 1024;
+constexpr long long block_rows = 1024;
 constexpr unsigned no_distance = 0xffffffff;  // beyond_bound
 
 template <class Unit>
-constexpr unsigned most_digits = 2 * sizeof(Unit);  // of four bits
+constexpr unsigned max_digits = 2 * sizeof(Unit);  // of four bits
 
 /// A warp's shared memory.
 template <class Unit>
 struct warp_memory {
-    unsigned tables[most_digits<Unit> * 16 * warp_size];  ///< of digit d and value v, the word of each lane
-    unsigned feed[warp_size];  ///< of the next columns, for the first lane: steps, a byte
+    unsigned tables[max_digits<Unit> * 16 * warp_size];  ///< of digit d and value v, the word of each lane
+    unsigned feed[warp_size];  ///< of the next columns, for the first lane: steps, one byte each
     unsigned units[sizeof(Unit) == 1 ? 1 : warp_size];  ///< and larger units
 };
 
-/// The steps along the row above the next strip: a bit a column, in a ring of words (a power of two). A stretch that
-/// begins at any multiple of 32 columns lies at the words that its columns name.
+/// The steps along the row above the next strip: one bit per column, in a ring of words (a power of two). A range that
+/// begins at a multiple of 32 columns is at the words of its column numbers.
 struct step_ring {
     unsigned *up, *down;
     unsigned mask;
@@ -39,22 +39,22 @@ class warp_aligner {
     __device__ warp_aligner(warp_memory<Unit>& memory, step_ring ring)
         : memory_(memory), ring_(ring), lane_(threadIdx.x % warp_size) {}
 
-    /// The distance of a (rows) and b (columns) or no_distance where it is beyond the bound; at_row then tells how many
-    /// rows of a were enough to know.
+    /// The distance of a (rows) and b (columns) or no_distance if it is beyond the bound; at_row is then the number of rows
+    /// of a that were needed to know.
     __device__ unsigned distance(const Unit* a, long long rows, const Unit* b, long long columns,
                                  long long bound, long long& at_row) {
         const long long difference = columns - rows;
         a_ = a, b_ = b, columns_ = columns, difference_ = difference, bound_ = bound;
         at_row = 0;
         if (difference > bound || -difference > bound) return no_distance;
-        row_ = -((strip_rows - rows % strip_rows) % strip_rows);
+        row_ = -((block_rows - rows % block_rows) % block_rows);
         value_ = -row_, begin_ = 0, end_ = 0;
         last_diagonal_ = (bound + difference) >> 1;
         while (true) {
             const long long fallen = row_ < 0 ? -row_ : 0;
             sweep();
-            value_ += strip_rows - 2 * fallen;
-            row_ += strip_rows;
+            value_ += block_rows - 2 * fallen;
+            row_ += block_rows;
             at_row = row_;
             if (row_ == rows) break;
             if (!narrow()) return no_distance;
@@ -64,8 +64,8 @@ class warp_aligner {
     }
 
   private:
-    /// Sets the tables for the rows of the strip below row_; those before a's first hold nothing. A lane reads and
-    /// writes its own words only.
+    /// Sets the tables for the rows of the strip below row_; those before a's first hold nothing. A lane reads and writes
+    /// only its own words.
     __device__ void set_rows() {
         const long long first = row_ + 32 * lane_;
         unsigned seen = 0;
@@ -87,7 +87,7 @@ class warp_aligner {
         }
     }
 
-    /// A byte and its two steps as one word: the digits stand where they are offsets into the tables.
+    /// A byte and its two steps as one word: the digits are placed so that they are offsets into the tables.
     static __device__ unsigned packed(unsigned byte, unsigned up, unsigned down) {
         return (byte & 15) << 5 | (byte >> 4) << 9 | up << 1 | down;
     }
@@ -104,12 +104,12 @@ class warp_aligner {
 
     struct lane_state {
         unsigned rises, falls;  ///< the rows of the lane's column
-        unsigned out = 0;       ///< packed: what the lane below takes in next
+        unsigned out = 0;       ///< packed: the next input of the lane below
         unsigned unit = 0;
         unsigned up = 0, down = 0;  ///< steps along the lane's last row, the newest in the top bit
     };
 
-    /// One column further. In the first batch (First) lanes whose columns have not begun stay as they were.
+    /// One column further. In the first batch (First) lanes whose columns have not begun do not change.
     template <bool First>
     __device__ void step(lane_state& s, unsigned at) const {
         unsigned in = __shfl_up_sync(full_warp, s.out, 1);
@@ -129,7 +129,7 @@ class warp_aligner {
         if (!First || at >= lane_) s.rises = down | ~(vertical | up), s.falls = up & vertical;
     }
 
-    /// 32 columns of the first lane. The last lane is 31 behind: with step 30 a word of its columns is full.
+    /// 32 columns of the first lane. The last lane is 31 after: at step 30 a word of its columns is full.
     template <bool First>
     __device__ void run_batch(lane_state& s, long long column) {
         const unsigned word = static_cast<unsigned>(column / 32);
@@ -159,7 +159,7 @@ class warp_aligner {
     __device__ void sweep() {
         set_rows();
         known_end_ = end_;
-        const long long reached = row_ + strip_rows + last_diagonal_;
+        const long long reached = row_ + block_rows + last_diagonal_;
         end_ = begin_ + ((reached < columns_ ? reached : columns_) - begin_ + 31) / 32 * 32;
         const long long falling = -row_ - 32 * static_cast<long long>(lane_);
         lane_state s;
@@ -170,8 +170,8 @@ class warp_aligner {
         __syncwarp();  // all see the last lane's words
     }
 
-    /// From the first word of columns that a path within the bound can cross on; false where there is none. A word's
-    /// cells are those of its 32 columns and of the one before. As on the CPU, but for whole words.
+    /// Continues from the first word of columns that a path within the bound can cross; false if there is none. A word's
+    /// cells are those of its 32 columns and of the previous one. As on the CPU, but for whole words.
     __device__ bool narrow() {
         const long long words = (end_ - begin_) / 32;
         long long value = value_, first_value = 0, first = -1, furthest = -(1ll << 40);
@@ -226,7 +226,7 @@ class warp_aligner {
     warp_memory<Unit>& memory_;
     step_ring ring_;
     unsigned lane_;
-    unsigned digits_ = 0, foreign_ = 0;  ///< of the strip's units: four bits each; the bits that none has
+    unsigned digits_ = 0, foreign_ = 0;  ///< of the strip's units: four bits each; bits that none has
     const Unit *a_ = nullptr, *b_ = nullptr;
     long long columns_ = 0, difference_ = 0, bound_ = 0;
     // The edge above the next strip: its row, its value in column begin_; steps are known up to column end_.

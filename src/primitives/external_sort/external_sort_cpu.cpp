@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sort beyond memory whose runs the CPU sorts.
+// The external sort with runs sorted by the CPU.
 #include "primitives/external_sort/external_sort_impl.hpp"
 
 namespace quern::primitives {

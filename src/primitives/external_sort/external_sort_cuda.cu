@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sort beyond memory whose runs a GPU sorts; the merge is the host's, which has the data.
+// The external sort with runs sorted by a GPU; the host, which has the data, merges.
 #include "primitives/external_sort/external_sort_impl.hpp"
 
 namespace quern::primitives {

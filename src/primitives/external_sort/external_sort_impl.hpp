@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sort beyond memory, for every place. While a buffer of pairs fills, the one before it, sorted, goes to disk; a
-// buffer that is full is sorted by the place and takes its turn. The end merges all runs; where they are more than
-// memory has blocks for, groups of neighbours are merged first, as few as will do.
+// The external sort, for all places. While a buffer of pairs fills, the previous one, sorted, is written to disk; the place
+// sorts a full buffer, which is then written next. Finally all runs are merged; if they are more than memory has blocks
+// for, the minimum number of groups of neighbours is merged first.
 //
-// Memory is a place of the sorter's own, with a budget of what was given: what arrays leave behind for the next ones
-// then counts too, and goes with it. It is three parts on the CPU: the buffer that fills, the one being written, and
-// what sorting takes beside. A GPU sorts in its own memory, which leaves two larger parts. The same memory then holds
-// the blocks of the merge.
+// Memory is the sorter's own place, with the given budget: so buffers kept for later arrays count too, and are freed with
+// it. On the CPU it has three parts: the buffer that fills, the one being written, and the memory of sorting. A GPU sorts
+// in its own memory, which leaves two larger parts. The same memory then holds the blocks of the merge.
 #pragma once
 
 #include <malloc.h>
@@ -22,7 +21,7 @@
 
 #include "device/fault.hpp"
 #include "device/files/scratch_folder.hpp"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/external_sort/external_sort.hpp"
 #include "primitives/external_sort/run_file.hpp"
 #include "primitives/external_sort/run_merger.hpp"
@@ -37,12 +36,12 @@ class external_sorter<Place, Key, Value>::state {
   public:
     state(Place& place, std::uint64_t memory_bytes, sort_options options)
         : place_(place), options_(options), memory_bytes_(memory_bytes), layout_{block_pairs(memory_bytes)} {
-        // Taken whole from a CPU place: what is kept there for later arrays makes room then.
+        // Taken completely from a CPU place, which frees memory kept there for later arrays.
         if constexpr (on_cpu) share_.emplace(place.memory(), memory_bytes, "a sort beyond memory");
-        host_.emplace(within(place.run(), place.run().thread_count(), memory_bytes));
+        host_.emplace(within(place.ctx(), place.ctx().thread_count(), memory_bytes));
         constexpr std::size_t unit = block_layout<Key, Value>::unit;
-        // Without one part in 16, for what sorting counts with and the first keys of blocks, and without what brings
-        // two buffers of keys and values to the disk's alignment.
+        // Without one part in 16, for the counters of sorting and the first keys of blocks, and without the alignment of
+        // two buffers of keys and values to the disk.
         constexpr std::uint64_t aligning = 6 * disk_alignment;
         const std::uint64_t usable = memory_bytes / 16 * 15;
         plan_ = plan_runs<Key, Value>(place, usable - std::min(usable, aligning));
@@ -56,11 +55,11 @@ class external_sorter<Place, Key, Value>::state {
         or_fail([&] { fill(keys, values); });
     }
 
-    void finish(const std::function<void(std::span<const Key>, std::span<const Value>)>& take) {
+    void finish(const std::function<void(std::span<const Key>, std::span<const Value>)>& sink) {
         expect_filling("finish");
         stage_ = stage::finished;
         or_fail([&] {
-            sort_all(take);
+            sort_all(sink);
             let_go();
         });
     }
@@ -75,11 +74,11 @@ class external_sorter<Place, Key, Value>::state {
     void expect_filling(const char* call) const {
         if (stage_ == stage::filling) return;
         throw usage_error(std::string("external_sorter::") + call +
-                          (stage_ == stage::failed ? ": an earlier call failed; a new sorter is needed"
+                          (stage_ == stage::failed ? ": an earlier call failed; use a new sorter"
                                                    : ": finish has been called"));
     }
 
-    /// What failed in the middle has lost pairs: nothing of it is to be used again.
+    /// A failure in the middle loses pairs: afterwards the sorter must not be used.
     template <class Work>
     void or_fail(const Work& work) {
         try {
@@ -91,7 +90,7 @@ class external_sorter<Place, Key, Value>::state {
         }
     }
 
-    /// Gives back all memory and the scratch files, the last that was taken first.
+    /// Frees all memory and the scratch files, in reverse order.
     void let_go() noexcept {
         writing_ = {};  // waits for its thread
         if (host_) record_.host_bytes = host_->memory().peak();
@@ -105,8 +104,8 @@ class external_sorter<Place, Key, Value>::state {
         share_.reset();
         trim();
     }
-    /// The allocator keeps what it thinks will be asked for again, up to as much as the smallest budgets; what is
-    /// larger it has given back by itself.
+    /// The allocator keeps memory it expects to reuse, up to as much as the smallest budgets; it has freed larger blocks
+    /// itself.
     static void trim() noexcept { ::malloc_trim(0); }
 
     void fill(std::span<const Key> keys, std::span<const Value> values) {
@@ -125,10 +124,10 @@ class external_sorter<Place, Key, Value>::state {
         }
     }
 
-    void sort_all(const std::function<void(std::span<const Key>, std::span<const Value>)>& take) {
+    void sort_all(const std::function<void(std::span<const Key>, std::span<const Value>)>& sink) {
         if (runs_.empty()) {
             sort_filled();
-            give_out(filling_, filled_, take);
+            give_out(filling_, filled_, sink);
             return;
         }
         spill();
@@ -138,27 +137,27 @@ class external_sorter<Place, Key, Value>::state {
         run_sorter_.reset();
         trim();
         const merge_plan plan = plan_merge();
-        while (runs_.size() > plan.most_runs()) merge_groups(plan);
+        while (runs_.size() > plan.max_runs()) merge_groups(plan);
         ++record_.merge_passes;
         run_merger<Key, Value> merger(*host_, file(), layout_, plan, runs_, options_.direction);
         for (std::size_t pairs = plan.out_pairs; pairs == plan.out_pairs;) {
             const auto& made = merger.next(pairs);
-            give_out(made, pairs, take);
+            give_out(made, pairs, sink);
         }
         count_bytes();
     }
 
-    /// Large enough for the disk to read at its full speed, small enough that memory holds some hundred.
+    /// Large enough for full disk speed, small enough that memory holds some hundred.
     static std::size_t block_pairs(std::uint64_t memory_bytes) {
         using layout = block_layout<Key, Value>;
-        constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20, blocks_in_memory = 256;
-        const std::uint64_t bytes = std::min(most_bytes, memory_bytes / blocks_in_memory);
+        constexpr std::uint64_t max_bytes = std::uint64_t{4} << 20, blocks_in_memory = 256;
+        const std::uint64_t bytes = std::min(max_bytes, memory_bytes / blocks_in_memory);
         return std::max<std::size_t>(layout::unit, bytes / layout::pair_bytes / layout::unit * layout::unit);
     }
 
     run_file& file() {
         if (!file_) {
-            scratch_.emplace(place_.run());
+            scratch_.emplace(place_.ctx());
             file_.emplace(scratch_->file("runs"));
         }
         return *file_;
@@ -173,15 +172,15 @@ class external_sorter<Place, Key, Value>::state {
         }
     }
 
-    /// Sorts what is there and begins to write it; the other buffer is the next to fill.
+    /// Sorts the full buffer and starts writing it; the other buffer fills next.
     void spill() {
-        place_.run().check_stop();
+        place_.ctx().check_stop();
         sort_filled();
         if (writing_.valid()) writing_.get();
         std::swap(filling_, writing_from_);
         runs_.push_back(make_run(filled_));
-        writing_ = std::async(std::launch::async, [this] {
-            write_blocks(place_.run(), file(), layout_, runs_.back(), 0, writing_from_, runs_.back().pairs,
+        writing_ = std::async(where_possible, [this] {
+            write_blocks(place_.ctx(), file(), layout_, runs_.back(), 0, writing_from_, runs_.back().pairs,
                          options_.direction);
         });
         filled_ = 0;
@@ -196,33 +195,33 @@ class external_sorter<Place, Key, Value>::state {
         const std::uint64_t bytes = blocks * std::uint64_t{layout_.bytes()};
         run_file& to = file();
         scratch_->take(bytes);
-        return {to.append_room(bytes), pairs,
+        return {to.append_capacity(bytes), pairs,
                 cpu_array<key_bits_t<Key>>(*host_, blocks, "first keys of blocks")};
     }
 
     merge_plan plan_merge() {
         merge_plan plan{};
-        constexpr std::uint64_t most_out_bytes = std::uint64_t{32} << 20;  // larger gains nothing
-        const std::uint64_t out_bytes = std::min(most_out_bytes, memory_bytes_ / 32);
+        constexpr std::uint64_t max_out_bytes = std::uint64_t{32} << 20;  // larger has no benefit
+        const std::uint64_t out_bytes = std::min(max_out_bytes, memory_bytes_ / 32);
         plan.out_pairs = std::max<std::size_t>(1, out_bytes / layout_.bytes()) * layout_.pairs;
         const std::uint64_t out = 2 * pair_buffer<Key, Value>::bytes_for(plan.out_pairs);
         const std::uint64_t for_each_block = layout_.bytes() + merge_bytes_per_piece * host_->threads();
-        // What is taken now are first keys of blocks; merged runs, while they are made, have as many again. Some room
-        // is for lists outside of the budget.
-        const std::uint64_t beside = out + disk_alignment + host_->memory().used() + memory_bytes_ / 64;
+        // The memory in use now is first keys of blocks; merged runs, while they are made, have as many again. Some memory
+        // is reserved for lists outside the budget.
+        const std::uint64_t extra = out + disk_alignment + host_->memory().used() + memory_bytes_ / 64;
         const std::uint64_t left = host_->memory().left();
-        plan.blocks = std::max<std::size_t>(4, (left - std::min(left, beside)) / for_each_block);
+        plan.blocks = std::max<std::size_t>(4, (left - std::min(left, extra)) / for_each_block);
         return plan;
     }
 
-    /// Merges groups of neighbours until so many runs are left that one merge can take, or all are merged once.
+    /// Merges groups of neighbours until one merge can take the remaining runs, or all are merged once.
     void merge_groups(const merge_plan& plan) {
         std::vector<sorted_run<Key>> merged;
         std::size_t at = 0;
         while (at < runs_.size()) {
             const std::size_t left = merged.size() + runs_.size() - at;
-            const std::size_t excess = left > plan.most_runs() ? left - plan.most_runs() : 0;
-            const std::size_t group = std::min({plan.most_runs(), excess + 1, runs_.size() - at});
+            const std::size_t excess = left > plan.max_runs() ? left - plan.max_runs() : 0;
+            const std::size_t group = std::min({plan.max_runs(), excess + 1, runs_.size() - at});
             if (group == 1)
                 merged.push_back(std::move(runs_[at]));
             else
@@ -242,7 +241,7 @@ class external_sorter<Place, Key, Value>::state {
             std::size_t block = 0;
             for (std::size_t pairs = plan.out_pairs; pairs == plan.out_pairs;) {
                 const auto& out = merger.next(pairs);
-                write_blocks(place_.run(), file(), layout_, made, block, out, pairs, options_.direction);
+                write_blocks(place_.ctx(), file(), layout_, made, block, out, pairs, options_.direction);
                 block += layout_.blocks_of(pairs);
             }
         }
@@ -254,12 +253,12 @@ class external_sorter<Place, Key, Value>::state {
     }
 
     void give_out(const pair_buffer<Key, Value>& from, std::size_t pairs,
-                  const std::function<void(std::span<const Key>, std::span<const Value>)>& take) {
-        constexpr std::size_t at_a_time = std::size_t{1} << 20;  // so that a stop is seen soon
+                  const std::function<void(std::span<const Key>, std::span<const Value>)>& sink) {
+        constexpr std::size_t at_a_time = std::size_t{1} << 20;  // to notice an interruption soon
         for (std::size_t begin = 0; begin < pairs; begin += at_a_time) {
-            place_.run().check_stop();
+            place_.ctx().check_stop();
             const std::size_t count = std::min(at_a_time, pairs - begin);
-            take(from.keys().subspan(begin, count), from.values().subspan(begin, count));
+            sink(from.keys().subspan(begin, count), from.values().subspan(begin, count));
         }
     }
 
@@ -276,7 +275,7 @@ class external_sorter<Place, Key, Value>::state {
     std::size_t capacity_ = 0;
 
     std::optional<budget_share> share_;  ///< of the caller's place
-    std::optional<cpu_place> host_;      ///< the memory that was given, of this sorter alone
+    std::optional<cpu_place> host_;      ///< the given memory, used only by this sorter
     std::optional<run_sorter> run_sorter_;
     std::optional<scratch_folder> scratch_;
     std::optional<run_file> file_;
@@ -285,15 +284,15 @@ class external_sorter<Place, Key, Value>::state {
     std::size_t filled_ = 0;
     stage stage_ = stage::filling;
     external_sort_record record_;
-    std::future<void> writing_;  ///< the last member: waits for its thread before all else goes
+    std::future<void> writing_;  ///< the last member: waits for its thread before the others are destroyed
 };
 
 template <class Place, sortable_key Key, payload Value>
 external_sorter<Place, Key, Value>::external_sorter(Place& place, std::uint64_t memory_bytes,
-                                                    sort_options options, std::uint64_t least_memory) {
-    if (memory_bytes < least_memory) {
+                                                    sort_options options, std::uint64_t min_memory) {
+    if (memory_bytes < min_memory) {
         throw usage_error("external_sorter: " + std::to_string(memory_bytes) + " bytes of memory, but " +
-                          std::to_string(least_memory) + " are needed");
+                          std::to_string(min_memory) + " are needed");
     }
     state_ = std::make_unique<state>(place, memory_bytes, options);
 }
@@ -308,8 +307,8 @@ void external_sorter<Place, Key, Value>::push(std::span<const Key> keys, std::sp
 
 template <class Place, sortable_key Key, payload Value>
 void external_sorter<Place, Key, Value>::finish(
-    const std::function<void(std::span<const Key>, std::span<const Value>)>& take) {
-    state_->finish(take);
+    const std::function<void(std::span<const Key>, std::span<const Value>)>& sink) {
+    state_->finish(sink);
 }
 
 template <class Place, sortable_key Key, payload Value>

@@ -20,17 +20,17 @@ descriptor create_past_the_cache(const std::filesystem::path& path) {
         return open_file(path, flags | O_DIRECT, 0600);
     } catch (const io_error& failure) {
         if (failure.code() != EINVAL) throw;
-        return open_file(path, flags, 0600);  // a file system in memory, say
+        return open_file(path, flags, 0600);  // for example, a file system in memory
     }
 }
 
-/// Of the two stretches, without the first `done` bytes.
+/// The two ranges, without the first `done` bytes.
 std::size_t remaining(const std::span<const std::byte> (&parts)[2], std::size_t done, iovec (&out)[2]) {
     int count = 0;
     for (const auto& part : parts) {
         const std::size_t skipped = std::min(done, part.size());
         done -= skipped;
-        // The system calls that write take pointers to what they do not change.
+        // The system calls that write take pointers to non-const although they do not write there.
         if (part.size() > skipped)
             out[count++] = {const_cast<std::byte*>(part.data()) + skipped, part.size() - skipped};
     }
@@ -42,9 +42,8 @@ std::size_t remaining(const std::span<const std::byte> (&parts)[2], std::size_t 
 run_file::run_file(std::filesystem::path path)
     : path_(std::move(path)), file_(create_past_the_cache(path_)) {}
 
-// A disk whose blocks are larger than expected, or what is left of a write cut short, refuses with EINVAL what the
-// page cache accepts. The flag is the file's: of two threads that are refused at once, one finds it cleared already,
-// so each tries once more whatever it says.
+// A disk with larger blocks than expected, or the rest of a partial write, fails with EINVAL where the page cache succeeds.
+// The flag is the file's: if two threads fail at once, one finds it already cleared, so each retries once in any case.
 void run_file::use_cache() const {
     ::fcntl(file_.number(), F_SETFL, ::fcntl(file_.number(), F_GETFL) & ~O_DIRECT);
 }
@@ -90,21 +89,21 @@ bool run_file::discard(std::uint64_t offset, std::uint64_t bytes) noexcept {
                        static_cast<off_t>(bytes)) == 0;
 }
 
-void transfer_all(const context& run, std::size_t count, const std::function<void(std::size_t)>& transfer) {
+void transfer_all(const context& ctx, std::size_t count, const std::function<void(std::size_t)>& transfer) {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
         try {
             for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
-                run.check_stop();
+                ctx.check_stop();
                 transfer(i);
             }
         } catch (...) {
-            next.store(count);  // the other one need not go on
+            next.store(count);  // the other one can stop
             throw;
         }
     };
     std::future<void> other;  // waits in its destructor, so that `work` outlives it
-    if (count > 1) other = std::async(std::launch::async, work);
+    if (count > 1) other = std::async(where_possible, work);
     work();
     if (other.valid()) other.get();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scratch file of a sort beyond memory: sorted runs, one behind the other, written once and read once. Past the
-// page cache (O_DIRECT) where the file system can: data that is read once gains nothing from a copy in memory that
-// the budget does not know of, and on the machines measured it goes to the disk several times faster.
+// The scratch file of an external sort: concatenated sorted runs, written once and read once. It bypasses the page cache
+// (O_DIRECT) if the file system can: data that is read once gains nothing from a copy in memory outside the budget, and on
+// the measured machines direct transfers are several times faster.
 #pragma once
 
 #include <sys/uio.h>
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <span>
 #include <utility>
 
@@ -22,21 +23,26 @@ namespace quern::primitives {
 /// Offsets, lengths and memory of every transfer are multiples of this.
 inline constexpr std::size_t disk_alignment = 4096;
 
+/// For std::async: a new thread, or, if the system cannot create one, the thread that requests the result.
+inline constexpr std::launch where_possible = std::launch::async | std::launch::deferred;
+
 constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit = disk_alignment) {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/// Transfers may be made by several threads at once. Every failure is an io_error that names the file.
+/// Several threads may transfer in parallel. Every failure is an io_error that names the file.
 class run_file {
   public:
     explicit run_file(std::filesystem::path path);
 
-    /// Room for that many bytes at the end; returns where it begins.
-    std::uint64_t append_room(std::uint64_t bytes) noexcept { return std::exchange(size_, size_ + bytes); }
-    /// Two stretches of memory, one behind the other.
+    /// Reserves that many bytes at the end; returns their offset.
+    std::uint64_t append_capacity(std::uint64_t bytes) noexcept {
+        return std::exchange(size_, size_ + bytes);
+    }
+    /// Two consecutive ranges of memory.
     void write_at(std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second);
     void read_at(std::uint64_t offset, std::span<std::byte> out);
-    /// The bytes are not needed again: gives the disk its room back. False where the file system cannot.
+    /// The bytes are not needed again: frees their disk space. False if the file system cannot.
     bool discard(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     std::uint64_t bytes_written() const noexcept { return written_.load(std::memory_order_relaxed); }
@@ -51,8 +57,8 @@ class run_file {
     std::atomic<std::uint64_t> written_{0}, read_{0};
 };
 
-/// Calls transfer(i) for every i below `count`, from two threads of which the caller is one: one request waits for
-/// the disk while the next is made. Looks at the stop flag before each. The first exception ends it and is rethrown.
-void transfer_all(const context& run, std::size_t count, const std::function<void(std::size_t)>& transfer);
+/// Calls transfer(i) for every i below `count`, from two threads including the caller's: one request waits for the disk
+/// while the next is prepared. Checks the stop flag before each. The first exception ends it and is rethrown.
+void transfer_all(const context& ctx, std::size_t count, const std::function<void(std::size_t)>& transfer);
 
 }  // namespace quern::primitives

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges sorted runs of a scratch file into one stream of sorted pairs. The blocks of all runs are read in the order
-// of their first keys, which is the order in which a merge needs them: a batch is read by a thread of its own while
-// the blocks at hand are merged up to the first key that is not there yet. After that no run has more than one block
-// left in part, so that as many blocks as there are runs, and two batches, are memory enough; no run starves
-// another, whatever the data.
+// Merges sorted runs of a scratch file into one stream of sorted pairs. The blocks of all runs are read in the order of
+// their first keys, which is the order in which a merge needs them: a separate thread reads a batch while the loaded blocks
+// are merged up to the first missing key. After that no run has more than one partial block left, so the memory for one
+// block per run and two batches suffices; no run starves another, for any data.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +26,10 @@ namespace quern::primitives {
 
 /// How the memory of a merge is divided.
 struct merge_plan {
-    std::size_t out_pairs;  ///< of each of the two stretches that are given out in turn; whole blocks
+    std::size_t out_pairs;  ///< of each of the two alternating output chunks; whole blocks
     std::size_t blocks;     ///< in memory at a time
-    /// A batch of one block, twice, beside one block for each run.
-    std::size_t most_runs() const { return blocks - 2; }
+    /// A batch of one block, twice, plus one block for each run.
+    std::size_t max_runs() const { return blocks - 2; }
 };
 
 template <class Key, class Value>
@@ -38,13 +37,12 @@ class run_merger {
   public:
     using bits = key_bits_t<Key>;
 
-    /// At most plan.most_runs() runs, in the order in which equal keys come out.
+    /// At most plan.max_runs() runs, in the order of their equal keys in the output.
     run_merger(cpu_place& host, run_file& file, const block_layout<Key, Value>& layout,
                const merge_plan& plan, std::span<const sorted_run<Key>> runs, order direction)
         : host_(host), file_(file), layout_(layout), runs_(runs), direction_(direction) {
-        constexpr std::size_t most_in_a_batch =
-            16;  // enough that the disk is never waited for between batches
-        batch_ = std::clamp<std::size_t>((plan.blocks - runs.size()) / 2, 1, most_in_a_batch);
+        constexpr std::size_t max_in_a_batch = 16;  // enough that batches never wait for the disk
+        batch_ = std::clamp<std::size_t>((plan.blocks - runs.size()) / 2, 1, max_in_a_batch);
         const std::size_t blocks = runs.size() + 2 * batch_;
         memory_ =
             cpu_array<std::byte>(host, blocks * layout.bytes() + disk_alignment, "blocks of sorted runs");
@@ -55,25 +53,25 @@ class run_merger {
         for (auto& out : out_) out = pair_buffer<Key, Value>(host, plan.out_pairs, "merged pairs");
         for (std::uint32_t r = 0; r < runs.size(); ++r) expect_block(r, 0);
         read_batch();
-        // With one thread asked for, a stretch is made when it is asked for; with more, while the last is taken.
-        how_ = host.threads() > 1 ? std::launch::async : std::launch::deferred;
-        begin_stretch();
+        // With one thread, a chunk is made on request; with more, while the last one is consumed.
+        how_ = host.threads() > 1 ? where_possible : std::launch::deferred;
+        begin_output_chunk();
     }
     run_merger(const run_merger&) = delete;  // its threads point to it
     run_merger& operator=(const run_merger&) = delete;
 
-    /// The next pairs, plan.out_pairs of them but for the last time, which is given too; 0 after the last. They stay
-    /// until the call after the next.
+    /// The next pairs: plan.out_pairs of them, fewer the last time; 0 after the end. They stay valid until the call after
+    /// the next.
     const pair_buffer<Key, Value>& next(std::size_t& pairs) {
         pairs = making_.get();
         const pair_buffer<Key, Value>& made = out_[turn_];
         turn_ = 1 - turn_;
-        begin_stretch();
+        begin_output_chunk();
         return made;
     }
 
   private:
-    /// A block that is needed from its first key on; order of need is order of these.
+    /// A block is needed from its first key on; these keys give the order of need.
     struct expected_block {
         bits first;
         std::uint32_t run;
@@ -111,8 +109,8 @@ class run_merger {
             free_.pop_back();
         }
         if (arriving_.empty()) return;
-        arrived_ = std::async(std::launch::async, [this] {
-            transfer_all(host_.run(), arriving_.size(), [this](std::size_t b) {
+        arrived_ = std::async(where_possible, [this] {
+            transfer_all(host_.ctx(), arriving_.size(), [this](std::size_t b) {
                 const loaded_block& to = arriving_[b];
                 file_.read_at(arriving_from_[b],
                               std::span(to.memory, to.key_bytes + layout_.value_bytes(to.pairs)));
@@ -120,7 +118,7 @@ class run_merger {
         });
     }
 
-    /// Lets go of what has been merged, takes in the batch that has been read, and starts on the next.
+    /// Frees merged blocks, takes in the batch that was read, and starts the next.
     void go_on() {
         std::erase_if(loaded_, [&](const loaded_block& block) {
             if (block.taken == block.pairs) free_.push_back(block.memory);
@@ -136,7 +134,7 @@ class run_merger {
         find_pieces();
     }
 
-    /// What of the loaded blocks comes before all that is not loaded.
+    /// The part of the loaded blocks before all blocks not yet loaded.
     void find_pieces() {
         pieces_.clear();
         piece_of_.clear();
@@ -153,14 +151,14 @@ class run_merger {
         }
     }
     std::size_t first_not_before(const Key* keys, const loaded_block& block) const {
-        // Of runs up to the awaited block's, equal keys come before it as well.
+        // For runs up to the awaited block's, equal keys come before it as well.
         const bool equal_too = block.run <= arriving_first_.run;
         if (!equal_too && arriving_first_.first == 0) return block.taken;
         const bits limit = static_cast<bits>(arriving_first_.first - (equal_too ? 0 : 1));
         return count_up_to(keys, block.taken, block.pairs, limit, direction_);
     }
 
-    void begin_stretch() {
+    void begin_output_chunk() {
         making_ = std::async(how_, [this, to = turn_] { return fill(out_[to]); });
     }
 
@@ -200,10 +198,9 @@ class run_merger {
     std::vector<std::uint64_t> arriving_from_;
     expected_block arriving_first_{};
 
-    std::vector<sorted_piece<Key, Value>> pieces_;  ///< what can be merged now
-    std::vector<std::pair<std::size_t, std::size_t>>
-        piece_of_;                         ///< the block of each, and where it ends there
-    std::uint64_t ready_ = 0, given_ = 0;  ///< pairs in the pieces; merged already
+    std::vector<sorted_piece<Key, Value>> pieces_;               ///< what can be merged now
+    std::vector<std::pair<std::size_t, std::size_t>> piece_of_;  ///< the block of each, and its end there
+    std::uint64_t ready_ = 0, given_ = 0;                        ///< pairs in the pieces; merged already
 
     pair_buffer<Key, Value> out_[2];
     std::size_t turn_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many pairs of a sort beyond memory are sorted at a time, and what sorts them, on every place.
+// Decides, for every place, how many pairs of an external sort are sorted at a time, and sorts them.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +16,22 @@
 
 namespace quern::primitives {
 
-/// The run of a place of the sorter's own.
-inline context within(context run, unsigned threads, std::uint64_t memory_bytes) {
-    run.threads = threads;
-    run.memory_bytes = memory_bytes;
-    return run;
+/// The context of the sorter's own place.
+inline context within(context ctx, unsigned threads, std::uint64_t memory_bytes) {
+    ctx.threads = threads;
+    ctx.memory_bytes = memory_bytes;
+    return ctx;
 }
 
-/// How many pairs are sorted at a time, and with what.
+/// How many pairs are sorted at a time, with how many threads and how much memory.
 struct run_plan {
     std::size_t pairs;
     unsigned threads;          ///< of the CPU
-    std::uint64_t sort_bytes;  ///< of host memory, beside the pairs
+    std::uint64_t sort_bytes;  ///< of host memory, besides the pairs
 };
 
-/// What a sort on the CPU takes: once more the pairs, side by side, and tables and a bucket for each thread; of few
-/// pairs, which one thread sorts in its cache, twice more the pairs. Few threads where memory is scarce.
+/// The memory of a sort on the CPU: a copy of the pairs, and tables and a bucket for each thread; for few pairs, which one
+/// thread sorts in its cache, two copies. Uses few threads if memory is scarce.
 template <class Key, class Value>
 run_plan plan_runs(const cpu_place& place, std::uint64_t memory_bytes) {
     struct record {
@@ -50,22 +50,22 @@ run_plan plan_runs(const cpu_place& place, std::uint64_t memory_bytes) {
         std::min(few_bytes / sizeof(record), memory_bytes / (2 * pair_bytes + 2 * sizeof(record)));
     return {few, 1, 2 * few * sizeof(record)};
 }
-/// A GPU has the pairs, as much beside, and an eighth for what its sort counts with.
+/// A GPU needs the pairs, a copy, and an eighth for the counters of its sort.
 template <class Key, class Value>
 run_plan plan_runs(cuda_place& place, std::uint64_t memory_bytes) {
     constexpr std::size_t pair_bytes = block_layout<Key, Value>::pair_bytes;
     const std::uint64_t on_device = place.memory().left() / 8 * 7 / (2 * pair_bytes);
-    return {std::min(memory_bytes / (2 * pair_bytes), on_device), place.run().thread_count(), 0};
+    return {std::min(memory_bytes / (2 * pair_bytes), on_device), place.ctx().thread_count(), 0};
 }
 
-/// Part of a budget, for as long as this lives.
+/// A part of a budget, held while this object lives.
 class budget_share {
   public:
     budget_share(memory_budget& whole, std::uint64_t bytes, std::string_view what_for)
         : whole_(whole), bytes_(bytes) {
         whole_.take(bytes, what_for);
     }
-    budget_share(const budget_share&) = delete;  // given back once
+    budget_share(const budget_share&) = delete;  // released once
     budget_share& operator=(const budget_share&) = delete;
     ~budget_share() { whole_.give_back(bytes_); }
 
@@ -74,12 +74,12 @@ class budget_share {
     std::uint64_t bytes_;
 };
 
-/// Sorts run after run. On the CPU in a place of its own, whose memory one run leaves to the next.
+/// Sorts run after run. On the CPU in its own place, whose memory one run leaves to the next.
 class run_sorter_cpu {
   public:
     run_sorter_cpu(cpu_place& host, cpu_place&, const run_plan& plan)
         : share_(host.memory(), plan.sort_bytes, "sorting a run"),
-          place_(within(host.run(), plan.threads, plan.sort_bytes)) {}
+          place_(within(host.ctx(), plan.threads, plan.sort_bytes)) {}
 
     template <class Key, class Value>
     void sort(std::span<Key> keys, std::span<Value> values, sort_options options) {

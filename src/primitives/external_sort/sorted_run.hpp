@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sorted run in the scratch file: blocks of equal size, each with its keys and then its values, so that one read
-// brings both. In memory a run keeps the first key of every block: it tells the merge the order in which all the
-// blocks of all runs will be needed (Knuth's forecasting, exact here), and how far the blocks at hand can be merged.
+// A sorted run in the scratch file: blocks of equal size, each with its keys and then its values, so that one read loads
+// both. In memory a run keeps the first key of every block. These give the order in which the merge will need the blocks of
+// all runs (Knuth's forecasting, exact here), and how far the loaded blocks can be merged.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 
 namespace quern::primitives {
 
-/// How the pairs of a run lie in its blocks.
+/// The layout of a run's pairs in its blocks.
 template <class Key, class Value>
 struct block_layout {
-    /// Such pairs fill whole units of the disk.
+    /// That many pairs fill whole disk units.
     static constexpr std::size_t unit = 1024;
     static constexpr std::size_t pair_bytes = sizeof(Key) + sizeof(Value);
 
@@ -38,7 +38,7 @@ struct sorted_run {
     cpu_array<key_bits_t<Key>> first_keys;  ///< ordered bits, block by block
 };
 
-/// Memory of pairs that transfers can use: aligned, and rounded up to whole units.
+/// Memory of pairs for transfers: aligned, and rounded up to whole units.
 template <class Key, class Value>
 class pair_buffer {
   public:
@@ -65,14 +65,14 @@ class pair_buffer {
     std::byte* keys_ = nullptr;
 };
 
-/// Writes the first `count` pairs of a buffer, sorted, as blocks first_block, first_block + 1, … of a run whose room
-/// in the file is taken and whose first_keys have room. All blocks but the run's last must be full.
+/// Writes the first `count` pairs of a buffer, sorted, as blocks first_block, first_block + 1, … of a run whose space in
+/// the file is reserved and whose first_keys are allocated. All blocks but the run's last must be full.
 template <class Key, class Value>
 void write_blocks(const context& stop, run_file& file, const block_layout<Key, Value>& layout,
                   sorted_run<Key>& run, std::size_t first_block, const pair_buffer<Key, Value>& from,
                   std::size_t count, order direction) {
     const std::size_t blocks = layout.blocks_of(count);
-    // What rounds a last block up goes to the disk too: nobody's memory.
+    // The padding of a last block is written too: unused memory.
     const std::size_t padded = std::min(rounded_up(count, layout.unit), from.capacity());
     std::fill(from.keys().begin() + static_cast<std::ptrdiff_t>(count),
               from.keys().begin() + static_cast<std::ptrdiff_t>(padded), Key());

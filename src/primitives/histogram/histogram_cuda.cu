@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms. Few bins: every block counts into a table of its own in shared memory, with up to 32 copies, one a lane,
-// so that lanes with equal samples do not wait for each other. Many bins: samples are counted in the device's memory,
-// but each block keeps what it meets often (whoever comes first to a slot of a small hash table) in shared memory,
-// so that a frequent word costs no queue at one address. Neighbouring equal samples are counted together. Sums of
-// integers: no order of the atomics can show.
+// Histograms.
+// - Few bins: every block counts in its own table in shared memory, with up to 32 copies, one per lane, so that lanes with
+//   equal samples do not wait for each other.
+// - Many bins: samples are counted in device memory, but each block keeps frequent ones (the first to claim a slot of a
+//   small hash table) in shared memory, so that a frequent word causes no queue at one address.
+// - Neighbouring equal samples are counted together. Sums of integers: the order of the atomics does not matter.
 #include <algorithm>
 #include <bit>
 
@@ -15,10 +16,10 @@ namespace {
 
 constexpr unsigned block_threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
-constexpr std::size_t shared_for_two = 112 << 10;  // bytes a block, so that a multiprocessor holds two
+constexpr std::size_t shared_for_two = 112 << 10;  // bytes per block, so that a multiprocessor holds two
 constexpr std::size_t shared_for_one = 226 << 10;
-constexpr unsigned most_copies = 32;
-constexpr unsigned cache_bits = 13;  // 64 KB: a bin and a count a slot
+constexpr unsigned max_copies = 32;
+constexpr unsigned cache_bits = 13;  // 64 KB: a bin and a count per slot
 constexpr unsigned cache_slots = 1 << cache_bits;
 constexpr std::uint32_t free_slot = ~0u;
 
@@ -31,8 +32,8 @@ struct samples_to_count {
     std::uint64_t* fault_word;
 };
 
-/// Calls add(bin, times) for this thread's share of all samples, neighbours that are equal together, and notes the
-/// first sample that has no bin. Whole 16 bytes at a time; the few samples before and behind those are block 0's.
+/// Calls add(bin, times) for this thread's share of all samples, combining equal neighbours, and records the first sample
+/// without a bin. Reads whole 16 bytes at a time; block 0 takes the few samples before and after those.
 template <class Sample, class Add>
 __device__ void count_share(const samples_to_count<Sample>& a, Add add) {
     constexpr unsigned width = 16 / sizeof(Sample);
@@ -59,12 +60,12 @@ __device__ void count_share(const samples_to_count<Sample>& a, Add add) {
     const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
     const auto misaligned = reinterpret_cast<std::uintptr_t>(a.samples) % 16 / sizeof(Sample);
     const std::uint64_t before = misaligned == 0 ? 0 : min(std::uint64_t{width - misaligned}, a.count);
-    const std::uint64_t packs = (a.count - before) / width, behind = before + packs * width;
+    const std::uint64_t packs = (a.count - before) / width, after = before + packs * width;
     const pack* const from = reinterpret_cast<const pack*>(a.samples + before);
     if (thread < before) count_pack(a.samples + thread, 1, thread);
-    if (behind + thread < a.count) count_pack(a.samples + behind + thread, 1, behind + thread);
+    if (after + thread < a.count) count_pack(a.samples + after + thread, 1, after + thread);
     std::uint64_t p = thread;
-    for (; p + threads < packs; p += 2 * threads) {  // two loads under way
+    for (; p + threads < packs; p += 2 * threads) {  // two loads in flight
         const pack one = from[p], other = from[p + threads];
         count_pack(one.samples, width, before + p * width);
         count_pack(other.samples, width, before + (p + threads) * width);
@@ -76,8 +77,8 @@ __device__ void count_share(const samples_to_count<Sample>& a, Add add) {
     if (first_wrong != no_fault) cuda::note_fault(a.fault_word, fault::sample_out_of_range, first_wrong);
 }
 
-/// Any grid. Dynamic shared memory: bins · 2^copy_bits counts; lane l counts in copy l mod 2^copy_bits, so that copies
-/// of one bin are neighbours and lie in different banks. A block counts fewer than 2³² samples (the launch sees to it).
+/// Any grid. Dynamic shared memory: bins · 2^copy_bits counts; lane l counts in copy l mod 2^copy_bits, so that copies of
+/// one bin are neighbours in different banks. A block counts fewer than 2³² samples (the launch ensures this).
 template <class Sample>
 __global__ __launch_bounds__(block_threads) void count_few_bins_kernel(samples_to_count<Sample> a,
                                                                        unsigned copy_bits) {
@@ -130,7 +131,7 @@ __global__ __launch_bounds__(block_threads) void count_many_bins_kernel(samples_
         if (kept[s] != 0) atomicAdd(a.counts + owner[s], static_cast<unsigned long long>(kept[s]));
 }
 
-/// Enough blocks to fill the device, none with too little to do for its table, none with 2³² samples.
+/// Enough blocks to fill the device, each with enough work for its table and fewer than 2³² samples.
 unsigned blocks_to_count(const cuda_place& place, std::uint64_t samples, std::uint64_t table_entries,
                          unsigned per_multiprocessor) {
     const std::uint64_t least = std::max<std::uint64_t>(std::uint64_t{block_threads} * 8, table_entries / 2);
@@ -153,7 +154,7 @@ void histogram(cuda_place& place, device_span<const Sample> samples, device_span
     if (table <= shared_for_one) {
         const std::uint64_t fitting = std::max<std::uint64_t>(shared_for_two / table, 1);
         const unsigned copies =
-            static_cast<unsigned>(std::bit_floor(std::min<std::uint64_t>(fitting, most_copies)));
+            static_cast<unsigned>(std::bit_floor(std::min<std::uint64_t>(fitting, max_copies)));
         const std::size_t shared = table * copies;
         const unsigned per_multiprocessor = shared <= shared_for_two ? blocks_per_multiprocessor : 1;
         const unsigned blocks =

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which segment an item belongs to is the maximum of all segments that begin at it or before it. So a tile of zeros
-// gets each segment's number where the segment begins, later ones over earlier ones that are empty, and is scanned
-// for the maximum into the result. No branch depends on the lengths of segments.
+// An item's segment is the maximum of all segments that begin at or before it. So a tile of zeros gets each segment's
+// number where the segment begins, later ones over earlier empty ones, and a maximum scan gives the result. No branch
+// depends on the lengths of segments.
 #include <algorithm>
 #include <array>
 
 #include "device/cpu/parallel.hpp"
 #include "device/fault.hpp"
-#include "primitives/doors.hpp"
-#include "primitives/in_turn.hpp"
+#include "primitives/argument_checks.hpp"
+#include "primitives/chained_scan.hpp"
 #include "primitives/load_balance/load_balance.hpp"
 #include "primitives/load_balance/merge_path.hpp"
 #include "primitives/scan/scan_kernels.hpp"
@@ -23,17 +23,17 @@ void load_balancing_search(cpu_place& place, std::span<const std::uint64_t> offs
     const std::size_t count = segments_in(offsets.size()), items = segments.size();
     if (sizeof(Segment) == 4) check_32_bits("load_balancing_search", count, "segments", "numbers");
     check_offsets(place, offsets, items);
-    scan_detail::stretch_scan how;
+    scan_detail::chunk_scan how;
     how.types = sizeof(Segment) == 4 ? scan_detail::value_types::words32 : scan_detail::value_types::words64;
     how.maximum = true;
     how.streamed = worth_streaming(segments.size_bytes());
     for_each_piece(place, pieces_of(items, each), [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const std::size_t end = std::min((p + 1) * each, items);
         // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeroed below, no more than is scanned
         std::array<Segment, tile> begins;
         std::size_t begin = p * each;
-        // The last that begins at the piece's first item or before it; then those that begin later.
+        // The last one that begins at or before the piece's first item; then the later ones.
         auto next =
             std::upper_bound(offsets.begin(), offsets.begin() + static_cast<std::ptrdiff_t>(count), begin);
         auto current = static_cast<std::uint64_t>(next - offsets.begin()) - 1;
@@ -49,7 +49,7 @@ void load_balancing_search(cpu_place& place, std::span<const std::uint64_t> offs
 
 void merge_path_partition(cpu_place& place, std::span<const std::uint64_t> offsets,
                           std::span<merge_path_point> points) {
-    check_room("merge_path_partition", "points", points.size(), 2);
+    check_capacity("merge_path_partition", "points", points.size(), 2);
     const std::uint64_t items = offsets.empty() ? 0 : offsets.back();
     check_offsets(place, offsets, items);
     const std::uint64_t segments = segments_in(offsets.size()), steps = segments + items;

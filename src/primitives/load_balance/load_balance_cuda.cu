@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The merge path over segments' ends and items (Merrill and Garland 2016): a thread finds where each diagonal meets
-// it, and the load-balancing search gives every block 4,096 steps of it, be they items, ends of empty segments, or
-// both. In a block, the ends are marked at the items that follow them; a running maximum over the marks numbers the
-// items.
+// The merge path over segments' ends and items (Merrill and Garland 2016): a thread finds where each diagonal crosses it,
+// and the load-balancing search gives every block 4,096 steps of it: items, ends of empty segments, or both. In a block,
+// the ends are marked at the items that follow them; a running maximum over the marks numbers the items.
 #include "device/cuda/check.cuh"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/load_balance/load_balance.hpp"
 #include "primitives/segments.cuh"
 
@@ -13,10 +12,10 @@ namespace {
 
 constexpr unsigned block_threads = 256;
 constexpr unsigned warps = block_threads / 32;
-constexpr unsigned rows = 16;  // items of a lane
+constexpr unsigned rows = 16;  // items per lane
 constexpr unsigned tile_steps = block_threads * rows;
 
-/// Where diagonal `diagonal` ≤ segments + items meets the path. Reads offsets[1 … count] only, whatever they hold.
+/// The point where diagonal `diagonal` ≤ segments + items crosses the path. Reads only offsets[1 … count], with any values.
 __device__ merge_path_point path_at(const segments_view& segments, std::uint64_t items,
                                     std::uint64_t diagonal) {
     std::uint64_t low = diagonal > items ? diagonal - items : 0, high = min(diagonal, segments.count);
@@ -37,8 +36,8 @@ __device__ std::uint64_t part_of(std::uint64_t p, std::uint64_t whole, std::uint
     return static_cast<std::uint64_t>(wide{p} * whole / pieces);
 }
 
-/// Thread p finds point p: of `pieces` equal pieces, or of pieces of `steps` where that is not 0. No shared memory;
-/// a grid that covers the points.
+/// Thread p finds point p: of `pieces` equal pieces, or of pieces of `steps` if that is not 0. No shared memory; a grid
+/// that covers the points.
 __global__ void find_path_points_kernel(segments_view segments, std::uint64_t pieces, std::uint64_t steps,
                                         merge_path_point* points) {
     const std::uint64_t p = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -55,8 +54,8 @@ void find_path_points(cuda_place& place, const segments_view& segments, std::uin
                  find_path_points_kernel, segments, pieces, steps, points);
 }
 
-/// Block b writes the items between points b and b + 1. Warp w numbers the tile's items [512 w, 512 (w + 1)), a row of
-/// 32 at a time. Shared: one mark an item (8 KB): how many of the tile's segments have ended before it.
+/// Block b writes the items between points b and b + 1. Warp w numbers the tile's items [512 w, 512 (w + 1)), a row of 32
+/// at a time. Shared memory: one mark per item (8 KB): how many of the tile's segments have ended before it.
 template <class Segment>
 __global__ __launch_bounds__(block_threads) void number_items_kernel(segments_view segments,
                                                                      const merge_path_point* points,
@@ -72,8 +71,8 @@ __global__ __launch_bounds__(block_threads) void number_items_kernel(segments_vi
     const std::uint64_t* const end_of = segments.offsets + begin.segment + 1;
     for (unsigned e = threadIdx.x; e < ends; e += block_threads) {
         const std::uint64_t at = end_of[e];
-        const bool last_there = e + 1 == ends || end_of[e + 1] != at;
-        if (last_there && at - begin.item < items) ended[at - begin.item] = static_cast<std::uint16_t>(e + 1);
+        const bool is_last = e + 1 == ends || end_of[e + 1] != at;
+        if (is_last && at - begin.item < items) ended[at - begin.item] = static_cast<std::uint16_t>(e + 1);
     }
     __syncthreads();
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, first = warp * rows * 32 + lane;
@@ -115,7 +114,7 @@ void load_balancing_search(cuda_place& place, device_span<const std::uint64_t> o
 
 void merge_path_partition(cuda_place& place, device_span<const std::uint64_t> offsets,
                           device_span<merge_path_point> points) {
-    check_room("merge_path_partition", "points", points.size(), 2);
+    check_capacity("merge_path_partition", "points", points.size(), 2);
     const checked_segments checked(place, offsets, checked_segments::unknown_items);
     find_path_points(place, checked.view(), points.size() - 1, 0, points.data());
 }

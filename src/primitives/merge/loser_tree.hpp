@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): the least of k keys, where one is replaced at a
-// time. A replacement meets the losers on its way from leaf to root, one comparison a level, and no other node is
-// touched. An entry is one number, the key's ordered bits above the leaf: numbers differ, equal keys come out in
-// the order of their leaves, and a match is a minimum and a maximum, without a branch. No key stands for "nothing
-// left": that is the number with all bits set, which has a leaf that does not exist.
+// A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): the minimum of k keys, of which one is replaced at a
+// time.
+// - A replacement is compared with the losers on its way from leaf to root, one comparison per level; no other node is
+//   accessed.
+// - An entry is one number, the key's ordered bits above the leaf. So entries differ, equal keys come out in the order of
+//   their leaves, and a match is a minimum and a maximum, without a branch.
+// - No key means "nothing left": that is the number with all bits set, whose leaf does not exist.
 #pragma once
 
 #include <bit>
@@ -31,12 +33,12 @@ class loser_tree {
     static constexpr entry make_entry(Bits key, std::uint32_t leaf) { return entry{key} << leaf_bits | leaf; }
     static constexpr std::uint32_t leaf_of(entry e) { return static_cast<std::uint32_t>(e); }
 
-    /// How many entries the tree needs for that many leaves (of which there are fewer than 2³² − 1): two for each
-    /// leaf, with the number of leaves rounded up to a power of two, so that all lie equally deep.
+    /// The number of tree entries for that many leaves (fewer than 2³² − 1): two for each leaf, with the number of leaves
+    /// rounded up to a power of two, so that all have equal depth.
     static constexpr std::size_t entries_for(std::size_t leaves) { return 2 * std::bit_ceil(leaves); }
 
-    /// Over memory of entries_for(leaves) entries, whose second half holds the leaves' first entries; leaves that
-    /// do not exist hold nothing_left.
+    /// Over memory of entries_for(leaves) entries, whose second half has the leaves' first entries; leaves that do not
+    /// exist have nothing_left.
     explicit loser_tree(std::span<entry> nodes) : nodes_(nodes.data()), leaves_(nodes.size() / 2) {
         // Node n keeps the winner of its two sides until its parent has been played, then the loser.
         for (std::size_t n = leaves_ - 1; n > 0; --n) nodes_[n] = least(nodes_[2 * n], nodes_[2 * n + 1]);
@@ -49,8 +51,8 @@ class loser_tree {
     /// Levels between leaves and winner.
     unsigned depth() const { return static_cast<unsigned>(std::countr_zero(leaves_)); }
 
-    /// The winner's leaf has a new entry. `Depth` is depth(), or any_depth: a depth known when this is compiled
-    /// leaves no loop whose end must be guessed, and the steps of two trees overlap better.
+    /// The winner's leaf has a new entry. `Depth` is depth(), or any_depth: a depth known at compile time gives a loop
+    /// without an unpredictable end, and the steps of two trees overlap better.
     template <unsigned Depth>
     void replace_winner(entry fresh) {
         std::size_t n = leaves_ + leaf_of(winner_);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging on the CPU: the output is cut into stretches at exact ranks (rank_split.hpp), which threads take as they
-// are free; a stretch is two lanes (merge_lane.hpp) whose steps a thread does in turn. Every cut is where the one
-// stable merge has it, so that no result depends on their number.
+// Merging on the CPU: the output is cut into chunks at exact ranks (rank_split.hpp), which free threads take. A chunk is
+// two lanes (merge_lane.hpp) whose steps a thread interleaves. Every cut is where the single stable merge has it, so the
+// result does not depend on their number.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/merge/merge.hpp"
 #include "primitives/merge/merge_lane.hpp"
 #include "primitives/merge/merge_pieces.hpp"
@@ -17,11 +17,11 @@
 namespace quern::primitives {
 namespace {
 
-constexpr std::size_t stretch_at_most = std::size_t{1}
-                                        << 20;  // pairs; milliseconds between looks at the stop flag
-constexpr std::size_t stretch_at_least = std::size_t{1}
-                                         << 14;  // handing work to a thread costs as much as few pairs
-constexpr std::size_t pairs_per_piece = 128;     // a stretch pays for its cuts through every piece
+constexpr std::size_t max_chunk = std::size_t{1}
+                                  << 20;  // pairs; milliseconds between checks of the stop flag
+constexpr std::size_t min_chunk = std::size_t{1}
+                                  << 14;      // handing work to a thread costs as much as few pairs
+constexpr std::size_t pairs_per_piece = 128;  // a chunk must pay for its cuts through every piece
 
 template <class Key, class Value>
 std::size_t runs_with_pairs(const piece_parts<Key, Value>& parts) {
@@ -46,7 +46,7 @@ void copy_parts(const piece_parts<Key, Value>& parts, Key* out_keys, Value* out_
     }
 }
 
-/// Two lanes in turn. By value, so that their state can live in registers.
+/// Alternates two lanes. By value, so that their state can stay in registers.
 template <unsigned Depth, class Lane>
 void run_lanes(Lane first, Lane second, std::size_t first_pairs, std::size_t second_pairs) {
     const std::size_t both = std::min(first_pairs, second_pairs);
@@ -58,7 +58,7 @@ void run_lanes(Lane first, Lane second, std::size_t first_pairs, std::size_t sec
     for (std::size_t i = both; i < second_pairs; ++i) second.template step<Depth>();
 }
 
-/// Calls run_lanes for the depth; above the last, for any.
+/// Calls run_lanes for the depth; beyond the largest, for any.
 template <class Lane, unsigned... Depths>
 void run_lanes_of_depth(unsigned depth, std::integer_sequence<unsigned, Depths...>, const Lane& first,
                         const Lane& second, std::size_t first_pairs, std::size_t second_pairs) {
@@ -67,35 +67,35 @@ void run_lanes_of_depth(unsigned depth, std::integer_sequence<unsigned, Depths..
     if (!known) run_lanes<Lane::tree::any_depth>(first, second, first_pairs, second_pairs);
 }
 
-/// What a thread needs beside the pairs for one stretch.
+/// The memory of a thread for one chunk, besides the pairs.
 template <class Key, class Value>
-struct stretch_memory {
+struct chunk_memory {
     using lane = merge_lane<Key, Value>;
     std::size_t pieces;
     cpu_array<std::uint64_t> numbers;
     cpu_array<run_cursor<Key, Value>> cursors;
     cpu_array<typename lane::entry> nodes;
 
-    stretch_memory(cpu_place& place, std::size_t count)
+    chunk_memory(cpu_place& place, std::size_t count)
         : pieces(count),
           numbers(place, 5 * count, "cuts of a merge"),
           cursors(place, 2 * count, "runs of a merge"),
           nodes(place, 2 * lane::tree::entries_for(count), "trees of a merge") {}
     std::span<std::uint64_t> cut(std::size_t which) { return numbers.span().subspan(which * pieces, pieces); }
-    std::span<std::uint64_t> room() { return numbers.span().last(2 * pieces); }
+    std::span<std::uint64_t> capacity() { return numbers.span().last(2 * pieces); }
 };
 
 template <class Key, class Value>
-void merge_stretch(stretch_memory<Key, Value>& memory, std::span<const sorted_piece<Key, Value>> pieces,
-                   stretch ranks, Key* out_keys, Value* out_values, order direction) {
+void merge_chunk(chunk_memory<Key, Value>& memory, std::span<const sorted_piece<Key, Value>> pieces,
+                 item_range ranks, Key* out_keys, Value* out_values, order direction) {
     using lane = merge_lane<Key, Value>;
     const std::size_t middle = ranks.begin + (ranks.end - ranks.begin) / 2;
-    split_by_rank(pieces, ranks.begin, direction, memory.cut(0), memory.room());
-    split_by_rank(pieces, ranks.end, direction, memory.cut(2), memory.room());
+    split_by_rank(pieces, ranks.begin, direction, memory.cut(0), memory.capacity());
+    split_by_rank(pieces, ranks.end, direction, memory.cut(2), memory.capacity());
     const piece_parts<Key, Value> whole{pieces, memory.cut(0), memory.cut(2)};
     const std::size_t runs = runs_with_pairs(whole);
     if (runs == 1) return copy_parts(whole, out_keys, out_values);
-    split_by_rank(pieces, middle, direction, memory.cut(1), memory.room());
+    split_by_rank(pieces, middle, direction, memory.cut(1), memory.capacity());
     const std::size_t entries = lane::tree::entries_for(runs), before = middle - ranks.begin;
     const auto nodes = memory.nodes.span();
     const auto cursors = memory.cursors.span();
@@ -128,16 +128,15 @@ template <sortable_key Key, class Value>
 void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pieces,
                   std::uint64_t first_rank, std::span<Key> out_keys, Value* out_values, order direction) {
     const std::size_t pairs = out_keys.size();
-    const std::size_t least = std::max(stretch_at_least, pairs_per_piece * pieces.size());
-    const std::size_t stretches =
-        std::max(pieces_for(place, pairs, least), pairs / std::max(stretch_at_most, least));
-    for_each_piece(place, stretches, [&](std::size_t s) {
-        place.run().check_stop();
-        stretch_memory<Key, Value> memory(place, pieces.size());
-        const stretch out = piece_of(pairs, stretches, s);
-        merge_stretch(memory, pieces, {first_rank + out.begin, first_rank + out.end},
-                      out_keys.data() + out.begin, out_values == nullptr ? nullptr : out_values + out.begin,
-                      direction);
+    const std::size_t least = std::max(min_chunk, pairs_per_piece * pieces.size());
+    const std::size_t chunks = std::max(pieces_for(place, pairs, least), pairs / std::max(max_chunk, least));
+    for_each_piece(place, chunks, [&](std::size_t s) {
+        place.ctx().check_stop();
+        chunk_memory<Key, Value> memory(place, pieces.size());
+        const item_range out = piece_of(pairs, chunks, s);
+        merge_chunk(memory, pieces, {first_rank + out.begin, first_rank + out.end},
+                    out_keys.data() + out.begin, out_values == nullptr ? nullptr : out_values + out.begin,
+                    direction);
     });
 }
 

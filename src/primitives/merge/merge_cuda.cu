@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging on a GPU: rounds that merge runs in pairs, each round one pass over the data. Where the runs are so many
-// that the rounds cost more than a radix sort, the runs are sorted as they lie: a stable sort gives the same.
+// Merging on a GPU: rounds that merge runs in pairs, each round one pass over the data. If there are so many runs that the
+// rounds cost more than a radix sort, the concatenated runs are sorted: a stable sort gives the same.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <vector>
 
 #include "device/cuda/check.cuh"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/merge/merge.hpp"
 #include "primitives/merge/merge_tiles.cuh"
 #include "primitives/segments.hpp"
@@ -19,7 +19,7 @@ namespace {
 using quern::cuda::blocks_for;
 using quern::cuda::launch_shape;
 
-/// Two runs that lie side by side, and the first of their tiles.
+/// Two adjacent runs, and the first of their tiles.
 struct run_pair {
     std::uint64_t first, a_count, b_count, first_tile;
 };
@@ -29,14 +29,14 @@ struct merge_round {
     std::uint64_t tiles;
 };
 
-/// Two threads a tile, which look its pair of runs up and follow the merge path in it to the tile's ends. Bound by
-/// latency: some 27 loads that wait for each other.
+/// Two threads per tile, which look up its pair of runs and follow the merge path in it to the tile's ends. Bound by
+/// latency: about 27 dependent loads.
 template <class Raw>
 __global__ void cut_tiles_kernel(const run_pair* pairs, std::uint64_t pair_count, std::uint64_t tile_count,
                                  const Raw* keys, key_bits_t<Raw> mask, cuda::merge_tile* tiles) {
     const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    const std::uint64_t t = min(thread / 2, tile_count - 1);  // none leaves: the two of a tile talk
-    std::uint64_t low = 0, high = pair_count - 1;             // the last pair that begins at t or before
+    const std::uint64_t t = min(thread / 2, tile_count - 1);  // all stay: the two of a tile communicate
+    std::uint64_t low = 0, high = pair_count - 1;             // the last pair that begins at or before t
     while (low < high) {
         const std::uint64_t middle = (low + high + 1) / 2;
         if (pairs[middle].first_tile <= t)
@@ -51,14 +51,14 @@ __global__ void cut_tiles_kernel(const run_pair* pairs, std::uint64_t pair_count
     if (thread % 2 == 0 && thread / 2 < tile_count) tiles[t] = tile;
 }
 
-/// Where the runs that hold anything begin, and where the last one ends.
+/// The starts of non-empty runs, and the end of the last one.
 std::vector<std::uint64_t> bounds_of_runs(std::span<const std::uint64_t> offsets) {
     std::vector<std::uint64_t> bounds(offsets.begin(), offsets.end());
     bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
     return bounds;
 }
 
-/// The pairs of every round, one round after the other. A run without a partner is merged with nothing: moved.
+/// The pairs of every round, round after round. A run without a partner is merged with nothing: moved.
 std::vector<merge_round> plan(const std::vector<std::uint64_t>& bounds, unsigned tile_size,
                               std::vector<run_pair>& pairs) {
     std::vector<merge_round> rounds;
@@ -84,7 +84,7 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
     constexpr bool paired = !std::is_same_v<Value, no_value>;
     using raw = cuda::raw_key<Key>;
     const std::size_t count = keys.size();
-    cpu_place host(place.run());
+    cpu_place host(place.ctx());
     check_offsets(host, offsets, count);
     if (count == 0) return;
     const std::vector<std::uint64_t> bounds = bounds_of_runs(offsets);
@@ -92,8 +92,8 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
     const unsigned needed = static_cast<unsigned>(std::bit_width(runs - 1));
 
     // As many rounds as take the time of a sort.
-    constexpr unsigned most_rounds = sizeof(Key) == 4 ? 5 : 9;
-    if (needed == 0 || needed > most_rounds) {
+    constexpr unsigned max_rounds = sizeof(Key) == 4 ? 5 : 9;
+    if (needed == 0 || needed > max_rounds) {
         place.copy_within(out_keys, keys.data(), count * sizeof(Key));
         if constexpr (paired) place.copy_within(out_values, values, count * sizeof(Value));
     }
@@ -101,7 +101,7 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
     const std::size_t spared = needed == 1 ? 0 : count;
     const cuda_array<Key> spare_keys(place, spared, "a copy of merged keys");
     const cuda_array<Value> spare_values(place, paired ? spared : 0, "a copy of merged values");
-    if (needed > most_rounds) {
+    if (needed > max_rounds) {
         cuda::radix_sort<raw, Value>(place, reinterpret_cast<raw*>(out_keys), out_values, count,
                                      cuda::mask_for<Key>(direction), 8 * sizeof(Key), false,
                                      {reinterpret_cast<raw*>(spare_keys.data()), spare_values.data()});
@@ -110,7 +110,7 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
 
     std::vector<run_pair> pairs;
     const std::vector<merge_round> rounds = plan(bounds, cuda::merge_tile_size<raw>, pairs);
-    const auto pairs_there = array_from(place, std::span<const run_pair>(pairs), "pairs of runs");
+    const auto device_pairs = array_from(place, std::span<const run_pair>(pairs), "pairs of runs");
     const cuda_array<cuda::merge_tile> tiles(place, rounds.front().tiles, "tiles of a merge");
     const auto mask = cuda::mask_for<Key>(direction);
     const auto* from_keys = reinterpret_cast<const raw*>(keys.data());
@@ -121,7 +121,7 @@ void merge(cuda_place& place, device_span<const Key> keys, const Value* values,
         Value* to_values = into_spare ? spare_values.data() : out_values;
         constexpr unsigned threads = 128;
         QUERN_LAUNCH(place, (launch_shape{blocks_for(2 * rounds[r].tiles, threads), threads}),
-                     cut_tiles_kernel<raw>, pairs_there.data() + rounds[r].first_pair, rounds[r].pairs,
+                     cut_tiles_kernel<raw>, device_pairs.data() + rounds[r].first_pair, rounds[r].pairs,
                      rounds[r].tiles, from_keys, mask, tiles.data());
         cuda::merge_tiles<raw, Value>(
             place, tiles.data(), rounds[r].tiles,

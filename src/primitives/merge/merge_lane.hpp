@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sequential merge: the pairs of sorted pieces between two exact cuts, in order. Each step of a merge waits for
-// the one before it (which run wins decides what is read next), so a processor idles most of the time; a thread
-// therefore drives several lanes at once, cut at exact ranks, whose steps do not wait for each other.
+// One sequential merge: the pairs of sorted pieces between two exact cuts, in order. Each step of a merge depends on the
+// previous one (the winning run decides what is read next), so a processor idles most of the time. A thread therefore
+// interleaves several lanes, cut at exact ranks, whose steps are independent.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 
 namespace quern::primitives {
 
-/// How far ahead of the cursors memory is asked for. A merge of more runs than the processor's own prefetcher
-/// follows (32 streams, and each run is two) would wait for most lines.
+/// The prefetch distance. A merge of more runs than the processor's own prefetcher follows (32 streams, and each run is
+/// two) would wait for most lines.
 inline constexpr std::size_t prefetched_bytes = 512;
 
-/// Where a run is: in a piece, and which pieces it goes on in.
+/// The position in a run: within a piece, and the run's remaining pieces.
 template <class Key, class Value>
 struct run_cursor {
     const Key* key;
@@ -42,7 +42,7 @@ struct piece_parts {
         for (std::size_t p = 0; p < pieces.size(); ++p) sum += ends[p] - begins[p];
         return sum;
     }
-    /// Moves a cursor to its run's next piece that has anything; false at the end of the run.
+    /// Moves a cursor to its run's next non-empty piece; false at the end of the run.
     bool go_on(run_cursor<Key, Value>& run) const {
         for (; run.next_piece < run.last_piece; ++run.next_piece) {
             const std::size_t p = run.next_piece;
@@ -63,8 +63,8 @@ class merge_lane {
     using tree = loser_tree<key_bits_t<Key>>;
     using entry = typename tree::entry;
 
-    /// `runs` is room for a cursor for each run that has anything, `nodes` for tree::entries_for that many, and
-    /// both are used until the lane ends.
+    /// `runs` provides a cursor for each non-empty run, `nodes` tree::entries_for that many; both are used until the lane
+    /// ends.
     merge_lane(const piece_parts<Key, Value>& parts, order direction, std::span<run_cursor<Key, Value>> runs,
                std::span<entry> nodes, Key* out_keys, Value* out_values)
         : parts_(parts),
@@ -74,7 +74,7 @@ class merge_lane {
           out_keys_(out_keys),
           out_values_(out_values) {}
 
-    /// Writes the next pair, of which there must be one.
+    /// Writes the next pair, which must exist.
     template <unsigned Depth>
     void step() {
         const std::uint32_t leaf = tree::leaf_of(tree_.winner());

@@ -12,12 +12,11 @@ using quern::cuda::launch_shape;
 
 constexpr unsigned merge_threads = 256;
 
-/// A block merges a tile, a thread a stretch of it of equal length, found by its diagonal. What is merged is
-/// positions, 16 bits each; keys and values are then fetched by position for coalesced stores: the values from global
-/// memory, where a warp's lie in at most two stretches.
-/// Shared: the tile's keys, and a position for each; positions are spread (one gap every 32 words) because a thread
-/// writes its own one after another. 24 KiB for 32-bit keys: eight blocks a multiprocessor, which hides the
-/// latency of the serial merge.
+/// A block merges a tile; each thread merges a part of equal length, found by its diagonal. The merge moves positions, 16
+/// bits each; keys and values are then fetched by position for coalesced stores: the values from global memory, where a
+/// warp's are in at most two ranges. Shared memory: the tile's keys, and a position for each; positions are spread (one gap
+/// every 32 words) because a thread writes its own consecutively. 24 KiB for 32-bit keys: eight blocks per multiprocessor,
+/// which hides the latency of the serial merge.
 template <class Raw, class Value>
 __global__ void __launch_bounds__(merge_threads)
     merge_tiles_kernel(const merge_tile* tiles, merge_buffers<Raw, Value> buffers) {

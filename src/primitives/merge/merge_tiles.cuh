@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What merging runs and sorting long segments share on a GPU: one pass that merges pairs of runs, cut into tiles of
-// equal output (Green, McColl and Bader, "GPU Merge Path", 2012). Who lists the tiles decides what is merged.
+// Shared by merging runs and sorting long segments on a GPU: one pass that merges pairs of runs, cut into tiles of equal
+// output (Green, McColl and Bader, "GPU Merge Path", 2012). The caller's list of tiles determines what is merged.
 #pragma once
 
 #include <cstdint>
 
-#include "device/cuda/place.hpp"
+#include "device/cuda/cuda_place.hpp"
 #include "primitives/raw_keys.cuh"
 
 namespace quern::primitives::cuda {
 
-/// Outputs of a tile: a power of two, so that long segments can be cut at multiples of it.
+/// Outputs per tile: a power of two, so that long segments can be cut at multiples of it.
 template <class Raw>
 inline constexpr unsigned merge_tile_size = sizeof(Raw) == 4 ? 4096 : 2048;
 
-/// A stretch of output and the two stretches it is merged from; of equal keys those of `a` come first.
+/// A range of output and its two input ranges; among equal keys those of `a` come first.
 struct merge_tile {
     std::uint64_t a, b, out;  ///< positions in the arrays
     std::uint32_t a_count, b_count;
@@ -26,13 +26,13 @@ struct merge_buffers {
     struct one {
         const Raw* keys;
         const Value* values;
-        Raw* out_keys;  ///< where this buffer is written
+        Raw* out_keys;  ///< the destination for this buffer
         Value* out_values;
     } of[2];
     key_bits_t<Raw> mask;
 };
 
-/// Enqueues the merging of `count` tiles, which lie in device memory. Values are null for no_value.
+/// Enqueues the merging of `count` tiles in device memory. Values are null for no_value.
 template <class Raw, class Value>
 void merge_tiles(cuda_place& place, const merge_tile* tiles, std::uint64_t count,
                  merge_buffers<Raw, Value> buffers);
@@ -54,9 +54,9 @@ __device__ __forceinline__ std::uint64_t merge_path(const Raw* a, std::uint64_t 
     return low;
 }
 
-/// The tile whose output begins `begin` into the merging of the runs [first, first + a_count) and, behind it,
-/// b_count more, and is at most `size` long. Called by two neighbouring threads, an even lane and the next, all 32
-/// lanes of a warp at once: each searches one end, the even one has the tile.
+/// The tile whose output begins at `begin` of the merge of the runs [first, first + a_count) and, after it, b_count more,
+/// and is at most `size` long. Called by two neighbouring threads, an even lane and the next, all 32 lanes of a warp at
+/// once: each searches one end, the even one gets the tile.
 template <class Raw>
 __device__ inline merge_tile cut_tile(const Raw* keys, std::uint64_t first, std::uint64_t a_count,
                                       std::uint64_t b_count, std::uint64_t begin, unsigned size,
@@ -68,7 +68,7 @@ __device__ inline merge_tile cut_tile(const Raw* keys, std::uint64_t first, std:
         merge_path(a, a_count, a + a_count, b_count, threadIdx.x % 2 == 0 ? begin : end, mask);
     const std::uint64_t a_begin = mine;
     std::uint64_t a_end = __shfl_down_sync(~0u, mine, 1);
-    // Of sorted runs the path only goes forward; of others nothing beyond the runs may be read all the same.
+    // For sorted runs the path only advances; for unsorted ones, still nothing outside the runs may be read.
     if (a_end < a_begin) a_end = a_begin;
     if (a_end > a_begin + (end - begin)) a_end = a_begin + (end - begin);
     return {first + a_begin,

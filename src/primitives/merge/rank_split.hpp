@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact splitting of sorted pieces by rank (multi-sequence selection): how much of each piece belongs to the first r
-// of all when they are merged, stable. By bisection of the key's ordered bits: every step halves what the key of
-// rank r can be and narrows the window of each piece to it, so that a piece is searched where it still matters.
-// Varman et al. (Merging multiple lists on hierarchical-memory multiprocessors, 1991) bisect positions; bisecting
-// keys needs no care for pieces of different length and ends at once where a key lies on the cut.
+// Exact splitting of sorted pieces by rank (multi-sequence selection): how much of each piece belongs to the first r of the
+// stable merge of all.
+//
+// By bisection of the key's ordered bits: every step halves the range of the key of rank r and narrows the window of each
+// piece to it, so that a piece is searched only where it still matters. Varman et al. (Merging multiple lists on
+// hierarchical-memory multiprocessors, 1991) bisect positions. Bisecting keys needs no special cases for pieces of
+// different length and ends at once if a key is on the cut.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +19,8 @@
 
 namespace quern::primitives {
 
-/// Sorted pairs in one stretch of memory. Pieces of the same run follow each other and hold rising stretches of it;
-/// runs are numbered in the order in which equal keys are to come out.
+/// Sorted pairs in one range of memory. Pieces of the same run follow each other and have consecutive parts of it; runs are
+/// numbered in the output order of equal keys.
 template <class Key, class Value>
 struct sorted_piece {
     const Key* keys;
@@ -27,7 +29,7 @@ struct sorted_piece {
     std::uint32_t run;
 };
 
-/// How many keys of a sorted piece, looked for in [begin, end), have bits of at most `limit`.
+/// The number of keys of a sorted piece, searched in [begin, end), with bits of at most `limit`.
 template <class Key>
 std::size_t count_up_to(const Key* keys, std::size_t begin, std::size_t end, key_bits_t<Key> limit,
                         order direction) {
@@ -40,15 +42,16 @@ std::size_t count_up_to(const Key* keys, std::size_t begin, std::size_t end, key
     return begin;
 }
 
-/// Fills cut[p] with how many pairs of piece p are among the first `rank` (at most all) of the merged pieces.
-/// `room` is for twice as many numbers. O(pieces · (key bits + log size)).
+/// Sets cut[p] to the number of pairs of piece p among the first `rank` (at most all) of the merged pieces. `capacity` has
+/// capacity for twice as many numbers. O(pieces · (key bits + log size)).
 template <class Key, class Value>
 void split_by_rank(std::span<const sorted_piece<Key, Value>> pieces, std::uint64_t rank, order direction,
-                   std::span<std::uint64_t> cut, std::span<std::uint64_t> room) {
+                   std::span<std::uint64_t> cut, std::span<std::uint64_t> capacity) {
     using bits = key_bits_t<Key>;
-    // The wanted key's bits lie in [least, greatest]; [begins, ends) of each piece are the keys in there.
+    // The searched key's bits are in [least, greatest]; [begins, ends) of each piece are the keys in there.
     bits least = ~bits{0}, greatest = 0;
-    std::span<std::uint64_t> begins = cut, ends = room.first(pieces.size()), found = room.last(pieces.size());
+    std::span<std::uint64_t> begins = cut, ends = capacity.first(pieces.size()),
+                             found = capacity.last(pieces.size());
     std::uint64_t below = 0, up_to = 0;  // sums of begins and ends
     for (std::size_t p = 0; p < pieces.size(); ++p) {
         begins[p] = 0;
@@ -68,12 +71,12 @@ void split_by_rank(std::span<const sorted_piece<Key, Value>> pieces, std::uint64
         (enough ? greatest : least) = static_cast<bits>(enough ? middle : middle + 1);
         (enough ? up_to : below) = sum;
     }
-    // What lies between is one key, or all of it is wanted, or nothing: equal keys are taken from the first pieces.
+    // The remaining range is one key, or all of it is included, or nothing: equal keys are taken from the first pieces.
     for (std::size_t p = 0; p < pieces.size(); ++p) {
         const std::uint64_t more = std::min(rank - below, ends[p] - begins[p]);
         const std::uint64_t end = begins[p] + more;
         below += more;
-        found[p] = end;  // cut may be any of the three by now
+        found[p] = end;  // the cut may be any of the three by now
     }
     if (found.data() != cut.data()) std::copy(found.begin(), found.end(), cut.begin());
 }

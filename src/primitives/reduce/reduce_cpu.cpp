@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of the canonical sum are independent of each other: pieces of whole blocks go to threads, and the sums of
-// blocks are summed by the same rule afterwards. Integers and extremes are folded in any order. Segments are cut
-// along the merge path, so that a piece has as many items and segments as any other; giant segments, which would
-// make one piece long, are left out and then reduced by all threads, one after the other.
+// Blocks of the canonical sum are independent of each other: pieces of whole blocks go to threads, then the sums of blocks
+// are summed by the same rule. Integers and extremes are folded in any order. Segments are cut along the merge path, so
+// that all pieces have equal numbers of items and segments; giant segments, which would make one piece long, are skipped
+// and then reduced by all threads, one after another.
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/first_position.hpp"
 #include "primitives/load_balance/merge_path.hpp"
 #include "primitives/reduce/reduce.hpp"
@@ -29,11 +29,11 @@ double canonical(double sum) {
     return sum == sum ? sum : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Integers of type T under one operation, as the kernels see them: sums of x ^ flip, maxima of x ^ flip.
+/// Integers of type T under one operation, in the kernels' form: sums of x ^ flip, maxima of x ^ flip.
 template <class T>
-scan_detail::stretch_scan integer_fold(reduce_operation operation) {
+scan_detail::chunk_scan integer_fold(reduce_operation operation) {
     using scan_detail::value_types;
-    scan_detail::stretch_scan how;
+    scan_detail::chunk_scan how;
     how.maximum = operation != reduce_operation::sum;
     how.types = sizeof(T) == 1   ? value_types::bytes_to_64
                 : sizeof(T) == 8 ? value_types::words64
@@ -46,7 +46,7 @@ scan_detail::stretch_scan integer_fold(reduce_operation operation) {
     return how;
 }
 
-/// A reduction of Ts: what is carried between stretches, and how it ends.
+/// A reduction of Ts: the state carried between ranges, and the final step.
 template <class T>
 class reduction {
   public:
@@ -68,7 +68,7 @@ class reduction {
         else
             return 0;
     }
-    /// Of values [begin, end): not for a canonical sum of more than one block. Notes the first NaN of extremes.
+    /// For values [begin, end): not for a canonical sum of more than one block. Records the first NaN of extremes.
     partial fold(std::size_t begin, std::size_t end, first_position& nan) const {
         const T* const from = values_.data() + begin;
         if constexpr (std::is_integral_v<T>) {
@@ -103,10 +103,10 @@ class reduction {
   private:
     reduce_operation operation_;
     std::span<const T> values_;
-    scan_detail::stretch_scan how_;
+    scan_detail::chunk_scan how_;
 };
 
-/// Of any number of values, as the definition says it, on one thread.
+/// For any number of values, by the definition, on one thread.
 template <class T>
 double sum_levels(const T* values, std::size_t size) {
     if (size <= block_size) return reduce_detail::sum_block(values, size, size);
@@ -122,7 +122,7 @@ double canonical_sum(cpu_place& place, std::span<const T> values) {
         make_array<double>(place, (values.size() + block_size - 1) / block_size, "sums of blocks");
     const std::size_t pieces = (values.size() + piece_size - 1) / piece_size;
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const std::size_t begin = p * piece_size, end = std::min(begin + piece_size, values.size());
         reduce_detail::sum_blocks(values.data() + begin, end - begin, sums.data() + begin / block_size);
     });
@@ -131,8 +131,8 @@ double canonical_sum(cpu_place& place, std::span<const T> values) {
 
 /// Values [begin, end) on all threads.
 template <class T>
-reduced_type<T> reduce_stretch(cpu_place& place, const reduction<T>& how, std::span<const T> values,
-                               std::size_t begin, std::size_t end, first_position& nan) {
+reduced_type<T> reduce_chunk(cpu_place& place, const reduction<T>& how, std::span<const T> values,
+                             std::size_t begin, std::size_t end, first_position& nan) {
     if constexpr (std::is_floating_point_v<T>) {
         if (how.is_canonical_sum())
             return how.end(canonical_sum(place, values.subspan(begin, end - begin)), end - begin);
@@ -140,7 +140,7 @@ reduced_type<T> reduce_stretch(cpu_place& place, const reduction<T>& how, std::s
     const std::size_t pieces = (end - begin + piece_size - 1) / piece_size;
     std::vector<typename reduction<T>::partial> partials(pieces);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const std::size_t from = begin + p * piece_size;
         partials[p] = how.fold(from, std::min(from + piece_size, end), nan);
     });
@@ -155,7 +155,7 @@ template <reducible T>
 reduced_type<T> reduce(cpu_place& place, std::span<const T> values, reduce_operation operation) {
     first_position nan;
     const reduction<T> how(operation, values);
-    const auto found = reduce_stretch(place, how, values, 0, values.size(), nan);
+    const auto found = reduce_chunk(place, how, values, 0, values.size(), nan);
     nan.throw_if_any(fault::key_not_a_number);
     return found;
 }
@@ -182,7 +182,7 @@ void segmented_reduce(cpu_place& place, std::span<const T> values, std::span<con
     };
     const std::uint64_t steps = segments + values.size(), pieces = (steps + piece_size - 1) / piece_size;
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const std::uint64_t end = merge_path_at(offsets, share_of(steps, p + 1, pieces)).segment;
         for (std::size_t s = merge_path_at(offsets, share_of(steps, p, pieces)).segment; s < end; ++s) {
             if (offsets[s + 1] - offsets[s] <= giant) {
@@ -194,7 +194,7 @@ void segmented_reduce(cpu_place& place, std::span<const T> values, std::span<con
         }
     });
     for (const std::size_t s : giants)
-        out[s] = reduce_stretch(place, how, values, offsets[s], offsets[s + 1], nan);
+        out[s] = reduce_chunk(place, how, values, offsets[s], offsets[s + 1], nan);
     nan.throw_if_any(fault::key_not_a_number);
 }
 

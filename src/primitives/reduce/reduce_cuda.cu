@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of a whole array, in two launches. Sums of floats: 8 or 16 threads for each block of 1,024 values, each
-// standing for neighbouring lanes of the canonical order, so that a load brings 16 bytes; a warp where the values
-// are not aligned to that. What any order serves: as many blocks of threads as the device holds. Then one block of
-// threads for the sums that these leave. The values are read once, at the memory's speed.
+// Reductions of a whole array, in two launches.
+// - Sums of floats: 8 or 16 threads for each block of 1,024 values, each handling neighbouring lanes of the canonical
+//   order, so that a load is 16 bytes; one warp if the values are not aligned to that.
+// - Reductions in any order: as many blocks of threads as the device holds.
+// - Then one block of threads reduces the resulting sums.
+//
+// The values are read once, at memory speed.
 #include <algorithm>
 
 #include "primitives/reduce/reduction.cuh"
@@ -13,8 +16,8 @@ namespace {
 constexpr unsigned block_threads = 256;
 constexpr unsigned warps = block_threads / 32;
 
-/// Warp w reduces the values [1024 w, 1024 (w + 1)) of the reader into sums[w], in the canonical order. No shared
-/// memory; a grid that covers all blocks.
+/// Warp w reduces the values [1024 w, 1024 (w + 1)) of the reader into sums[w], in the canonical order. No shared memory; a
+/// grid that covers all blocks.
 template <class Reduction, class Reader>
 __global__ __launch_bounds__(block_threads) void reduce_blocks_kernel(Reader from, std::uint64_t count,
                                                                       typename Reduction::held* sums) {
@@ -26,22 +29,21 @@ __global__ __launch_bounds__(block_threads) void reduce_blocks_kernel(Reader fro
     if (threadIdx.x % 32 == 0) sums[block] = sum;
 }
 
-/// What one load brings.
+/// The data of one load.
 template <class T>
 struct alignas(16) pack {
     static constexpr unsigned width = 16 / sizeof(T);
     T values[width];
 };
 
-/// Group g of 32 / width threads reduces the values [1024 g, 1024 (g + 1)) into sums[g], in the canonical order: thread
-/// j stands for lanes width · j and on. `values` are aligned to 16 bytes. No shared memory; a grid that covers all
-/// blocks.
+/// Group g of 32 / width threads reduces the values [1024 g, 1024 (g + 1)) into sums[g], in the canonical order: thread j
+/// handles the lanes from width · j on. `values` are aligned to 16 bytes. No shared memory; a grid that covers all blocks.
 template <class Reduction>
 __global__ __launch_bounds__(block_threads) void reduce_aligned_blocks_kernel(
     const typename Reduction::value_type* values, std::uint64_t count, typename Reduction::held* sums) {
     using packed = pack<typename Reduction::value_type>;
     constexpr unsigned width = packed::width, group = canonical_lanes / width;
-    constexpr unsigned rows = canonical_block / canonical_lanes, batch = 8;  // loads under way at once
+    constexpr unsigned rows = canonical_block / canonical_lanes, batch = 8;  // loads in flight
     const unsigned j = threadIdx.x % group;
     const std::uint64_t block = std::uint64_t{blockIdx.x} * (block_threads / group) + threadIdx.x / group;
     const std::uint64_t first = block * canonical_block;
@@ -95,26 +97,26 @@ __device__ typename Reduction::held reduce_pack(reader<Reduction>& from,
     }
 }
 
-/// Block b reduces its share of all values, in any order, into sums[b]. Any grid; 64 bytes of shared memory. The few
-/// values before and behind whole packs are block 0's.
+/// Block b reduces its share of all values, in any order, into sums[b]. Any grid; 64 bytes of shared memory. Block 0 takes
+/// the few values before and after whole packs.
 template <class Reduction>
 __global__ __launch_bounds__(block_threads) void reduce_shares_kernel(
     const typename Reduction::value_type* values, std::uint64_t count, typename Reduction::held* sums,
     std::uint64_t* fault_word) {
     using T = typename Reduction::value_type;
     using packed = pack<T>;
-    constexpr unsigned batch = 4;  // loads under way at once
+    constexpr unsigned batch = 4;  // loads in flight
     __shared__ typename Reduction::held sum_of_warp[warps];
     const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
     const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
     const auto misaligned = reinterpret_cast<std::uintptr_t>(values) % 16 / sizeof(T);
     const std::uint64_t before = misaligned == 0 ? 0 : min(std::uint64_t{packed::width - misaligned}, count);
-    const std::uint64_t packs = (count - before) / packed::width, behind = before + packs * packed::width;
+    const std::uint64_t packs = (count - before) / packed::width, after = before + packs * packed::width;
     const packed* const from = reinterpret_cast<const packed*>(values + before);
     reader<Reduction> read(values, 0);
     auto mine = Reduction::identity();
     if (thread < before) mine = Reduction::combine(mine, read.take(values[thread]));
-    if (behind + thread < count) mine = Reduction::combine(mine, read.take(values[behind + thread]));
+    if (after + thread < count) mine = Reduction::combine(mine, read.take(values[after + thread]));
     std::uint64_t p = thread;
     for (; p + (batch - 1) * threads < packs; p += batch * threads) {
         packed loaded[batch];
@@ -129,9 +131,9 @@ __global__ __launch_bounds__(block_threads) void reduce_shares_kernel(
     }
     if constexpr (Reduction::refuses_nan) {
         read.note(thread, 1, min(thread + 1, before), fault_word);
-        read.note(behind + thread, 1, min(behind + thread + 1, count), fault_word);
+        read.note(after + thread, 1, min(after + thread + 1, count), fault_word);
         for (unsigned k = 0; k < packed::width; ++k)
-            read.note(before + thread * packed::width + k, threads * packed::width, behind, fault_word);
+            read.note(before + thread * packed::width + k, threads * packed::width, after, fault_word);
     }
     const auto sum = fold_lanes<Reduction>(mine);
     if (threadIdx.x % 32 == 0) sum_of_warp[threadIdx.x / 32] = sum;
@@ -152,7 +154,7 @@ __global__ __launch_bounds__(1024) void reduce_sums_kernel(
     if (threadIdx.x == 0) *result = Reduction::finish(sum);
 }
 
-/// Sums that are left to one block of threads; more are brought down by all multiprocessors first, by the same rule.
+/// Sums left to one block of threads; more are first reduced by all multiprocessors, by the same rule.
 constexpr std::uint64_t one_block_takes = 1 << 14;
 
 template <class Reduction, class Reader>
@@ -170,7 +172,7 @@ reduced_type<T> reduce_by(cuda_place& place, device_span<const T> values) {
     using held = typename rule::held;
     cuda_array<held> sums;
     if constexpr (rule::any_order) {
-        constexpr std::uint64_t least = block_threads * 4;  // packs that a block is worth
+        constexpr std::uint64_t least = block_threads * 4;  // minimum packs per block
         const std::uint64_t shares = std::clamp<std::uint64_t>(values.size_bytes() / 16 / least, 1,
                                                                std::uint64_t{place.multiprocessors()} * 8);
         sums = cuda_array<held>(place, shares, "sums of shares");

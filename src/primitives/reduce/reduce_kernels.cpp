@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 32 lanes of the canonical sum are four vectors at a time: one pass over a block with 512 bits, two with 256,
-// four with 128. A lane adds its values in turn, whatever the width. Values that are missing are read as +0: no
-// lane is ever −0 (it begins with +0), so adding +0 changes none. Compiled once for each instruction set; Highway
-// chooses at run time.
+// The 32 lanes of the canonical sum are four vectors at a time: one pass over a block with 512 bits, two with 256, four
+// with 128. A lane adds its values in turn, for any width. Missing values are read as +0: no lane is ever −0 (it starts
+// with +0), so adding +0 changes none. Compiled once for each instruction set; Highway chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/reduce/reduce_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -71,14 +70,14 @@ HWY_INLINE double sum_of_block(const T* values, std::size_t size, std::size_t re
             e = hn::Add(e, load_wide(row + 3 * width));
         }
         if (rest != 0) {
-            const auto there = [&](std::size_t l) HWY_ATTR {
+            const auto present = [&](std::size_t l) HWY_ATTR {
                 const auto mask = hn::FirstN(d, rest > first + l ? rest - first - l : 0);
                 return hn::IfThenElseZero(mask, load_wide(last_row + first + l));
             };
-            a = hn::Add(a, there(0));
-            b = hn::Add(b, there(width));
-            c = hn::Add(c, there(2 * width));
-            e = hn::Add(e, there(3 * width));
+            a = hn::Add(a, present(0));
+            b = hn::Add(b, present(width));
+            c = hn::Add(c, present(2 * width));
+            e = hn::Add(e, present(3 * width));
         }
         hn::Store(a, d, lanes + first);
         hn::Store(b, d, lanes + first + width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and extremes of floats in the vector registers of the processor at hand: the same bits for every width.
+// Sums and extremes of floats with the vector registers of the current processor: the same bits for every width.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ void sum_blocks(const double* values, std::size_t size, double* sums);
 template <class T>
 struct float_extreme {
     T value;
-    bool not_a_number;  ///< there is a NaN among the values, and `value` is worth nothing
+    bool not_a_number;  ///< there is a NaN among the values; `value` is then undefined
 };
-/// The greatest of `start` and the values, or the least. The sign of a zero is not determined.
+/// The maximum of `start` and the values, or the minimum. The sign of a zero is not determined.
 float_extreme<float> extreme(const float* values, std::size_t size, float start, bool greatest);
 float_extreme<double> extreme(const double* values, std::size_t size, double start, bool greatest);
 

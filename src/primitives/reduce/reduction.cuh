@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sums, maxima and minima on CUDA are made of: how a value is taken and combined, and the canonical order of
-// primitives/reduce/reduce.hpp for one block of 1,024 values by one warp. Integers and extremes, which any order
-// serves, are combined in the same one.
+// The building blocks of sums, maxima and minima on CUDA: how a value is converted and combined, and the canonical order of
+// primitives/reduce/reduce.hpp for one block of 1,024 values by one warp. Integers and extremes, which allow any order, are
+// combined in the same one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace quern::primitives {
 constexpr unsigned canonical_block = 1024;  // values
 constexpr unsigned canonical_lanes = 32;
 
-/// How values of type T are reduced; `held` is what is carried, for sums of integers without its sign.
+/// How values of type T are reduced; `held` is the carried state, unsigned for sums of integers.
 template <class T, reduce_operation operation>
 struct reduction {
     static constexpr bool sums = operation == reduce_operation::sum;
@@ -43,7 +43,7 @@ struct reduction {
         if constexpr (operation == reduce_operation::maximum) return a < b ? b : a;
         return b < a ? b : a;
     }
-    /// What the caller sees: one NaN, and one zero.
+    /// The result for the caller: one NaN, and one zero.
     __device__ static reduced_type<T> finish(held value) {
         if constexpr (floating && sums)
             return value == value ? value : __longlong_as_double(0x7ff8000000000000);
@@ -52,7 +52,7 @@ struct reduction {
     }
 };
 
-/// Reads values from an array that begins at position `begin`, and remembers whether one of them was refused.
+/// Reads values from an array that begins at position `begin`, and records whether one of them was rejected.
 template <class Reduction>
 class reader {
     using T = typename Reduction::value_type;
@@ -65,8 +65,8 @@ class reader {
         if constexpr (Reduction::refuses_nan) refused_ |= value != value;
         return static_cast<typename Reduction::held>(value);
     }
-    /// Where a value was refused: looks through the thread's values first, first + step, … below `end` again, and
-    /// notes the first that is at fault.
+    /// Finds the rejected value: searches the thread's values first, first + step, … below `end` again, and records the
+    /// first invalid one.
     __device__ void note(std::uint64_t first, std::uint64_t step, std::uint64_t end,
                          std::uint64_t* fault_word) const {
         if constexpr (Reduction::refuses_nan) {
@@ -106,7 +106,7 @@ __device__ typename Reduction::held fold_lanes(typename Reduction::held mine) {
 template <class Reduction, class Reader>
 __device__ typename Reduction::held reduce_block(Reader& from, std::uint64_t first, unsigned count) {
     using loaded = decltype(from.load(0));
-    constexpr unsigned batch = 64 / sizeof(loaded) < 32 ? 16 : 32;  // loads under way at once
+    constexpr unsigned batch = 64 / sizeof(loaded) < 32 ? 16 : 32;  // loads in flight
     const unsigned lane = threadIdx.x % canonical_lanes;
     auto mine = Reduction::identity();
     if (count == canonical_block) {
@@ -128,11 +128,11 @@ __device__ typename Reduction::held reduce_block(Reader& from, std::uint64_t fir
 }
 
 constexpr unsigned reduce_scratch = 2 * canonical_block;
-/// Three levels of sums: more than a device has memory for.
-constexpr std::uint64_t most_reduced = std::uint64_t{1} << 40;
+/// Three levels of sums: more than any device's memory.
+constexpr std::uint64_t max_reduced = std::uint64_t{1} << 40;
 
 /// The upper levels: reduces `count` sums of blocks until one is left. By a whole block of 1,024 threads; thread 0
-/// has the result. `scratch`: reduce_scratch values of shared memory. For the sums of up to most_reduced values.
+/// has the result. `scratch`: reduce_scratch values of shared memory. For the sums of up to max_reduced values.
 template <class Reduction>
 __device__ typename Reduction::held reduce_sums(const typename Reduction::held* sums, std::uint64_t count,
                                                 typename Reduction::held* scratch) {

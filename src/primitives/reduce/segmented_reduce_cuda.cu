@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of segments of any mixture of lengths, in at most three launches behind the check of the offsets. The
-// first gives every segment a group of 2, 8 or 32 lanes, by the mean length; a segment too long for its group goes
-// into a queue. The second gives a warp to each queued segment of at most 8,192 values, and cuts those that are longer
-// into blocks of 1,024 values that all warps share; the third reduces the sums of those blocks. Whatever the split,
-// each value is added in the canonical order. The order in which atomics fill the queues decides only who works on
-// what.
+// Reductions of segments of any mixture of lengths, in at most three launches after the check of the offsets.
+//   1. Every segment gets a group of 2, 8 or 32 lanes, by the mean length; a segment too long for its group goes into a
+//      queue.
+//   2. Each queued segment of at most 8,192 values gets a warp; longer ones are cut into blocks of 1,024 values that all
+//      warps share.
+//   3. The sums of those blocks are reduced.
+//
+// For any split, each value is added in the canonical order. The order in which atomics fill the queues only decides which
+// thread does what.
 #include <algorithm>
 #include <string>
 
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/reduce/reduction.cuh"
 #include "primitives/segments.cuh"
 #include "quern/base/error.hpp"
@@ -19,11 +22,11 @@ namespace {
 constexpr unsigned block_threads = 256;
 constexpr unsigned warps = block_threads / 32;
 
-constexpr std::uint64_t warp_takes = 8 * canonical_block;  // values of one segment; more are shared out
-constexpr std::uint64_t warp_finishes = canonical_block;   // sums of one segment; more are a whole block's
-constexpr std::uint64_t rows_of_group = 32;                // values that a lane of a group takes at most
+constexpr std::uint64_t warp_takes = 8 * canonical_block;  // values of one segment; longer ones are shared
+constexpr std::uint64_t warp_finishes = canonical_block;   // sums of one segment; more go to a whole block
+constexpr std::uint64_t rows_of_group = 32;                // maximum values of a lane of a group
 
-/// A segment that is shared out: its sums are those from first_sum on.
+/// A shared segment: its sums are those from first_sum on.
 struct long_segment {
     std::uint64_t segment, first_sum;
 };
@@ -34,8 +37,8 @@ struct queue_sizes {
     unsigned long long giant;       ///< long segments whose sums are too many for a warp
 };
 constexpr unsigned sums_bits = 36;
-static_assert(most_reduced / canonical_block + most_reduced / warp_takes < 1ull << sums_bits &&
-              most_reduced / warp_takes < 1ull << (64 - sums_bits));
+static_assert(max_reduced / canonical_block + max_reduced / warp_takes < 1ull << sums_bits &&
+              max_reduced / warp_takes < 1ull << (64 - sums_bits));
 
 template <class Reduction>
 struct segments_to_reduce {
@@ -68,9 +71,9 @@ __device__ void put_into_queue(const segments_to_reduce<Reduction>& a, std::uint
     if (blocks > warp_finishes) a.giant[atomicAdd(&a.sizes->giant, 1ull)] = at;
 }
 
-/// A segment of which no value is further than 32 · group: lane j of the group stands for the canonical lanes j,
-/// j + group, j + 2 group, …, each with a sum of its own. What lies beyond `longest` values, of any segment of the
-/// warp, is left out: it would add nothing to the bits. The group's first lane has the result.
+/// A segment whose values span at most 32 · group: lane j of the group handles the canonical lanes j, j + group, j + 2
+/// group, …, each with its own sum. Rows past `longest` values, the maximum of the warp's segments, are skipped: they would
+/// not change the bits. The group's first lane has the result.
 template <class Reduction, unsigned group>
 __device__ typename Reduction::held reduce_in_group(reader<Reduction>& from, unsigned size,
                                                     unsigned longest) {
@@ -88,7 +91,7 @@ __device__ typename Reduction::held reduce_in_group(reader<Reduction>& from, uns
     }
 #pragma unroll
     for (unsigned fold = 2; fold <= canonical_lanes; fold *= 2) {
-        const unsigned h = parts / fold;  // 0: nothing is left to fold here
+        const unsigned h = parts / fold;  // 0: nothing left to fold here
         if (h * group < longest) {
 #pragma unroll
             for (unsigned k = 0; k < parts; ++k)
@@ -109,8 +112,8 @@ __device__ typename Reduction::held fold_group(typename Reduction::held mine) {
 template <unsigned group>
 constexpr unsigned segments_of_group = group == canonical_lanes ? 1 : 4;
 
-/// `group` lanes reduce segment after segment, up to 4, whose offsets and values are loaded at once. No shared
-/// memory; a grid that covers the segments.
+/// `group` lanes reduce segment after segment, up to 4, whose offsets and values are loaded at once. No shared memory; a
+/// grid that covers the segments.
 template <class Reduction, unsigned group>
 __global__ __launch_bounds__(block_threads) void reduce_short_segments_kernel(
     segments_to_reduce<Reduction> a) {
@@ -138,7 +141,7 @@ __global__ __launch_bounds__(block_threads) void reduce_short_segments_kernel(
         longest = max(longest, size[u]);
     }
     longest = __reduce_max_sync(~0u, longest);
-    if (longest <= group) {  // one value a lane
+    if (longest <= group) {  // one value per lane
         T values[each];
 #pragma unroll
         for (unsigned u = 0; u < each; ++u)
@@ -182,7 +185,7 @@ __device__ void reduce_medium_segment(const segments_to_reduce<Reduction>& a, st
     from.note(lane, 32, length, a.fault_word);
 }
 
-/// The last of `count` > 0 long segments whose first sum is not behind `sum`; by a whole warp, 32 probes at a time.
+/// The last of `count` > 0 long segments whose first sum is not after `sum`; by a whole warp, 32 probes at a time.
 __device__ std::uint64_t owner_of(const long_segment* segments, std::uint64_t count, std::uint64_t sum) {
     const unsigned lane = threadIdx.x % 32;
     std::uint64_t begin = 0;  // first_sum of [begin] ≤ sum
@@ -260,11 +263,12 @@ void reduce_in_groups(cuda_place& place, segments_to_reduce<Reduction> arguments
         arguments.medium = medium.data();
     }
     if (long_ones) {
-        const std::uint64_t most = items / (warp_takes + 1);
-        shared_out = cuda_array<long_segment>(place, most, "queues of segments");
+        const std::uint64_t maximum = items / (warp_takes + 1);
+        shared_out = cuda_array<long_segment>(place, maximum, "queues of segments");
         giant = cuda_array<std::uint64_t>(place, items / (warp_finishes * canonical_block) + 1,
                                           "queues of segments");
-        sums = cuda_array<typename Reduction::held>(place, items / canonical_block + most, "sums of blocks");
+        sums =
+            cuda_array<typename Reduction::held>(place, items / canonical_block + maximum, "sums of blocks");
         arguments.shared_out = shared_out.data();
         arguments.giant = giant.data();
         arguments.sums = sums.data();
@@ -308,9 +312,9 @@ void segmented_reduce(cuda_place& place, device_span<const T> values,
                       device_span<const std::uint64_t> offsets, device_span<reduced_type<T>> out,
                       reduce_operation operation) {
     check_one_per_segment("segmented_reduce", "out", out.size(), segments_in(offsets.size()));
-    if (values.size() > most_reduced)
+    if (values.size() > max_reduced)
         throw usage_error("segmented_reduce: " + std::to_string(values.size()) +
-                          " values, but a GPU takes at most " + std::to_string(most_reduced));
+                          " values, but a GPU takes at most " + std::to_string(max_reduced));
     switch (operation) {
         case reduce_operation::maximum:
             return reduce_by<T, reduce_operation::maximum>(place, values, offsets, out);

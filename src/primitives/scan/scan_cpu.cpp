@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread scans piece by piece; several take pieces in turn (primitives/in_turn.hpp). Either way every value is
-// read from memory once and every result written once.
+// One thread scans piece by piece; several take pieces in turn (primitives/chained_scan.hpp). In both cases every value is read
+// from memory once and every result written once.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 
-#include "primitives/doors.hpp"
-#include "primitives/in_turn.hpp"
+#include "primitives/argument_checks.hpp"
+#include "primitives/chained_scan.hpp"
 #include "primitives/scan/scan.hpp"
 #include "primitives/scan/scan_kernels.hpp"
 #include "primitives/segments.hpp"
@@ -14,14 +14,14 @@
 namespace quern::primitives {
 namespace {
 
+using scan_detail::chunk_scan;
 using scan_detail::fold_values;
 using scan_detail::scan_values;
-using scan_detail::stretch_scan;
 using scan_detail::value_types;
 
 template <class In, class Out>
-stretch_scan as_kernel(scan_operation operation, bool inclusive) {
-    stretch_scan how;
+chunk_scan as_kernel(scan_operation operation, bool inclusive) {
+    chunk_scan how;
     how.types = sizeof(In) == 1            ? value_types::bytes_to_64
                 : sizeof(Out) == 4         ? value_types::words32
                 : sizeof(In) < sizeof(Out) ? value_types::words32_to_64
@@ -34,19 +34,19 @@ stretch_scan as_kernel(scan_operation operation, bool inclusive) {
     return how;
 }
 
-/// As the kernels see numbers: wrapping sums, or maxima of what is flipped.
-std::uint64_t together(const stretch_scan& how, std::uint64_t a, std::uint64_t b) {
+/// In the kernels' form: wrapping sums, or maxima of flipped values.
+std::uint64_t together(const chunk_scan& how, std::uint64_t a, std::uint64_t b) {
     return how.maximum ? std::max(a, b) : a + b;
 }
 
-/// Everything scanned; returns the total as the kernels see it.
+/// Scans everything; returns the total in the kernels' form.
 template <class In, class Out>
-std::uint64_t scan_all(cpu_place& place, std::span<const In> in, Out* out, stretch_scan how) {
+std::uint64_t scan_all(cpu_place& place, std::span<const In> in, Out* out, chunk_scan how) {
     how.streamed = worth_streaming(in.size() * sizeof(Out)) && static_cast<const void*>(in.data()) != out;
     constexpr std::size_t each = cached_piece(sizeof(Out));
     const bool alone = threads_for(place, pieces_of(in.size(), each)) == 1;
-    std::uint64_t total = 0;  // of one thread, which has no use for a summary
-    return for_each_piece_in_turn(
+    std::uint64_t total = 0;  // for one thread, which needs no summary
+    return for_each_piece_chained(
         place, in.size(), each, std::uint64_t{0},
         [&](std::size_t, std::size_t begin, std::size_t end) {
             if (!alone) return fold_values(how, in.data() + begin, end - begin);
@@ -62,7 +62,7 @@ std::uint64_t scan_all(cpu_place& place, std::span<const In> in, Out* out, stret
 
 template <class T>
 void scan_segments(cpu_place& place, std::span<const T> in, std::span<const std::uint64_t> offsets, T* out,
-                   stretch_scan how) {
+                   chunk_scan how) {
     check_offsets(place, offsets, in.size());
     if (in.empty()) return;
     how.streamed = worth_streaming(in.size() * sizeof(T)) && in.data() != out;
@@ -74,7 +74,7 @@ void scan_segments(cpu_place& place, std::span<const T> in, std::span<const std:
         std::uint64_t value;
         bool begins_here;
     };
-    for_each_piece_in_turn(
+    for_each_piece_chained(
         place, in.size(), each, open_segment{0, false},
         [&](std::size_t slot, std::size_t begin, std::size_t end) {
             std::uint64_t* const bits = heads.data() + slot * words;
@@ -113,7 +113,7 @@ template <class In, class Out>
 void exclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out, scan_operation operation) {
     if (out.size() != in.size() + 1) check_same_size("exclusive_scan", "in", in.size(), "out", out.size());
     if (!std::is_same_v<In, Out>) check_widening("exclusive_scan", operation == scan_operation::sum);
-    const stretch_scan how = as_kernel<In, Out>(operation, false);
+    const chunk_scan how = as_kernel<In, Out>(operation, false);
     const std::uint64_t total = scan_all(place, in, out.data(), how);
     if (out.size() > in.size()) out.back() = static_cast<Out>(total ^ how.flip);
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix scans in one pass (primitives/look_back.cuh), whole and segmented by the same kernel. Segments come as one
-// bit an item, set where a segment begins: whatever the mixture of their lengths, every block does the same work. A
-// tile in which a segment begins knows its prefix at once (what came before does not reach beyond it), so that
-// segments shorten the look-back.
+// Prefix scans in one pass (primitives/look_back.cuh), whole and segmented by the same kernel. Segments are given as one
+// bit per item, set where a segment begins: for any mixture of lengths, every block does the same work. A tile where a
+// segment begins knows its prefix at once (earlier values do not reach past it), so segments shorten the look-back.
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_store.cuh>
 #include <limits>
 #include <type_traits>
 
 #include "device/cuda/check.cuh"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/look_back.cuh"
 #include "primitives/scan/scan.hpp"
 #include "primitives/segments.cuh"
@@ -43,7 +42,7 @@ struct minimum_of {
     __device__ T operator()(T a, T b) const { return b < a ? b : a; }
 };
 
-/// The operation on what travels between tiles.
+/// The operation on values that travel between tiles.
 template <class T, class Operation>
 struct on_prefixes {
     static constexpr bool uses_second = false;
@@ -56,11 +55,11 @@ template <class In, class Out>
 struct scan_arguments {
     const In* in;
     Out* out;
-    std::uint64_t in_size, out_size;  ///< out_size ≥ in_size: what is missing counts as the identity
+    std::uint64_t in_size, out_size;  ///< out_size ≥ in_size: missing inputs count as the identity
     bool inclusive;
-    cuda::tile_word* tiles;       ///< zeros; not read where there is one tile; null: allocated
-    const std::uint32_t* heads;   ///< segmented: bits as checked_segments marks them, and one word more
-    const std::uint32_t* broken;  ///< segmented: not 0: the offsets were refused
+    cuda::tile_word* tiles;       ///< zeros; not read if there is one tile; null: allocated
+    const std::uint32_t* heads;   ///< segmented: bits as marked by checked_segments, and one word more
+    const std::uint32_t* broken;  ///< segmented: not 0: the offsets were rejected
 };
 
 /// The bits of `count` ≤ 32 items from `first` on, at the low end.
@@ -70,15 +69,15 @@ __device__ std::uint32_t bits_at(const std::uint32_t* heads, std::uint64_t first
     return __funnelshift_r(low, high, static_cast<unsigned>(first % 32)) & ((1ull << count) - 1);
 }
 
-/// What a warp's lane knows after its warp has scanned the sums of its lanes.
+/// The knowledge of a lane after its warp has scanned the sums of its lanes.
 template <class T>
 struct warp_scan {
     T before;  ///< of the lanes before it, from the last head among them on
-    T all;     ///< of the warp, likewise
+    T all;     ///< of the warp, in the same way
     bool head_before, head_anywhere;
 };
 
-/// By whole warps. `own`: of the lane's items, from its last head on; `head`: there is one.
+/// Called by whole warps. `own`: of the lane's items, from its last head on; `head`: there is one.
 template <class Operation, class T>
 __device__ warp_scan<T> scan_lanes(T own, bool head) {
     constexpr Operation combine;
@@ -96,13 +95,13 @@ __device__ warp_scan<T> scan_lanes(T own, bool head) {
     return {before, __shfl_sync(~0u, own, 31), (heads & ((1u << lane) - 1)) != 0, heads != 0};
 }
 
-/// Blocks that a multiprocessor is to hold: the fifth costs registers, which extremes of 64 bits do not have.
+/// Blocks per multiprocessor: a fifth one costs registers, which extremes of 64 bits do not have.
 template <class Out, class Operation>
 constexpr unsigned blocks_held = sizeof(Out) == 4 || std::is_same_v<Operation, sum_of<Out>> ? 5 : 4;
 
-/// Block b scans tile b: thread t its items [t · per_thread, (t + 1) · per_thread), which come and go through shared
-/// memory, warp by warp, so that the device's memory is read and written in whole lines. Warp 0 looks back. Shared:
-/// one tile (23 KB, 30 KB with 64 bits) and two words a warp. One block a tile.
+/// Block b scans tile b: thread t its items [t · per_thread, (t + 1) · per_thread). They pass through shared memory, warp
+/// by warp, so that device memory is accessed in whole lines. Warp 0 looks back. Shared memory: one tile (23 KB, 30 KB with
+/// 64 bits) and two words per warp. One block per tile.
 template <class In, class Out, class Operation, bool segmented>
 __global__ __launch_bounds__(block_threads,
                              blocks_held<Out, Operation>) void scan_tiles_kernel(scan_arguments<In, Out> a) {
@@ -120,7 +119,7 @@ __global__ __launch_bounds__(block_threads,
     if (segmented && *a.broken != 0) return;
 
     const std::uint64_t begin = std::uint64_t{blockIdx.x} * tile_items<Out>;
-    const unsigned room = static_cast<unsigned>(min(a.out_size - begin, std::uint64_t{tile_items<Out>}));
+    const unsigned capacity = static_cast<unsigned>(min(a.out_size - begin, std::uint64_t{tile_items<Out>}));
     const unsigned given =
         a.in_size <= begin ? 0
                            : static_cast<unsigned>(min(a.in_size - begin, std::uint64_t{tile_items<Out>}));
@@ -136,7 +135,7 @@ __global__ __launch_bounds__(block_threads,
     for (unsigned k = 0; k < per_thread; ++k)
         items[k] = first + k < given ? static_cast<Out>(loaded[k]) : identity;
     std::uint32_t heads = 0;
-    if (segmented && first < room) heads = bits_at(a.heads, begin + first, per_thread);
+    if (segmented && first < capacity) heads = bits_at(a.heads, begin + first, per_thread);
 
     Out own = identity;
 #pragma unroll
@@ -191,10 +190,10 @@ __global__ __launch_bounds__(block_threads,
         items[k] = a.inclusive ? with : running;
         running = with;
     }
-    if (room == tile_items<Out>) {
+    if (capacity == tile_items<Out>) {
         store_type(staging.store).Store(a.out + begin, items);
     } else {
-        store_type(staging.store).Store(a.out + begin, items, static_cast<int>(room));
+        store_type(staging.store).Store(a.out + begin, items, static_cast<int>(capacity));
     }
 }
 
@@ -211,7 +210,7 @@ void scan_tiles(cuda_place& place, scan_arguments<In, Out> arguments) {
                  (scan_tiles_kernel<In, Out, Operation, segmented>), arguments);
 }
 
-/// Sums do not know signs: one kernel for both.
+/// Sums do not depend on signs: one kernel for both.
 template <class T>
 using unsigned_like = std::make_unsigned_t<T>;
 

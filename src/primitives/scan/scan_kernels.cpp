@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector is scanned in log₂(lanes) steps (Kogge and Stone 1973): in the step of distance k, lane i takes in lane
-// i − k. With segments it does so only where none begins in between, which is a mask made from the heads' bits by
-// the same doubling. Compiled once for each instruction set; Highway chooses at run time.
+// A vector is scanned in log₂(lanes) steps (Kogge and Stone 1973): in the step of distance k, lane i adds lane i − k. With
+// segments it does so only if none begins in between; a mask computed from the heads' bits by the same doubling tells.
+// Compiled once for each instruction set; Highway chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/scan/scan_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -51,7 +51,7 @@ HWY_INLINE hn::Mask<D> mask_of(D d, std::uint64_t bits) {
     return hn::LoadMaskBits(d, bytes);
 }
 
-/// The tables of one vector type: what lane i takes in the step of distance 1, 2, 4, 8.
+/// The tables of one vector type: the source of lane i in the step of distance 1, 2, 4, 8.
 template <class D>
 struct shifts {
     using T = hn::TFromD<D>;
@@ -85,7 +85,7 @@ Out scan(const In* in, Out* out, std::size_t size, Out before, Out flip, bool st
     };
     const hn::ScalableTag<Out> d;
     const std::size_t lanes = hn::Lanes(d);
-    constexpr std::size_t most_lanes = HWY_MAX_BYTES / sizeof(Out);
+    constexpr std::size_t max_lanes = HWY_MAX_BYTES / sizeof(Out);
     std::size_t i = 0;
     if (streamed) {  // whole lines only; their vectors then lie within the heads' bytes as they may
         while (i < size && reinterpret_cast<std::uintptr_t>(out + i) % HWY_MAX(lanes * sizeof(Out), 1) != 0)
@@ -119,11 +119,11 @@ Out scan(const In* in, Out* out, std::size_t size, Out before, Out flip, bool st
             no_head = mask_of(d, ~bits & all);
         }
         [[maybe_unused]] const auto values = v;
-        if constexpr (most_lanes > 1) v = step(v, by1, may1);
-        if constexpr (most_lanes > 2) v = step(v, by2, may2);
-        if constexpr (most_lanes > 4) v = step(v, by4, may4);
-        if constexpr (most_lanes > 8) v = step(v, by8, may8);
-        static_assert(most_lanes <= 16);
+        if constexpr (max_lanes > 1) v = step(v, by1, may1);
+        if constexpr (max_lanes > 2) v = step(v, by2, may2);
+        if constexpr (max_lanes > 4) v = step(v, by4, may4);
+        if constexpr (max_lanes > 8) v = step(v, by8, may8);
+        static_assert(max_lanes <= 16);
         v = combine::vectors(v, Segmented ? hn::IfThenElseZero(carried, carry) : carry);
         auto result = v;
         if constexpr (!Inclusive && !Maximum) {
@@ -171,8 +171,8 @@ Out fold(const In* in, std::size_t size, Out flip) {
 }
 
 template <class In, class Out, bool Maximum>
-Out scan_as_asked(const stretch_scan& how, const void* in, void* out, std::size_t size, std::uint64_t before,
-                  const std::uint64_t* heads) {
+Out scan_as_requested(const chunk_scan& how, const void* in, void* out, std::size_t size,
+                      std::uint64_t before, const std::uint64_t* heads) {
     const auto run = heads != nullptr ? how.inclusive ? &scan<In, Out, Maximum, true, true>
                                                       : &scan<In, Out, Maximum, false, true>
                      : how.inclusive ? &scan<In, Out, Maximum, true, false>
@@ -181,41 +181,41 @@ Out scan_as_asked(const stretch_scan& how, const void* in, void* out, std::size_
                static_cast<Out>(how.flip), how.streamed, heads);
 }
 
-std::uint64_t scan_values(const stretch_scan& how, const void* in, void* out, std::size_t size,
+std::uint64_t scan_values(const chunk_scan& how, const void* in, void* out, std::size_t size,
                           std::uint64_t before, const std::uint64_t* heads) {
     using word = std::uint32_t;
     using wide = std::uint64_t;
     switch (how.types) {
         case value_types::words32:
-            return how.maximum ? scan_as_asked<word, word, true>(how, in, out, size, before, heads)
-                               : scan_as_asked<word, word, false>(how, in, out, size, before, heads);
+            return how.maximum ? scan_as_requested<word, word, true>(how, in, out, size, before, heads)
+                               : scan_as_requested<word, word, false>(how, in, out, size, before, heads);
         case value_types::words64:
-            return how.maximum ? scan_as_asked<wide, wide, true>(how, in, out, size, before, heads)
-                               : scan_as_asked<wide, wide, false>(how, in, out, size, before, heads);
+            return how.maximum ? scan_as_requested<wide, wide, true>(how, in, out, size, before, heads)
+                               : scan_as_requested<wide, wide, false>(how, in, out, size, before, heads);
         case value_types::words32_to_64:
-            return scan_as_asked<word, wide, false>(how, in, out, size, before, heads);
+            return scan_as_requested<word, wide, false>(how, in, out, size, before, heads);
         case value_types::bytes_to_64:
-            return scan_as_asked<std::uint8_t, wide, false>(how, in, out, size, before, heads);
+            return scan_as_requested<std::uint8_t, wide, false>(how, in, out, size, before, heads);
     }
     return 0;
 }
 
 template <class In, class Out>
-std::uint64_t fold_as_asked(const stretch_scan& how, const void* in, std::size_t size) {
+std::uint64_t fold_as_requested(const chunk_scan& how, const void* in, std::size_t size) {
     return how.maximum ? fold<In, Out, true>(static_cast<const In*>(in), size, static_cast<Out>(how.flip))
                        : fold<In, Out, false>(static_cast<const In*>(in), size, static_cast<Out>(how.flip));
 }
 
-std::uint64_t fold_values(const stretch_scan& how, const void* in, std::size_t size) {
+std::uint64_t fold_values(const chunk_scan& how, const void* in, std::size_t size) {
     switch (how.types) {
         case value_types::words32:
-            return fold_as_asked<std::uint32_t, std::uint32_t>(how, in, size);
+            return fold_as_requested<std::uint32_t, std::uint32_t>(how, in, size);
         case value_types::words64:
-            return fold_as_asked<std::uint64_t, std::uint64_t>(how, in, size);
+            return fold_as_requested<std::uint64_t, std::uint64_t>(how, in, size);
         case value_types::words32_to_64:
-            return fold_as_asked<std::uint32_t, std::uint64_t>(how, in, size);
+            return fold_as_requested<std::uint32_t, std::uint64_t>(how, in, size);
         case value_types::bytes_to_64:
-            return fold_as_asked<std::uint8_t, std::uint64_t>(how, in, size);
+            return fold_as_requested<std::uint8_t, std::uint64_t>(how, in, size);
     }
     return 0;
 }
@@ -230,11 +230,11 @@ namespace quern::primitives::scan_detail {
 HWY_EXPORT(scan_values);
 HWY_EXPORT(fold_values);
 
-std::uint64_t scan_values(const stretch_scan& how, const void* in, void* out, std::size_t size,
+std::uint64_t scan_values(const chunk_scan& how, const void* in, void* out, std::size_t size,
                           std::uint64_t before, const std::uint64_t* heads) {
     return HWY_DYNAMIC_DISPATCH(scan_values)(how, in, out, size, before, heads);
 }
-std::uint64_t fold_values(const stretch_scan& how, const void* in, std::size_t size) {
+std::uint64_t fold_values(const chunk_scan& how, const void* in, std::size_t size) {
     return HWY_DYNAMIC_DISPATCH(fold_values)(how, in, size);
 }
 

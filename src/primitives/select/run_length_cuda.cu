@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run-length encoding in one pass (primitives/look_back.cuh). What travels between tiles is the number of runs that
-// have begun, and where the last of them began; a run's length is written by whoever meets the next run's head, so
-// that no run, however long, is walked.
+// Run-length encoding in one pass (primitives/look_back.cuh). Tiles pass on the number of runs that have begun, and the
+// start of the last one. The thread that finds the next run's head writes a run's length, so that no run is iterated over.
 #include "device/cuda/check.cuh"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/look_back.cuh"
 #include "primitives/select/select.hpp"
 
@@ -12,13 +11,13 @@ namespace {
 
 constexpr unsigned block_threads = 256;
 constexpr unsigned warps = block_threads / 32;
-constexpr unsigned rows = 16;  // values of a thread
+constexpr unsigned rows = 16;  // values per thread
 constexpr unsigned words = rows * warps;
 constexpr unsigned words_per_lane = words / 32;
 constexpr unsigned tile_values = block_threads * rows;
 constexpr unsigned look_back_rows = 2;
 
-/// value: runs begun; second: 1 + the position where the last of them did, 0 where there is none.
+/// value: runs begun; second: 1 + the position where the last of them began, 0 if there is none.
 struct runs_before {
     static constexpr bool uses_second = true;
     __device__ cuda::tile_prefix operator()(cuda::tile_prefix a, cuda::tile_prefix b) const {
@@ -29,27 +28,27 @@ struct runs_before {
 template <class T>
 struct runs_to_write {
     T* unique;
-    std::uint64_t unique_room;
+    std::uint64_t unique_capacity;
     std::uint64_t* counts;
-    std::uint64_t counts_room;
+    std::uint64_t counts_capacity;
 
     __device__ void head(std::uint64_t run, T value) const {
-        if (run < unique_room) unique[run] = value;
+        if (run < unique_capacity) unique[run] = value;
     }
     __device__ void length(std::uint64_t run, std::uint64_t count) const {
-        if (run < counts_room) counts[run] = count;
+        if (run < counts_capacity) counts[run] = count;
     }
 };
 
-/// Heads of runs in a tile: 32 neighbouring values a word, and what came before each word in the tile.
+/// Heads of runs in a tile: 32 neighbouring values per word, and the state before each word in the tile.
 struct tile_heads {
     unsigned bits[words];
     unsigned runs_before[words];
     unsigned last_before[words];  ///< 1 + the place in the tile; 0: none
 };
 
-/// By one whole warp: fills in what came before each word. Returns the tile's runs and its last head's place + 1, to
-/// every lane.
+/// Called by one whole warp: computes the state before each word. Returns the tile's runs and its last head's position + 1,
+/// to every lane.
 __device__ uint2 scan_words(tile_heads& heads) {
     const unsigned lane = threadIdx.x % 32, first = lane * words_per_lane;
     unsigned runs = 0, last = 0;
@@ -82,8 +81,8 @@ __device__ uint2 scan_words(tile_heads& heads) {
     return {__shfl_sync(~0u, all_runs, 31), __shfl_sync(~0u, all_last, 31)};
 }
 
-/// Block b encodes tile b; thread t its values t, t + 256, …, so that a row of a warp is one line of memory and one
-/// word of heads. Warp 0 looks back. Shared: 1.5 KB. The last block writes the number of runs and the last length.
+/// Block b encodes tile b; thread t its values t, t + 256, …, so that a row of a warp is one line of memory and one word of
+/// heads. Warp 0 looks back. Shared memory: 1.5 KB. The last block writes the number of runs and the last length.
 template <class T>
 __global__ __launch_bounds__(block_threads) void encode_runs_kernel(const T* values, std::uint64_t count,
                                                                     runs_to_write<T> out,
@@ -136,7 +135,7 @@ __global__ __launch_bounds__(block_threads) void encode_runs_kernel(const T* val
         out.head(run, mine[r]);
         if (run == 0) continue;
         const std::uint64_t place = begin + word * 32;
-        std::uint64_t last = found.second;  // 1 + the position of the head before this one
+        std::uint64_t last = found.second;  // 1 + the position of the previous head
         if (lower != 0) {
             last = place + 32 - static_cast<unsigned>(__clz(static_cast<int>(lower)));
         } else if (heads.last_before[word] != 0) {
@@ -164,8 +163,8 @@ std::size_t run_length_encode(cuda_place& place, device_span<const T> values, de
                  values.size(), out, tiles.data(), runs.data());
     std::uint64_t count = 0;
     copy_out<std::uint64_t>(place, runs.span(), std::span(&count, 1));
-    check_room("run_length_encode", "unique", unique.size(), count);
-    check_room("run_length_encode", "counts", counts.size(), count);
+    check_capacity("run_length_encode", "unique", unique.size(), count);
+    check_capacity("run_length_encode", "counts", counts.size(), count);
     return count;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is selected of a piece is first turned into bits, which are counted; where the piece's results begin is known
-// when its turn has come (primitives/in_turn.hpp), and they are then written from the bits. One pass over memory for
-// any number of threads, and what is not selected need not be read at all.
+// The selection of a piece is first converted to bits, which are counted. The start of the piece's results is known when
+// its turn comes (primitives/chained_scan.hpp); then they are written from the bits. One pass over memory for any number of
+// threads, and unselected values need not be read.
 #include <algorithm>
 #include <bit>
 
-#include "primitives/doors.hpp"
-#include "primitives/in_turn.hpp"
+#include "primitives/argument_checks.hpp"
+#include "primitives/chained_scan.hpp"
 #include "primitives/select/select.hpp"
 #include "primitives/select/select_kernels.hpp"
 
@@ -25,13 +25,13 @@ class selections {
     cpu_array<std::uint64_t> bits_;
 };
 
-/// write(bits, begin, end, out, count) for the flagged items of each piece; returns how many there are.
+/// write(bits, begin, end, out, count) for the flagged items of each piece; returns their number.
 template <class T, class Write>
 std::size_t select_flagged(cpu_place& place, std::span<const std::uint8_t> flags, std::span<T> out,
                            const Write& write) {
     constexpr std::size_t each = cached_piece(sizeof(T));
     const selections bits(place, each);
-    return for_each_piece_in_turn(
+    return for_each_piece_chained(
         place, flags.size(), each, std::size_t{0},
         [&](std::size_t slot, std::size_t begin, std::size_t end) {
             return select_detail::bits_of_flags(flags.data() + begin, end - begin, bits.of(slot));
@@ -42,7 +42,7 @@ std::size_t select_flagged(cpu_place& place, std::span<const std::uint8_t> flags
         });
 }
 
-/// For every bit that is set, how far it is behind the one before; the first: behind `previous`.
+/// For every set bit, its distance from the previous one; the first: from `previous`.
 void write_distances(const std::uint64_t* bits, std::size_t begin, std::size_t size, std::uint64_t previous,
                      std::uint64_t* out) {
     for (std::size_t i = 0; i < size; i += 64) {
@@ -74,7 +74,7 @@ std::size_t compact(cpu_place& place, std::span<const T> values, std::span<const
         [&](const std::uint64_t* bits, std::size_t begin, std::size_t end, T* to, std::size_t count) {
             select_detail::keep_values(values.data() + begin, bits, end - begin, to, count);
         });
-    check_room("compact", "out", out.size(), kept);
+    check_capacity("compact", "out", out.size(), kept);
     return kept;
 }
 
@@ -87,7 +87,7 @@ std::size_t compact_positions(cpu_place& place, std::span<const std::uint8_t> fl
         [](const std::uint64_t* bits, std::size_t begin, std::size_t end, Position* to, std::size_t count) {
             select_detail::keep_positions(static_cast<Position>(begin), bits, end - begin, to, count);
         });
-    check_room("compact_positions", "out", out.size(), kept);
+    check_capacity("compact_positions", "out", out.size(), kept);
     return kept;
 }
 
@@ -99,9 +99,9 @@ std::size_t run_length_encode(cpu_place& place, std::span<const T> values, std::
         std::size_t last_begin;  ///< of the one that is still open
     };
     constexpr std::size_t each = cached_piece(sizeof(T));
-    const std::size_t room = std::min(unique.size(), counts.size());
+    const std::size_t capacity = std::min(unique.size(), counts.size());
     const selections begins(place, each);
-    const auto all = for_each_piece_in_turn(
+    const auto all = for_each_piece_chained(
         place, values.size(), each, runs{0, 0},
         [&](std::size_t slot, std::size_t begin, std::size_t end) {
             std::uint64_t* const bits = begins.of(slot);
@@ -117,7 +117,7 @@ std::size_t run_length_encode(cpu_place& place, std::span<const T> values, std::
             return mine.number == 0 ? before : runs{before.number + mine.number, mine.last_begin};
         },
         [&](std::size_t slot, std::size_t begin, std::size_t end, const runs& before, const runs& mine) {
-            if (mine.number == 0 || before.number + mine.number > room) return;
+            if (mine.number == 0 || before.number + mine.number > capacity) return;
             std::uint64_t* const bits = begins.of(slot);
             select_detail::keep_values(values.data() + begin, bits, end - begin,
                                        unique.data() + before.number, mine.number);
@@ -126,8 +126,8 @@ std::size_t run_length_encode(cpu_place& place, std::span<const T> values, std::
             write_distances(bits, begin, end - begin, before.last_begin,
                             counts.data() + (begin == 0 ? 0 : before.number - 1));
         });
-    check_room("run_length_encode", "unique", unique.size(), all.number);
-    check_room("run_length_encode", "counts", counts.size(), all.number);
+    check_capacity("run_length_encode", "unique", unique.size(), all.number);
+    check_capacity("run_length_encode", "counts", counts.size(), all.number);
     if (all.number != 0) counts[all.number - 1] = values.size() - all.last_begin;
     return all.number;
 }

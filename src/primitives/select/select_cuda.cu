@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compaction in one pass (primitives/look_back.cuh): a block turns its flags into bits, learns from the blocks before
-// it where its output begins, and only then reads the values it keeps, so that what is left out is not read.
-// The number of kept values is read back once.
+// Compaction in one pass (primitives/look_back.cuh): a block converts its flags to bits, gets the start of its output from
+// the blocks before it, and only then reads the values it keeps, so that other values are not read. The number of kept
+// values is read back once.
 #include <cub/block/block_scan.cuh>
 
 #include "device/cuda/check.cuh"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/look_back.cuh"
 #include "primitives/select/select.hpp"
 
@@ -13,9 +13,9 @@ namespace quern::primitives {
 namespace {
 
 constexpr unsigned block_threads = 256;
-constexpr unsigned flags_per_thread = 16;  // what one load brings
+constexpr unsigned flags_per_thread = 16;  // one load
 constexpr unsigned round_flags = block_threads * flags_per_thread;
-constexpr unsigned rounds_of_many = 4;                    // in a tile
+constexpr unsigned rounds_of_many = 4;                    // per tile
 constexpr std::size_t many_flags = std::size_t{2} << 20;  // from here on, tiles of 4 rounds fill the device
 constexpr unsigned copied_at_once = 8;                    // by a thread, loads first
 constexpr unsigned look_back_rows = 1;
@@ -27,7 +27,7 @@ struct sum_of_counts {
     }
 };
 
-/// Where kept values come from: an array of words, or their own positions.
+/// The source of kept values: an array of words, or their own positions.
 template <class T>
 struct values_of {
     const T* values;
@@ -38,7 +38,7 @@ struct positions_of {
     __device__ T operator()(std::uint64_t position) const { return static_cast<T>(position); }
 };
 
-/// One bit for each of 16 bytes: it is not 0.
+/// One bit for each of 16 bytes: set if it is not 0.
 __device__ unsigned bits_of(uint4 bytes) {
     const auto four = [](unsigned word) {
         return (__vcmpne4(word, 0) & 0x08040201u) * 0x01010101u >> 24;  // the sum of the bytes: bits 0 to 3
@@ -46,8 +46,8 @@ __device__ unsigned bits_of(uint4 bytes) {
     return four(bytes.x) | four(bytes.y) << 4 | four(bytes.z) << 8 | four(bytes.w) << 12;
 }
 
-/// Flags from `first` on as bits; 16 at once where all are there, and none beyond the array is read. `first` may lie
-/// before the array: tiles begin where 16 bytes can be loaded.
+/// Flags from `first` on as bits; 16 at once if all exist; reads nothing outside the array. `first` may be before the
+/// array: tiles begin where 16 bytes can be loaded.
 __device__ unsigned flag_bits(const std::uint8_t* flags, std::int64_t first, std::int64_t count) {
     if (first >= 0 && first + flags_per_thread <= count)
         return bits_of(*reinterpret_cast<const uint4*>(flags + first));
@@ -59,14 +59,14 @@ __device__ unsigned flag_bits(const std::uint8_t* flags, std::int64_t first, std
     return bits;
 }
 
-/// Block b keeps what tile b flags, 4,096 flags a round. A thread has 16 of them and writes the places of those that
-/// are set into the block's list; then all threads copy along the list, so that writes, and reads of dense flags, are
-/// of whole lines. There are two lists (shared, 16 KB), so that a round waits once. What has no room in `out` is counted
-/// and not written. The last block writes the number kept.
+/// Block b keeps what tile b flags, 4,096 flags per round. A thread has 16 of them and writes the positions of set flags to
+/// the block's list; then all threads copy along the list, so that writes, and reads of dense flags, are of whole lines.
+/// There are two lists (shared memory, 16 KB), so that a round waits once. Values that do not fit `out` are counted and not
+/// written. The last block writes the number kept.
 template <class T, class Source, unsigned rounds>
 __global__ __launch_bounds__(block_threads) void compact_kernel(Source source, const std::uint8_t* flags,
                                                                 std::int64_t count, unsigned misaligned,
-                                                                T* out, std::uint64_t room,
+                                                                T* out, std::uint64_t capacity,
                                                                 cuda::tile_word* tiles, std::uint64_t* kept) {
     using scan_type = cub::BlockScan<std::uint64_t, block_threads>;
     static_assert(rounds <= 4, "one scan for all: 16 bits a round");
@@ -121,7 +121,7 @@ __global__ __launch_bounds__(block_threads) void compact_kernel(Source source, c
 #pragma unroll
             for (unsigned k = 0; k < copied_at_once; ++k) {
                 const unsigned r = base + k * block_threads;
-                if (r < in_round(q) && to + r < room) out[to + r] = values[k];
+                if (r < in_round(q) && to + r < capacity) out[to + r] = values[k];
             }
         }
         to += in_round(q);
@@ -149,7 +149,7 @@ std::size_t compact_from(cuda_place& place, Source source, device_span<const std
                  kept.data());
     std::uint64_t count = 0;
     copy_out<std::uint64_t>(place, kept.span(), std::span(&count, 1));
-    check_room(name, "out", out.size(), count);
+    check_capacity(name, "out", out.size(), count);
     return count;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 64 values at a time. Where few of them are kept, bit by bit; where all are, a copy; else vectors are compressed in
-// registers and stored whole, each over the junk behind the one before, as long as the last values are not near.
-// Compiled once for each instruction set; Highway chooses at run time.
+// 64 values at a time. If few of them are kept, bit by bit; if all are, a copy; otherwise vectors are compressed in
+// registers and stored whole, each over the junk after the previous one, except near the end. Compiled once for each
+// instruction set; Highway chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/select/select_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -27,7 +27,7 @@ HWY_INLINE std::uint64_t bits_of(D d, M mask) {
     return bits;
 }
 
-/// Words of bits of which `vector(i)` gives those of one vector and `one(i)` a single one.
+/// Words of bits: `vector(i)` gives the values of one vector, `one(i)` a single one.
 template <class D, class OfVector, class OfOne>
 HWY_INLINE std::size_t words_of_bits(D d, std::size_t size, std::uint64_t* bits, const OfVector& vector,
                                      const OfOne& one) {
@@ -82,7 +82,7 @@ std::size_t bits_of_runs_64(const std::uint64_t* values, std::size_t size, bool 
     return bits_of_runs_of(values, size, begins, bits);
 }
 
-/// What is kept comes from an array.
+/// Kept values come from an array.
 template <class T>
 struct from_values {
     const T* values;
@@ -92,15 +92,15 @@ struct from_values {
         return hn::LoadU(d, values + i);
     }
 };
-/// What is kept are the numbers of positions.
+/// Kept values are positions.
 template <class T>
 struct from_positions {
-    static constexpr std::size_t most_lanes = HWY_MAX_BYTES / sizeof(T);
+    static constexpr std::size_t max_lanes = HWY_MAX_BYTES / sizeof(T);
     T first;
-    HWY_ALIGN T steps[most_lanes];  // Iota() makes them in memory every time
+    HWY_ALIGN T steps[max_lanes];  // Iota() builds them in memory every time
 
     explicit from_positions(T first_position) : first(first_position), steps() {
-        for (std::size_t l = 0; l < most_lanes; ++l) steps[l] = static_cast<T>(l);
+        for (std::size_t l = 0; l < max_lanes; ++l) steps[l] = static_cast<T>(l);
     }
     T one(std::size_t i) const { return static_cast<T>(first + i); }
     template <class D>

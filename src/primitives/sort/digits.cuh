@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digits of keys for the radix sorts. A kernel holds keys as rising bits: a map to unsigned numbers that keeps the
-// order and can be undone, so that −0 and +0 are two neighbours; they become one where a digit is cut.
+// Digits of keys for the radix sorts. A kernel holds keys as ordered bits: an invertible, order-preserving map to unsigned
+// numbers, in which −0 and +0 are neighbours; they become equal when a digit is extracted.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ __device__ __forceinline__ Raw from_rising_bits(key_bits_t<Raw> rising) {
         return rising;
 }
 
-/// Rising bits in which −0 has become +0: what digits are cut from.
+/// Ordered bits in which −0 has become +0: the source of digits.
 template <class Raw>
 __device__ __forceinline__ key_bits_t<Raw> without_negative_zero(key_bits_t<Raw> rising) {
     if constexpr (floating_value<Raw>)
@@ -48,7 +48,7 @@ __device__ __forceinline__ key_bits_t<Raw> without_negative_zero(key_bits_t<Raw>
         return rising;
 }
 
-/// Eight bits of rising bits, for CUB's ranking.
+/// Eight bits of ordered bits, for CUB's ranking.
 template <class Raw>
 struct digit_of_rising {
     unsigned shift;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once for each instruction set; Highway chooses at run time. Vectors find the bucket of each key, watch for
-// not-a-number and move whole lines; counting and placing are scalar, a store for each key.
+// Compiled once for each instruction set; Highway chooses at run time. Vectors find the bucket of each key, detect NaN and
+// move whole lines; counting and placing are scalar, one store for each key.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <tuple>
 
-// The steps between these four bring nothing to these loops and would cost compile time.
+// The targets between these four do not speed up these loops and would cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/sort/radix_kernels.cpp"
@@ -47,7 +47,7 @@ HWY_INLINE hn::Vec<lanes_of<Key>> load_stored(const Key* keys) {
         return hn::LoadU(lanes_of<Key>(), keys);
 }
 
-// place_of, lane by lane.
+// position_of, lane by lane.
 template <class Key>
 HWY_INLINE hn::Vec<lanes_of<Key>> places_of(hn::Vec<lanes_of<Key>> stored, hn::Vec<lanes_of<Key>> flip) {
     if constexpr (std::is_floating_point_v<Key>) {
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<lanes_of<Key>> places_of(hn::Vec<lanes_of<Key>> stored, hn::V
     return hn::Xor(stored, flip);
 }
 
-/// The buckets of up to block_size keys; whether one is not a number, where that is asked.
+/// The buckets of up to block_size keys; with Check, whether one is NaN.
 template <bool Check, class Key>
 HWY_INLINE bool find_buckets(const bucket_map<key_bits_t<Key>>& map, key_bits_t<Key> flip, const Key* keys,
                              std::size_t size, key_bits_t<Key>* buckets) {
@@ -91,7 +91,7 @@ HWY_INLINE bool find_buckets(const bucket_map<key_bits_t<Key>>& map, key_bits_t<
     bool refused = !hn::AllFalse(s, hn::Ne(not_numbers, hn::Zero(s)));
     for (; i < size; ++i) {
         if constexpr (Check) refused |= is_not_a_number(keys[i]);
-        buckets[i] = static_cast<bits>(map.bucket_of(place_of(keys[i], flip)));
+        buckets[i] = static_cast<bits>(map.bucket_of(position_of(keys[i], flip)));
     }
     return refused;
 }
@@ -101,7 +101,7 @@ bool count(const bucket_map<key_bits_t<Key>>& map, key_bits_t<Key> flip, const K
            std::uint32_t* counts) {
     alignas(64) key_bits_t<Key> buckets[block_size];
     // Two tables, so that equal neighbours do not wait for each other.
-    alignas(64) std::uint32_t odd[bucket_map<key_bits_t<Key>>::most_buckets] = {};
+    alignas(64) std::uint32_t odd[bucket_map<key_bits_t<Key>>::max_buckets] = {};
     bool refused = false;
     for (std::size_t done = 0; done < size; done += block_size) {
         const std::size_t here = std::min(block_size, size - done);
@@ -145,7 +145,7 @@ HWY_INLINE void scatter_through(const bucket_map<key_bits_t<Key>>& map, key_bits
     using item = record<Key, Value>;
     constexpr std::size_t together = records_together<Key, Value>, lines = lines_together<Key, Value>;
     alignas(64) key_bits_t<Key> buckets[block_size];
-    std::uint64_t first[bucket_map<key_bits_t<Key>>::most_buckets];
+    std::uint64_t first[bucket_map<key_bits_t<Key>>::max_buckets];
     std::copy(positions, positions + map.buckets, first);
     auto* slots = reinterpret_cast<item*>(gathered);
     for (std::size_t done = 0; done < size; done += block_size) {
@@ -184,30 +184,31 @@ void scatter(const bucket_map<key_bits_t<Key>>& map, key_bits_t<Key> flip, const
         scatter_through<false>(map, flip, keys, values, size, positions, out, gathered);
 }
 
-template <class Item, class PlaceOf>
-HWY_INLINE void insertion_sort(const PlaceOf& place, Item* items, std::size_t size) {
+template <class Item, class PositionOf>
+HWY_INLINE void insertion_sort(const PositionOf& position, Item* items, std::size_t size) {
     for (std::size_t i = 1; i < size; ++i) {
         const Item moving = items[i];
-        const auto its_place = place(moving.key);
+        const auto its_position = position(moving.key);
         std::size_t hole = i;
-        for (; hole > 0 && its_place < place(items[hole - 1].key); --hole) items[hole] = items[hole - 1];
+        for (; hole > 0 && its_position < position(items[hole - 1].key); --hole)
+            items[hole] = items[hole - 1];
         items[hole] = moving;
     }
 }
 
-constexpr std::size_t most_by_insertion = 24;
-constexpr unsigned most_digit_bits = 12;
+constexpr std::size_t max_by_insertion = 24;
+constexpr unsigned max_digit_bits = 12;
 
 /// A digit: the bits [shift, shift + width) of a place.
 struct digit {
     unsigned shift, width;
     template <class Bits>
-    HWY_INLINE std::size_t of(Bits place) const {
-        return static_cast<std::size_t>(place >> shift) & ((std::size_t{1} << width) - 1);
+    HWY_INLINE std::size_t of(Bits position) const {
+        return static_cast<std::size_t>(position >> shift) & ((std::size_t{1} << width) - 1);
     }
 };
 
-/// Counts to the first position of each digit's value.
+/// Converts counts to the first position of each digit's value.
 HWY_INLINE void to_positions(std::uint32_t* counts, unsigned width) {
     std::uint32_t sum = 0;
     for (std::size_t v = 0; v < std::size_t{1} << width; ++v) {
@@ -217,92 +218,93 @@ HWY_INLINE void to_positions(std::uint32_t* counts, unsigned width) {
     }
 }
 
-template <class Item, class PlaceOf>
-HWY_INLINE void move_by_digit(const PlaceOf& place, digit by, const Item* from, std::size_t size,
+template <class Item, class PositionOf>
+HWY_INLINE void move_by_digit(const PositionOf& position, digit by, const Item* from, std::size_t size,
                               std::uint32_t* positions, Item* to) {
     for (std::size_t i = 0; i < size; ++i) {
-        const std::size_t value = by.of(place(from[i].key));
+        const std::size_t value = by.of(position(from[i].key));
         to[positions[value]++] = from[i];
     }
 }
 
-/// Sorts `from` into `to`, which may be the same; `other` is room for as many. `differing` (not 0) has the bits in
-/// which places differ.
-template <class Bits, class Item, class PlaceOf>
-HWY_NOINLINE void sort_items(const PlaceOf& place, Bits differing, const Item* from, std::size_t size,
+/// Sorts `from` into `to`, which may be the same; `other` has the same capacity. `differing` (not 0) has the bits in which
+/// places differ.
+template <class Bits, class Item, class PositionOf>
+HWY_NOINLINE void sort_items(const PositionOf& position, Bits differing, const Item* from, std::size_t size,
                              Item* other, Item* to);
 
-/// Items sorted by the bits from `sorted_from` on, and by what was before among equals: sorts what is left.
-template <class Bits, class Item, class PlaceOf>
-HWY_INLINE void finish(const PlaceOf& place, unsigned sorted_from, Item* items, std::size_t size,
+/// Items sorted by the bits from `sorted_from` on, and by their earlier order among equals: sorts by the rest.
+template <class Bits, class Item, class PositionOf>
+HWY_INLINE void finish(const PositionOf& position, unsigned sorted_from, Item* items, std::size_t size,
                        Item* other) {
     constexpr std::size_t at_once = 64;
     for (std::size_t i = 0; i + 1 < size;) {
         const std::size_t end = std::min(i + at_once, size - 1);
-        bool wrong = false;  // one test for many, so that the loop is made of vectors
-        for (std::size_t j = i; j < end; ++j) wrong |= place(items[j + 1].key) < place(items[j].key);
+        bool wrong = false;  // one test for many, so that the loop is vectorised
+        for (std::size_t j = i; j < end; ++j) wrong |= position(items[j + 1].key) < position(items[j].key);
         if (!wrong) {
             i = end;
             continue;
         }
-        while (place(items[i].key) <= place(items[i + 1].key)) ++i;
-        const Bits group = place(items[i].key) >> sorted_from;
+        while (position(items[i].key) <= position(items[i + 1].key)) ++i;
+        const Bits group = position(items[i].key) >> sorted_from;
         std::size_t first = i, last = i + 1;
-        Bits differing = place(items[i].key) ^ place(items[i + 1].key);
-        while (first > 0 && place(items[first - 1].key) >> sorted_from == group) --first;
-        while (last + 1 < size && place(items[last + 1].key) >> sorted_from == group) ++last;
-        for (std::size_t j = first; j <= last; ++j) differing |= place(items[j].key) ^ place(items[i].key);
-        sort_items<Bits>(place, differing, items + first, last + 1 - first, other, items + first);
+        Bits differing = position(items[i].key) ^ position(items[i + 1].key);
+        while (first > 0 && position(items[first - 1].key) >> sorted_from == group) --first;
+        while (last + 1 < size && position(items[last + 1].key) >> sorted_from == group) ++last;
+        for (std::size_t j = first; j <= last; ++j)
+            differing |= position(items[j].key) ^ position(items[i].key);
+        sort_items<Bits>(position, differing, items + first, last + 1 - first, other, items + first);
         i = last;
     }
 }
 
-template <class Bits, class Item, class PlaceOf>
-HWY_NOINLINE void sort_items(const PlaceOf& place, Bits differing, const Item* from, std::size_t size,
+template <class Bits, class Item, class PositionOf>
+HWY_NOINLINE void sort_items(const PositionOf& position, Bits differing, const Item* from, std::size_t size,
                              Item* other, Item* to) {
-    if (size <= most_by_insertion) {
+    if (size <= max_by_insertion) {
         if (from != to) std::copy(from, from + size, to);
-        return insertion_sort(place, to, size);
+        return insertion_sort(position, to, size);
     }
     const auto top = static_cast<unsigned>(std::bit_width(differing));
     const auto lowest = static_cast<unsigned>(std::countr_zero(differing));
     const auto size_bits = static_cast<unsigned>(std::bit_width(size));
-    // So many leading bits tell all but a few of random keys apart; finish() does the rest.
-    const unsigned wanted = std::min({top - lowest, size_bits + 7, 2 * most_digit_bits});
-    const unsigned widest = std::clamp(size_bits, 6u, most_digit_bits);
+    // So many leading bits distinguish all but a few of random keys; finish() does the rest.
+    const unsigned wanted = std::min({top - lowest, size_bits + 7, 2 * max_digit_bits});
+    const unsigned widest = std::clamp(size_bits, 6u, max_digit_bits);
     const unsigned low_width = wanted <= widest ? 0 : wanted / 2, high_width = wanted - low_width;
     const digit low{top - wanted, low_width}, high{top - high_width, high_width};
-    alignas(64) std::uint32_t low_counts[std::size_t{1} << most_digit_bits];
-    alignas(64) std::uint32_t high_counts[std::size_t{1} << most_digit_bits];
+    alignas(64) std::uint32_t low_counts[std::size_t{1} << max_digit_bits];
+    alignas(64) std::uint32_t high_counts[std::size_t{1} << max_digit_bits];
     std::memset(high_counts, 0, sizeof(std::uint32_t) << high_width);
     if (low_width == 0) {
-        for (std::size_t i = 0; i < size; ++i) ++high_counts[high.of(place(from[i].key))];
+        for (std::size_t i = 0; i < size; ++i) ++high_counts[high.of(position(from[i].key))];
         to_positions(high_counts, high_width);
         Item* const sorted = from == to ? other : to;
-        move_by_digit(place, high, from, size, high_counts, sorted);
+        move_by_digit(position, high, from, size, high_counts, sorted);
         if (sorted != to) std::copy(sorted, sorted + size, to);
     } else {
         std::memset(low_counts, 0, sizeof(std::uint32_t) << low_width);
         for (std::size_t i = 0; i < size; ++i) {
-            const auto p = place(from[i].key);
+            const auto p = position(from[i].key);
             ++low_counts[low.of(p)];
             ++high_counts[high.of(p)];
         }
         to_positions(low_counts, low_width);
         to_positions(high_counts, high_width);
-        move_by_digit(place, low, from, size, low_counts, other);
-        move_by_digit(place, high, static_cast<const Item*>(other), size, high_counts, to);
+        move_by_digit(position, low, from, size, low_counts, other);
+        move_by_digit(position, high, static_cast<const Item*>(other), size, high_counts, to);
     }
-    if (top - wanted > lowest) finish<Bits>(place, top - wanted, to, size, other);
+    if (top - wanted > lowest) finish<Bits>(position, top - wanted, to, size, other);
 }
 
-/// Keys and values out of their records.
+/// Extracts keys and values from their records.
 template <bool PastCaches, class Key, class Value>
 HWY_INLINE void part_records(const record<Key, Value>* items, std::size_t size, Key* keys, Value* values) {
     using bits = key_bits_t<Key>;
     std::size_t i = 0;
     if constexpr (PastCaches && sizeof(record<Key, Value>) == 2 * sizeof(bits)) {
-        // Two arrays of one width: whole vectors, once the keys are aligned.
+        // Two arrays of one width: whole vectors, after the keys are aligned.
         const lanes_of<Key> d;
         const std::size_t lanes = hn::Lanes(d), bytes = lanes * sizeof(bits);
         const auto misaligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % bytes; };
@@ -326,7 +328,7 @@ HWY_INLINE void part_records(const record<Key, Value>* items, std::size_t size, 
     }
 }
 
-/// Sorts `from` into `to` and returns where the result is: `to`, or `from` where there was nothing to do.
+/// Sorts `from` into `to` and returns the location of the result: `to`, or `from` if there was nothing to do.
 template <class Key, class Value>
 HWY_INLINE const record<Key, Value>* sort_from(key_bits_t<Key> flip, const record<Key, Value>* from,
                                                std::size_t size, record<Key, Value>* other,
@@ -340,10 +342,12 @@ HWY_INLINE const record<Key, Value>* sort_from(key_bits_t<Key> flip, const recor
     if constexpr (std::is_floating_point_v<Key>) {
         if ((differing & top_bit<bits>) != 0) {  // both signs
             bits varying = 0;
-            const bits place_of_first = place_of(from[0].key, flip);
-            for (std::size_t i = 0; i < size; ++i) varying |= place_of(from[i].key, flip) ^ place_of_first;
+            const bits position_of_first = position_of(from[0].key, flip);
+            for (std::size_t i = 0; i < size; ++i)
+                varying |= position_of(from[i].key, flip) ^ position_of_first;
             if (varying == 0) return from;  // zeros of both signs
-            sort_items<bits>([flip](Key key) { return place_of(key, flip); }, varying, from, size, other, to);
+            sort_items<bits>([flip](Key key) { return position_of(key, flip); }, varying, from, size, other,
+                             to);
             return to;
         }
         // One sign: the order of the bits, or its reverse.
@@ -371,8 +375,8 @@ template <class Key, class Value>
 void sort_in_cache(key_bits_t<Key> flip, Key* keys, Value* values, std::size_t size,
                    record<Key, Value>* scratch) {
     for (std::size_t i = 0; i < size; ++i) scratch[i] = record_at(keys, values, i);
-    if (size <= most_by_insertion)
-        insertion_sort([flip](Key key) { return place_of(key, flip); }, scratch, size);
+    if (size <= max_by_insertion)
+        insertion_sort([flip](Key key) { return position_of(key, flip); }, scratch, size);
     else
         sort_from(flip, scratch, size, scratch + size, scratch);
     part_records<false>(scratch, size, keys, values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crowded cells are cut into powers of two, neighbouring cells with few keys are taken together.
+// Crowded cells are cut into powers of two; neighbouring cells with few keys are joined.
 #include "primitives/sort/radix_map.hpp"
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 namespace quern::primitives::radix {
 namespace {
 
-/// False where there would be too many buckets. `weight`: sampled keys of one bucket.
+/// False if there would be too many buckets. `weight`: sampled keys per bucket.
 template <class Bits>
 bool drawn(std::span<const Bits> sample, std::size_t weight, bucket_map<Bits>& map) {
     const auto last_cell = static_cast<std::size_t>((map.greatest - map.least) >> map.cell_shift);
     std::size_t bucket = 0, held = 0;
-    bool open = false;  // `bucket` has cells already, with `held` sampled keys, and takes more
+    bool open = false;  // `bucket` has cells already, with `held` sampled keys, and accepts more
     auto next = sample.begin();
     for (std::size_t c = 0; c <= last_cell; ++c) {
-        const auto end = std::find_if(next, sample.end(), [&](Bits place) {
-            return static_cast<std::size_t>((place - map.least) >> map.cell_shift) > c;
+        const auto end = std::find_if(next, sample.end(), [&](Bits position) {
+            return static_cast<std::size_t>((position - map.least) >> map.cell_shift) > c;
         });
         const auto here = static_cast<std::size_t>(end - next);
         next = end;
@@ -39,7 +39,7 @@ bool drawn(std::span<const Bits> sample, std::size_t weight, bucket_map<Bits>& m
             held += here;
             map.cells[c] = static_cast<Bits>(bucket << 8 | map.cell_shift);
         }
-        if (bucket >= bucket_map<Bits>::most_buckets) return false;
+        if (bucket >= bucket_map<Bits>::max_buckets) return false;
     }
     map.buckets = bucket + (open ? 1 : 0);
     return true;
@@ -49,7 +49,7 @@ bool drawn(std::span<const Bits> sample, std::size_t weight, bucket_map<Bits>& m
 
 template <class Bits>
 void draw_buckets(std::span<const Bits> sample, std::size_t wanted, bucket_map<Bits>& map) {
-    // One more place on each side, so that keys beyond the sample do not join its ends where it is narrow.
+    // One more place on each side, so that keys outside the sample do not join its ends if it is narrow.
     map.least = sample.front() - (sample.front() != 0 ? 1 : 0);
     map.greatest = sample.back() + (sample.back() != static_cast<Bits>(~Bits{0}) ? 1 : 0);
     const auto range_bits = static_cast<unsigned>(std::bit_width(map.greatest - map.least));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the buckets of a radix sort are drawn: from a sample, so that they weigh about the same whatever the keys are.
+// Chooses the buckets of a radix sort from a sample, so that they have about equal weight for any keys.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace quern::primitives::radix {
 
-/// About `wanted` buckets for keys of which the sorted `sample` (not empty) shows the places. Where it shows two
-/// places that differ, no bucket takes the whole sample.
+/// About `wanted` buckets for keys whose places the sorted `sample` (not empty) represents. If it has two different places,
+/// no bucket takes the whole sample.
 template <class Bits>
 void draw_buckets(std::span<const Bits> sample, std::size_t wanted, bucket_map<Bits>& map);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix sort of an array on a GPU: 8 bits a pass from the lowest, each pass reading and writing everything once
-// (Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022).
+// Radix sort of an array on a GPU: 8 bits per pass from the lowest, each pass reading and writing everything once (Adinets
+// and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022).
 //
-// One kernel counts the digits of all passes first. In a pass, a block takes the next tile, ranks its keys, and learns
-// where its digits go by looking back at the counts of the tiles before it (Merrill and Garland, "Single-pass
-// Parallel Prefix Scan with Decoupled Look-back", 2016). Why not CUB's own DeviceRadixSort, which is built so too:
-//   - counting reads every key, and so finds NaN for nothing; a pass of its own is 3 % of a sort of (float, id);
-//   - a digit that all keys share needs no pass: numbers below 2¹⁶ take half the time. Counting decides, on the device;
-//   - blocks clear the look-back words of the pass after theirs, where CUB has a memset before each, which
-//     shows up to some million keys;
-//   - the direction and the sign are a mask (raw_keys.cuh): a third of the kernels.
+// First, one kernel counts the digits of all passes. In a pass, a block takes the next tile, ranks its keys, and finds
+// where its digits go by looking back at the counts of the earlier tiles (Merrill and Garland, "Single-pass Parallel Prefix
+// Scan with Decoupled Look-back", 2016). Differences from CUB's DeviceRadixSort, which has the same structure:
+//   - Counting reads every key, and so finds NaN for free; a separate pass takes 3 % of a sort of (float, id).
+//   - A digit that all keys share needs no pass: numbers below 2¹⁶ take half the time. The device decides after counting.
+//   - Blocks clear the look-back words of the pass after theirs, where CUB has a memset before each, which is noticeable up
+//     to some million keys.
+//   - The direction and the sign are a mask (raw_keys.cuh): a third of the kernels.
 #pragma once
 
 #include <cub/block/block_radix_rank.cuh>
@@ -21,9 +21,9 @@
 
 #include "device/array.hpp"
 #include "device/cuda/check.cuh"
+#include "primitives/sort/block_sort.cuh"
 #include "primitives/sort/digits.cuh"
 #include "primitives/sort/radix_sort.cuh"
-#include "primitives/sort/stretch_sort.cuh"
 
 namespace quern::primitives::cuda {
 namespace {
@@ -32,30 +32,29 @@ using quern::cuda::blocks_for;
 using quern::cuda::launch_shape;
 
 constexpr unsigned digits = 256;
-constexpr unsigned most_passes = 8;
-/// Counts of look-back have 30 bits: longer arrays are passed over in portions.
+constexpr unsigned max_passes = 8;
+/// Counts of look-back have 30 bits: longer arrays are processed in portions.
 constexpr std::uint64_t portion_size = std::uint64_t{1} << 28;
 
-/// What counting decides for each pass, and one entry more for the end.
+/// The decisions of counting for each pass, and one entry more for the end.
 struct pass_plan {
     std::uint32_t skipped;
-    std::uint32_t passes_before;  ///< executed ones: their parity says where the keys are
+    std::uint32_t passes_before;  ///< executed ones: their parity gives the location of the keys
 };
 
 /// One allocation, zeroed: the state of a sort.
 struct sort_state {
-    std::uint64_t bins[most_passes][digits];  ///< counts, then where each digit begins
-    pass_plan plan[most_passes + 1];
+    std::uint64_t bins[max_passes][digits];  ///< counts, then the start of each digit
+    pass_plan plan[max_passes + 1];
     std::uint32_t blocks_done;
 };
 
 constexpr unsigned count_threads = 512;
 constexpr unsigned count_per_thread = 8;
 
-/// Blocks take every gridDim-th stretch of count_threads · count_per_thread keys, and count in shared memory; the
-/// last block to finish turns the counts into beginnings and plans the passes. A pass whose digit all keys share is
-/// skipped, but where an odd number would remain one such pass stays, so that the sort ends where it began.
-/// Shared: a KiB a pass. Bound by memory.
+/// Blocks take every gridDim-th chunk of count_threads · count_per_thread keys, and count in shared memory; the last block
+/// to finish turns the counts into starts and plans the passes. A pass whose digit all keys share is skipped, except one if
+/// an odd number would remain, so that the sort ends where it began. Shared memory: one KiB per pass. Bound by memory.
 template <class Raw>
 __global__ void __launch_bounds__(count_threads)
     count_digits_kernel(const Raw* keys, std::uint64_t count, key_bits_t<Raw> mask, unsigned passes,
@@ -65,9 +64,9 @@ __global__ void __launch_bounds__(count_threads)
     __shared__ bool last;
     for (unsigned i = threadIdx.x; i < passes * digits; i += count_threads) bins[i / digits][i % digits] = 0;
     __syncthreads();
-    constexpr std::uint64_t stretch_of_block = count_threads * count_per_thread;
-    for (std::uint64_t begin = blockIdx.x * stretch_of_block; begin < count;
-         begin += gridDim.x * stretch_of_block) {
+    constexpr std::uint64_t keys_of_block = count_threads * count_per_thread;
+    for (std::uint64_t begin = blockIdx.x * keys_of_block; begin < count;
+         begin += gridDim.x * keys_of_block) {
         Raw loaded[count_per_thread];
 #pragma unroll
         for (unsigned u = 0; u < count_per_thread; ++u) {
@@ -127,7 +126,7 @@ __global__ void __launch_bounds__(count_threads)
     state->plan[passes] = {0, executed};
 }
 
-/// Tiles as large as registers allow with two blocks a multiprocessor, and 48 KiB of shared memory.
+/// Tiles as large as registers allow with two blocks per multiprocessor, and 48 KiB of shared memory.
 template <class Raw, class Value>
 struct tile_shape {
     static constexpr unsigned widest =
@@ -148,10 +147,10 @@ struct pass_arguments {
     unsigned portion, portions;
     const pass_plan* plan;
     std::uint32_t* ticket;
-    const std::uint64_t* bins;  ///< where each digit of this portion begins
+    const std::uint64_t* bins;  ///< the start of each digit of this portion
     std::uint64_t* next_bins;   ///< the same for the next portion; null for the last
     std::uint32_t* look_back;   ///< two areas, used in turns
-    std::uint32_t rows;         ///< of an area: tiles of the longest portion
+    std::uint32_t rows;         ///< per area: tiles of the longest portion
 };
 
 constexpr std::uint32_t count_of_tile = std::uint32_t{1} << 30;
@@ -167,7 +166,7 @@ __device__ __forceinline__ void store_word(std::uint32_t* word, std::uint32_t va
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
-/// A thread's digit: how many keys of it lie in the tiles before this one.
+/// The number of keys of a thread's digit in the earlier tiles.
 __device__ __forceinline__ std::uint32_t keys_before(const std::uint32_t* area, std::uint32_t tile,
                                                      unsigned digit) {
     std::uint32_t sum = 0;
@@ -181,11 +180,11 @@ __device__ __forceinline__ std::uint32_t keys_before(const std::uint32_t* area, 
     return sum;
 }
 
-/// A digit's thread makes its count known as soon as it is counted, before the keys are ranked.
+/// A digit's thread publishes its count as soon as it is known, before the keys are ranked.
 struct publish_counts {
     std::uint32_t* row;
     std::uint32_t flag;
-    std::uint32_t padding;  ///< places behind the last key, which hold the last digit
+    std::uint32_t padding;  ///< places past the last key, which hold the last digit
     __device__ __forceinline__ void operator()(int (&counts)[1]) const {
         if (threadIdx.x >= digits) return;
         const std::uint32_t real =
@@ -194,11 +193,11 @@ struct publish_counts {
     }
 };
 
-/// A block moves a tile, the one whose turn it is by a ticket, so that the tiles before it are under way already. A
-/// warp owns 32 · per_thread successive places and a thread every 32nd of them: ranks rise with places, which makes
-/// the sort stable. The first 256 threads own a digit each.
-/// Shared: the ranking's counters (a KiB a warp), then the tile's keys, then its values, in order of digits, so that
-/// what goes to one place of the output is stored together; and where each digit goes. About 36 KiB.
+/// A block moves a tile, the next one by a ticket, so that the earlier tiles are already in progress. A warp owns 32 ·
+/// per_thread consecutive places and a thread every 32nd of them: ranks ascend with places, which makes the sort stable.
+/// The first 256 threads own one digit each. Shared memory (about 36 KiB): the ranking's counters (one KiB per warp), then
+/// the tile's keys, then its values, ordered by digit, so that stores to one place of the output are combined; and the
+/// destination of each digit.
 template <class Raw, class Value, class Position>
 __global__ void __launch_bounds__(tile_shape<Raw, Value>::threads, 2)
     sort_pass_kernel(const pass_arguments<Raw, Value> pass) {
@@ -212,7 +211,7 @@ __global__ void __launch_bounds__(tile_shape<Raw, Value>::threads, 2)
         bits keys[shape::size];
         Value values[shape::size];
     } shared;
-    __shared__ Position digit_begins[digits];  // less the digit's place in the tile
+    __shared__ Position digit_begins[digits];  // minus the digit's place in the tile
     __shared__ std::uint32_t ticket;
     const pass_plan plan = *pass.plan;
     if (plan.skipped) return;
@@ -232,7 +231,7 @@ __global__ void __launch_bounds__(tile_shape<Raw, Value>::threads, 2)
 
     for (std::uint32_t cleared = tile; cleared < pass.rows; cleared += gridDim.x)
         if (threadIdx.x < digits) next_words[std::size_t{cleared} * digits + threadIdx.x] = 0;
-    // Written once for whole tiles, without tests at each key, and once for the last one.
+    // Instantiated for whole tiles, without a test at each key, and for the last one.
     const auto move = [&]<bool Whole>(std::bool_constant<Whole>) {
         bits keys[shape::per_thread];
 #pragma unroll
@@ -273,7 +272,7 @@ __global__ void __launch_bounds__(tile_shape<Raw, Value>::threads, 2)
             if (Whole || i < count)
                 to_keys[static_cast<Position>(digit_begins[key_digit] + i)] =
                     masked(from_rising_bits<Raw>(key), pass.mask);
-            __syncwarp();  // keeps the compiler from loading all keys first, which costs registers
+            __syncwarp();  // keeps the compiler from hoisting all loads of keys, which costs registers
         }
         if constexpr (paired) {
             const Value* from_values = (source == 0 ? pass.values[0] : pass.values[1]) + pass.begin + begin;
@@ -302,7 +301,7 @@ __global__ void __launch_bounds__(tile_shape<Raw, Value>::threads, 2)
         move(std::false_type());
 }
 
-/// After an odd number of passes: brings everything back, a thread a pair.
+/// After an odd number of passes: copies everything back, one thread per pair.
 template <class Raw, class Value>
 __global__ void bring_back_kernel(Raw* keys, const Raw* spare_keys, Value* values, const Value* spare_values,
                                   std::uint64_t count, const pass_plan* end) {
@@ -314,7 +313,7 @@ __global__ void bring_back_kernel(Raw* keys, const Raw* spare_keys, Value* value
     }
 }
 
-/// Cuts one allocation into aligned pieces: each allocation takes a microsecond, which shows with a million keys.
+/// Cuts one allocation into aligned pieces: each allocation takes a microsecond, which matters for a million keys.
 class pieces_of_memory {
   public:
     std::size_t add(std::size_t bytes) {
@@ -330,7 +329,7 @@ class pieces_of_memory {
 
 template <class Raw, class Value>
 void sort_in_passes(cuda_place& place, Raw* keys, Value* values, std::uint64_t count, key_bits_t<Raw> mask,
-                    unsigned passes, std::uint64_t* nan_fault, sort_room<Raw, Value> room) {
+                    unsigned passes, std::uint64_t* nan_fault, sort_scratch<Raw, Value> capacity) {
     using shape = tile_shape<Raw, Value>;
     constexpr bool paired = !std::is_same_v<Value, no_value>;
     const unsigned portions = blocks_for(count, portion_size);
@@ -342,12 +341,13 @@ void sort_in_passes(cuda_place& place, Raw* keys, Value* values, std::uint64_t c
     const std::size_t zeroed = pieces.bytes();
     pieces.add(std::size_t{rows} * digits * sizeof(std::uint32_t));  // the second area
     const std::size_t next_bins_at = pieces.add(std::size_t{portions - 1} * digits * sizeof(std::uint64_t));
-    const std::size_t keys_at = pieces.add(room.keys == nullptr ? count * sizeof(Raw) : 0);
-    const std::size_t values_at = pieces.add(paired && room.values == nullptr ? count * sizeof(Value) : 0);
+    const std::size_t keys_at = pieces.add(capacity.keys == nullptr ? count * sizeof(Raw) : 0);
+    const std::size_t values_at =
+        pieces.add(paired && capacity.values == nullptr ? count * sizeof(Value) : 0);
     const cuda_array<std::byte> memory(place, pieces.bytes(), "a copy of what is sorted");
     std::byte* base = memory.data();
-    if (room.keys == nullptr) room.keys = reinterpret_cast<Raw*>(base + keys_at);
-    if (paired && room.values == nullptr) room.values = reinterpret_cast<Value*>(base + values_at);
+    if (capacity.keys == nullptr) capacity.keys = reinterpret_cast<Raw*>(base + keys_at);
+    if (paired && capacity.values == nullptr) capacity.values = reinterpret_cast<Value*>(base + values_at);
     auto* state = reinterpret_cast<sort_state*>(base + state_at);
     auto* tickets = reinterpret_cast<std::uint32_t*>(base + tickets_at);
     auto* next_bins = reinterpret_cast<std::uint64_t*>(base + next_bins_at);
@@ -362,8 +362,8 @@ void sort_in_passes(cuda_place& place, Raw* keys, Value* values, std::uint64_t c
             const std::uint64_t begin = q * portion_size;
             const auto length = static_cast<std::uint32_t>(std::min(portion_size, count - begin));
             const pass_arguments<Raw, Value> pass{
-                {keys, room.keys},
-                {values, room.values},
+                {keys, capacity.keys},
+                {values, capacity.values},
                 begin,
                 length,
                 mask,
@@ -386,15 +386,15 @@ void sort_in_passes(cuda_place& place, Raw* keys, Value* values, std::uint64_t c
     }
     if (passes % 2 == 1) {
         const unsigned blocks = std::min(8 * place.multiprocessors(), blocks_for(count, 256));
-        QUERN_LAUNCH(place, (launch_shape{blocks, 256}), (bring_back_kernel<Raw, Value>), keys, room.keys,
-                     values, room.values, count, &state->plan[passes]);
+        QUERN_LAUNCH(place, (launch_shape{blocks, 256}), (bring_back_kernel<Raw, Value>), keys, capacity.keys,
+                     values, capacity.values, count, &state->plan[passes]);
     }
 }
 
 constexpr unsigned nan_threads = 256;
 constexpr unsigned nan_per_thread = 16;
 
-/// A thread looks at 16 keys. Bound by memory.
+/// A thread checks 16 keys. Bound by memory.
 template <class Raw>
 __global__ void __launch_bounds__(nan_threads)
     find_nan_kernel(const Raw* keys, std::uint64_t count, std::uint64_t* fault_word) {
@@ -415,16 +415,16 @@ __global__ void __launch_bounds__(nan_threads)
 
 template <class Raw, class Value>
 void radix_sort(cuda_place& place, Raw* keys, Value* values, std::uint64_t count, key_bits_t<Raw> mask,
-                unsigned bits, bool look_for_nan, sort_room<Raw, Value> room) {
-    if (count <= longest_stretch || bits == 0) {
+                unsigned bits, bool look_for_nan, sort_scratch<Raw, Value> capacity) {
+    if (count <= longest_block_range || bits == 0) {
         if (look_for_nan) refuse_nan(place, keys, count);
         if (count > 1 && bits != 0)
-            sort_stretch<Raw, Value>(place, static_cast<std::uint32_t>(count),
-                                     {keys, nullptr, values, nullptr, mask, bits});
+            sort_block_range<Raw, Value>(place, static_cast<std::uint32_t>(count),
+                                         {keys, nullptr, values, nullptr, mask, bits});
         return;
     }
     std::uint64_t* nan_fault = look_for_nan && floating_value<Raw> ? place.fault_word() : nullptr;
-    sort_in_passes(place, keys, values, count, mask, (bits + 7) / 8, nan_fault, room);
+    sort_in_passes(place, keys, values, count, mask, (bits + 7) / 8, nan_fault, capacity);
 }
 
 template <class Raw>
@@ -441,9 +441,9 @@ void refuse_nan(cuda_place& place, const Raw* keys, std::uint64_t count) {
     namespace quern::primitives::cuda {                                                                    \
     template void refuse_nan(cuda_place&, const RAW*, std::uint64_t);                                      \
     template void radix_sort(cuda_place&, RAW*, no_value*, std::uint64_t, key_bits_t<RAW>, unsigned, bool, \
-                             sort_room<RAW, no_value>);                                                    \
+                             sort_scratch<RAW, no_value>);                                                 \
     template void radix_sort(cuda_place&, RAW*, std::uint32_t*, std::uint64_t, key_bits_t<RAW>, unsigned,  \
-                             bool, sort_room<RAW, std::uint32_t>);                                         \
+                             bool, sort_scratch<RAW, std::uint32_t>);                                      \
     template void radix_sort(cuda_place&, RAW*, std::uint64_t*, std::uint64_t, key_bits_t<RAW>, unsigned,  \
-                             bool, sort_room<RAW, std::uint64_t>);                                         \
+                             bool, sort_scratch<RAW, std::uint64_t>);                                      \
     }

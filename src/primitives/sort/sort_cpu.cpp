@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting on the CPU. What costs is memory traffic, so keys and values leave the caches twice only:
+// Sorting on the CPU. The cost is memory traffic, so keys and values leave the caches only twice:
 //
-//   1. A sample draws the buckets: up to a few thousand stretches of the key line with about as many keys each, few
-//      enough that a bucket fits into a core's second-level cache (radix_map.cpp).
-//   2. One pass counts each bucket's keys and looks for not-a-number.
+//   1. A sample determines the buckets: up to a few thousand key ranges with about equal numbers of keys, small enough
+//      that a bucket fits a core's second-level cache (radix_map.cpp).
+//   2. One pass counts each bucket's keys and detects NaN.
 //   3. One pass moves each key with its value into its bucket. A thread gathers whole cache lines for each bucket
 //      and writes them around the caches: software write-combining (Satish et al., "Fast Sort on CPUs and GPUs",
 //      SIGMOD 2010; Wassenberg & Sanders, "Engineering a Multi-core Radix Sort", Euro-Par 2011).
-//   4. Each bucket, in the cache: two passes from the low digit over those leading bits in which its keys differ,
-//      as many as tell most of them apart, and then a look over neighbours that still stand wrong (the idea of
+//   4. Each bucket is sorted in the cache: two passes from the low digit over the leading bits in which its keys differ,
+//      as many as distinguish most of them, and then a pass over neighbours that are still out of order (the idea of
 //      "LSD after MSD" of Polychroniou & Ross, "A Comprehensive Study of Main-Memory Partitioning", SIGMOD 2014).
 //
-// A bucket that is larger than a cache all the same (a common key among others, a range that the sample missed) is
-// sorted the same way again by all threads; one of equal keys is done. Every step is stable: threads take stretches of
-// the input in order, and positions are counted by (bucket, stretch).
+// A bucket that is still larger than a cache (a common key among others, a range that the sample missed) is sorted in the
+// same way again by all threads; one of equal keys is done. Every step is stable: threads take chunks of the input in
+// order, and positions are counted by (bucket, chunk).
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "device/array.hpp"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "primitives/sort/radix_map.hpp"
 #include "primitives/sort/sort.hpp"
 #include "primitives/sort/sort_cpu.hpp"
@@ -31,9 +31,9 @@ namespace {
 
 constexpr std::size_t bucket_bytes = std::size_t{1}
                                      << 17;   ///< of records: two of this, and room to spare, in a cache
-constexpr std::size_t most_wanted = 1536;     ///< buckets: their lines stay in the cache
-constexpr std::size_t sampled_for_each = 32;  ///< keys a bucket
-constexpr std::size_t most_in_stretch = std::size_t{1} << 22;
+constexpr std::size_t max_wanted = 1536;      ///< buckets: their lines stay in the cache
+constexpr std::size_t sampled_for_each = 32;  ///< keys per bucket
+constexpr std::size_t max_in_chunk = std::size_t{1} << 22;
 constexpr std::size_t past_caches_bytes = std::size_t{1} << 25;
 
 template <class Key, class Value>
@@ -52,23 +52,23 @@ class sorter {
           past_caches_(keys.size() * sizeof(item) >= past_caches_bytes) {
         const std::size_t threads = place.threads();
         for (std::size_t t = 0; t < threads; ++t) {
-            scratch_.emplace_back(place, 2 * std::min(keys.size(), most_in_bucket), "sorting: buckets");
-            lines_.emplace_back(place, bucket_map<bits>::most_buckets * lines_together<Key, Value>,
+            scratch_.emplace_back(place, 2 * std::min(keys.size(), max_in_bucket), "sorting: buckets");
+            lines_.emplace_back(place, bucket_map<bits>::max_buckets * lines_together<Key, Value>,
                                 "sorting: lines of the buckets");
         }
     }
 
-    /// Sorts the keys [begin, end). `check`: refuses what is not a number.
+    /// Sorts the keys [begin, end). `check`: rejects NaN.
     void sort(std::size_t begin, std::size_t end, bool check) {
         const auto map = std::make_unique<bucket_map<bits>>();
         draw(begin, end, *map);
         const std::size_t size = end - begin;
-        const std::size_t stretches = std::max(std::min<std::size_t>(place_.threads(), size >> 14),
-                                               (size + most_in_stretch - 1) / most_in_stretch);
-        std::vector<std::uint32_t> counts(stretches * map->buckets);
+        const std::size_t block_ranges = std::max(std::min<std::size_t>(place_.threads(), size >> 14),
+                                                  (size + max_in_chunk - 1) / max_in_chunk);
+        std::vector<std::uint32_t> counts(block_ranges * map->buckets);
         std::atomic<bool> refused{false};
-        for_each_taken(stretches, [&](std::size_t, std::size_t s) {
-            const auto part = piece_of(size, stretches, s);
+        for_each_taken(block_ranges, [&](std::size_t, std::size_t s) {
+            const auto part = piece_of(size, block_ranges, s);
             if (run_.count(*map, flip_, keys_.data() + begin + part.begin, part.end - part.begin,
                            counts.data() + s * map->buckets))
                 refused = true;
@@ -79,14 +79,14 @@ class sorter {
         std::uint64_t sum = begin;
         for (std::size_t b = 0; b < map->buckets; ++b) {
             bounds[b] = sum;
-            for (std::size_t s = 0; s < stretches; ++s) {
+            for (std::size_t s = 0; s < block_ranges; ++s) {
                 positions[s * map->buckets + b] = sum;
                 sum += counts[s * map->buckets + b];
             }
         }
         bounds[map->buckets] = sum;
-        for_each_taken(stretches, [&](std::size_t thread, std::size_t s) {
-            const auto part = piece_of(size, stretches, s);
+        for_each_taken(block_ranges, [&](std::size_t thread, std::size_t s) {
+            const auto part = piece_of(size, block_ranges, s);
             run_.scatter(*map, flip_, keys_.data() + begin + part.begin, values_at(begin + part.begin),
                          part.end - part.begin, positions.data() + s * map->buckets, items_.data(),
                          lines_[thread].data(), past_caches_);
@@ -95,18 +95,18 @@ class sorter {
     }
 
   private:
-    static constexpr std::size_t most_in_bucket =
-        std::min(most_in_cache, (std::size_t{1} << 21) / sizeof(item));
+    static constexpr std::size_t max_in_bucket =
+        std::min(max_in_cache, (std::size_t{1} << 21) / sizeof(item));
 
     Value* values_at(std::size_t i) const { return std::is_same_v<Value, nothing> ? values_ : values_ + i; }
 
-    /// work(thread, p) for every p below `pieces`: each is taken by whichever thread is free.
+    /// work(thread, p) for every p below `pieces`: any free thread takes the next one.
     template <class Work>
     void for_each_taken(std::size_t pieces, const Work& work) {
         std::atomic<std::size_t> next{0};
         for_each_piece(place_, std::min<std::size_t>(pieces, place_.threads()), [&](std::size_t thread) {
             for (std::size_t p = next++; p < pieces; p = next++) {
-                place_.run().check_stop();
+                place_.ctx().check_stop();
                 work(thread, p);
             }
         });
@@ -114,14 +114,13 @@ class sorter {
 
     void draw(std::size_t begin, std::size_t end, bucket_map<bits>& map) {
         const std::size_t size = end - begin;
-        const std::size_t wanted =
-            std::clamp<std::size_t>(size * sizeof(item) / bucket_bytes, 4, most_wanted);
+        const std::size_t wanted = std::clamp<std::size_t>(size * sizeof(item) / bucket_bytes, 4, max_wanted);
         const std::size_t sampled = std::min(size, wanted * sampled_for_each), each = size / sampled;
-        std::vector<bits> sample(3 * sampled);  // and room to sort it
+        std::vector<bits> sample(3 * sampled);  // and memory to sort it
         std::uint64_t random = 1;
         for (std::size_t s = 0; s < sampled; ++s) {
             random = random * 6364136223846793005u + 1442695040888963407u;
-            sample[s] = place_of(keys_[begin + s * each + (random >> 33) % each], flip_);
+            sample[s] = position_of(keys_[begin + s * each + (random >> 33) % each], flip_);
         }
         kernels_for<bits, nothing>().sort_in_cache(
             0, sample.data(), nullptr, sampled,
@@ -132,26 +131,26 @@ class sorter {
     void sort_buckets(const std::vector<std::uint64_t>& bounds) {
         for_each_taken(bounds.size() - 1, [&](std::size_t thread, std::size_t b) {
             const std::size_t size = bounds[b + 1] - bounds[b];
-            if (size <= most_in_bucket)
+            if (size <= max_in_bucket)
                 run_.sort_records(flip_, items_.data() + bounds[b], size, scratch_[thread].data(),
                                   keys_.data() + bounds[b], values_at(bounds[b]), past_caches_);
         });
         for (std::size_t b = 0; b + 1 < bounds.size(); ++b) {
-            if (bounds[b + 1] - bounds[b] > most_in_bucket) sort_giant(bounds[b], bounds[b + 1]);
+            if (bounds[b + 1] - bounds[b] > max_in_bucket) sort_giant(bounds[b], bounds[b + 1]);
         }
     }
 
-    /// A bucket for all threads: goes back to where it came from, and is sorted again unless its keys are equal.
+    /// A bucket for all threads: copied back to its source, and sorted again unless its keys are equal.
     void sort_giant(std::size_t begin, std::size_t end) {
         std::atomic<bits> differing{0};
-        const bits first = place_of(items_.data()[begin].key, flip_);
-        const std::size_t size = end - begin, stretches = (size + most_in_stretch - 1) / most_in_stretch * 4;
-        for_each_taken(stretches, [&](std::size_t, std::size_t s) {
-            const auto part = piece_of(size, stretches, s);
+        const bits first = position_of(items_.data()[begin].key, flip_);
+        const std::size_t size = end - begin, block_ranges = (size + max_in_chunk - 1) / max_in_chunk * 4;
+        for_each_taken(block_ranges, [&](std::size_t, std::size_t s) {
+            const auto part = piece_of(size, block_ranges, s);
             bits seen = 0;
             for (std::size_t i = begin + part.begin; i < begin + part.end; ++i) {
                 const item& moved = items_.data()[i];
-                seen |= place_of(moved.key, flip_) ^ first;
+                seen |= position_of(moved.key, flip_) ^ first;
                 keys_[i] = moved.key;
                 if constexpr (!std::is_same_v<Value, nothing>) values_[i] = moved.value;
             }
@@ -171,17 +170,17 @@ class sorter {
     std::vector<cpu_array<line>> lines_;    ///< of each thread
 };
 
-/// Up to so many are sorted by one thread, in its cache.
+/// Up to this many are sorted by one thread, in its cache.
 template <class Item>
-constexpr std::size_t most_at_once = (std::size_t{1} << 19) / sizeof(Item);
+constexpr std::size_t max_at_once = (std::size_t{1} << 19) / sizeof(Item);
 
 }  // namespace
 
 template <class Key, class Value>
 void sort_whole(cpu_place& place, std::span<Key> keys, Value* values, key_bits_t<Key> flip, bool checked) {
     using item = record<Key, Value>;
-    place.run().check_stop();
-    if (keys.size() > most_at_once<item>) {
+    place.ctx().check_stop();
+    if (keys.size() > max_at_once<item>) {
         sorter<Key, Value>(place, keys, values, flip).sort(0, keys.size(), !checked);
         return;
     }
@@ -208,7 +207,7 @@ QUERN_SORT(double)
 
 namespace quern::primitives {
 
-// key_bits is not needed: bits that no key has do not differ, and only those that do are looked at.
+// key_bits is not needed: bits that no key has do not differ, and only differing bits are used.
 
 template <sortable_key Key>
 void sort_keys(cpu_place& place, std::span<Key> keys, sort_options options) {

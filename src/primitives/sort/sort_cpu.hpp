@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What whole and segmented sorting on the CPU share.
+// Shared by whole and segmented sorting on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace quern::primitives::radix {
 
-/// The key type of the kernels for a key: signed integers are the unsigned of their width, turned by flip_of.
+/// The kernels' type for a key: signed integers are the unsigned of their width, adjusted by flip_of.
 template <class Key>
 using kernel_key = std::conditional_t<std::is_floating_point_v<Key>, Key, key_bits_t<Key>>;
 
@@ -29,14 +29,14 @@ constexpr key_bits_t<Key> flip_of(order direction) {
     return direction == order::ascending ? rising : ~rising;
 }
 
-/// The first of `keys` that is not a number, or keys.size().
+/// The position of the first NaN in `keys`, or keys.size().
 template <class Key>
 std::size_t first_not_a_number(std::span<const Key> keys) {
     constexpr std::size_t at_once = 1024;
     if constexpr (floating_value<Key>) {
         for (std::size_t begin = 0; begin < keys.size(); begin += at_once) {
             const std::size_t end = std::min(begin + at_once, keys.size());
-            bool found = false;  // one test for many, so that the loop is made of vectors
+            bool found = false;  // one test for many, so that the loop is vectorised
             for (std::size_t i = begin; i < end; ++i) found |= is_not_a_number(keys[i]);
             if (!found) continue;
             std::size_t i = begin;
@@ -47,7 +47,7 @@ std::size_t first_not_a_number(std::span<const Key> keys) {
     return keys.size();
 }
 
-/// Throws for the first of `keys` that is not a number.
+/// Throws for the first NaN in `keys`.
 template <class Key>
 void refuse_not_a_number(cpu_place& place, std::span<const Key> keys) {
     if constexpr (floating_value<Key>) {
@@ -63,8 +63,8 @@ void refuse_not_a_number(cpu_place& place, std::span<const Key> keys) {
     }
 }
 
-/// Sorts any number of keys, and values[i] with keys[i] unless Value is nothing. Refuses what is not a number
-/// before anything is moved, unless that was looked for already.
+/// Sorts any number of keys, and values[i] with keys[i] unless Value is nothing. Rejects NaN before anything is moved,
+/// unless that was checked already.
 template <class Key, class Value>
 void sort_whole(cpu_place& place, std::span<Key> keys, Value* values, key_bits_t<Key> flip, bool checked);
 

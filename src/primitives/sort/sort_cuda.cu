@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting on a GPU: the doors. The method stands in radix_sort_kernels.cuh.
-#include "primitives/doors.hpp"
+// Sorting on a GPU: the entry points. radix_sort_kernels.cuh has the method.
+#include "primitives/argument_checks.hpp"
 #include "primitives/sort/radix_sort.cuh"
 
 namespace quern::primitives {

@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // ---- Blocks ----
 
-/// The sums of the 32 lanes of a block. A cache line of columns is 16 lanes: they are summed side by side.
+/// The sums of the 32 lanes of a block. A cache line of columns is 16 lanes, which are summed in parallel.
 template <class Value>
 HWY_INLINE void sum_lanes(const entries<Value>& from, std::uint64_t begin, std::uint64_t end,
                           stored_sums<block_lanes>& sums) {
@@ -63,7 +63,7 @@ HWY_INLINE void add_lane(const stored_sums<block_lanes>& lanes, std::size_t l, d
 }
 
 template <class Value>
-HWY_INLINE row_part stretch_of(const entries<Value>& from, std::size_t begin, std::size_t end) {
+HWY_INLINE row_part range_of(const entries<Value>& from, std::size_t begin, std::size_t end) {
     stored_sums<width> lanes = {};
     store(sum_row(from, begin, end), 0, lanes);
     row_part row;
@@ -71,18 +71,18 @@ HWY_INLINE row_part stretch_of(const entries<Value>& from, std::size_t begin, st
         row.add({lanes.s[l], lanes.t[l], lanes.c[l], l == 0 ? static_cast<double>(end - begin) : 0});
     return row;
 }
-row_part stretch_f32(const entries<float>& from, std::size_t begin, std::size_t end) {
-    return stretch_of(from, begin, end);
+row_part range_f32(const entries<float>& from, std::size_t begin, std::size_t end) {
+    return range_of(from, begin, end);
 }
-row_part stretch_f64(const entries<double>& from, std::size_t begin, std::size_t end) {
-    return stretch_of(from, begin, end);
+row_part range_f64(const entries<double>& from, std::size_t begin, std::size_t end) {
+    return range_of(from, begin, end);
 }
 
 template <class Value>
 HWY_INLINE void blocks_of(const entries<Value>& from, const lane_blocks& blocks, std::size_t begin,
                           std::size_t end, Value* y, std::vector<std::uint64_t>& open) {
     const doubles d;
-    row_part row;                 // of the run that the block before ended with,
+    row_part row;                 // of the run that ended the previous block,
     std::uint64_t row_begin = 0;  // which began at this lane
     for (std::size_t b = begin; b < end; ++b) {
         const std::uint32_t* const rows = blocks.row + b * block_lanes;
@@ -147,7 +147,7 @@ void block_part_f64(const entries<double>& from, std::size_t begin, std::size_t 
 
 // ---- Pairs ----
 
-/// high + low += amount; whatever does not fit is left in `lost`, as bits that are not zero.
+/// high + low += amount; the part that does not fit is left in `lost`, as non-zero bits.
 HWY_INLINE void add_to_pair(vector amount, vector& high, vector& low, vector& lost) {
     vector rest, rest_of_rest;
     high = sum_of_two(high, amount, rest);
@@ -219,8 +219,8 @@ HWY_EXPORT(blocks_f32);
 HWY_EXPORT(blocks_f64);
 HWY_EXPORT(settle_part_f32);
 HWY_EXPORT(settle_part_f64);
-HWY_EXPORT(stretch_f32);
-HWY_EXPORT(stretch_f64);
+HWY_EXPORT(range_f32);
+HWY_EXPORT(range_f64);
 HWY_EXPORT(block_part_f32);
 HWY_EXPORT(block_part_f64);
 HWY_EXPORT(pairs_f32);
@@ -241,11 +241,11 @@ void row_part::add(const row_part& part) {
     t += part.t;
     terms += part.terms + 1;
 }
-row_part sum_stretch(const entries<float>& from, std::size_t begin, std::size_t end) {
-    return HWY_DYNAMIC_DISPATCH(stretch_f32)(from, begin, end);
+row_part sum_range(const entries<float>& from, std::size_t begin, std::size_t end) {
+    return HWY_DYNAMIC_DISPATCH(range_f32)(from, begin, end);
 }
-row_part sum_stretch(const entries<double>& from, std::size_t begin, std::size_t end) {
-    return HWY_DYNAMIC_DISPATCH(stretch_f64)(from, begin, end);
+row_part sum_range(const entries<double>& from, std::size_t begin, std::size_t end) {
+    return HWY_DYNAMIC_DISPATCH(range_f64)(from, begin, end);
 }
 void sum_block_part(const entries<float>& from, std::size_t begin, std::size_t end, row_part* lanes) {
     HWY_DYNAMIC_DISPATCH(block_part_f32)(from, begin, end, lanes);

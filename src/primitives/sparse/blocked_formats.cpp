@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows to brc (Ashari et al. 2014) and brcp (Yang et al. 2019, algorithm 1). The layout is decided by one thread, a
-// step for each block and lane, twice: once to count, once to write; then threads fill the blocks.
+// Rows to brc (Ashari et al. 2014) and brcp (Yang et al. 2019, algorithm 1). One thread decides the layout, a step for each
+// block and lane, twice: once to count, once to write; then threads fill the blocks.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -16,11 +16,11 @@ namespace {
 constexpr std::uint32_t lanes = 32;
 __extension__ using wide = unsigned __int128;
 
-/// Rows that have entries, by falling length, then rising index; and T.
+/// Non-empty rows, by descending length, then ascending index; and T.
 struct ordered_rows {
     cpu_array<std::uint32_t> order;
     std::size_t count = 0;
-    std::uint64_t most = 1;  ///< T
+    std::uint64_t max = 1;  ///< T
     std::span<const std::uint64_t> offsets;
 
     std::uint32_t row(std::size_t i) const { return order.data()[i]; }
@@ -47,7 +47,7 @@ ordered_rows rows_by_length(cpu_place& place, std::span<const std::uint64_t> off
     const std::size_t rows = segments_in(offsets.size());
     ordered_rows made;
     made.offsets = offsets;
-    made.most = usual_length(offsets);
+    made.max = usual_length(offsets);
     made.order = make_array<std::uint32_t>(place, rows, "rows by length");
     for (std::size_t i = 0; i < rows; ++i) made.order.data()[i] = static_cast<std::uint32_t>(i);
     const auto sort = [&]<class Key>(Key /*type*/, unsigned bits) {
@@ -70,33 +70,33 @@ ordered_rows rows_by_length(cpu_place& place, std::span<const std::uint64_t> off
     return made;
 }
 
-/// A block as it opens: its first row by position, how many entries of it went before, and V.
+/// A block when it opens: its first row by position, how many of that row's entries precede it, and V.
 struct opened_block {
     std::size_t first;
     std::uint64_t taken, width;
 };
 
-/// brc's blocks: round r takes entries r·T … (r + 1)·T of every row that has so many, 32 rows a block.
+/// brc's blocks: round r takes entries r·T … (r + 1)·T of every row that has so many, 32 rows per block.
 template <class Visit>
 void visit_brc(const ordered_rows& rows, Visit&& visit) {
-    const std::uint64_t most = std::min<std::uint64_t>(rows.most, no_index);  // nz_per_block has 32 bits
+    const std::uint64_t max = std::min<std::uint64_t>(rows.max, no_index);  // nz_per_block has 32 bits
     std::size_t left = rows.count;
-    for (std::uint64_t taken = 0; left != 0; taken += most) {
+    for (std::uint64_t taken = 0; left != 0; taken += max) {
         while (left != 0 && rows.length(left - 1) <= taken) --left;
         for (std::size_t i = 0; i < left; i += lanes)
-            visit(opened_block{i, taken, std::min(most, rows.length(i) - taken)}, std::min(left, i + lanes));
+            visit(opened_block{i, taken, std::min(max, rows.length(i) - taken)}, std::min(left, i + lanes));
     }
 }
 
-/// brcp's blocks: visit(block), and lane(position of its row) for each of its lanes that has a row.
+/// brcp's blocks: visit(block), and lane(position of its row) for each of its lanes with a row.
 template <class Visit, class Lane>
 void visit_brcp(const ordered_rows& rows, Visit&& visit, Lane&& lane) {
     std::uint64_t taken = 0;
     for (std::size_t i = 0; i < rows.count;) {
         const std::uint64_t length = rows.length(i), next = i + 1 < rows.count ? rows.length(i + 1) : 0;
-        const std::uint64_t width = length / lanes / 2 >= rows.most && length > 2 * lanes * rows.most
+        const std::uint64_t width = length / lanes / 2 >= rows.max && length > 2 * lanes * rows.max
                                         ? (length + 2 * lanes - 1) / (2 * lanes)
-                                        : std::min(rows.most, std::max(length - taken, next));
+                                        : std::min(rows.max, std::max(length - taken, next));
         visit(opened_block{i, taken, width});
         for (std::uint32_t l = 0; l < lanes && i < rows.count; ++l) {
             lane(l, i);
@@ -112,25 +112,25 @@ void visit_brcp(const ordered_rows& rows, Visit&& visit, Lane&& lane) {
 template <floating_value Value>
 void fill_lane(const csr_view<Value>& matrix, std::uint64_t from, std::uint64_t end, std::uint64_t width,
                std::uint32_t* column, Value* value) {
-    const std::uint64_t there = from < end ? std::min(width, end - from) : 0;
-    for (std::uint64_t k = 0; k < there; ++k) {
+    const std::uint64_t present = from < end ? std::min(width, end - from) : 0;
+    for (std::uint64_t k = 0; k < present; ++k) {
         column[k * lanes] = matrix.column[from + k];
         value[k * lanes] = matrix.value[from + k];
     }
-    for (std::uint64_t k = there; k < width; ++k) {
+    for (std::uint64_t k = present; k < width; ++k) {
         column[k * lanes] = no_index;
         value[k * lanes] = Value(0);
     }
 }
 
-/// fill(block) for all blocks, pieces of them by threads: as many slots in one piece as in any other.
+/// fill(block) for all blocks; threads take pieces with equal numbers of slots.
 template <class Fill>
 void fill_blocks(cpu_place& place, std::size_t blocks, const Fill& fill) {
     const std::size_t pieces = pieces_for(place, blocks, 64, 16);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(blocks, pieces, p);
         for (std::size_t b = begin; b < end; ++b) {
-            place.run().check_stop();
+            place.ctx().check_stop();
             fill(b);
         }
     });

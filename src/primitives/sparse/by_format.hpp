@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A format chosen at run time: the matrix in it, where its place reads it, and the product that goes with it. Format is
-// any enumeration with the names of sparse_format; what is not one of these ("automatic") is csr.
+// A format chosen at run time: the matrix in it, in memory of its place, and its product. Format is any enumeration with
+// the names of sparse_format; any other name ("automatic") means csr.
 #pragma once
 
 #include <type_traits>
@@ -28,7 +28,7 @@ decltype(auto) with_format(cpu_place& host, Format format, const csr_view<Value>
     }
 }
 
-/// The matrix where the place reads it: itself on the CPU, a copy on a GPU.
+/// The matrix in memory of the place: itself on the CPU, a copy on a GPU.
 template <class Matrix>
 Matrix to_place(cpu_place& /*place*/, Matrix matrix) {
     return matrix;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products without error, rounded once: Kulisch's long accumulator (Kulisch and Miranker 1986). Every product
-// of two floats is a multiple of 2^-298, of two doubles of 2^-2148; the sum of any number of them is an integer in these
+// Sums of products without error, rounded once: Kulisch's long accumulator (Kulisch and Miranker 1986). Every product of
+// two floats is a multiple of 2^-298, of two doubles of 2^-2148. The sum of any number of them is an integer in these
 // units, held in digits of 32 bits, each in a signed word of 64 whose upper half takes the carries of 2^30 additions.
-// Integers: no order of adding shows.
+// Integers: the order of additions does not matter.
 //
-// Plain functions on an array of `limbs` words, so that a kernel may keep the words where it likes and add to them
-// with atomics; and exact_sum, which owns them. Readable by every compiler, on host and device.
+// Plain functions on an array of `limbs` words, so that a kernel may place the words anywhere and add to them with atomics;
+// and exact_sum, which owns them. For every compiler, on host and device.
 #pragma once
 
 #include <bit>
@@ -17,15 +17,14 @@
 
 namespace quern::primitives {
 
-/// How a Value is made, and what a sum of products of two takes.
+/// The layout of a Value, and of a sum of products of two.
 template <floating_value Value>
 struct exact_layout {
     static constexpr bool is_float = std::is_same_v<Value, float>;
     using bits = std::conditional_t<is_float, std::uint32_t, std::uint64_t>;
     static constexpr unsigned precision = is_float ? 24 : 53;
-    static constexpr unsigned exponents = is_float ? 0xff : 0x7ff;  ///< the field of what is not finite
-    /// Where the unit of the least subnormal Value stands, counted in bits from the unit of products, which is its
-    /// square.
+    static constexpr unsigned exponents = is_float ? 0xff : 0x7ff;  ///< exponent field of non-finite values
+    /// The position of the smallest subnormal Value's unit, in bits from the unit of products, which is its square.
     static constexpr unsigned least = is_float ? 149 : 1074;
     static constexpr unsigned product_digits = is_float ? 2 : 4;
     /// Digits for 2^64 products of the greatest values: 554 + 64 bits, 4,196 + 64 bits.
@@ -35,13 +34,13 @@ struct exact_layout {
     static constexpr bits sign = ~(~bits{0} >> 1);
 };
 
-/// What cannot be added, as flags that are or-ed together.
+/// Flags, or-ed together, for values that cannot be added.
 enum exact_flag : unsigned { sum_is_nan = 1, sum_has_plus_infinity = 2, sum_has_minus_infinity = 4 };
 
-/// After so many products at most, words must be carried (carry_limbs) before more are added.
-inline constexpr std::uint64_t most_uncarried = std::uint64_t{1} << 29;
+/// The maximum number of products before words must be carried (carry_limbs).
+inline constexpr std::uint64_t max_uncarried = std::uint64_t{1} << 29;
 
-/// Calls add(limb, amount) for the digits of a · x, |amount| < 2^32; returns flags where the product is not finite.
+/// Calls add(limb, amount) for the digits of a · x, |amount| < 2^32; returns flags if the product is not finite.
 template <floating_value Value, class Add>
 constexpr unsigned add_exact_product(Value a, Value x, Add&& add) {
     using layout = exact_layout<Value>;
@@ -100,8 +99,8 @@ constexpr unsigned add_exact_product(Value a, Value x, Add&& add) {
     return 0;
 }
 
-/// Moves what lies above 32 bits of each word into the next: all words but the last are then within [0, 2^32), and
-/// the sign of the last is that of the sum. Words within ±2^62.
+/// Moves the bits above 32 of each word into the next: all words but the last are then within [0, 2^32), and the sign of
+/// the last is that of the sum. Words within ±2^62.
 template <floating_value Value>
 constexpr void carry_limbs(std::int64_t* limbs) {
     constexpr unsigned last = exact_layout<Value>::limbs - 1;
@@ -114,7 +113,7 @@ constexpr void carry_limbs(std::int64_t* limbs) {
     limbs[last] += carry;
 }
 
-/// The sum as the nearest Value, ties to even; what is not finite by its flags. Spoils the words.
+/// The sum as the nearest Value, ties to even; non-finite results by the flags. Overwrites the words.
 template <floating_value Value>
 constexpr Value round_limbs(std::int64_t* limbs, unsigned flags) {
     using layout = exact_layout<Value>;
@@ -153,7 +152,7 @@ constexpr Value round_limbs(std::int64_t* limbs, unsigned flags) {
         for (unsigned i = 0; i < half / 32; ++i) below |= word(i);
         if (below != 0 || (whole & 1) != 0) ++whole;
     }
-    // A carry out of the fraction goes on into the exponent, as it should.
+    // A carry out of the fraction correctly continues into the exponent.
     std::uint64_t rounded = (std::uint64_t{unit - layout::least} << (layout::precision - 1)) + whole;
     if (rounded > layout::infinity) rounded = layout::infinity;
     return std::bit_cast<Value>(static_cast<bits>(rounded | (negative ? layout::sign : bits{0})));
@@ -164,7 +163,7 @@ template <floating_value Value>
 class exact_sum {
   public:
     constexpr void add_product(Value a, Value x) {
-        if (uncarried_ == most_uncarried) {
+        if (uncarried_ == max_uncarried) {
             carry_limbs<Value>(limbs_);
             uncarried_ = 0;
         }

@@ -36,7 +36,7 @@ void check_columns(cpu_place& place, std::span<const std::uint32_t> column, std:
     constexpr std::size_t piece_size = std::size_t{1} << 18;
     first_position wrong;
     for_each_piece(place, (column.size() + piece_size - 1) / piece_size, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const std::size_t begin = p * piece_size, end = std::min(begin + piece_size, column.size());
         std::uint32_t greatest = 0;
         for (std::size_t i = begin; i < end; ++i) greatest = std::max(greatest, column[i]);
@@ -59,9 +59,9 @@ std::uint64_t longest_row(cpu_place& place, std::span<const std::uint64_t> offse
     std::vector<std::uint64_t> longest(pieces);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(rows, pieces, p);
-        std::uint64_t most = 0;
-        for (std::size_t i = begin; i < end; ++i) most = std::max(most, offsets[i + 1] - offsets[i]);
-        longest[p] = most;
+        std::uint64_t max = 0;
+        for (std::size_t i = begin; i < end; ++i) max = std::max(max, offsets[i + 1] - offsets[i]);
+        longest[p] = max;
     });
     return longest.empty() ? 0 : *std::max_element(longest.begin(), longest.end());
 }
@@ -76,7 +76,7 @@ cpu_array<T> copied(cpu_place& place, std::span<const T> from, std::string_view 
     cpu_array<T> to(place, from.size(), what_for);
     const std::size_t pieces = pieces_for(place, from.size(), std::size_t{1} << 18);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const auto [begin, end] = piece_of(from.size(), pieces, p);
         std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin),
                   from.begin() + static_cast<std::ptrdiff_t>(end), to.data() + begin);
@@ -98,7 +98,7 @@ coo_matrix<cpu_place, Value> to_coo(cpu_place& place, const csr_view<Value>& mat
     made.row = make_array<std::uint32_t>(place, matrix.column.size(), "rows of a sparse matrix");
     const std::size_t pieces = pieces_for(place, matrix.rows, sparse_detail::rows_a_piece);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const auto [begin, end] = piece_of(matrix.rows, pieces, p);
         for (std::size_t i = begin; i < end; ++i)
             std::fill(made.row.data() + matrix.offsets[i], made.row.data() + matrix.offsets[i + 1],
@@ -123,12 +123,12 @@ csr_matrix<cpu_place, Value> to_csr(cpu_place& place, const csr_view<Value>& mat
 }
 
 template <floating_value Value>
-ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& matrix, double most_padding) {
+ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& matrix, double max_padding) {
     sparse_detail::check(place, matrix);
     const std::uint64_t width = sparse_detail::longest_row(place, matrix.offsets),
                         entries = matrix.column.size();
     const double slots = static_cast<double>(width) * matrix.rows;
-    if (width >= no_index || slots > most_padding * static_cast<double>(entries)) {
+    if (width >= no_index || slots > max_padding * static_cast<double>(entries)) {
         throw usage_error("ell: " + std::to_string(matrix.rows) + " rows as long as the longest, " +
                           std::to_string(width) + ", for " + std::to_string(entries) +
                           " entries: more padding than is allowed");
@@ -138,21 +138,20 @@ ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& mat
     const std::size_t rows = matrix.rows, size = rows * width;
     made.column = make_array<std::uint32_t>(place, size, "columns of a sparse matrix");
     made.value = make_array<Value>(place, size, "values of a sparse matrix");
-    constexpr std::size_t tile =
-        256;  // rows whose entries stay in the cache while slab after slab is written
+    constexpr std::size_t tile = 256;  // rows whose entries stay cached while slab after slab is written
     const std::size_t tiles = width == 0 ? 0 : (rows + tile - 1) / tile;
     const std::size_t pieces = pieces_for(place, tiles, 16);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto piece = piece_of(tiles, pieces, p);
         for (std::size_t t = piece.begin; t < piece.end; ++t) {
-            place.run().check_stop();
+            place.ctx().check_stop();
             const std::size_t begin = t * tile, end = std::min(begin + tile, rows);
             for (std::size_t k = 0; k < width; ++k) {
                 for (std::size_t i = begin; i < end; ++i) {
                     const std::uint64_t from = matrix.offsets[i] + k, to = k * rows + i;
-                    const bool there = from < matrix.offsets[i + 1];
-                    made.column.data()[to] = there ? matrix.column[from] : no_index;
-                    made.value.data()[to] = there ? matrix.value[from] : Value(0);
+                    const bool present = from < matrix.offsets[i + 1];
+                    made.column.data()[to] = present ? matrix.column[from] : no_index;
+                    made.value.data()[to] = present ? matrix.value[from] : Value(0);
                 }
             }
         }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse matrices in the formats of the literature, and y = A·x on each.
 //
-// Contract class: exact, but for brc and brcp_paper. Every other format, on every place, gives the same bits:
+// Contract class: exact, except brc and brcp_paper. Every other format, on every place, gives the same bits:
 //
 //   y[i] is Σ a[i][j]·x[j], the sum of the exact products over the stored entries of row i, rounded once to Value
-//   (nearest, ties to even). A sum of exactly zero, and a row without entries, give +0. Where a product is not a
-//   number, or both infinities occur, y[i] is the quiet NaN without sign; where one infinity occurs, y[i] is it. A sum
-//   beyond the greatest Value rounds to infinity, one among the subnormals to a subnormal, as IEEE 754 rounds.
+//   (nearest, ties to even). A sum of exactly zero, and a row without entries, give +0. If a product is NaN,
+//   or both infinities occur, y[i] is the quiet NaN without sign; if one infinity occurs, y[i] is that infinity. A sum
+//   beyond the maximum Value rounds to infinity, one among the subnormals to a subnormal, as IEEE 754 rounds.
 //
-// So the order of the additions cannot show: kernels add as suits them, keep a bound of their error, and where the
-// bound leaves more than one Value possible, the row is summed anew without error (exact_sum.hpp). docs/primitives/
-// sparse.md has the proof and what it costs.
+// So the order of the additions does not matter: kernels add in any order and keep a bound of their error. If the bound
+// leaves more than one Value possible, the row is summed again without error (exact_sum.hpp). docs/primitives/sparse.md
+// has the proof and the cost.
 //
-// brc and brcp_paper add as their papers print them: in Value, with atomic additions whose order is free. They are
-// there to be compared with.
+// brc and brcp_paper add as printed in their papers: in Value, with atomic additions in free order. They serve only for
+// comparison.
 #pragma once
 
 #include <array>
@@ -30,12 +30,11 @@ namespace quern::primitives {
 enum class sparse_format { coo, csr, ell, brc, brcp, brcp_paper };
 inline constexpr std::string_view sparse_format_names[] = {"coo", "csr", "ell", "brc", "brcp", "brcp-paper"};
 
-/// In place of a row or a column: padding, which is skipped, never multiplied (0 · ∞ is not a number).
+/// Replaces a row or a column: padding, which is skipped, never multiplied (0 · ∞ is NaN).
 inline constexpr std::uint32_t no_index = 0xffffffff;
 
-/// What formats are built from: entries of row i at offsets[i] … offsets[i + 1], in any order of columns; entries that
-/// occur twice add up. Offsets as in primitives/segments.hpp, rows + 1 of them (none: no rows). Rows and columns are
-/// fewer than 2³² − 1.
+/// The input of the formats: entries of row i at offsets[i] … offsets[i + 1], in any order of columns; repeated entries are
+/// added. Offsets as in primitives/segments.hpp, rows + 1 of them (none: no rows). Rows and columns are fewer than 2³² − 1.
 template <floating_value Value>
 struct csr_view {
     std::uint32_t rows = 0, columns = 0;
@@ -44,7 +43,7 @@ struct csr_view {
     std::span<const Value> value;
 };
 
-/// Entries by rising row, within a row in the order of the csr_view.
+/// Entries by ascending row, within a row in the order of the csr_view.
 template <class Place, floating_value Value>
 struct coo_matrix {
     std::uint32_t rows = 0, columns = 0;
@@ -69,63 +68,68 @@ struct ell_matrix {
     array_on<Place, Value> value;
 };
 
-/// Blocked row-column (Ashari et al. 2014): rows by falling length (ties: lower index); a block takes the next 32
-/// different rows, up to V = min(T, longest rest) entries of each; what is left of long rows goes to later blocks: when
-/// every row has had its block, those that have more than T entries begin anew, and so on. Rows without entries are left
-/// out. T = max(1, round(μ + σ)) of the row lengths, σ that of the whole population. Entry k of lane l of block b at block_begin[b] + 32·k + l.
+/// Blocked row-column (Ashari et al. 2014).
+/// - Rows by descending length (ties: lower index). A block takes the next 32 different rows, up to V = min(T, longest
+///   rest) entries of each; the rest of long rows goes to later blocks: when every row has had its block, those with more
+///   than T entries start again, and so on.
+/// - Rows without entries are skipped.
+/// - T = max(1, round(μ + σ)) of the row lengths, σ that of the whole population.
+/// - Entry k of lane l of block b is at block_begin[b] + 32·k + l.
 template <class Place, floating_value Value>
 struct brc_matrix {
     std::uint32_t rows = 0, columns = 0;
     std::uint64_t entries = 0;
-    array_on<Place, std::uint64_t> block_begin;   ///< a block
-    array_on<Place, std::uint32_t> nz_per_block;  ///< a block: its V
-    array_on<Place, std::uint32_t> row_perm;      ///< 32 a block; no_index: a lane without a row
+    array_on<Place, std::uint64_t> block_begin;   ///< per block
+    array_on<Place, std::uint32_t> nz_per_block;  ///< per block: its V
+    array_on<Place, std::uint32_t> row_perm;      ///< 32 per block; no_index: a lane without a row
     array_on<Place, std::uint32_t> column;        ///< padding: no_index
     array_on<Place, Value> value;
 };
 
-/// Widths of brcp's blocks, which fall, and what else decides who works on what.
+/// Widths of brcp's blocks, which descend, and the other data for the division of the work.
 struct brcp_shape {
     std::array<std::uint32_t, 32> wider{};  ///< how many blocks end where the last one wider than 2^i does
     std::uint32_t whole_rows_from = 0;      ///< blocks from here on have no part of a split row
     bool has_empty_rows = false;
 };
 
-/// Blocked row-column plus (Yang et al. 2019). A row's pieces stand in neighbouring lanes, row after row; V is fixed
-/// when a block opens, from the row that opens it: ⌈length/64⌉ if that row's whole length > 64·T, else min(T, max(rest
-/// of the row, length of the next row)). Entry k of lane l of block b at block_ptr[b] + 32·k + l. Rows without entries
-/// are left out. `row_seg_len`: the number of lanes of a run of equal rows at its first lane, 0 at the others.
+/// Blocked row-column plus (Yang et al. 2019).
+/// - A row's pieces are in neighbouring lanes, row after row.
+/// - V is fixed when a block opens, from the row that opens it: ⌈length/64⌉ if that row's whole length > 64·T, else min(T,
+///   max(rest of the row, length of the next row)).
+/// - Entry k of lane l of block b is at block_ptr[b] + 32·k + l.
+/// - Rows without entries are skipped.
+/// - `row_seg_len`: the number of lanes of a run of equal rows at its first lane, 0 at the others.
 template <class Place, floating_value Value>
 struct brcp_matrix {
     std::uint32_t rows = 0, columns = 0;
     std::uint64_t entries = 0;
     array_on<Place, std::uint64_t> block_ptr;  ///< blocks + 1
-    array_on<Place, std::uint32_t> row_perm;   ///< 32 a block; no_index: a dummy lane
+    array_on<Place, std::uint32_t> row_perm;   ///< 32 per block; no_index: a dummy lane
     array_on<Place, std::uint32_t> row_seg_len;
     array_on<Place, std::uint32_t> column;
     array_on<Place, Value> value;
-    /// Rows that lie in more than one block, by rising position: their row, and their first and last block (as the
-    /// format's own; derived from row_perm when it is built).
+    /// Rows in more than one block, by ascending position: their row, and their first and last block (part of the format;
+    /// derived from row_perm on construction).
     array_on<Place, std::uint32_t> split_row, split_first, split_last;
-    brcp_shape shape{};  ///< in host memory; on CUDA alone, from to_device
+    brcp_shape shape{};  ///< in host memory; only on CUDA, from to_device
 };
 
-/// Formats from rows, on the CPU. `matrix` is checked: usage_error for sizes that do not fit each other; invalid_value
-/// for offsets that do not rise (as segments.hpp) and for a column out of range, the first. Throws usage_error too where
-/// ell's padding would make it more than `most_padding` times as large as its entries; out_of_memory.
+/// Formats from rows, on the CPU. Checks `matrix`: usage_error for inconsistent sizes; invalid_value for the first offset
+/// that does not ascend (as in segments.hpp) or column out of range. Also throws usage_error if ell's padding would make it
+/// more than `max_padding` times as large as its entries; out_of_memory.
 template <floating_value Value>
 coo_matrix<cpu_place, Value> to_coo(cpu_place& place, const csr_view<Value>& matrix);
 template <floating_value Value>
 csr_matrix<cpu_place, Value> to_csr(cpu_place& place, const csr_view<Value>& matrix);
 template <floating_value Value>
-ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& matrix,
-                                    double most_padding = 10);
+ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& matrix, double max_padding = 10);
 template <floating_value Value>
 brc_matrix<cpu_place, Value> to_brc(cpu_place& place, const csr_view<Value>& matrix);
 template <floating_value Value>
 brcp_matrix<cpu_place, Value> to_brcp(cpu_place& place, const csr_view<Value>& matrix);
 
-/// How many slots to_brcp would make, padding counted: what it costs to read.
+/// The number of slots that to_brcp would make, including padding: its cost of reading.
 template <floating_value Value>
 std::uint64_t brcp_slots(cpu_place& place, const csr_view<Value>& matrix);
 
@@ -142,7 +146,7 @@ brc_matrix<cuda_place, Value> to_device(cuda_place& place, const brc_matrix<cpu_
 template <floating_value Value>
 brcp_matrix<cuda_place, Value> to_device(cuda_place& place, const brcp_matrix<cpu_place, Value>& matrix);
 
-/// What the arrays of a matrix hold, in bytes.
+/// The size of a matrix's arrays in bytes.
 template <class Place, floating_value Value>
 std::uint64_t bytes_of(const coo_matrix<Place, Value>& matrix);
 template <class Place, floating_value Value>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conversions to all formats share.
+// Shared by the conversions to all formats.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ void check_sizes(std::uint32_t rows, std::uint32_t columns, std::size_t offsets,
                  std::size_t value);
 void check_columns(cpu_place& place, std::span<const std::uint32_t> column, std::uint32_t columns);
 
-/// Refuses what is not as csr_view says: sizes (usage_error), then offsets, then columns (invalid_value).
+/// Rejects violations of csr_view: sizes (usage_error), then offsets, then columns (invalid_value).
 template <floating_value Value>
 void check(cpu_place& place, const csr_view<Value>& matrix) {
     check_sizes(matrix.rows, matrix.columns, matrix.offsets.size(), matrix.column.size(),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of one vector of lanes with a bound of their error, and the entries that go into them: what the kernels of rows, slabs
-// and blocks share. Included once for each instruction set. Floats: products are exact in double; s adds
-// them, t their magnitudes. Doubles: a product is p + e without error, an addition s' + r (Dekker 1971, Knuth 1969); c adds
-// all e and r, so that s + c is a sum in twice the precision (Ogita, Rump and Oishi 2005), and t adds |p|. The
-// error of s, or of s + c, is at most a factor of t that depends on the number of terms alone: where adding and taking
-// away that much rounds to the same Value, so does the exact sum. Splits of a row among lanes add to the number of
-// terms and change nothing else.
+// Sums of one vector of lanes with an error bound, and the loading of their entries: shared by the kernels of rows, slabs
+// and blocks. Included once for each instruction set.
+// - Floats: products are exact in double; s adds them, t their magnitudes.
+// - Doubles: a product is p + e without error, an addition s' + r (Dekker 1971, Knuth 1969); c adds all e and r, so that s
+//   + c is a sum in twice the precision (Ogita, Rump and Oishi 2005), and t adds |p|.
+// - The error of s, or of s + c, is at most t times a factor that depends only on the number of terms. If adding and
+//   subtracting that much rounds to the same Value, the exact sum does too.
+// - Splits of a row among lanes increase the number of terms and change nothing else.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -68,14 +69,14 @@ HWY_INLINE lane_sums<Value> no_sums() {
         return {zero, zero, zero};
 }
 
-/// a + b = sum + rest, without error but for overflow.
+/// a + b = sum + rest, without error except on overflow.
 HWY_INLINE vector sum_of_two(vector a, vector b, vector& rest) {
     const vector sum = hn::Add(a, b), b_part = hn::Sub(sum, a);
     rest = hn::Add(hn::Sub(a, hn::Sub(sum, b_part)), hn::Sub(b, b_part));
     return sum;
 }
 
-/// a · x = product + rest, without error but for overflow and underflow.
+/// a · x = product + rest, without error except on overflow and underflow.
 HWY_INLINE vector product_of_two(vector a, vector x, vector& rest) {
     const vector product = hn::Mul(a, x);
 #if HWY_NATIVE_FMA
@@ -105,7 +106,7 @@ HWY_INLINE void add_products(vector a, vector x, lane_sums<double>& sums) {
     sums.t = hn::Add(sums.t, hn::Abs(product));
 }
 
-/// What add_products makes of no sums.
+/// add_products starting from empty sums.
 HWY_INLINE lane_sums<float> first_products(vector a, vector x, lane_sums<float>* /*type*/) {
     const vector product = hn::Mul(a, x);
     return {hn::Add(product, hn::Zero(doubles())), hn::Abs(product)};  // −0 becomes +0
@@ -137,9 +138,9 @@ HWY_INLINE lane_sums<double> moved(const lane_sums<double>& a, const lane_sums<d
     return {move(a.s, b.s), move(a.t, b.t), move(a.c, b.c)};
 }
 
-/// Stores the Values that are settled and returns which are. `terms`: additions that went into each lane, at most. A
-/// lane that added nothing but zeros is settled for floats; for doubles it is not, for products may have vanished. Sums
-/// near the end of the range are not: Highway's conversion to float stops at the greatest one on some targets.
+/// Stores the settled Values and returns their mask. `terms`: maximum additions into each lane. A lane that added only
+/// zeros is settled for floats; for doubles it is not, because products may have underflowed. Sums near the end of the
+/// range are not: Highway's conversion to float saturates at the maximum on some targets.
 HWY_INLINE mask settle(const lane_sums<float>& sums, vector terms, float* y) {
     const doubles d;
     const floats f;
@@ -171,65 +172,65 @@ HWY_INLINE std::uint64_t bits_of(mask lanes) {
     return bytes[0] & ((1u << width) - 1);
 }
 
-// ---- What is added ----
+// ---- Entries ----
 
-/// x[index] where `there`, else 0. With 512 bits by intrinsics, for GatherIndex leaves the register it gathers into
-/// as it was, which makes each gather wait for what was computed there before: half the speed of short rows.
-HWY_INLINE vector gathered(const double* x, hn::Vec<indices64> index, mask there) {
+/// x[index] where `present`, else 0. With 512 bits it uses intrinsics: GatherIndex keeps the old contents of its register, so
+/// each gather waits for the previous computation there: half the speed for short rows.
+HWY_INLINE vector gathered(const double* x, hn::Vec<indices64> index, mask present) {
 #if HWY_TARGET <= HWY_AVX3
-    return vector{_mm512_mask_i64gather_pd(_mm512_setzero_pd(), there.raw, index.raw, x, 8)};
+    return vector{_mm512_mask_i64gather_pd(_mm512_setzero_pd(), present.raw, index.raw, x, 8)};
 #else
-    const hn::Mask<indices64> in_words = hn::RebindMask(indices64(), there);
-    return hn::IfThenElseZero(there, hn::GatherIndex(doubles(), x, hn::IfThenElseZero(in_words, index)));
+    const hn::Mask<indices64> in_words = hn::RebindMask(indices64(), present);
+    return hn::IfThenElseZero(present, hn::GatherIndex(doubles(), x, hn::IfThenElseZero(in_words, index)));
 #endif
 }
-HWY_INLINE hn::Vec<floats> gathered(const float* x, hn::Vec<indices32> index, hn::Mask<floats> there) {
+HWY_INLINE hn::Vec<floats> gathered(const float* x, hn::Vec<indices32> index, hn::Mask<floats> present) {
 #if HWY_TARGET <= HWY_AVX3
-    return hn::Vec<floats>{_mm256_mmask_i32gather_ps(_mm256_setzero_ps(), there.raw, index.raw, x, 4)};
+    return hn::Vec<floats>{_mm256_mmask_i32gather_ps(_mm256_setzero_ps(), present.raw, index.raw, x, 4)};
 #else
-    const hn::Mask<indices32> in_words = hn::RebindMask(indices32(), there);
-    return hn::IfThenElseZero(there, hn::GatherIndex(floats(), x, hn::IfThenElseZero(in_words, index)));
+    const hn::Mask<indices32> in_words = hn::RebindMask(indices32(), present);
+    return hn::IfThenElseZero(present, hn::GatherIndex(floats(), x, hn::IfThenElseZero(in_words, index)));
 #endif
 }
 
 HWY_INLINE void load_factors(const entries<float>& from, std::size_t at, std::size_t count, vector& a,
                              vector& x) {
     const floats f;
-    const hn::Mask<floats> there = hn::FirstN(f, count);
+    const hn::Mask<floats> present = hn::FirstN(f, count);
     const auto index = hn::LoadU(indices32(), reinterpret_cast<const std::int32_t*>(from.column + at));
-    a = hn::PromoteTo(doubles(), hn::IfThenElseZero(there, hn::LoadU(f, from.value + at)));
-    x = hn::PromoteTo(doubles(), gathered(from.x, index, there));
+    a = hn::PromoteTo(doubles(), hn::IfThenElseZero(present, hn::LoadU(f, from.value + at)));
+    x = hn::PromoteTo(doubles(), gathered(from.x, index, present));
 }
 HWY_INLINE void load_factors(const entries<double>& from, std::size_t at, std::size_t count, vector& a,
                              vector& x) {
-    const mask there = hn::FirstN(doubles(), count);
+    const mask present = hn::FirstN(doubles(), count);
     const auto index = hn::PromoteTo(hn::RebindToUnsigned<doubles>(), hn::LoadU(words32(), from.column + at));
-    a = hn::IfThenElseZero(there, hn::LoadU(doubles(), from.value + at));
-    x = gathered(from.x, hn::BitCast(indices64(), index), there);
+    a = hn::IfThenElseZero(present, hn::LoadU(doubles(), from.value + at));
+    x = gathered(from.x, hn::BitCast(indices64(), index), present);
 }
-/// The first `count` <= width entries from `at` on, and zeros behind them; what follows them is read, and not followed.
+/// The first `count` <= width entries from `at` on, padded with zeros; later entries are read but not used.
 template <class Value>
 HWY_INLINE void load_factors(const entries<Value>& from, std::size_t at, vector& a, vector& x) {
     load_factors(from, at, width, a, x);
 }
 
-/// Asks for the entries from `at` on, which are read later: a core's own guesses end with each page, and a loop that
-/// gathers leaves them few of its loads (measured: a third more entries a second).
+/// Prefetches the entries from `at` on: a core's own prefetcher stops at page ends, and a loop that gathers leaves it few
+/// loads (measured: a third more entries per second).
 template <class Value>
 HWY_INLINE void ask_for(const entries<Value>& from, std::size_t at) {
     hwy::Prefetch(from.value + at);
     hwy::Prefetch(from.column + at);
 }
 
-/// A whole vector of entries whose columns may be padding; false where all are.
+/// A whole vector of entries whose columns may be padding; false if all are.
 HWY_INLINE bool load_padded(const entries<float>& from, std::size_t at, vector& a, vector& x) {
     const floats f;
     const indices32 i;
     const auto column = hn::LoadU(i, reinterpret_cast<const std::int32_t*>(from.column + at));
-    const auto there = hn::Ne(column, hn::Set(i, -1));
-    if (hn::AllFalse(i, there)) return false;
+    const auto present = hn::Ne(column, hn::Set(i, -1));
+    if (hn::AllFalse(i, present)) return false;
     a = hn::PromoteTo(doubles(), hn::LoadU(f, from.value + at));
-    x = hn::PromoteTo(doubles(), gathered(from.x, column, hn::RebindMask(f, there)));
+    x = hn::PromoteTo(doubles(), gathered(from.x, column, hn::RebindMask(f, present)));
     return true;
 }
 HWY_INLINE bool load_padded(const entries<double>& from, std::size_t at, vector& a, vector& x) {
@@ -237,10 +238,10 @@ HWY_INLINE bool load_padded(const entries<double>& from, std::size_t at, vector&
     const indices64 i;
     const auto column = hn::BitCast(
         i, hn::PromoteTo(hn::RebindToUnsigned<doubles>(), hn::LoadU(words32(), from.column + at)));
-    const auto there = hn::Ne(column, hn::Set(i, padding));
-    if (hn::AllFalse(i, there)) return false;
+    const auto present = hn::Ne(column, hn::Set(i, padding));
+    if (hn::AllFalse(i, present)) return false;
     a = hn::LoadU(d, from.value + at);
-    x = gathered(from.x, column, hn::RebindMask(d, there));
+    x = gathered(from.x, column, hn::RebindMask(d, present));
     return true;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kernels that add as their papers print them, in Value, joined by atomic additions whose order is free: brc
-// (Ashari et al. 2014), a lane a row of a block; and brcp's (Yang et al. 2019, algorithms 2 and 3), where a segment's sum
-// is a difference of the warp's prefix sums. Two slips of the latter's listing are mended: it reads row_seg_len at the
-// number of the launch instead of the loop's, and has no barrier between writing prefix sums and reading them (here
-// they are exchanged by shuffles, which need none). One launch covers all blocks, where the paper goes round.
+// The two kernels that add as printed in their papers, in Value, joined by atomic additions in free order: brc (Ashari et
+// al. 2014), one lane per row of a block; and brcp's (Yang et al. 2019, algorithms 2 and 3), where a segment's sum is a
+// difference of the warp's prefix sums.
+//
+// Two errors of the latter's listing are corrected: it reads row_seg_len at the number of the launch instead of the loop's,
+// and has no barrier between writing prefix sums and reading them (here they are exchanged by shuffles, which need none).
+// One launch covers all blocks; the paper loops.
 #include "device/cuda/check.cuh"
 #include "primitives/segments.hpp"
-#include "primitives/sparse/device_door.hpp"
+#include "primitives/sparse/device_checks.hpp"
 #include "primitives/sparse/multiply.hpp"
 
 namespace quern::primitives {
@@ -16,7 +18,7 @@ using sparse_cuda::check_vectors;
 
 constexpr unsigned block_threads = 256;
 
-/// What a lane sums up of its block, from +0 on, in turn.
+/// The sum of a lane over its block, starting from +0, in order.
 template <class Value>
 __device__ Value sum_lane(const std::uint32_t* column, const Value* value, std::uint64_t width,
                           const Value* x) {
@@ -28,7 +30,7 @@ __device__ Value sum_lane(const std::uint32_t* column, const Value* value, std::
     return sum;
 }
 
-/// A warp a block, a lane a row.
+/// One warp per block, one lane per row.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void add_brc_kernel(
     const std::uint64_t* block_begin, const std::uint32_t* nz_per_block, const std::uint32_t* row_perm,
@@ -40,7 +42,7 @@ __global__ __launch_bounds__(block_threads) void add_brc_kernel(
     if (row_perm[id] != no_index) atomicAdd(y + row_perm[id], sum);
 }
 
-/// A warp a block. `lanes` is a multiple of 32: warps are whole.
+/// One warp per block. `lanes` is a multiple of 32: warps are whole.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void add_brcp_kernel(
     const std::uint64_t* block_ptr, const std::uint32_t* row_perm, const std::uint32_t* row_seg_len,

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = A·x in brcp. The paper gives each block to a warp, whatever its width: few warps have all to do where rows are
-// long, and blocks of a few columns wait for memory more than they read it. Here a block is cut into 2^level shares of
-// about equal numbers of columns, a warp each; up to 8 of them meet in shared memory, more in the device's. Blocks grow
-// narrower, so that blocks of one level stand together, and a table of a few numbers says who works on what. Lanes of
-// one row are joined by additions alone; the paper takes differences of prefix sums, which lose what is small.
+// y = A·x in brcp. The paper gives each block to one warp, for any width: with long rows few warps do all the work, and
+// blocks of a few columns wait for memory more than they read it.
 //
-// Rows that lie in several blocks, blocks of several thread blocks and rows that the bound leaves open are the second
-// kernel's, which is always launched: nobody asks the device how many there are.
+// Here a block is cut into 2^level shares of about equal numbers of columns, one warp each; up to 8 of them exchange sums
+// in shared memory, more in device memory. The width of blocks descends, so blocks of one level are contiguous, and a table
+// of a few numbers assigns the work. Lanes of one row are joined only by additions; the paper takes differences of prefix
+// sums, which lose small values.
+//
+// A second kernel, always launched, handles rows in several blocks, blocks of several thread blocks and rows that the bound
+// leaves open: the host does not need their number.
 #include <algorithm>
 #include <bit>
 
 #include "device/cuda/check.cuh"
 #include "primitives/segments.hpp"
-#include "primitives/sparse/device_door.hpp"
+#include "primitives/sparse/device_checks.hpp"
+#include "primitives/sparse/ell_slices.cuh"
 #include "primitives/sparse/multiply.hpp"
-#include "primitives/sparse/slabs.cuh"
 
 namespace quern::primitives {
 namespace {
@@ -22,19 +24,19 @@ namespace {
 using namespace sparse_cuda;
 
 constexpr unsigned batch = 4;
-constexpr unsigned levels = 24;      // 2^23 warps of a block at most
+constexpr unsigned levels = 24;      // maximum 2^23 warps per block
 constexpr unsigned narrow = 32;      // columns
 constexpr unsigned inner_level = 3;  // 8 warps of a block are in one thread block
 
-/// Blocks that follow each other and have 2^level warps each: from thread block `group` and block `block` on.
-struct stretch_of_blocks {
+/// Consecutive blocks with 2^level warps each: from thread block `group` and block `block` on.
+struct block_range {
     unsigned group;
     std::uint32_t block;
     unsigned level;
 };
-/// Who works on what, by rising number; behind the last stretch stand the ends.
+/// The assignment of work, by ascending number; after the last range come the ends.
 struct division {
-    stretch_of_blocks stretches[levels + 1];
+    block_range block_ranges[levels + 1];
 };
 
 template <class Value>
@@ -47,16 +49,17 @@ struct brcp_product {
     Value* y;
     std::uint32_t blocks;
     std::uint32_t whole_rows_from;    ///< blocks from here on have no part of a split row
-    std::uint32_t shared_out;         ///< blocks before this one are several thread blocks'
-    bounded_sum<Value>* shared_sums;  ///< 32 a thread block that has a part of a block
-    bounded_sum<Value>* carries;      ///< of split rows: two a block, of its first run and of its last
-    std::uint32_t* open;              ///< a block: the lanes whose rows are open
+    std::uint32_t distributed;        ///< blocks before this one are shared by several thread blocks
+    bounded_sum<Value>* shared_sums;  ///< 32 per thread block that has a part of a block
+    bounded_sum<Value>* carries;      ///< for split rows: two per block, of its first run and of its last
+    std::uint32_t* open;              ///< per block: the lanes whose rows are open
     const std::uint32_t *split_row, *split_first, *split_last;
     std::uint32_t splits;
     division shares;
 };
 
-/// Joins the sums of the warps of a block, in the first of them. All threads come here. Shared memory: a sum a thread.
+/// Joins the sums of the warps of a block, in the first of them. All threads must call it. Shared memory: one sum per
+/// thread.
 template <class Value>
 __device__ void join_warps(bounded_sum<Value>& mine, unsigned warps, bounded_sum<Value>* board) {
     if (warps == 1) return;
@@ -67,20 +70,20 @@ __device__ void join_warps(bounded_sum<Value>& mine, unsigned warps, bounded_sum
     for (unsigned w = 1; w < warps; ++w) mine.join(board[threadIdx.x + 32 * w]);
 }
 
-/// A warp: its share of the columns of a block. The warp that has them together joins lanes of one row, writes the
-/// rows that it knows whole, and marks those that are open. `division` says which grid; no dynamic shared memory.
+/// A warp: its share of the columns of a block. The warp that joins the shares also joins lanes of one row, writes the rows
+/// that are complete, and marks the open ones. `division` defines the grid; no dynamic shared memory.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
     const __grid_constant__ brcp_product<Value> a) {
     __shared__ bounded_sum<Value> board[block_threads];
     cudaTriggerProgrammaticLaunchCompletion();
     unsigned i = 0;
-    while (blockIdx.x >= a.shares.stretches[i + 1].group) ++i;
-    const unsigned level = a.shares.stretches[i].level, lane = threadIdx.x % 32;
-    const unsigned worker = (blockIdx.x - a.shares.stretches[i].group) * block_warps + threadIdx.x / 32;
-    const std::uint32_t block = a.shares.stretches[i].block + (worker >> level);
+    while (blockIdx.x >= a.shares.block_ranges[i + 1].group) ++i;
+    const unsigned level = a.shares.block_ranges[i].level, lane = threadIdx.x % 32;
+    const unsigned worker = (blockIdx.x - a.shares.block_ranges[i].group) * block_warps + threadIdx.x / 32;
+    const std::uint32_t block = a.shares.block_ranges[i].block + (worker >> level);
     const unsigned warps = 1u << min(level, inner_level);
-    const bool idle = block >= a.shares.stretches[i + 1].block, leads = threadIdx.x / 32 % warps == 0;
+    const bool idle = block >= a.shares.block_ranges[i + 1].block, leads = threadIdx.x / 32 % warps == 0;
 
     bounded_sum<Value> mine;
     std::uint32_t row = no_index;
@@ -100,7 +103,7 @@ __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
 
     const lane_runs runs(row);
     join_runs(mine, runs);
-    if (block < a.shared_out) {
+    if (block < a.distributed) {
         a.shared_sums[blockIdx.x * 32 + lane] = mine;
         return;
     }
@@ -127,8 +130,8 @@ __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
     if (lane == 0) a.open[block] = mask;
 }
 
-/// The entries of a row, from its first block on, as settle_row wants them: in each block `count` neighbouring lanes
-/// have a part, and this lane takes every (32 / count)-th entry of one.
+/// The entries of a row, from its first block on, in the form of settle_row: in each block `count` neighbouring lanes have
+/// a part, and this lane takes every (32 / count)-th entry of one.
 template <class Value>
 struct row_in_blocks {
     const brcp_product<Value>& a;
@@ -145,8 +148,8 @@ struct row_in_blocks {
             const unsigned step = 32 / count;
             const std::uint64_t at = a.block_ptr[b], width = (a.block_ptr[b + 1] - at) / 32;
             const std::uint64_t mine = lane < step * count ? at + begin + lane % count : 0;
-            for (std::uint64_t from = 0; from < width; from += most_uncarried / 32) {
-                const std::uint64_t to = min(width, from + most_uncarried / 32);
+            for (std::uint64_t from = 0; from < width; from += max_uncarried / 32) {
+                const std::uint64_t to = min(width, from + max_uncarried / 32);
                 if (lane < step * count) {
 #pragma unroll 4
                     for (std::uint64_t k = from + lane / count; k < to; k += step) {
@@ -159,7 +162,7 @@ struct row_in_blocks {
             if ((mask >> 31) == 0) break;  // the row ends here
         }
     }
-    /// No fewer than the row has.
+    /// At least as many as the row has.
     __device__ double terms() const {
         double sum = 0;
         for (std::uint32_t b = first; b < a.blocks; ++b) {
@@ -181,19 +184,19 @@ __device__ void settle_in_blocks(const brcp_product<Value>& a, std::uint32_t row
     if (threadIdx.x % 32 == 0) a.y[row] = y;
 }
 
-/// The thread blocks that share a block out: the first, and how many.
+/// The thread blocks that share a block: the first, and their number.
 template <class Value>
 __device__ uint2 groups_of(const brcp_product<Value>& a, std::uint32_t block) {
     unsigned i = 0;
-    while (block >= a.shares.stretches[i + 1].block) ++i;
-    const unsigned each = 1u << (a.shares.stretches[i].level - inner_level);
-    return {a.shares.stretches[i].group + (block - a.shares.stretches[i].block) * each, each};
+    while (block >= a.shares.block_ranges[i + 1].block) ++i;
+    const unsigned each = 1u << (a.shares.block_ranges[i].level - inner_level);
+    return {a.shares.block_ranges[i].group + (block - a.shares.block_ranges[i].block) * each, each};
 }
 
-/// A warp: the rows of a block that thread blocks shared out, but for split rows.
+/// A warp: the rows of a block shared by thread blocks, except split rows.
 template <class Value>
-__device__ void finish_shared_out(const brcp_product<Value>& a, std::uint32_t block,
-                                  exact_words<Value>& exact) {
+__device__ void finish_distributed(const brcp_product<Value>& a, std::uint32_t block,
+                                   exact_words<Value>& exact) {
     const unsigned lane = threadIdx.x % 32;
     const std::uint64_t first = std::uint64_t{block} * 32;
     const std::uint32_t row = a.row_perm[first + lane];
@@ -218,7 +221,7 @@ __device__ void finish_shared_out(const brcp_product<Value>& a, std::uint32_t bl
     });
 }
 
-/// A warp: a row that lies in several blocks.
+/// A warp: a row in several blocks.
 template <class Value>
 __device__ void finish_split(const brcp_product<Value>& a, std::uint32_t split, exact_words<Value>& exact) {
     const unsigned lane = threadIdx.x % 32;
@@ -227,7 +230,7 @@ __device__ void finish_split(const brcp_product<Value>& a, std::uint32_t split, 
     const unsigned head = static_cast<unsigned>(__ffs(static_cast<int>(mask))) - 1;
     bounded_sum<Value> mine;
     for (std::uint32_t b = first; b <= last; ++b) {
-        if (b < a.shared_out) {
+        if (b < a.distributed) {
             const uint2 groups = groups_of(a, b);
             for (unsigned g = lane; g < groups.y; g += 32)
                 mine.join(a.shared_sums[(groups.x + g) * 32 + (b == first ? head : 0)]);
@@ -247,7 +250,8 @@ __device__ void finish_split(const brcp_product<Value>& a, std::uint32_t split, 
     }
 }
 
-/// A warp: where many rows of a block are open, or it is narrow, sums it again with care. Returns the heads of rows that are still open.
+/// A warp: if many rows of a block are open, or it is narrow, sums it again as careful_sum. Returns the heads of rows that
+/// are still open.
 template <class Value>
 __device__ unsigned settle_block(const brcp_product<Value>& a, std::uint32_t block, unsigned open) {
     const unsigned lane = threadIdx.x % 32;
@@ -268,7 +272,7 @@ __device__ unsigned settle_block(const brcp_product<Value>& a, std::uint32_t blo
     return __ballot_sync(all_lanes, is_open);
 }
 
-/// Warps take, in turn, blocks that were shared out, split rows, and 32 blocks each to look for open rows. Any grid.
+/// Warps take, in turn, shared blocks, split rows, and 32 blocks each to search for open rows. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
     const __grid_constant__ brcp_product<Value> a) {
@@ -277,46 +281,46 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
     cudaTriggerProgrammaticLaunchCompletion();
     cudaGridDependencySynchronize();
     const unsigned warp = blockIdx.x * block_warps + threadIdx.x / 32, warps = gridDim.x * block_warps;
-    for (std::uint32_t b = warp; b < a.shared_out; b += warps) finish_shared_out(a, b, own);
+    for (std::uint32_t b = warp; b < a.distributed; b += warps) finish_distributed(a, b, own);
     for (std::uint32_t s = warp; s < a.splits; s += warps) finish_split(a, s, own);
-    for_each_marked_word(a.open, a.shared_out, a.blocks, [&](std::uint64_t word, unsigned bits) {
+    for_each_marked_word(a.open, a.distributed, a.blocks, [&](std::uint64_t word, unsigned bits) {
         const auto block = static_cast<std::uint32_t>(word);
         for_each_bit(settle_block(a, block, bits),
                      [&](unsigned lane) { settle_in_blocks(a, a.row_perm[word * 32 + lane], block, own); });
     });
 }
 
-/// The columns that a warp takes: few where there would be too few warps to fill the device, else enough to make up for
-/// its beginning and end; a power of two, as its logarithm.
+/// The columns that a warp takes: few if there would be too few warps to fill the device, otherwise enough to amortise its
+/// start and end; a power of two, as its logarithm.
 unsigned columns_of_warp(const cuda_place& place, std::uint64_t columns) {
     const std::uint64_t wanted = columns / (std::uint64_t{place.multiprocessors()} * 64);
     return static_cast<unsigned>(std::clamp(static_cast<int>(std::bit_width(wanted)), 3, 6));
 }
 
-/// How the work is divided, and how much of it is shared out.
+/// The division of the work, and the number of shared blocks.
 struct plan {
     division shares{};
     unsigned groups = 0, sharing_groups = 0;
-    std::uint32_t shared_out = 0;
+    std::uint32_t distributed = 0;
 };
 
 plan divide(const brcp_shape& shape, std::uint32_t blocks, unsigned columns_log2) {
     plan made;
-    unsigned stretches = 0;
+    unsigned block_ranges = 0;
     std::uint32_t done = 0;
     for (unsigned level = levels; level-- != 0;) {
-        // Wider than 2^(level − 1) times what a warp takes; level 0: the rest.
+        // Wider than 2^(level − 1) times the share of a warp; level 0: the rest.
         const std::uint32_t end = level == 0 ? blocks : shape.wider[std::min(31u, columns_log2 + level - 1)];
         if (end <= done) continue;
-        made.shares.stretches[stretches++] = {made.groups, done, level};
+        made.shares.block_ranges[block_ranges++] = {made.groups, done, level};
         made.groups += cuda::blocks_for(std::uint64_t{end - done} << level, block_warps);
         done = end;
         if (level > inner_level) {
-            made.shared_out = done;
+            made.distributed = done;
             made.sharing_groups = made.groups;
         }
     }
-    made.shares.stretches[stretches] = {made.groups, done, 0};
+    made.shares.block_ranges[block_ranges] = {made.groups, done, 0};
     return made;
 }
 
@@ -342,7 +346,7 @@ void multiply(cuda_place& place, const brcp_matrix<cuda_place, Value>& matrix, d
     a.splits = static_cast<std::uint32_t>(matrix.split_row.size());
     const plan work = divide(matrix.shape, blocks, columns_of_warp(place, matrix.column.size() / 32));
     a.shares = work.shares;
-    a.shared_out = work.shared_out;
+    a.distributed = work.distributed;
     const auto shared_sums =
         make_array<bounded_sum<Value>>(place, std::size_t{work.sharing_groups} * 32, "sums of blocks");
     const auto carries =
@@ -354,7 +358,7 @@ void multiply(cuda_place& place, const brcp_matrix<cuda_place, Value>& matrix, d
 
     if (matrix.shape.has_empty_rows) clear(place, y);
     QUERN_LAUNCH(place, early(work.groups), sum_blocks_kernel<Value>, a);
-    const std::uint64_t tasks = std::uint64_t{a.shared_out} + a.splits + (blocks - a.shared_out) / 32 + 1;
+    const std::uint64_t tasks = std::uint64_t{a.distributed} + a.splits + (blocks - a.distributed) / 32 + 1;
     const unsigned finishing = std::min(place.multiprocessors() * 4, cuda::blocks_for(tasks, block_warps));
     QUERN_LAUNCH(place, early(work.groups == 0 ? 0 : finishing), finish_rows_kernel<Value>, a);
 }

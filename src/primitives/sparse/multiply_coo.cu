@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = A·x in coo: equal tiles of entries, a warp each, whatever the rows' lengths. A lane adds up 8 neighbouring entries,
-// row by row; a segmented scan joins what neighbouring lanes have of one row. A row that goes on beyond a tile leaves a
-// sum on either side, which the second kernel joins; it also finishes the rows that the bound leaves open.
+// y = A·x in coo: equal tiles of entries, one warp each, for any row lengths. A lane adds up 8 neighbouring entries, row by
+// row; a segmented scan joins the parts of one row in neighbouring lanes. A row that continues past a tile leaves a sum on
+// either side, which the second kernel joins; it also finishes the rows that the bound leaves open.
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
-#include "primitives/sparse/device_door.hpp"
+#include "primitives/sparse/device_checks.hpp"
 #include "primitives/sparse/multiply.hpp"
 #include "primitives/sparse/row_sum.cuh"
 
@@ -14,10 +14,10 @@ namespace {
 
 using namespace sparse_cuda;
 
-constexpr unsigned lane_takes = 8;  // entries, of a round
+constexpr unsigned lane_takes = 8;  // entries per round
 constexpr unsigned round_size = 32 * lane_takes;
 
-/// With the number of its terms, at most.
+/// With an upper bound of the number of its terms.
 template <class Value>
 struct counted_sum {
     bounded_sum<Value> sum;
@@ -39,14 +39,14 @@ struct coo_product {
     const Value* value;
     const Value* x;
     Value* y;
-    std::uint64_t entries, tile, tiles;  ///< tile: entries of one, a multiple of round_size
-    counted_sum<Value>* before;          ///< a tile: of the row that goes on from the tile before it
-    counted_sum<Value>* after;           ///< a tile: of the row that begins in it and goes on in the next
-    std::uint32_t* open_counts;          ///< a tile: its open rows,
-    std::uint32_t* open_rows;            ///< which stand from the tile's first row on
+    std::uint64_t entries, tile, tiles;  ///< tile: entries per tile, a multiple of round_size
+    counted_sum<Value>* before;          ///< per tile: of the row that continues from the previous tile
+    counted_sum<Value>* after;           ///< per tile: of the row that begins in it and continues in the next
+    std::uint32_t* open_counts;          ///< per tile: its open rows,
+    std::uint32_t* open_rows;            ///< stored from the tile's first row on
 };
 
-/// Eight entries of a lane, as loads of 16 bytes; what lies behind the last entry is in row no_index.
+/// Eight entries of a lane, as loads of 16 bytes; positions past the last entry are in row no_index.
 template <class Value>
 struct lane_entries {
     std::uint32_t row[lane_takes], column[lane_takes];
@@ -61,10 +61,10 @@ struct lane_entries {
         }
 #pragma unroll
         for (unsigned j = 0; j < lane_takes; ++j) {
-            const bool there = first + j < a.entries;
-            row[j] = there ? a.row[first + j] : no_index;
-            column[j] = there ? a.column[first + j] : no_index;
-            value[j] = there ? a.value[first + j] : Value(0);
+            const bool present = first + j < a.entries;
+            row[j] = present ? a.row[first + j] : no_index;
+            column[j] = present ? a.column[first + j] : no_index;
+            value[j] = present ? a.value[first + j] : Value(0);
         }
     }
     template <class T>
@@ -83,13 +83,13 @@ struct lane_entries {
     }
 };
 
-/// What a warp knows of its tile, and where sums of rows go that end in it.
+/// The state of a warp in its tile, and the destination of sums of rows that end in it.
 template <class Value>
 struct tile_rows {
     const coo_product<Value>& a;
     std::uint64_t tile;
     std::uint32_t first_row;
-    bool from_before;  ///< the first row goes on from the tile before
+    bool from_before;  ///< the first row continues from the previous tile
     unsigned* opened;  ///< in shared memory, of this warp
 
     /// By any lane, when all of a row that is in this tile is summed.
@@ -108,7 +108,7 @@ struct tile_rows {
     }
 };
 
-/// A warp: 256 entries from `first` on. `carried`, of row `carried_row`: what is summed of the row before it.
+/// A warp: 256 entries from `first` on. `carried`, of row `carried_row`: the sum of the previous row so far.
 template <class Value>
 __device__ void sum_round(const tile_rows<Value>& rows, std::uint64_t first, counted_sum<Value>& carried,
                           std::uint32_t& carried_row) {
@@ -119,7 +119,7 @@ __device__ void sum_round(const tile_rows<Value>& rows, std::uint64_t first, cou
     for (unsigned j = 0; j < lane_takes; ++j)
         gathered[j] = mine.column[j] != no_index ? __ldg(rows.a.x + mine.column[j]) : Value(0);
     counted_sum<Value> head, sum;
-    bool ended = false;  // whether `head` has what the first row has here, and another row began
+    bool ended = false;  // whether `head` has the first row's part, and another row began
 #pragma unroll
     for (unsigned j = 0; j < lane_takes; ++j) {
         if (j != 0 && mine.row[j] != mine.row[j - 1]) {
@@ -136,7 +136,7 @@ __device__ void sum_round(const tile_rows<Value>& rows, std::uint64_t first, cou
     std::uint32_t row_before = __shfl_up_sync(all_lanes, mine.row[lane_takes - 1], 1);
     if (lane == 0) row_before = carried_row;
     const bool begins = mine.row[0] != row_before;
-    // An inclusive scan over the lanes' last rows, which start anew where another row began.
+    // An inclusive scan over the lanes' last rows, restarted where another row began.
     bool whole = begins || ended;
     if (lane == 0 && !whole) sum.join(carried);
     for (unsigned d = 1; d < 32; d *= 2) {
@@ -159,7 +159,7 @@ __device__ void sum_round(const tile_rows<Value>& rows, std::uint64_t first, cou
     carried_row = __shfl_sync(all_lanes, mine.row[lane_takes - 1], 31);
 }
 
-/// A warp a tile. A grid that covers the tiles.
+/// One warp per tile. A grid that covers the tiles.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void sum_tiles_kernel(coo_product<Value> a) {
     __shared__ unsigned opened[block_warps];
@@ -208,12 +208,12 @@ template <class Value>
 __device__ void settle_by_search(const coo_product<Value>& a, std::uint32_t row, exact_words<Value>& exact) {
     const std::uint64_t begin = bound_of(a.row, a.entries, row, false);
     const std::uint64_t end = bound_of(a.row, a.entries, row, true);
-    const stretch_of_entries<Value> entries{a.column, a.value, begin, end};
+    const entry_range<Value> entries{a.column, a.value, begin, end};
     const Value y = settle_row(entries, static_cast<double>(end - begin), a.x, exact);
     if (threadIdx.x % 32 == 0) a.y[row] = y;
 }
 
-/// A lane: a row that lies in one tile, again with care. False: it is long or still open.
+/// A lane: a row within one tile, again as careful_sum. False: it is long or still open.
 template <class Value>
 __device__ bool settle_in_tile(const coo_product<Value>& a, std::uint64_t tile, std::uint32_t row) {
     std::uint64_t begin = tile * a.tile, end = min(a.entries, begin + a.tile);
@@ -237,7 +237,7 @@ __device__ bool settle_in_tile(const coo_product<Value>& a, std::uint64_t tile, 
     return closed;
 }
 
-/// A warp: the row that begins in a tile and goes on through more than the next one.
+/// A warp: the row that begins in a tile and continues past the next one.
 template <class Value>
 __device__ void finish_long_row(const coo_product<Value>& a, std::uint64_t tile, std::uint32_t row,
                                 exact_words<Value>& exact) {
@@ -260,7 +260,7 @@ __device__ void finish_long_row(const coo_product<Value>& a, std::uint64_t tile,
     }
 }
 
-/// Warps take 32 tiles, a lane each, in turn: rows that go on from there, then the tiles' open rows. Any grid.
+/// Warps take 32 tiles, one lane each, in turn: rows that continue from there, then the tiles' open rows. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(coo_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
@@ -281,7 +281,7 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(coo_product<
         if (tile < a.tiles) opened = a.open_counts[tile];
         if (next < a.entries) {
             row = a.row[next - 1];
-            const bool from_before = begin != 0 && a.row[begin - 1] == row;  // rows rise: all of the tile
+            const bool from_before = begin != 0 && a.row[begin - 1] == row;  // rows ascend: the whole tile
             if (a.row[next] == row && !from_before) {
                 is_long = next + a.tile < a.entries && a.row[next + a.tile] == row;
                 counted_sum<Value> sum = a.after[tile];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = A·x on the CPU. Vectors sum rows with a bound of the error (sum_kernels.hpp); a row that the bound leaves open
-// is summed again: as the sum of two doubles, which is exact for integers and the like, else in a long accumulator
-// (exact_sum.hpp). Every way gives the same bits, so pieces of rows, of entries and of blocks go to threads as they come.
+// y = A·x on the CPU. Vectors sum rows with an error bound (sum_kernels.hpp). A row that the bound leaves open is summed
+// again: as the sum of two doubles, which is exact for integers and similar values, otherwise in a long accumulator
+// (exact_sum.hpp). Every method gives the same bits, so free threads take pieces of rows, of entries and of blocks.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -21,10 +21,10 @@ using namespace sparse_detail;
 
 constexpr std::size_t lanes = 32;
 constexpr std::size_t piece_work = std::size_t{1} << 15;  // entries and rows
-constexpr std::size_t batch_rows = most_scanned;
+constexpr std::size_t batch_rows = max_scanned;
 constexpr std::size_t long_row = std::size_t{1} << 17;  // entries that all threads share
 
-/// Gathers of floats take signed 32-bit indices. Matrices beyond are summed without vectors.
+/// Gathers of floats take signed 32-bit indices. Larger matrices are summed without vectors.
 template <floating_value Value>
 bool vectors_serve(std::uint32_t columns) {
     return std::is_same_v<Value, double> || columns <= std::uint32_t{1} << 31;
@@ -36,13 +36,13 @@ entries<Value> entries_of(const Matrix& matrix, std::span<const Value> x) {
 }
 
 template <floating_value Value>
-Value sum_open_stretch(const entries<Value>& from, std::uint64_t begin, std::uint64_t end) {
+Value sum_open_range(const entries<Value>& from, std::uint64_t begin, std::uint64_t end) {
     return sum_open_row<Value>([&](auto&& use) {
         for (std::uint64_t e = begin; e < end; ++e) use(from.value[e], from.x[from.column[e]]);
     });
 }
 
-/// Rows that are too long for one thread, noted while the others are summed.
+/// Rows that are too long for one thread, recorded while the others are summed.
 class long_rows {
   public:
     struct row {
@@ -60,13 +60,13 @@ class long_rows {
             const std::size_t size = one.end - one.begin, pieces = pieces_for(place, size, piece_work, 4);
             std::vector<row_part> parts(pieces);
             for_each_piece(place, pieces, [&](std::size_t p) {
-                place.run().check_stop();
+                place.ctx().check_stop();
                 const auto [begin, end] = piece_of(size, pieces, p);
-                parts[p] = sum_stretch(from, one.begin + begin, one.begin + end);
+                parts[p] = sum_range(from, one.begin + begin, one.begin + end);
             });
             row_part whole;
             for (const row_part& part : parts) whole.add(part);
-            if (!settle_row(whole, y[one.y])) y[one.y] = sum_open_stretch(from, one.begin, one.end);
+            if (!settle_row(whole, y[one.y])) y[one.y] = sum_open_range(from, one.begin, one.end);
         }
     }
 
@@ -75,7 +75,7 @@ class long_rows {
     std::vector<row> rows_;
 };
 
-/// y[i] for rows [0, rows) of `offsets`; what is open is summed anew.
+/// y[i] for rows [0, rows) of `offsets`; open rows are summed again.
 template <floating_value Value>
 void sum_batch(const entries<Value>& from, const std::uint64_t* offsets, std::size_t rows, bool vectors,
                Value* y) {
@@ -89,13 +89,13 @@ void sum_batch(const entries<Value>& from, const std::uint64_t* offsets, std::si
         Value& found = y[open[i]];
         const std::uint64_t begin = offsets[open[i]], end = offsets[open[i] + 1];
         if constexpr (std::is_same_v<Value, double>) {
-            if (found == 0 && adds_nothing(from, begin, end)) continue;  // so all were finite, and it is +0
+            if (found == 0 && adds_nothing(from, begin, end)) continue;  // all finite, and the sum is +0
         }
-        found = sum_open_stretch(from, begin, end);
+        found = sum_open_range(from, begin, end);
     }
 }
 
-/// The first row at which offsets and rows before amount to `work`.
+/// The first row where the offsets and rows before it reach `work`.
 std::size_t row_at(std::span<const std::uint64_t> offsets, std::uint64_t work) {
     std::size_t low = 0, high = offsets.size() - 1;
     while (low < high) {
@@ -125,7 +125,7 @@ void multiply(cpu_place& place, const csr_matrix<cpu_place, Value>& matrix, std:
         const auto piece = piece_of(work, pieces, p);
         const std::size_t end = row_at(offsets, piece.end);
         for (std::size_t begin = row_at(offsets, piece.begin); begin < end;) {
-            place.run().check_stop();
+            place.ctx().check_stop();
             std::size_t stop = std::min(begin + batch_rows, end);
             if (share && offsets[stop] - offsets[begin] >= long_row) {
                 const auto is_long = [&](std::size_t i) { return offsets[i + 1] - offsets[i] >= long_row; };
@@ -169,7 +169,7 @@ void multiply(cpu_place& place, const coo_matrix<cpu_place, Value>& matrix, std:
         std::uint64_t begins[batch_rows + 1];
         Value sums[batch_rows];
         while (at < end || begun != 0) {
-            place.run().check_stop();
+            place.ctx().check_stop();
             if (at == 0) begins[begun++] = at++;
             const std::size_t scanned = std::min(end, at + batch_rows - begun);
             begun += find_row_begins(row.data(), at, scanned, begins + begun);
@@ -204,21 +204,21 @@ void multiply(cpu_place& place, const ell_matrix<cpu_place, Value>& matrix, std:
     check_vectors<Value>(matrix, x, y);
     const entries<Value> from = entries_of(matrix, x);
     const bool vectors = vectors_serve<Value>(matrix.columns);
-    const std::size_t rows = matrix.rows, tiles = (rows + most_tile_rows - 1) / most_tile_rows;
+    const std::size_t rows = matrix.rows, tiles = (rows + max_tile_rows - 1) / max_tile_rows;
     const std::size_t pieces = pieces_for(place, tiles, 1, 64);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto piece = piece_of(tiles, pieces, p);
         for (std::size_t t = piece.begin; t < piece.end; ++t) {
-            place.run().check_stop();
-            const std::size_t first = t * most_tile_rows, count = std::min(most_tile_rows, rows - first);
-            std::uint32_t open[most_tile_rows];
+            place.ctx().check_stop();
+            const std::size_t first = t * max_tile_rows, count = std::min(max_tile_rows, rows - first);
+            std::uint32_t open[max_tile_rows];
             std::size_t opened = count;
             if (vectors)
                 opened = sum_tile(from, first, count, rows, matrix.width, y.data() + first, open);
             else
                 for (std::size_t i = 0; i < count; ++i) open[i] = static_cast<std::uint32_t>(i);
             for (std::size_t i = 0; i < opened; ++i) {
-                y[first + open[i]] = sum_open_row<Value>([&](auto&& use) {  // padding is all at the end
+                y[first + open[i]] = sum_open_row<Value>([&](auto&& use) {  // all padding is at the end
                     for (std::size_t k = 0, e = first + open[i]; k < matrix.width; ++k, e += rows) {
                         if (from.column[e] == no_index) break;
                         use(from.value[e], x[from.column[e]]);
@@ -231,7 +231,7 @@ void multiply(cpu_place& place, const ell_matrix<cpu_place, Value>& matrix, std:
 
 namespace {
 
-/// A product in brcp: blocks go to threads in groups that hold whole rows.
+/// A product in brcp: threads take groups of blocks that contain whole rows.
 template <floating_value Value>
 class block_product {
   public:
@@ -247,7 +247,7 @@ class block_product {
           y_(y) {}
 
     void run() {
-        const std::size_t work = begins_[blocks_] + blocks_;  // a step a slot and a block
+        const std::size_t work = begins_[blocks_] + blocks_;  // one step per slot and block
         const std::size_t pieces = pieces_for(place_, work, piece_work, 64);
         wide_ =
             place_.threads() > 1 && vectors_ ? std::max(4 * long_row, work / place_.threads() / 4) : work + 1;
@@ -273,7 +273,7 @@ class block_product {
     void sum_piece(std::size_t b, std::size_t end) {
         std::vector<std::uint64_t> open;
         while (b < end) {
-            place_.run().check_stop();
+            place_.ctx().check_stop();
             group some{b, group_begin(b + 1)};
             if (is_wide(some)) {
                 const std::lock_guard lock(mutex_);
@@ -299,7 +299,7 @@ class block_product {
         for (std::size_t l = some.begin * lanes; l < some.end * lanes; ++l)
             if (row_[l] != no_index && (l == 0 || row_[l] != row_[l - 1])) open.push_back(l);
     }
-    /// Of the row that begins at lane `at` of all.
+    /// For the row that begins at lane `at` of all.
     void sum_open_lanes(std::uint64_t at) {
         const std::uint32_t here = row_[at];
         y_[here] = sum_open_row<Value>([&](auto&& use) {
@@ -312,7 +312,7 @@ class block_product {
             }
         });
     }
-    /// A group that is a large part of the work: each of its blocks by all threads.
+    /// A group that is a large part of the work: all threads share each of its blocks.
     void sum_shared(const group& some) {
         std::vector<row_part> all((some.end - some.begin) * lanes);
         for (std::size_t b = some.begin; b < some.end; ++b) {
@@ -320,7 +320,7 @@ class block_product {
             const std::size_t pieces = pieces_for(place_, columns, piece_work / lanes, 4);
             std::vector<row_part> parts(pieces * lanes);
             for_each_piece(place_, pieces, [&](std::size_t p) {
-                place_.run().check_stop();
+                place_.ctx().check_stop();
                 const auto [begin, end] = piece_of(columns, pieces, p);
                 sum_block_part(from_, begins_[b] + begin * lanes, begins_[b] + end * lanes,
                                parts.data() + p * lanes);

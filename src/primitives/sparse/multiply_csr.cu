@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = A·x in csr, after LightSpMV (Liu and Schmidt 2015): part of a warp a row, of as many lanes as rows have entries
-// on average. Rows are handed out as multiprocessors become free, in thread blocks of a few rows: the hardware does with
-// no traffic what LightSpMV does with a counter. Rows much longer than the others are a whole warp's, and rows longer
-// still are cut where multiples of `tile` entries lie: thread blocks of the same launch look which row their multiple
-// lies in and sum what there is of it. They and rows that the bound leaves open are marked for the second kernel.
+// y = A·x in csr, after LightSpMV (Liu and Schmidt 2015): part of a warp per row, with as many lanes as rows have entries
+// on average. Rows are assigned as multiprocessors become free, in thread blocks of a few rows: the hardware's scheduler
+// replaces LightSpMV's counter, without traffic.
+//
+// Rows much longer than the others get a whole warp. Even longer rows are cut at multiples of `tile` entries: thread blocks
+// of the same launch find the row of their multiple and sum its part. These and rows that the bound leaves open are marked
+// for the second kernel.
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
-#include "primitives/sparse/device_door.hpp"
+#include "primitives/sparse/device_checks.hpp"
+#include "primitives/sparse/ell_slices.cuh"
 #include "primitives/sparse/multiply.hpp"
-#include "primitives/sparse/slabs.cuh"
 
 namespace quern::primitives {
 namespace {
@@ -18,8 +20,8 @@ using namespace sparse_cuda;
 
 constexpr unsigned batch = 4;
 constexpr std::uint64_t tile =
-    2048;  ///< entries; a row that has more is cut, and has at least one multiple of it
-constexpr std::uint64_t few_rounds = 32;  ///< a row that takes its group longer is the warp's
+    2048;  ///< entries; a longer row is cut, and contains at least one multiple of it
+constexpr std::uint64_t few_rounds = 32;  ///< a row that takes its group longer goes to the whole warp
 
 template <class Value>
 struct csr_product {
@@ -29,9 +31,9 @@ struct csr_product {
     const Value* x;
     Value* y;
     std::uint32_t rows;
-    unsigned group;                ///< lanes a row
+    unsigned group;                ///< lanes per row
     std::uint64_t tiles;           ///< multiples of `tile` among the entries
-    bounded_sum<Value>* cut_sums;  ///< one a multiple
+    bounded_sum<Value>* cut_sums;  ///< one per multiple
     std::uint32_t* marks;          ///< a word for each 32 / group rows: the first lanes of those to finish
 };
 
@@ -54,7 +56,7 @@ __device__ void join_group(Sum& mine) {
         mine.join(mine.moved([d](auto word) { return __shfl_down_sync(all_lanes, word, d, group); }));
 }
 
-/// The row in which an entry lies, by a whole warp: 32 probes at a time.
+/// The row of an entry, by a whole warp: 32 probes at a time.
 __device__ std::uint32_t row_of(const std::uint64_t* offsets, std::uint32_t rows, std::uint64_t entry) {
     std::uint64_t begin = 0, end = rows;  // offsets[begin] <= entry < offsets[end]
     while (end - begin > 1) {
@@ -67,7 +69,7 @@ __device__ std::uint32_t row_of(const std::uint64_t* offsets, std::uint32_t rows
     return static_cast<std::uint32_t>(begin);
 }
 
-/// A warp: what lies from a multiple of `tile` on in one cut row, with what lies before the row's first multiple.
+/// A warp: the entries from a multiple of `tile` on in one cut row, with those before the row's first multiple.
 template <class Value>
 __device__ void sum_cut_row(const csr_product<Value>& a, std::uint64_t multiple) {
     const std::uint32_t row = row_of(a.offsets, a.rows, multiple * tile);
@@ -123,7 +125,7 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(csr_product<Val
     if (lane == 0) a.marks[word] = marks;
 }
 
-/// Where many rows of a word are open: a lane takes its row again, with care. Returns the marks that are left.
+/// If many rows of a word are open: a lane sums its row again, as careful_sum. Returns the remaining marks.
 template <class Value>
 __device__ unsigned settle_word(const csr_product<Value>& a, std::uint64_t word, unsigned marks) {
     if (__popc(marks) < few_rows) return marks;
@@ -144,7 +146,7 @@ __device__ unsigned settle_word(const csr_product<Value>& a, std::uint64_t word,
     return __ballot_sync(all_lanes, open);
 }
 
-/// Warps finish the rows that are marked, in turn. Any grid.
+/// Warps finish the marked rows, in turn. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
@@ -166,7 +168,7 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<
             if (closed && lane == 0) a.y[row] = y;
             if (__shfl_sync(all_lanes, static_cast<int>(closed), 0) != 0) return;
         }
-        const stretch_of_entries<Value> entries{a.column, a.value, begin, end};
+        const entry_range<Value> entries{a.column, a.value, begin, end};
         const Value y = settle_row(entries, terms, a.x, exact[threadIdx.x / 32]);
         if (lane == 0) a.y[row] = y;
     };
@@ -206,7 +208,7 @@ void multiply(cuda_place& place, const csr_matrix<cuda_place, Value>& matrix, de
     a.y = y.data();
     a.rows = matrix.rows;
     a.tiles = (entries + tile - 1) / tile;
-    const std::uint64_t mean = entries / matrix.rows;  // a lane takes three to ten entries, as a rule
+    const std::uint64_t mean = entries / matrix.rows;  // a lane usually takes three to ten entries
     if (mean < 6)
         enqueue<Value, 1>(place, a);
     else if (mean < 12)

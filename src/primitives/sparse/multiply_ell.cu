@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = A·x in ell: a lane a row, 32 rows a warp; the columns of wide matrices are shared by up to 8 warps, which meet in
-// shared memory. Rows that the bound leaves open are the second kernel's.
+// y = A·x in ell: one lane per row, 32 rows per warp; up to 8 warps share the columns of wide matrices and join their sums
+// in shared memory. The second kernel handles rows that the bound leaves open.
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
-#include "primitives/sparse/device_door.hpp"
+#include "primitives/sparse/device_checks.hpp"
+#include "primitives/sparse/ell_slices.cuh"
 #include "primitives/sparse/multiply.hpp"
-#include "primitives/sparse/slabs.cuh"
 
 namespace quern::primitives {
 namespace {
@@ -22,7 +22,7 @@ struct ell_product {
     const Value* x;
     Value* y;
     std::uint32_t rows, width;
-    std::uint32_t* open;  ///< a bit for each row: whether it is open
+    std::uint32_t* open;  ///< one bit per row: whether it is open
 };
 
 /// Warps w, w + 1, … w + warps − 1 of a thread block share the columns of 32 rows. A grid that covers the rows.
@@ -58,13 +58,13 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(ell_product<Val
 }
 
 template <class Value>
-struct row_in_slabs {
+struct row_in_slices {
     const ell_product<Value>& a;
     std::uint64_t row;
 
     template <class Each, class Pause>
     __device__ void operator()(const Each& each, const Pause& pause) const {
-        const std::uint64_t step = most_uncarried;
+        const std::uint64_t step = max_uncarried;
         for (std::uint64_t from = 0; from < a.width; from += step) {
             const std::uint64_t to = min(std::uint64_t{a.width}, from + step);
 #pragma unroll 4
@@ -77,7 +77,7 @@ struct row_in_slabs {
     }
 };
 
-/// Where many of 32 rows are open: a lane takes its row again, with care. Returns the rows that are still open.
+/// If many of 32 rows are open: a lane sums its row again, as careful_sum. Returns the rows that are still open.
 template <class Value>
 __device__ unsigned settle_slice(const ell_product<Value>& a, std::uint64_t slice, unsigned open) {
     if (__popc(open) < few_rows || a.width > few_columns) return open;
@@ -93,7 +93,7 @@ __device__ unsigned settle_slice(const ell_product<Value>& a, std::uint64_t slic
     return __ballot_sync(all_lanes, is_open);
 }
 
-/// Warps look at 32 words of marks each, in turn. Any grid.
+/// Warps check 32 words of marks each, in turn. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(ell_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
@@ -104,13 +104,13 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(ell_product<
             for_each_bit(settle_slice(a, word, bits), [&](unsigned bit) {
                 const std::uint64_t row = word * 32 + bit;
                 const Value y =
-                    settle_row(row_in_slabs<Value>{a, row}, a.width, a.x, exact[threadIdx.x / 32]);
+                    settle_row(row_in_slices<Value>{a, row}, a.width, a.x, exact[threadIdx.x / 32]);
                 if (threadIdx.x % 32 == 0) a.y[row] = y;
             });
         });
 }
 
-/// As many warps for 32 rows as fill the device, each with 8 columns at least.
+/// As many warps for 32 rows as fill the device, each with at least 8 columns.
 unsigned warps_for(const cuda_place& place, std::uint32_t rows, std::uint32_t width) {
     const std::uint64_t filling = std::uint64_t{place.multiprocessors()} * 64;
     unsigned warps = 1;

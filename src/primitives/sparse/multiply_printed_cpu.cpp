@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kernels that add floats as their papers print them, in Value, on the CPU: brc's and brcp's. A block is what a
-// warp takes; threads take blocks and add to y atomically, so that with several threads the order of the additions
-// to one row is free, as it is on a GPU. With one thread blocks and lanes follow each other.
+// The two kernels that add floats as printed in their papers, in Value, on the CPU: brc's and brcp's. A block is the work
+// of a warp; threads take blocks and add to y atomically, so with several threads the order of the additions to one row is
+// free, as on a GPU. With one thread, blocks and lanes follow each other.
 #include <algorithm>
 #include <atomic>
 
@@ -19,7 +19,7 @@ void add_atomically(Value& to, Value amount) {
     std::atomic_ref<Value>(to).fetch_add(amount, std::memory_order_relaxed);
 }
 
-/// sums[l]: what lane l adds up, from +0 on, in turn.
+/// sums[l]: the sum of lane l, starting from +0, in order.
 template <floating_value Value>
 void sum_lanes(const std::uint32_t* column, const Value* value, std::uint64_t width, std::span<const Value> x,
                Value* sums) {
@@ -36,7 +36,7 @@ template <class Work>
 void for_each_block(cpu_place& place, std::size_t blocks, const Work& work) {
     const std::size_t pieces = pieces_for(place, blocks, 64, 16);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.run().check_stop();
+        place.ctx().check_stop();
         const auto [begin, end] = piece_of(blocks, pieces, p);
         for (std::size_t b = begin; b < end; ++b) work(b);
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row whose sum an error bound leaves open, summed without error: first as the sum of two doubles, which holds
-// integers, multiples of one power of two, and zeros; where digits would be lost, in a long accumulator.
+// A row whose sum an error bound leaves open, summed without error: first as the sum of two doubles, which can hold
+// integers, multiples of one power of two, and zeros; if digits would be lost, in a long accumulator.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace quern::primitives::sparse_detail {
 
-/// high += amount, what does not fit into low; false where that does not fit either.
+/// high += amount, with the rest in low; false if the rest does not fit either.
 inline bool add_to_pair(double amount, double& high, double& low) {
     const double sum = high + amount, part = sum - high;
     const double rest = (high - (sum - part)) + (amount - part);
@@ -31,7 +31,7 @@ inline double rounded_pair(double high, double low, double /*type*/) {
     return high + low;
 }
 inline float rounded_pair(double high, double low, float /*type*/) {
-    // Rounded to odd first, so that rounding twice is rounding once (Boldo and Melquiond 2008).
+    // First rounded to odd, so that rounding twice equals rounding once (Boldo and Melquiond 2008).
     const double sum = high + low, part = sum - high;
     const double rest = (high - (sum - part)) + (low - part);
     auto bits = std::bit_cast<std::uint64_t>(sum);
@@ -39,7 +39,7 @@ inline float rounded_pair(double high, double low, float /*type*/) {
     return static_cast<float>(std::bit_cast<double>(bits));
 }
 
-/// The sum where it could be held as a pair.
+/// The sum, if a pair can hold it.
 template <floating_value Value>
 std::optional<Value> rounded_sum(const pair_sums& sums) {
     double high = 0, low = 0;
@@ -50,7 +50,7 @@ std::optional<Value> rounded_sum(const pair_sums& sums) {
     return rounded_pair(high, low, Value());
 }
 
-/// Whether there is nothing but products of zeros: rows of doubles, for which products that are too small look alike.
+/// Whether all products have a zero factor: for rows of doubles, where products that are too small look the same.
 template <floating_value Value, class Visit>
 bool adds_nothing(const Visit& visit) {
     bool nothing = true;
@@ -62,12 +62,12 @@ bool adds_nothing(const Visit& visit) {
 template <floating_value Value, class Visit>
 Value sum_open_row(const Visit& visit) {
     if (std::is_same_v<Value, double> && adds_nothing<Value>(visit)) return 0;
-    constexpr std::size_t room = 256;
-    Value a[room], x[room];
+    constexpr std::size_t capacity = 256;
+    Value a[capacity], x[capacity];
     std::size_t count = 0;
     pair_sums sums;
     visit([&](Value a_entry, Value x_entry) {
-        if (count == room) {
+        if (count == capacity) {
             if (sums.exact) add_to_pairs(a, x, count, sums);
             count = 0;
         }

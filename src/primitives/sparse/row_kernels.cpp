@@ -14,8 +14,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // ---- Rows ----
 
-/// `width` rows at a time: each is summed along its entries into a vector; the vectors are folded together, so that lane
-/// i is row i in the end. Vector j must hold row fold_order[j].
+/// `width` rows at a time: each is summed along its entries into a vector; the vectors are folded together, so that finally
+/// lane i is row i. Vector j must hold row fold_order[j].
 constexpr std::size_t fold_order[8] = {0, 1, width == 8 ? 4 : 2, width == 8 ? 5 : 3, 2, 3, 6, 7};
 
 template <class Value>
@@ -52,8 +52,8 @@ HWY_INLINE lane_sums<Value> folded(const lane_sums<Value>* rows) {
 #endif
 }
 
-/// A row that may be read beyond its end. Most rows of most matrices have no more entries than a vector, and no branch
-/// then tells them apart.
+/// A row that may be read past its end. Most rows of most matrices have no more entries than a vector, and then no branch
+/// distinguishes them.
 template <class Value>
 HWY_INLINE lane_sums<Value> sum_readable_row(const entries<Value>& from, std::size_t begin, std::size_t end) {
     constexpr lane_sums<Value>* type = nullptr;
@@ -76,13 +76,13 @@ HWY_INLINE lane_sums<Value> sum_readable_row(const entries<Value>& from, std::si
     return sums;
 }
 
-/// Stores what is settled, and appends the positions of the others, counted from `first`, of the `count` rows at hand.
+/// Stores the settled rows, and appends the positions of the others among the current `count` rows, relative to `first`.
 template <class Value>
 HWY_INLINE std::size_t finish_rows(const lane_sums<Value>& sums, const std::int64_t* terms, std::size_t count,
                                    std::size_t first, Value* y, std::uint32_t* open) {
     const doubles d;
     const vector n = hn::ConvertTo(d, hn::Load(indices64(), terms));
-    const mask empty = hn::Eq(n, hn::Zero(d));  // its sum is +0, which has no bound where Value is double
+    const mask empty = hn::Eq(n, hn::Zero(d));  // its sum is +0, which has no bound if Value is double
     Value few[width];
     Value* const found = count == width ? y + first : few;
     const mask settled = hn::Or(settle(sums, hn::Add(n, hn::Set(d, width)), found), empty);
@@ -132,7 +132,7 @@ std::size_t rows_f64(const entries<double>& from, const std::uint64_t* offsets, 
     return rows_of(from, offsets, rows, y, open);
 }
 
-bool stretch_adds_nothing(const entries<double>& from, std::size_t begin, std::size_t end) {
+bool range_adds_nothing(const entries<double>& from, std::size_t begin, std::size_t end) {
     const doubles d;
     const vector zero = hn::Zero(d);
     for (std::size_t at = begin; at < end; at += width) {
@@ -151,7 +151,7 @@ bool stretch_adds_nothing(const entries<double>& from, std::size_t begin, std::s
 std::size_t row_begins(const std::uint32_t* row, std::size_t begin, std::size_t end, std::uint64_t* found) {
     const hn::CappedTag<std::uint32_t, 16> d;
     const std::size_t lanes = hn::Lanes(d);
-    std::uint32_t relative[most_scanned + 16] = {};
+    std::uint32_t relative[max_scanned + 16] = {};
     std::size_t count = 0, i = begin;
     for (; i + lanes <= end; i += lanes) {
         const auto differs = hn::Ne(hn::LoadU(d, row + i), hn::LoadU(d, row + i - 1));
@@ -170,17 +170,17 @@ std::size_t row_begins(const std::uint32_t* row, std::size_t begin, std::size_t 
 
 template <class Value>
 HWY_INLINE std::size_t tile_of(const entries<Value>& from, std::size_t first, std::size_t count,
-                               std::size_t rows, std::size_t slabs, Value* y, std::uint32_t* open) {
+                               std::size_t rows, std::size_t ell_slices, Value* y, std::uint32_t* open) {
     const doubles d;
-    stored_sums<most_tile_rows> sums = {};
+    stored_sums<max_tile_rows> sums = {};
     const std::size_t whole = count / width * width, rest = count - whole;
-    for (std::size_t k = 0; k < slabs; ++k) {
-        const std::size_t slab = k * rows + first;
+    for (std::size_t k = 0; k < ell_slices; ++k) {
+        const std::size_t slice = k * rows + first;
         lane_sums<Value> lane;
         vector a, x;
         for (std::size_t l = 0; l < whole; l += width) {
-            ask_for(from, slab + rows + l);
-            if (!load_padded(from, slab + l, a, x)) continue;
+            ask_for(from, slice + rows + l);
+            if (!load_padded(from, slice + l, a, x)) continue;
             load(sums, l, lane);
             add_products(a, x, lane);
             store(lane, l, sums);
@@ -188,35 +188,35 @@ HWY_INLINE std::size_t tile_of(const entries<Value>& from, std::size_t first, st
         if (rest != 0) {
             std::uint32_t column[width];
             Value value[width] = {};
-            std::fill(std::copy_n(from.column + slab + whole, rest, column), column + width, padding);
-            std::copy_n(from.value + slab + whole, rest, value);
+            std::fill(std::copy_n(from.column + slice + whole, rest, column), column + width, padding);
+            std::copy_n(from.value + slice + whole, rest, value);
             load(sums, whole, lane);
             if (load_padded(entries<Value>{column, value, width, from.x}, 0, a, x)) add_products(a, x, lane);
             store(lane, whole, sums);
         }
     }
     std::size_t opened = 0;
-    const vector terms = hn::Set(d, static_cast<double>(slabs));
+    const vector terms = hn::Set(d, static_cast<double>(ell_slices));
     for (std::size_t l = 0; l < count; l += width) {
         lane_sums<Value> lane;
         load(sums, l, lane);
         Value found[width];
         std::uint64_t left = ~bits_of(settle(lane, terms, found));
-        const std::size_t there = std::min(width, count - l);
-        std::copy_n(found, there, y + l);
-        for (left &= (std::uint64_t{1} << there) - 1; left != 0; left &= left - 1)
+        const std::size_t present = std::min(width, count - l);
+        std::copy_n(found, present, y + l);
+        for (left &= (std::uint64_t{1} << present) - 1; left != 0; left &= left - 1)
             open[opened++] = static_cast<std::uint32_t>(l + hwy::Num0BitsBelowLS1Bit_Nonzero64(left));
     }
     return opened;
 }
 
 std::size_t tile_f32(const entries<float>& from, std::size_t first, std::size_t count, std::size_t rows,
-                     std::size_t slabs, float* y, std::uint32_t* open) {
-    return tile_of(from, first, count, rows, slabs, y, open);
+                     std::size_t ell_slices, float* y, std::uint32_t* open) {
+    return tile_of(from, first, count, rows, ell_slices, y, open);
 }
 std::size_t tile_f64(const entries<double>& from, std::size_t first, std::size_t count, std::size_t rows,
-                     std::size_t slabs, double* y, std::uint32_t* open) {
-    return tile_of(from, first, count, rows, slabs, y, open);
+                     std::size_t ell_slices, double* y, std::uint32_t* open) {
+    return tile_of(from, first, count, rows, ell_slices, y, open);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -229,7 +229,7 @@ namespace quern::primitives::sparse_detail {
 HWY_EXPORT(rows_f32);
 HWY_EXPORT(rows_f64);
 HWY_EXPORT(row_begins);
-HWY_EXPORT(stretch_adds_nothing);
+HWY_EXPORT(range_adds_nothing);
 HWY_EXPORT(tile_f32);
 HWY_EXPORT(tile_f64);
 
@@ -242,7 +242,7 @@ std::size_t sum_rows(const entries<double>& from, const std::uint64_t* offsets, 
     return HWY_DYNAMIC_DISPATCH(rows_f64)(from, offsets, rows, y, open);
 }
 bool adds_nothing(const entries<double>& from, std::size_t begin, std::size_t end) {
-    return HWY_DYNAMIC_DISPATCH(stretch_adds_nothing)(from, begin, end);
+    return HWY_DYNAMIC_DISPATCH(range_adds_nothing)(from, begin, end);
 }
 std::size_t find_row_begins(const std::uint32_t* row, std::size_t begin, std::size_t end,
                             std::uint64_t* found) {

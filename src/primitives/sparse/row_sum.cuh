@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a row's sum is rounded once, on the device. The fast pass adds the products as they come, with a bound of the
-// error (bounded_sum); the bound nearly always leaves one Value possible (close). A row that it leaves open is settled by
-// a warp (settle_row): first with the errors of all additions added up beside, which ends nearly all of them (zeros, sums
-// in the middle of two doubles); then in integers (exact_sum.hpp), which nothing leaves open.
+// Rounds a row's sum once, on the device.
+// - The fast pass adds the products in any order, with an error bound (bounded_sum). The bound nearly always leaves one
+//   possible Value (close).
+// - A warp settles a row left open (settle_row): first by also adding up the errors of all additions, which settles nearly
+//   all of them (zeros, sums halfway between two doubles); then in integers (exact_sum.hpp), which leaves nothing open.
+//
 // docs/primitives/sparse.md has the proof of the bounds.
 #pragma once
 
@@ -18,12 +20,12 @@ namespace quern::primitives::sparse_cuda {
 inline constexpr unsigned block_threads = 256;
 inline constexpr unsigned block_warps = block_threads / 32;
 inline constexpr unsigned all_lanes = ~0u;
-/// Open rows of 32 that are settled one after another, by a warp each, rather than all together, by a lane each; and
-/// entries of a row that a lane takes.
+/// Open rows of 32 that are settled one after another, by a warp each, instead of all together, by a lane each; and entries
+/// of a row that a lane takes.
 inline constexpr int few_rows = 4;
 inline constexpr unsigned few_columns = 256;
 
-/// A load of what is read once: the first cache is left to x. The second keeps it, for the next product.
+/// A load of data that is read once: the first-level cache is left to x. The second keeps it, for the next product.
 template <class T>
 __device__ inline T load_once(const T* from) {
     if constexpr (sizeof(T) == 4) {
@@ -53,12 +55,12 @@ __device__ bool same_bits(Value a, Value b) {
     return std::bit_cast<bits>(a) == std::bit_cast<bits>(b);
 }
 
-/// Σ a·x of some entries of a row, and what bounds its error: at least Σ |a·x|. Adding and joining in any order.
+/// Σ a·x of some entries of a row, and the base of its error bound: at least Σ |a·x|. Added and joined in any order.
 template <class Value>
 struct bounded_sum;
 
-/// Products are exact in double. What the additions lose is bounded by what each of them lost, which is nothing at all
-/// where the exact sum has no more than 53 binary digits on the way: so sums in the middle of two floats are closed too.
+/// Products are exact in double. The error of the additions is bounded by the sum of their individual errors, which is zero
+/// if the exact sum never has more than 53 binary digits: so sums halfway between two floats are closed too.
 template <>
 struct bounded_sum<float> {
     double sum = 0;
@@ -73,12 +75,12 @@ struct bounded_sum<float> {
     }
     template <class Move>
     __device__ bounded_sum moved(Move move) const {
-        bounded_sum there;
-        there.sum = move(sum);
-        there.lost = move(lost);
-        return there;
+        bounded_sum neighbour;
+        neighbour.sum = move(sum);
+        neighbour.lost = move(lost);
+        return neighbour;
     }
-    /// Whether the sum is known: then it is in `y`. What is not finite makes `lost` no number and leaves the row open.
+    /// Whether the sum is known; it is then in `y`. Non-finite values make `lost` NaN and leave the row open.
     __device__ bool close(double /*terms*/, float& y) const {
         if (lost == 0) {
             y = __double2float_rn(sum);
@@ -96,7 +98,7 @@ struct bounded_sum<float> {
     }
 };
 
-/// Twice double: the parts that rounding takes from products and sums are added up beside.
+/// Twice double precision: also adds up the rounding errors of products and sums.
 template <>
 struct bounded_sum<double> {
     double sum = 0, low = 0, size = 0;
@@ -116,13 +118,13 @@ struct bounded_sum<double> {
     }
     template <class Move>
     __device__ bounded_sum moved(Move move) const {
-        bounded_sum there;
-        there.sum = move(sum);
-        there.low = move(low);
-        there.size = move(size);
-        return there;
+        bounded_sum neighbour;
+        neighbour.sum = move(sum);
+        neighbour.low = move(low);
+        neighbour.size = move(size);
+        return neighbour;
     }
-    /// As above, for at most `terms` products. Overflow makes `size` too large or no number.
+    /// As above, for at most `terms` products. Overflow makes `size` too large or NaN.
     __device__ bool close(double terms, double& y) const {
         const double factor = __dmul_ru(__dmul_ru(3 * terms, 0x1p-53), __dmul_ru(terms + 2, 0x1p-53));
         const double bound = __dadd_ru(__dmul_ru(factor, size), __dmul_ru(terms, 0x1p-1074));
@@ -132,13 +134,13 @@ struct bounded_sum<double> {
     }
 };
 
-/// The same for rows that the fast pass left open: what the additions lose is added up without error itself, and only
-/// what that loses is bounded.
+/// The same for rows that the fast pass left open: the errors of the additions are added up without error too, and only the
+/// remaining errors are bounded.
 struct careful_sum {
     double sum = 0, low = 0;
-    double lost = 0;     ///< at least the sum of absolute values of what neither has
-    double largest = 0;  ///< at least what any sum on the way can reach
-    bool tiny = false;   ///< a product's error may be among what is below the subnormals
+    double lost = 0;     ///< at least the sum of the absolute remaining errors
+    double largest = 0;  ///< at least the magnitude of any intermediate sum
+    bool tiny = false;   ///< a product's error may be below the subnormals
 
     __device__ void add(float a, float x) {
         const double product = static_cast<double>(a) * static_cast<double>(x);
@@ -151,7 +153,7 @@ struct careful_sum {
         largest = __dadd_ru(largest, fabs(product));
         tiny |= fabs(product) < 0x1p-960 && a != 0 && x != 0;
     }
-    /// The same bits whichever of both is joined to the other.
+    /// The same bits for either order of the two.
     __device__ void join(const careful_sum& other) {
         const two_sum sums(sum, other.sum), lows(low, other.low), both(sums.low, lows.sum);
         sum = sums.sum;
@@ -162,13 +164,13 @@ struct careful_sum {
     }
     template <class Move>
     __device__ careful_sum moved(Move move) const {
-        careful_sum there;
-        there.sum = move(sum);
-        there.low = move(low);
-        there.lost = move(lost);
-        there.largest = move(largest);
-        there.tiny = move(static_cast<int>(tiny)) != 0;
-        return there;
+        careful_sum neighbour;
+        neighbour.sum = move(sum);
+        neighbour.low = move(low);
+        neighbour.lost = move(lost);
+        neighbour.largest = move(largest);
+        neighbour.tiny = move(static_cast<int>(tiny)) != 0;
+        return neighbour;
     }
     template <class Value>
     __device__ bool close(double terms, Value& y) const {
@@ -205,7 +207,7 @@ struct exact_words {
     unsigned flags;
 };
 
-/// Adds to a word of shared memory, as two additions of 32 bits, which the hardware has.
+/// Adds to a word of shared memory, as two additions of 32 bits, which the hardware supports.
 __device__ inline void add_to_word(std::int64_t* word, std::int64_t amount) {
     auto* const halves = reinterpret_cast<unsigned*>(word);
     const auto low = static_cast<unsigned>(amount), before = atomicAdd(halves, low);
@@ -214,7 +216,7 @@ __device__ inline void add_to_word(std::int64_t* word, std::int64_t amount) {
 }
 
 /// The sum of a row, by a whole warp. row(each, pause): calls each(a, column) for this lane's share of the entries, and
-/// pause() by all lanes together after at most most_uncarried of them. `terms`: of all lanes, at most.
+/// pause() by all lanes together after at most max_uncarried of them. `terms`: maximum over all lanes.
 template <class Value, class Row>
 __device__ Value settle_row(const Row& row, double terms, const Value* x, exact_words<Value>& exact) {
     careful_sum careful;
@@ -248,17 +250,17 @@ __device__ Value settle_row(const Row& row, double terms, const Value* x, exact_
     return __shfl_sync(all_lanes, y, 0);
 }
 
-/// Entries that follow each other, [begin, end), as settle_row wants a row.
+/// Consecutive entries [begin, end), in the form of settle_row.
 template <class Value>
-struct stretch_of_entries {
+struct entry_range {
     const std::uint32_t* column;
     const Value* value;
     std::uint64_t begin, end;
 
     template <class Each, class Pause>
     __device__ void operator()(const Each& each, const Pause& pause) const {
-        for (std::uint64_t from = begin; from < end; from += most_uncarried) {
-            const std::uint64_t to = min(end, from + most_uncarried);
+        for (std::uint64_t from = begin; from < end; from += max_uncarried) {
+            const std::uint64_t to = min(end, from + max_uncarried);
 #pragma unroll 4
             for (std::uint64_t e = from + threadIdx.x % 32; e < to; e += 32) each(value[e], column[e]);
             pause();
@@ -266,8 +268,8 @@ struct stretch_of_entries {
     }
 };
 
-/// A warp: finish(word, its bits) by all lanes for every word of marks that is not zero, of [from, words), shared out to
-/// all warps of the grid, 32 words at a time.
+/// A warp: all lanes call finish(word, its bits) for every non-zero word of marks in [from, words), distributed over all
+/// warps of the grid, 32 words at a time.
 template <class Finish>
 __device__ void for_each_marked_word(const std::uint32_t* marks, std::uint64_t from, std::uint64_t words,
                                      const Finish& finish) {
@@ -289,10 +291,10 @@ __device__ void for_each_bit(unsigned bits, const Work& work) {
     for (; bits != 0; bits &= bits - 1) work(static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1);
 }
 
-// All kernels of a product are launched before those ahead of them end, products one behind another too: they begin
-// with what belongs to the matrix, which nobody writes, and wait before they read x or write anything.
+// All kernels of a product are launched before the previous ones end, including those of consecutive products: they start
+// with data of the matrix, which is constant, and wait before they read x or write anything.
 
-/// y ← +0, for formats that leave rows without entries out. Any grid.
+/// y ← +0, for formats that skip rows without entries. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void clear_kernel(Value* y, std::uint64_t rows) {
     cudaTriggerProgrammaticLaunchCompletion();
@@ -309,8 +311,8 @@ inline cuda::launch_shape early(unsigned groups) {
 
 template <class Value>
 void clear(cuda_place& place, device_span<Value> y) {
-    const unsigned most = place.multiprocessors() * 8;
-    QUERN_LAUNCH(place, early(std::min(most, cuda::blocks_for(y.size(), block_threads))), clear_kernel<Value>,
+    const unsigned max = place.multiprocessors() * 8;
+    QUERN_LAUNCH(place, early(std::min(max, cuda::blocks_for(y.size(), block_threads))), clear_kernel<Value>,
                  y.data(), y.size());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse matrices copied to a GPU. brcp's shape is looked at on the way: CUDA's division of the work hangs on the widths
+// Copies sparse matrices to a GPU. brcp's shape is computed on the way: CUDA's division of the work depends on the widths
 // of its blocks, and the host would have to wait to read them from the device.
 #include <bit>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What products on the CPU begin with: the vectors looked at, y cleared.
+// The start of products on the CPU: checks the vectors, clears y.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <span>
 
 #include "device/cpu/parallel.hpp"
-#include "primitives/doors.hpp"
+#include "primitives/argument_checks.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::primitives::sparse_detail {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best of every row of a matrix on the GPU. A short row is sorted whole by as many threads as it has columns.
-// A longer one is a block's: the selection of one list (top_k_cuda.cu), with a block for a grid and shared memory for
-// the candidates. Few huge rows are selected one after the other by the whole device; where k is too large for shared
-// memory and rows are many, all rows are sorted.
+// The k best of every row of a matrix on the GPU.
+// - A short row is sorted completely by as many threads as it has columns.
+// - A longer one goes to a block: the selection of one list (top_k_cuda.cu), with a block for a grid and shared memory for
+//   the candidates.
+// - The whole device selects from few huge rows one after another.
+// - If k is too large for shared memory and rows are many, all rows are sorted.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,14 +13,14 @@
 #include "primitives/sort/sort.hpp"
 #include "primitives/top_k/selection.cuh"
 #include "primitives/top_k/selection_cuda.hpp"
-#include "primitives/top_k/top_k_door.hpp"
+#include "primitives/top_k/top_k_checks.hpp"
 
 namespace quern::primitives {
 namespace {
 
 using namespace top_k_detail;
 
-constexpr unsigned few_groups = 256;               // of samples, where the limit is one of the first of them
+constexpr unsigned few_groups = 256;               // of samples, if the limit is one of the first of them
 constexpr unsigned few_threads = 256;              // a block of short rows: barriers are cheap
 constexpr std::size_t candidate_bytes = 64 << 10;  // of a row; two blocks fit a multiprocessor
 template <class Composite>
@@ -40,8 +42,8 @@ struct matrix {
     }
 };
 
-/// `Width` neighbouring threads own a row of at most as many columns (a power of two, at most the block). Dynamic
-/// shared memory, where a row is wider than a warp: two composites a thread.
+/// `Width` neighbouring threads own a row of at most as many columns (a power of two, at most the block). Dynamic shared
+/// memory, if a row is wider than a warp: two composites per thread.
 template <unsigned Width, class Key>
 __global__ void sort_short_rows_kernel(matrix<Key> all) {
     using composite = typename ranking<Key>::composite;
@@ -59,10 +61,10 @@ __global__ void sort_short_rows_kernel(matrix<Key> all) {
     if (row < all.rows && column < all.k) all.write(row, column, mine);
 }
 
-/// Keeps the keys that do not exceed the limit, as far as there is room, and returns how many they are.
+/// Keeps the keys that do not exceed the limit, up to the capacity, and returns their number.
 template <class Key>
 __device__ unsigned keep_candidates(const key_list<Key>& list, typename ranking<Key>::composite limit,
-                                    typename ranking<Key>::composite* kept, unsigned room,
+                                    typename ranking<Key>::composite* kept, unsigned capacity,
                                     std::uint64_t* fault_word) {
     using composite = typename ranking<Key>::composite;
     __shared__ unsigned held;
@@ -77,15 +79,15 @@ __device__ unsigned keep_candidates(const key_list<Key>& list, typename ranking<
             const composite packed = ranking<Key>::pack(list.ranks.turned(key), position);
             if (!filter.passes(packed)) return;
             const unsigned slot = atomicAdd(&held, 1u);
-            if (slot < room) kept[slot] = packed;
+            if (slot < capacity) kept[slot] = packed;
         });
     __syncthreads();
     return held;
 }
 
-/// Block b owns the rows b, b + grid, …. `rounds` and `least` as in sample_limit_kernel, the block's threads being
-/// all that sample. Shared memory: composites of two tiles, to sort with (16 or 32 KB), and dynamic, the candidates of
-/// a row (64 KB), sorted in tiles and merged by rank. Two blocks fit a multiprocessor: one waits while one reads.
+/// Block b owns the rows b, b + grid, …. `rounds` and `least` as in sample_limit_kernel, where the block's threads are all
+/// that sample. Shared memory: composites of two tiles, to sort with (16 or 32 KB), and dynamic, the candidates of a row
+/// (64 KB), sorted in tiles and merged by rank. Two blocks fit a multiprocessor: one waits while one reads.
 template <class Key>
 __global__ void __launch_bounds__(tile_size, 2)
     select_long_rows_kernel(matrix<Key> all, unsigned rounds, unsigned least, bool few) {
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(tile_size, 2)
     __shared__ composite board[2 * tile_size];
     __shared__ composite limit;
     composite* const kept = reinterpret_cast<composite*>(memory);
-    constexpr unsigned room = row_capacity<composite>;
+    constexpr unsigned capacity = row_capacity<composite>;
     const unsigned t = threadIdx.x;
     for (std::uint64_t row = blockIdx.x; row < all.rows; row += gridDim.x) {
         const std::uint64_t first = row * all.columns;
@@ -112,11 +114,11 @@ __global__ void __launch_bounds__(tile_size, 2)
             }
             if (t == least - 1) limit = sorted;
         }
-        unsigned found = keep_candidates(list, (__syncthreads(), limit), kept, room, all.fault_word);
-        if (found < all.k || found > room) {
-            const composite narrowed = narrow(list, all.k, room, 0, 1, reinterpret_cast<unsigned*>(board),
+        unsigned found = keep_candidates(list, (__syncthreads(), limit), kept, capacity, all.fault_word);
+        if (found < all.k || found > capacity) {
+            const composite narrowed = narrow(list, all.k, capacity, 0, 1, reinterpret_cast<unsigned*>(board),
                                               [](unsigned*, unsigned) {});
-            found = min(room, keep_candidates(list, narrowed, kept, room, all.fault_word));
+            found = min(capacity, keep_candidates(list, narrowed, kept, capacity, all.fault_word));
         }
         const unsigned tiles = (found + tile_size - 1) / tile_size;
         for (unsigned tile = 0; tile < tiles; ++tile) {
@@ -138,7 +140,7 @@ __global__ void __launch_bounds__(tile_size, 2)
     }
 }
 
-/// Every key as the two parts of its composite, and where rows begin. A thread an item.
+/// Every key as the two parts of its composite, and the starts of rows. One thread per item.
 template <class Key>
 __global__ void split_rows_kernel(matrix<Key> all, typename ranking<Key>::word* high, std::uint32_t* low,
                                   std::uint64_t* offsets) {
@@ -152,7 +154,7 @@ __global__ void split_rows_kernel(matrix<Key> all, typename ranking<Key>::word* 
     low[i] = static_cast<std::uint32_t>(packed);
 }
 
-/// And back, of the first k of each row. A thread a result.
+/// The reverse, for the first k of each row. One thread per result.
 template <class Key>
 __global__ void join_rows_kernel(matrix<Key> all, const typename ranking<Key>::word* high,
                                  const std::uint32_t* low) {
@@ -162,7 +164,7 @@ __global__ void join_rows_kernel(matrix<Key> all, const typename ranking<Key>::w
     all.write(row, place, typename ranking<Key>::composite{high[from]} << 32 | low[from]);
 }
 
-/// By as many threads a row as the next power of two, from 8 on.
+/// With as many threads per row as the next power of two, from 8 on.
 template <unsigned Width = 8, class Key>
 void sort_short_rows(cuda_place& place, const matrix<Key>& all) {
     if constexpr (Width < tile_size) {
@@ -203,9 +205,9 @@ void sort_rows(cuda_place& place, const matrix<Key>& all) {
     QUERN_LAUNCH(place, shape_for(all.rows * all.k), join_rows_kernel<Key>, all, high.data(), low.data());
 }
 
-/// Whether the whole device, row by row, is quicker than the other way. A selection by all takes some 15 µs and reads 4 TB/s; a
-/// block reads some 60 GB/s; where a block's memory is too small (`fits` is false) all rows would be sorted, some 10 billion
-/// keys a second, with six times the memory of the keys beside.
+/// Whether the whole device, row by row, is faster than the other method. A selection by all takes about 15 µs and reads 4
+/// TB/s; a block reads about 60 GB/s. If a block's memory is too small (`fits` is false) all rows would be sorted, about 10
+/// billion keys a second, with six times the memory of the keys in addition.
 template <class Key>
 bool by_the_whole_device(const cuda_place& place, const matrix<Key>& all, bool fits) {
     const auto rows = static_cast<double>(all.rows), columns = static_cast<double>(all.columns);
@@ -227,21 +229,21 @@ void batched_top_k(cuda_place& place, device_span<const Key> keys, std::uint64_t
         keys.data(),       rows, columns, k, ranking<Key>(which), best_keys.data(), best_ids.data(),
         place.fault_word()};
     if (columns <= tile_size) return sort_short_rows(place, all);
-    constexpr std::uint64_t room = row_capacity<typename ranking<Key>::composite>;
-    // A sample of few keys where that will do: what it reads is read twice.
+    constexpr std::uint64_t capacity = row_capacity<typename ranking<Key>::composite>;
+    // Uses a sample of few keys if that suffices: its keys are read twice.
     bool few = true;
     sampling sampled{0, 0, columns};
     if (columns > 2 * tile_size) sampled = sampling_for(columns, k, tile_size, few_groups, 1);
-    if (sampled.least == 0 || sampled.least > few_groups / 4 || sampled.most > room / 2) {
+    if (sampled.least == 0 || sampled.least > few_groups / 4 || sampled.max > capacity / 2) {
         few = false;
-        if (columns > 2 * tile_size) sampled = sampling_for(columns, k, tile_size, tile_size, most_rounds);
+        if (columns > 2 * tile_size) sampled = sampling_for(columns, k, tile_size, tile_size, max_rounds);
     }
-    const bool fits = sampled.least != 0 ? sampled.most <= room : columns <= room;
-    if (by_the_whole_device(place, all, fits || columns <= room)) {
+    const bool fits = sampled.least != 0 ? sampled.max <= capacity : columns <= capacity;
+    if (by_the_whole_device(place, all, fits || columns <= capacity)) {
         for (std::uint64_t r = 0; r < rows; ++r)
             select_best(place, keys.data() + r * columns, nullptr, columns, k, best_keys.data() + r * k,
                         best_ids.data() + r * k, which, r * columns);
-    } else if (fits || columns <= room) {
+    } else if (fits || columns <= capacity) {
         select_long_rows(place, all, fits ? sampled : sampling{0, 0, columns}, few);
     } else {
         sort_rows(place, all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key and its id as one number, so that "better" is one comparison, no two are equal, and the k best are one set
-// whatever the order in which they are found. Read by every place.
+// A key and its id as one number, so that "better" is one comparison, no two are equal, and the k best are a unique set for
+// any search order. For every place.
 #pragma once
 
 #include <bit>
@@ -15,12 +15,12 @@ namespace quern::primitives::top_k_detail {
 
 __extension__ using uint128 = unsigned __int128;
 
-/// The order of one selection. A key *turned* is smaller where it is better: itself for `least`, for `greatest` its
-/// negative (floats) or its complement (integers), which one exclusive-or gives in both cases.
+/// The order of one selection. A key *turned* is smaller if it is better: itself for `least`, for `greatest` its negative
+/// (floats) or its complement (integers), which one exclusive-or computes in both cases.
 ///
-/// A composite holds the turned key, as an unsigned number in the same order, above 32 bits of id; the smallest is
-/// the best. The two zeros are equal keys with neighbouring numbers, so a zero is the number of the first plus twice
-/// its id plus its sign: ordered by id, and both the id and the sign can be had back.
+/// A composite holds the turned key, as an unsigned number in the same order, above 32 bits of id; the smallest is the
+/// best. The two zeros are equal keys with neighbouring numbers, so a zero is the number of the first plus twice its id
+/// plus its sign: ordered by id, and both the id and the sign can be recovered.
 template <sortable_key Key>
 class ranking {
   public:
@@ -29,7 +29,7 @@ class ranking {
 
     static constexpr bool floating = floating_value<Key>;
     static constexpr word top_bit = word{1} << (8 * sizeof(word) - 1);
-    /// Not better than any composite there can be.
+    /// Worse than or equal to any possible composite.
     static constexpr composite worst = composite{static_cast<word>(~word{0})} << 32 | 0xffffffffu;
 
     constexpr explicit ranking(best which)
@@ -86,18 +86,18 @@ class ranking {
     word flip_;
 };
 
-/// A threshold by sample: the rank in a sorted sample of `sample` out of n from which on at least k of all n are as
-/// good, but for one sample in a million (how many of the k best a sample holds is about Poisson-distributed).
+/// A threshold by sample: the rank in a sorted sample of `sample` out of n such that at least k of all n are as good,
+/// except for one sample in a million (how many of the k best a sample contains is about Poisson-distributed).
 std::uint64_t sample_rank(std::uint64_t n, std::uint64_t k, std::uint64_t sample);
 
-/// The same where `threads` threads look at `rounds` keys each and only the best of every threads / groups threads is
-/// kept: the `least`-th best of these `groups` (counted from 1) is the threshold, and no more than `most` of all n are
-/// as good, almost surely. `least` 0: no threshold is useful.
+/// The same if `threads` threads sample `rounds` keys each and only the best of every threads / groups threads is kept: the
+/// `least`-th best of these `groups` (counted from 1) is the threshold, and almost surely at most `max` of all n are as
+/// good. `least` 0: no threshold is useful.
 struct sampling {
     unsigned rounds, least;
-    std::uint64_t most;
+    std::uint64_t max;
 };
 sampling sampling_for(std::uint64_t n, std::uint64_t k, unsigned threads, unsigned groups,
-                      unsigned most_rounds);
+                      unsigned max_rounds);
 
 }  // namespace quern::primitives::top_k_detail

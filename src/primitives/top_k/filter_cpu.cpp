@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once for each instruction set; Highway chooses at run time. Mostly nothing is found: four vectors are
-// compared before one branch looks at the result.
+// Compiled once for each instruction set; Highway chooses at run time. Usually nothing is found: four vectors are compared
+// before one branch tests the result.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/top_k/filter_cpu.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of top-k are made of, for a team of threads that is a whole grid (one long list) or one block (a
-// row of a matrix): looking at every key in 16-byte pieces, narrowing composites digit by digit, sorting tiles, and
-// merging sorted tiles by rank. The composites are all different, so nothing here depends on who comes first.
+// The building blocks of the top-k kernels, for a team of threads that is a whole grid (one long list) or one block (a row
+// of a matrix): reading every key in 16-byte pieces, narrowing composites digit by digit, sorting tiles, and merging sorted
+// tiles by rank. The composites are all different, so nothing here depends on the order of threads.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -16,7 +16,7 @@
 
 namespace quern::primitives::top_k_detail {
 
-/// One thread for each composite of a tile: what block_sort sorts, and how many threads every block has.
+/// One thread for each composite of a tile: the unit of block_sort, and the threads of every block.
 constexpr unsigned tile_size = 1024;
 
 constexpr unsigned digit_bits = 11, digits = 1u << digit_bits;
@@ -32,14 +32,14 @@ struct key_list {
     const std::uint32_t* ids;  ///< null: positions
     std::uint64_t size;
     ranking<Key> ranks;
-    std::uint64_t first_position = 0;  ///< of a NaN that is noted
+    std::uint64_t first_position = 0;  ///< of a recorded NaN
 
     __device__ std::uint32_t id(std::uint64_t position) const {
         return ids != nullptr ? ids[position] : static_cast<std::uint32_t>(position);
     }
 };
 
-/// What passes a limit: the composites that do not exceed it, and NaNs. Keys are compared as they are, not turned, so
+/// The filter of a limit: passes the composites that do not exceed it, and NaNs. Keys are compared directly, not turned, so
 /// that a pass over them costs one comparison each.
 template <class Key>
 class limit_filter {
@@ -48,7 +48,7 @@ class limit_filter {
         : limit_(limit),
           limit_key_(list.ranks.key_of(limit)),
           better_key_(list.ranks.turned(next_better(ranking<Key>::turned_of(limit)))),
-          // Ids that are positions rise: behind the limit's own a key equal to it is worse.
+          // Ids that are positions ascend: after the limit's own, a key equal to it is worse.
           strict_from_(list.ids == nullptr ? std::uint64_t{ranking<Key>::id_of(limit)} + 1
                                            : ~std::uint64_t{0}) {}
 
@@ -79,12 +79,12 @@ class limit_filter {
     std::uint64_t strict_from_;
 };
 
-/// Block `block` of `blocks` blocks looks at its share of the keys: a thread calls take(key, position) for those that
-/// reach filter.limit_from(…) of a position not behind them. `Loads` · 16 bytes a thread are always under way. The
-/// filter comes from begin(), which is called when the first loads are.
-template <unsigned Loads, bool Greatest, class Key, class Begin, class Take>
+/// Block `block` of `blocks` blocks reads its share of the keys: a thread calls sink(key, position) for those that reach
+/// filter.limit_from(…) of a position not after them. `Loads` · 16 bytes per thread are always in flight. The filter comes
+/// from begin(), which is called after the first loads are issued.
+template <unsigned Loads, bool Greatest, class Key, class Begin, class Sink>
 __device__ void for_each_key_in(const key_list<Key>& list, unsigned block, unsigned blocks,
-                                const Begin& begin, const Take& take) {
+                                const Begin& begin, const Sink& sink) {
     constexpr unsigned wide = 16 / sizeof(Key), at_once = Loads * tile_size;
     union vector {
         uint4 words;
@@ -92,17 +92,17 @@ __device__ void for_each_key_in(const key_list<Key>& list, unsigned block, unsig
     };
     const unsigned t = threadIdx.x, thread = block * tile_size + t, threads = blocks * tile_size;
     const unsigned n = static_cast<unsigned>(list.size);
-    const unsigned behind =
+    const unsigned after =
         static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(list.keys) % 16 / sizeof(Key));
-    const unsigned head = min((wide - behind) % wide, n), vectors = (n - head) / wide,
+    const unsigned head = min((wide - after) % wide, n), vectors = (n - head) / wide,
                    tail = head + vectors * wide;
-    // Whole rounds of all blocks, each block a contiguous piece; the rest is fewer than Loads vectors a thread.
+    // Whole rounds of all blocks, each block a contiguous piece; the rest is fewer than Loads vectors per thread.
     const unsigned rounds = vectors / (at_once * blocks), rest = rounds * at_once * blocks;
     const uint4* const first = reinterpret_cast<const uint4*>(list.keys + head);
     vector loaded[Loads];
     const auto index = [&](unsigned round, unsigned u) {
         if (round < rounds) return (round * blocks + block) * at_once + u * tile_size + t;
-        return min(rest + thread + u * threads, vectors - 1);  // beyond the end the last again: no load waits
+        return min(rest + thread + u * threads, vectors - 1);  // past the end the last again: no load waits
     };
     if (vectors != 0) {
 #pragma unroll
@@ -114,7 +114,7 @@ __device__ void for_each_key_in(const key_list<Key>& list, unsigned block, unsig
     };  // NaNs do
     const auto one = [&](unsigned position, Key limit) {
         const Key key = list.keys[position];
-        if (reaches(key, limit)) take(filter, key, position);
+        if (reaches(key, limit)) sink(filter, key, position);
     };
     if (thread < head) one(thread, filter.limit_from(0));
     if (thread < n - tail) one(tail + thread, filter.limit_from(tail));
@@ -128,7 +128,7 @@ __device__ void for_each_key_in(const key_list<Key>& list, unsigned block, unsig
 #pragma unroll
             for (unsigned j = 0; j < wide; ++j) any |= reaches(loaded[u].keys[j], limit);
             if (any) hits |= 1u << u;
-            if (whole) loaded[u].words = first[index(round + 1, u)];  // at once, so that memory is never idle
+            if (whole) loaded[u].words = first[index(round + 1, u)];  // together: memory is never idle
         }
         for (; hits != 0; hits &= hits - 1) {
             const unsigned u = static_cast<unsigned>(__ffs(static_cast<int>(hits)) - 1);
@@ -136,45 +136,45 @@ __device__ void for_each_key_in(const key_list<Key>& list, unsigned block, unsig
             if (v >= vectors) break;
             const vector again = {first[v]};
             for (unsigned j = 0; j < wide; ++j)
-                if (reaches(again.keys[j], limit)) take(filter, again.keys[j], head + v * wide + j);
+                if (reaches(again.keys[j], limit)) sink(filter, again.keys[j], head + v * wide + j);
         }
     }
 }
 
-template <unsigned Loads, class Key, class Begin, class Take>
+template <unsigned Loads, class Key, class Begin, class Sink>
 __device__ void for_each_key(const key_list<Key>& list, unsigned block, unsigned blocks, const Begin& begin,
-                             const Take& take) {
+                             const Sink& sink) {
     if (list.ranks.flip() != 0)
-        for_each_key_in<Loads, true>(list, block, blocks, begin, take);
+        for_each_key_in<Loads, true>(list, block, blocks, begin, sink);
     else
-        for_each_key_in<Loads, false>(list, block, blocks, begin, take);
+        for_each_key_in<Loads, false>(list, block, blocks, begin, sink);
 }
 
-/// The best composite of those that thread `thread` of `threads` samples: `rounds` keys, one of each stretch
-/// thread + r · threads of the list cut into rounds · threads of them; the first NaN ends its sample. Neighbouring
-/// stretches go to different threads, so that the first of a sorted list are different samples.
-constexpr unsigned most_rounds = 4;
+/// The best composite of those that thread `thread` of `threads` samples: `rounds` keys, one of each range thread + r ·
+/// threads of the list cut into rounds · threads of them; the first NaN ends its sample. Neighbouring ranges go to
+/// different threads, so that the first of a sorted list are different samples.
+constexpr unsigned max_rounds = 4;
 template <class Key>
 __device__ typename ranking<Key>::composite sample_best(const key_list<Key>& list, unsigned rounds,
                                                         unsigned thread, unsigned threads) {
     using composite = typename ranking<Key>::composite;
     const float each = static_cast<float>(list.size) / static_cast<float>(rounds * threads);
-    Key turned[most_rounds];
-    std::uint64_t positions[most_rounds];
+    Key turned[max_rounds];
+    std::uint64_t positions[max_rounds];
 #pragma unroll
-    for (unsigned r = 0; r < most_rounds; ++r) {
+    for (unsigned r = 0; r < max_rounds; ++r) {
         if (r >= rounds) break;
-        const unsigned stretch = r * threads + thread;
-        // Where in its stretch: the upper bits of a product with an odd number (Knuth), the same in every run.
-        const std::uint64_t begin = list.size * stretch / (rounds * threads);
+        const unsigned chunk = r * threads + thread;
+        // The position in its range: the upper bits of a product with an odd number (Knuth), the same in every run.
+        const std::uint64_t begin = list.size * chunk / (rounds * threads);
         const auto into =
-            static_cast<std::uint64_t>(each * (static_cast<float>((stretch * 2654435769u) >> 8) * 0x1p-24f));
+            static_cast<std::uint64_t>(each * (static_cast<float>((chunk * 2654435769u) >> 8) * 0x1p-24f));
         positions[r] = min(begin + into, list.size - 1);
         turned[r] = list.ranks.turned(list.keys[positions[r]]);
     }
     composite best = ranking<Key>::worst;
 #pragma unroll
-    for (unsigned r = 0; r < most_rounds; ++r) {
+    for (unsigned r = 0; r < max_rounds; ++r) {
         if (r >= rounds || turned[r] != turned[r]) break;
         const composite packed = ranking<Key>::pack(turned[r], list.id(positions[r]));
         if (packed < best) best = packed;
@@ -208,8 +208,8 @@ __device__ Composite min_of(Composite a, Composite b) {
     return b < a ? b : a;
 }
 
-/// For the first `Groups` threads, a quarter of the block: the best of what they and the threads one, two and three
-/// quarters further hold (neighbours have the best of a sorted list). `board`: a composite a thread.
+/// For the first `Groups` threads, a quarter of the block: the best of their own value and those of the threads one, two
+/// and three quarters further (neighbours have the best of a sorted list). `board`: one composite per thread.
 template <unsigned Groups, class Composite>
 __device__ Composite best_of_four(Composite mine, Composite* board) {
     static_assert(4 * Groups == tile_size);
@@ -221,14 +221,14 @@ __device__ Composite best_of_four(Composite mine, Composite* board) {
     return mine;
 }
 
-/// Sorts the composites that threads hold, one each, within every `Width` neighbouring threads (a power of two): thread
-/// t then holds the (t % Width)-th of its group. Batcher's bitonic network: strides within a warp by shuffles, longer
-/// ones through `exchange`, two composites a thread of shared memory. All threads of the block call it, those with an
-/// `idle` group (alike in a whole warp) for the barriers only; it ends without a barrier.
+/// Sorts the composites that threads hold, one each, within every `Width` neighbouring threads (a power of two): thread t
+/// then holds the (t % Width)-th of its group. Batcher's bitonic network: strides within a warp by shuffles, longer ones
+/// through `exchange`, two composites per thread of shared memory. All threads of the block must call it, those with an
+/// `idle` group (uniform in a warp) for the barriers only; it ends without a barrier.
 template <unsigned Width, class Composite>
 __device__ Composite block_sort(Composite mine, Composite* exchange, bool idle = false) {
     const unsigned t = threadIdx.x;
-    unsigned half = 0;  // two buffers by turns: one barrier an exchange
+    unsigned half = 0;  // two alternating buffers: one barrier per exchange
 #pragma unroll
     for (unsigned size = 2; size <= Width; size *= 2) {
         const bool falling = size < Width && (t & size) != 0;
@@ -251,7 +251,7 @@ __device__ Composite block_sort(Composite mine, Composite* exchange, bool idle =
     return mine;
 }
 
-/// How many of the `size` rising composites at `sorted` are smaller.
+/// The number of the `size` ascending composites at `sorted` that are smaller.
 template <class Composite>
 __device__ unsigned count_smaller(const Composite* sorted, unsigned size, Composite than) {
     unsigned first = 0, length = size;
@@ -264,8 +264,8 @@ __device__ unsigned count_smaller(const Composite* sorted, unsigned size, Compos
     return first;
 }
 
-/// Of digit counts, the digit with the k-th (from 1) of all, how many stand before it and in it. All threads of a
-/// block of tile_size call it and get the same.
+/// From digit counts, the digit with the k-th (from 1) of all, and the counts before it and in it. All threads of a block
+/// of tile_size must call it; all get the same result.
 struct found_digit {
     unsigned digit;
     std::uint64_t before, in;
@@ -293,14 +293,14 @@ __device__ inline found_digit find_digit(const unsigned* counts, std::uint64_t k
     return result;
 }
 
-/// A composite that at least k and at most `most` of the list do not exceed (k ≤ most), by radix select from the
-/// first digit down: the slow way, in up to digit_passes passes over all keys, for lists that mislead a sample. NaNs
-/// take part as the composite of some number: the caller refuses them. The team is `blocks` blocks, this one is
-/// `block`: every warp goes round the loop as often as its lanes do. `counts`: `digits` counters in shared memory;
-/// combine(counts, pass) makes them sums over the team.
+/// A composite that at least k and at most `max` of the list do not exceed (k ≤ most), by radix select from the first
+/// digit down: the slow method, in up to digit_passes passes over all keys, for lists where a sample is misleading.
+/// - NaNs take part as the composite of some number: the caller rejects them.
+/// - The team is `blocks` blocks, this one is `block`: every warp loops as often as its lanes do.
+/// - `counts`: `digits` counters in shared memory; combine(counts, pass) makes them sums over the team.
 template <class Key, class Combine>
 __device__ __noinline__ typename ranking<Key>::composite narrow(const key_list<Key>& list, std::uint64_t k,
-                                                                std::uint64_t most, unsigned block,
+                                                                std::uint64_t max, unsigned block,
                                                                 unsigned blocks, unsigned* counts,
                                                                 const Combine& combine) {
     using composite = typename ranking<Key>::composite;
@@ -322,7 +322,7 @@ __device__ __noinline__ typename ranking<Key>::composite narrow(const key_list<K
                 if (pass == 0 || packed >> shift == prefix)
                     digit = static_cast<unsigned>(packed >> below) & ((1u << taken) - 1);
             }
-            int uniform = 0;  // where all fall together, as equal keys do, one addition
+            int uniform = 0;  // if all fall together, as equal keys do, one addition
             __match_all_sync(0xffffffffu, digit, &uniform);
             if (digit == digits) continue;
             if (uniform == 0) atomicAdd(&counts[digit], 1u);
@@ -333,7 +333,7 @@ __device__ __noinline__ typename ranking<Key>::composite narrow(const key_list<K
         const found_digit found = find_digit(counts, wanted);
         prefix = prefix << taken | found.digit;
         shift = below;
-        if (better + found.before + found.in <= most) break;
+        if (better + found.before + found.in <= max) break;
         better += found.before;
         wanted -= found.before;
     }

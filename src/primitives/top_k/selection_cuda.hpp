@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The selection that both doors of the GPU share.
+// The selection shared by both entry points of the GPU.
 #pragma once
 
 #include <cstdint>
 
-#include "device/cuda/place.hpp"
+#include "device/cuda/cuda_place.hpp"
 #include "primitives/top_k/top_k.hpp"
 
 namespace quern::primitives::top_k_detail {
 
-/// The k best (at least one) of the n keys, by key and id; `ids` null: positions. Nothing is checked but
-/// NaN, whose position is counted from `first_position`.
+/// The k best (at least one) of the n keys, by key and id; `ids` null: positions. Only checks for NaN, whose position is
+/// relative to `first_position`.
 template <class Key>
 void select_best(cuda_place& place, const Key* keys, const std::uint32_t* ids, std::uint64_t n,
                  std::uint64_t k, Key* best_keys, std::uint32_t* best_ids, best which,

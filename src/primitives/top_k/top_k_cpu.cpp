@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best on the CPU: a sample gives a threshold that a little more than k keys pass; one SIMD pass over the keys,
-// cut into a piece for each thread, collects those as composites; of these the k best are selected and sorted. A
-// piece that collects much more than k (the sample can be misled) drops all but its k best and goes on with their
-// last as its threshold, so every input costs O(n) and memory is bounded; where the sample was too strict and fewer
-// than k pass, a second pass goes without it. Where k is a large share of n, everything is sorted.
+// The k best on the CPU.
+// - A sample gives a threshold that a little more than k keys pass. One SIMD pass over the keys, cut into a piece for each
+//   thread, collects those as composites; the k best of these are selected and sorted.
+// - A piece that collects much more than k (the sample can be misleading) drops all but its k best and continues with the
+//   last of these as its threshold. So every input costs O(n) and memory is bounded.
+// - If the sample was too strict and fewer than k pass, a second pass runs without it.
+// - If k is a large share of n, everything is sorted.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,7 @@
 #include "primitives/top_k/composite.hpp"
 #include "primitives/top_k/filter_cpu.hpp"
 #include "primitives/top_k/top_k.hpp"
-#include "primitives/top_k/top_k_door.hpp"
+#include "primitives/top_k/top_k_checks.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::primitives {
@@ -25,18 +27,18 @@ namespace {
 
 using namespace top_k_detail;
 
-constexpr std::size_t block_size = 4096;       // keys between two looks at the threshold
-constexpr std::size_t short_block_size = 128;  // the same without a sample: the threshold is to come soon
-constexpr std::size_t inserted_columns = 64;   // rows so short are sorted by insertion
-constexpr std::size_t least_piece = 1 << 16;   // keys that are worth a thread
+constexpr std::size_t block_size = 4096;       // keys between two checks of the threshold
+constexpr std::size_t short_block_size = 128;  // the same without a sample: a threshold is needed soon
+constexpr std::size_t inserted_columns = 64;   // shorter rows are sorted by insertion
+constexpr std::size_t min_piece = 1 << 16;     // keys that justify a thread
 constexpr std::size_t blocks_between_stops = 256;
-constexpr std::size_t sampled_from = 1 << 14;  // below, a sample costs more than it spares
-constexpr std::size_t least_sampled = 256;
-constexpr std::size_t most_sampled = 1 << 15;
+constexpr std::size_t sampled_from = 1 << 14;  // below, a sample costs more than it saves
+constexpr std::size_t min_sampled = 256;
+constexpr std::size_t max_sampled = 1 << 15;
 constexpr std::size_t radix_sorted_from = 4096;  // results; fewer are sorted by comparing
-constexpr std::size_t sorted_whole_share = 8;    // of the keys: where so many are asked for, all are sorted
+constexpr std::size_t sorted_whole_share = 8;    // of the keys: if more are requested, all are sorted
 
-/// Keys, what they are called, and which are best.
+/// Keys, their ids, and which are best.
 template <class Key>
 struct candidates {
     std::span<const Key> keys;
@@ -51,42 +53,42 @@ struct candidates {
 template <class Key>
 using composite_of = typename ranking<Key>::composite;
 
-/// The best seen so far, in memory for `room` of them: k, and more than a block beside.
+/// The best seen so far, with a capacity of `capacity`: k, and more than a block in addition.
 template <class Composite>
 struct collection {
     Composite* first = nullptr;
-    std::size_t room = 0, k = 0;
-    Composite limit = 0;  ///< what is not better or equal is not among the k best
+    std::size_t capacity = 0, k = 0;
+    Composite limit = 0;  ///< greater ones are not among the k best
     std::size_t size = 0;
 
     void make_room(std::size_t wanted) {
-        if (size + wanted <= room) return;
+        if (size + wanted <= capacity) return;
         std::nth_element(first, first + (k - 1), first + size);
         size = k;
         limit = first[k - 1];
     }
 };
 
-/// How much room a collection of the best of `keys` keys gets.
+/// The capacity of a collection of the best of `keys` keys.
 constexpr std::size_t block_for(std::size_t keys) {
     return keys < sampled_from ? short_block_size : block_size;
 }
-constexpr std::size_t room_for(std::size_t keys, std::size_t k) {
+constexpr std::size_t capacity_for(std::size_t keys, std::size_t k) {
     const std::size_t block = block_for(keys);
     return std::min(keys + block, 2 * k + (block == block_size ? 4 : 2) * block);
 }
 
-/// Collects from keys [begin, end). False at the first NaN, which is noted as `first_key` further.
+/// Collects from keys [begin, end). False at the first NaN, whose recorded position is `first_key` higher.
 template <class Key>
-bool collect(const context& run, const candidates<Key>& from, std::size_t begin, std::size_t end,
+bool collect(const context& ctx, const candidates<Key>& from, std::size_t begin, std::size_t end,
              collection<composite_of<Key>>& best, first_position& nan, std::uint64_t first_key = 0) {
     using ranks = ranking<Key>;
     std::uint32_t positions[block_size];
     const std::size_t step = block_for(from.keys.size());
     for (std::size_t at = begin, block = 0; at < end; at += step, ++block) {
-        if (block % blocks_between_stops == blocks_between_stops - 1) run.check_stop();
+        if (block % blocks_between_stops == blocks_between_stops - 1) ctx.check_stop();
         best.make_room(step);
-        // Ids that are positions rise: behind the limit's own id a key equal to it is worse.
+        // Ids that are positions ascend: after the limit's own id a key equal to it is worse.
         const bool strict = from.ids == nullptr && at > ranks::id_of(best.limit);
         const std::size_t found =
             collect_positions(from.keys.data() + at, std::min(step, end - at), from.ranks.flip(),
@@ -106,7 +108,7 @@ bool collect(const context& run, const candidates<Key>& from, std::size_t begin,
     return true;
 }
 
-/// Brings the k best to the front, sorted.
+/// Moves the k best to the front, sorted.
 template <class Composite>
 void sort_best(std::span<Composite> found, std::size_t k) {
     if (found.size() > k) std::nth_element(found.data(), found.data() + (k - 1), found.data() + found.size());
@@ -114,10 +116,10 @@ void sort_best(std::span<Composite> found, std::size_t k) {
 }
 
 constexpr std::size_t sample_size(std::size_t n) {
-    return n < sampled_from ? 0 : std::clamp(n / 256, least_sampled, most_sampled);
+    return n < sampled_from ? 0 : std::clamp(n / 256, min_sampled, max_sampled);
 }
 
-/// A composite that at least k of the keys do not exceed, most likely; `scratch` is the caller's, for the sample.
+/// A composite that most likely at least k of the keys do not exceed; `scratch` is the caller's, for the sample.
 template <class Key>
 composite_of<Key> sampled_limit(const candidates<Key>& from, std::size_t k,
                                 std::span<composite_of<Key>> scratch) {
@@ -127,9 +129,9 @@ composite_of<Key> sampled_limit(const candidates<Key>& from, std::size_t k,
     const std::size_t rank = sample_rank(n, k, sample);
     if (rank >= sample / 2) return ranks::worst;
     std::uint64_t random = 0x9e3779b97f4a7c15;
-    for (std::size_t s = 0; s < sample; ++s) {  // one out of each of `sample` stretches
+    for (std::size_t s = 0; s < sample; ++s) {  // one out of each of `sample` ranges
         random = random * 6364136223846793005 + 1442695040888963407;
-        const stretch piece = piece_of(n, sample, s);
+        const item_range piece = piece_of(n, sample, s);
         const std::size_t position = piece.begin + (random >> 32) % (piece.end - piece.begin);
         const Key turned = from.ranks.turned(from.keys[position]);
         scratch[s] = turned != turned ? ranks::worst : ranks::pack(turned, from.id(position));
@@ -140,10 +142,10 @@ composite_of<Key> sampled_limit(const candidates<Key>& from, std::size_t k,
 }
 
 template <class Work>
-void for_each_stretch(cpu_place& place, std::size_t size, const Work& work) {
-    const std::size_t pieces = pieces_for(place, size, least_piece, 1);
+void for_each_chunk(cpu_place& place, std::size_t size, const Work& work) {
+    const std::size_t pieces = pieces_for(place, size, min_piece, 1);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        const stretch piece = piece_of(size, pieces, p);
+        const item_range piece = piece_of(size, pieces, p);
         work(piece.begin, piece.end);
     });
 }
@@ -157,7 +159,7 @@ void write_best(const ranking<Key>& ranks, std::span<const composite_of<Key>> be
     }
 }
 
-/// The two parts of composites, as the radix sort takes them.
+/// The two parts of composites, in the form of the radix sort.
 template <class Key>
 class split_composites {
   public:
@@ -170,14 +172,14 @@ class split_composites {
         high_.data()[i] = static_cast<word>(packed >> 32);
         low_.data()[i] = static_cast<std::uint32_t>(packed);
     }
-    /// `low_rises`: among equal high parts the low ones rise already. Both sorts are stable.
+    /// `low_rises`: among equal high parts the low ones already ascend. Both sorts are stable.
     void sort(cpu_place& place, bool low_rises) {
         if (!low_rises) sort_pairs(place, low_.span(), high_.span());
         sort_pairs(place, high_.span(), low_.span());
     }
     void write(cpu_place& place, const ranking<Key>& ranks, std::span<Key> best_keys,
                std::span<std::uint32_t> best_ids) const {
-        for_each_stretch(place, best_keys.size(), [&](std::size_t begin, std::size_t end) {
+        for_each_chunk(place, best_keys.size(), [&](std::size_t begin, std::size_t end) {
             for (std::size_t j = begin; j < end; ++j) {
                 const auto packed = composite_of<Key>{high_.data()[j]} << 32 | low_.data()[j];
                 best_keys[j] = ranks.key_of(packed);
@@ -191,13 +193,13 @@ class split_composites {
     cpu_array<std::uint32_t> low_;
 };
 
-/// Everything sorted: for a k that is a large share of n.
+/// Sorts everything: for a k that is a large share of n.
 template <class Key>
 void sort_all(cpu_place& place, const candidates<Key>& from, std::span<Key> best_keys,
               std::span<std::uint32_t> best_ids) {
     split_composites<Key> all(place, from.keys.size());
     first_position nan;
-    for_each_stretch(place, from.keys.size(), [&](std::size_t begin, std::size_t end) {
+    for_each_chunk(place, from.keys.size(), [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
             const Key turned = from.ranks.turned(from.keys[i]);
             if (turned != turned) return nan.note(i);
@@ -215,7 +217,7 @@ class selection {
     using composite = composite_of<Key>;
 
     selection(cpu_place& place, const candidates<Key>& from, std::size_t k)
-        : place_(place), from_(from), k_(k), pieces_(pieces_for(place, from.keys.size(), least_piece, 1)) {}
+        : place_(place), from_(from), k_(k), pieces_(pieces_for(place, from.keys.size(), min_piece, 1)) {}
 
     void write(std::span<Key> best_keys, std::span<std::uint32_t> best_ids) {
         auto sample =
@@ -234,23 +236,23 @@ class selection {
     }
 
   private:
-    /// What the pieces collected: all that do not exceed `limit`, or at least the k best of them.
+    /// The collected composites of the pieces: all that do not exceed `limit`, or at least the k best of them.
     std::span<composite> best_of_pieces(composite limit) {
-        const std::size_t n = from_.keys.size(), room = room_for(n / pieces_ + 1, k_);
+        const std::size_t n = from_.keys.size(), capacity = capacity_for(n / pieces_ + 1, k_);
         collected_ = cpu_array<composite>();
-        collected_ = make_array<composite>(place_, pieces_ * room, "the candidates of a selection");
+        collected_ = make_array<composite>(place_, pieces_ * capacity, "the candidates of a selection");
         std::vector<std::size_t> sizes(pieces_);
         first_position nan;
         for_each_piece(place_, pieces_, [&](std::size_t p) {
-            collection<composite> best{collected_.data() + p * room, room, k_, limit};
-            const stretch piece = piece_of(n, pieces_, p);
-            collect(place_.run(), from_, piece.begin, piece.end, best, nan);
+            collection<composite> best{collected_.data() + p * capacity, capacity, k_, limit};
+            const item_range piece = piece_of(n, pieces_, p);
+            collect(place_.ctx(), from_, piece.begin, piece.end, best, nan);
             sizes[p] = best.size;
         });
         nan.throw_if_any(fault::key_not_a_number);
         std::size_t all = sizes[0];
         for (std::size_t p = 1; p < pieces_; ++p) {
-            std::copy_n(collected_.data() + p * room, sizes[p], collected_.data() + all);
+            std::copy_n(collected_.data() + p * capacity, sizes[p], collected_.data() + all);
             all += sizes[p];
         }
         return collected_.span().first(all);
@@ -274,7 +276,7 @@ void top_k_with_ids(cpu_place& place, std::span<const Key> keys, const std::uint
         selection<Key>(place, from, k).write(best_keys, best_ids);
 }
 
-/// The best of row after row, by one thread, in memory that is used again.
+/// The best of row after row, by one thread, in reused memory.
 template <class Key>
 class row_selection {
   public:
@@ -283,8 +285,8 @@ class row_selection {
     row_selection(cpu_place& place, std::size_t columns, std::size_t k)
         : place_(place),
           k_(k),
-          room_(room_for(columns, k)),
-          collected_(place, room_, "the candidates of a row"),
+          capacity_(capacity_for(columns, k)),
+          collected_(place, capacity_, "the candidates of a row"),
           sample_(place, sample_size(columns), "the sample of a row") {}
 
     void write(const candidates<Key>& row, std::uint64_t first_key, Key* best_keys, std::uint32_t* best_ids,
@@ -292,18 +294,18 @@ class row_selection {
         const std::size_t columns = row.keys.size();
         if (columns <= inserted_columns) return insert(row, first_key, best_keys, best_ids, nan);
         const composite limit = sampled_limit(row, k_, sample_.span());
-        collection<composite> best{collected_.data(), room_, k_, limit};
-        if (!collect(place_.run(), row, 0, columns, best, nan, first_key)) return;
+        collection<composite> best{collected_.data(), capacity_, k_, limit};
+        if (!collect(place_.ctx(), row, 0, columns, best, nan, first_key)) return;
         if (best.size < k_) {
-            best = {collected_.data(), room_, k_, ranking<Key>::worst};
-            collect(place_.run(), row, 0, columns, best, nan, first_key);
+            best = {collected_.data(), capacity_, k_, ranking<Key>::worst};
+            collect(place_.ctx(), row, 0, columns, best, nan, first_key);
         }
         sort_best<composite>({best.first, best.size}, k_);
         write_best<Key>(row.ranks, {best.first, k_}, best_keys, best_ids);
     }
 
   private:
-    /// Key after key into its place among the best so far.
+    /// Inserts key after key into its place among the best so far.
     void insert(const candidates<Key>& row, std::uint64_t first_key, Key* best_keys, std::uint32_t* best_ids,
                 first_position& nan) {
         composite sorted[inserted_columns];
@@ -321,7 +323,7 @@ class row_selection {
     }
 
     cpu_place& place_;
-    std::size_t k_, room_;
+    std::size_t k_, capacity_;
     cpu_array<composite> collected_, sample_;
 };
 
@@ -347,7 +349,7 @@ void batched_top_k(cpu_place& place, std::span<const Key> keys, std::uint64_t co
     const std::uint64_t rows =
         check_batched_top_k(keys.size(), columns, k, best_keys.size(), best_ids.size());
     if (rows == 0 || k == 0) return;
-    if (rows < place.threads() && columns >= 2 * least_piece) {  // a row keeps all threads busy
+    if (rows < place.threads() && columns >= 2 * min_piece) {  // a row keeps all threads busy
         for (std::uint64_t r = 0; r < rows; ++r) {
             try {
                 top_k(place, keys.subspan(r * columns, columns), best_keys.subspan(r * k, k),
@@ -359,10 +361,10 @@ void batched_top_k(cpu_place& place, std::span<const Key> keys, std::uint64_t co
         return;
     }
     first_position nan;
-    const std::size_t pieces = std::min(rows, pieces_for(place, rows * columns, least_piece, 8));
+    const std::size_t pieces = std::min(rows, pieces_for(place, rows * columns, min_piece, 8));
     for_each_piece(place, pieces, [&](std::size_t p) {
         row_selection<Key> selected(place, columns, k);
-        const stretch piece = piece_of(rows, pieces, p);
+        const item_range piece = piece_of(rows, pieces, p);
         for (std::uint64_t r = piece.begin; r < piece.end; ++r) {
             const candidates<Key> row{keys.subspan(r * columns, columns), nullptr, ranking<Key>(which)};
             selected.write(row, r * columns, best_keys.data() + r * k, best_ids.data() + r * k, nan);

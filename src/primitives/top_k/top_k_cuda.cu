@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best of one list on the GPU, in two launches and one pass over the keys: sample_limit_kernel looks at 32,768
-// keys and finds a threshold that a little more than k pass, with a probability near one; select_kernel collects
-// what passes it, sorts that in tiles, and merges the tiles by rank: a composite's place in the result is the number
-// of composites smaller than it, a binary search in every tile. Where too few or too many pass (chance, or data made
-// to mislead), the same launch goes on by radix select, which no data misleads. (Sampling for selection: Floyd and
-// Rivest 1975; radix select on GPUs: Alabi et al. 2012.)
+// The k best of one list on the GPU, in two launches and one pass over the keys.
+// - sample_limit_kernel reads 32,768 keys and finds a threshold that a little more than k pass, with a probability near
+//   one.
+// - select_kernel collects the keys that pass it, sorts them in tiles, and merges the tiles by rank: a composite's place in
+//   the result is the number of smaller composites, a binary search in every tile.
+// - If too few or too many pass (by chance, or by adversarial data), the same launch continues with radix select, which no
+//   data can mislead.
 //
-// Where k is too large for that, candidates (or all keys) go to the radix sort of pairs.
+// (Sampling for selection: Floyd and Rivest 1975; radix select on GPUs: Alabi et al. 2012.) If k is too large for that,
+// candidates (or all keys) go to the radix sort of pairs.
 #include <algorithm>
 #include <cstdint>
 
 #include "primitives/sort/sort.hpp"
 #include "primitives/top_k/selection.cuh"
 #include "primitives/top_k/selection_cuda.hpp"
-#include "primitives/top_k/top_k_door.hpp"
+#include "primitives/top_k/top_k_checks.hpp"
 
 namespace quern::primitives {
 namespace top_k_detail {
 namespace {
 
 constexpr unsigned sampling_blocks = 8;                            // one cluster
-constexpr unsigned sampled_at_once = sampling_blocks * tile_size;  // a key each thread
-constexpr unsigned few_groups = 256;      // of samples, where the limit is one of the first of them
-constexpr unsigned kept_in_block = 2048;  // candidates that a block holds back, to append them at once
+constexpr unsigned sampled_at_once = sampling_blocks * tile_size;  // one key per thread
+constexpr unsigned few_groups = 256;      // of samples, if the limit is one of the first of them
+constexpr unsigned kept_in_block = 2048;  // candidates that a block buffers, to append them at once
 template <class Composite>
 constexpr unsigned counted =
-    32768 / static_cast<unsigned>(sizeof(Composite));  // so few candidates are ranked by counting
-constexpr unsigned ranked_at_once = 128;               // composites that a block ranks in one go
+    32768 / static_cast<unsigned>(sizeof(Composite));  // up to so many candidates are ranked by counting
+constexpr unsigned ranked_at_once = 128;               // composites that a block ranks at a time
 
-/// What the blocks of a selection share. Zeroed, and the limit set, by sample_limit_kernel.
+/// The data shared by the blocks of a selection. sample_limit_kernel zeroes it and sets the limit.
 template <class Composite>
 struct shared_state {
     Composite limit;   ///< candidates do not exceed it
-    unsigned found;    ///< candidates, those that had no room included
-    unsigned arrived;  ///< blocks at barriers, ever
+    unsigned found;    ///< candidates, including those that did not fit
+    unsigned arrived;  ///< total arrivals of blocks at barriers
     unsigned counts[digit_passes<Composite>][digits];
 };
 
@@ -48,13 +50,12 @@ struct selection {
     unsigned capacity;  ///< of `candidates`: a multiple of tile_size
     shared_state<composite>* state;
     std::uint64_t* fault_word;
-    typename ranking<Key>::word*
-        high;  ///< null, or: candidates are not sorted but written here and to best_ids
+    typename ranking<Key>::word* high;  ///< null, or: candidates are written here and to best_ids, unsorted
 };
 
-/// One cluster of sampling_blocks blocks. Each thread looks at `rounds` keys. The best that the threads t of all blocks
-/// see is one of 1,024 samples, or the best of every four of these one of 256; the `least`-th best sample is the limit.
-/// `rounds` 0: no limit. Shared memory: composites of two tiles (16 or 32 KB).
+/// One cluster of sampling_blocks blocks. Each thread reads `rounds` keys. The best of those that the threads t of all
+/// blocks read is one of 1,024 samples, or the best of every four of these one of 256; the `least`-th best sample is the
+/// limit. `rounds` 0: no limit. Shared memory: composites of two tiles (16 or 32 KB).
 template <class Key>
 __global__ void __cluster_dims__(sampling_blocks) __launch_bounds__(tile_size)
     sample_limit_kernel(key_list<Key> list, unsigned rounds, unsigned least, unsigned groups,
@@ -62,7 +63,7 @@ __global__ void __cluster_dims__(sampling_blocks) __launch_bounds__(tile_size)
     using composite = typename ranking<Key>::composite;
     __shared__ composite board[2 * tile_size];
     const unsigned t = threadIdx.x, thread = blockIdx.x * tile_size + t;
-    cudaTriggerProgrammaticLaunchCompletion();  // the selection may load its first keys meanwhile
+    cudaTriggerProgrammaticLaunchCompletion();  // the selection may load its first keys in parallel
     for (unsigned d = thread; d < digit_passes<composite> * digits; d += sampled_at_once)
         state->counts[0][d] = 0;
     if (thread == 0) {
@@ -78,13 +79,13 @@ __global__ void __cluster_dims__(sampling_blocks) __launch_bounds__(tile_size)
     cluster_barrier();
     const bool idle = blockIdx.x != 0 || t >= groups;
     for (unsigned b = 1; b < sampling_blocks && !idle; ++b) best = min_of(best, *in_block_of_cluster(own, b));
-    cluster_barrier();  // no block ends while its memory is read
+    cluster_barrier();  // no block ends while its memory is being read
     if (blockIdx.x != 0) return;
     best = few ? block_sort<few_groups>(best, board, idle) : block_sort<tile_size>(best, board);
     if (t == least - 1) state->limit = best;
 }
 
-/// All blocks of a cooperative launch wait for each other, and see what all wrote before. `target` counts on.
+/// All blocks of a cooperative launch wait for each other, and see all earlier writes. `target` accumulates.
 __device__ void wait_for_grid(unsigned* arrived, unsigned& target) {
     __syncthreads();
     target += gridDim.x;
@@ -138,7 +139,7 @@ __device__ void write_one(const selection<Key>& job, std::uint64_t place,
     job.best_ids[place] = ranking<Key>::id_of(packed);
 }
 
-/// Ranks few candidates: a warp each, which counts those that are smaller. `all`: as many composites.
+/// Ranks few candidates: one warp each, which counts the smaller ones. `all`: as many composites.
 template <class Key>
 __device__ void rank_by_counting(const selection<Key>& job, unsigned found,
                                  typename ranking<Key>::composite* all) {
@@ -167,8 +168,8 @@ __device__ void sort_tiles(const selection<Key>& job, unsigned found,
     }
 }
 
-/// Ranks the sorted tiles' composites and writes those below k. A block takes ranked_at_once neighbours of one tile,
-/// and its threads share the searches in all the others; what stands behind the k-th of its tile is not looked at.
+/// Ranks the sorted tiles' composites and writes those below k. A block takes ranked_at_once neighbours of one tile, and
+/// its threads share the searches in all the others; composites after the k-th of their tile are skipped.
 template <class Key>
 __device__ void merge_tiles(const selection<Key>& job, unsigned found) {
     __shared__ unsigned ranks[ranked_at_once];
@@ -187,17 +188,17 @@ __device__ void merge_tiles(const selection<Key>& job, unsigned found) {
             if (tile != own) smaller += count_smaller(job.candidates + tile * tile_size, useful, mine);
         if (smaller != 0) atomicAdd(&ranks[j], smaller);
         __syncthreads();
-        // The padding of the last tile lies behind everything found, of which there are at least k.
+        // The padding of the last tile is after all candidates, of which there are at least k.
         if (searcher == 0 && place < useful && ranks[j] < job.k) write_one(job, ranks[j], mine);
         __syncthreads();
     }
 }
 
-/// A cooperative launch of one block a multiprocessor, early: its first keys are loaded while the sample is looked at,
-/// and for 5 M floats these are most of them. All blocks collect candidates and rank them; more than a few are sorted
-/// in tiles before, block b the tiles b, b + grid, …. Where the number of candidates is not in [k, capacity], all narrow
-/// the limit first and collect again. Shared memory: 32 KB of composites, which hold candidates back, then digit
-/// counters, then what is ranked or exchanged.
+/// A cooperative launch of one block per multiprocessor, early: its first keys are loaded while the sample is read; for 5 M
+/// floats these are most of them. All blocks collect candidates and rank them; more than a few are first sorted in tiles,
+/// block b the tiles b, b + grid, …. If the number of candidates is not in [k, capacity], all narrow the limit first and
+/// collect again. Shared memory: 32 KB of composites, used as the buffer of candidates, then for digit counters, then for
+/// ranks or exchanges.
 template <class Key>
 __global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job) {
     using composite = typename ranking<Key>::composite;
@@ -206,7 +207,7 @@ __global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job
     static_assert(digits * sizeof(unsigned) <= sizeof(board));
     unsigned target = 0;
     const auto sampled = [&] {
-        cudaGridDependencySynchronize();  // only now has the kernel before ended
+        cudaGridDependencySynchronize();  // only now has the previous kernel ended
         return *static_cast<volatile composite*>(&job.state->limit);
     };
     collect_candidates(job, sampled, board);
@@ -246,7 +247,7 @@ __global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job
     merge_tiles(job, found);
 }
 
-/// Every key as the two parts of its composite. A thread an item.
+/// Every key as the two parts of its composite. One thread per item.
 template <class Key>
 __global__ void split_keys_kernel(key_list<Key> list, typename ranking<Key>::word* high, std::uint32_t* low,
                                   std::uint64_t* fault_word) {
@@ -259,7 +260,7 @@ __global__ void split_keys_kernel(key_list<Key> list, typename ranking<Key>::wor
     low[i] = static_cast<std::uint32_t>(packed);
 }
 
-/// And back. A thread a result.
+/// The reverse. One thread per result.
 template <class Key>
 __global__ void join_keys_kernel(ranking<Key> ranks, const typename ranking<Key>::word* high,
                                  const std::uint32_t* low, std::uint64_t k, Key* best_keys,
@@ -271,31 +272,31 @@ __global__ void join_keys_kernel(ranking<Key> ranks, const typename ranking<Key>
     best_ids[j] = ranking<Key>::id_of(packed);
 }
 
-/// How a selection goes.
+/// The parameters of a selection.
 struct plan {
     enum class method { ranks, sorts_candidates, sorts_all } how = method::ranks;
     unsigned rounds = 0, least = 0, groups = tile_size;  ///< of sampling
     std::uint64_t capacity = 0;
 };
 
-constexpr std::uint64_t most_ranked = 128 * tile_size;  // beyond, the radix sort is quicker than ranks
-constexpr std::uint64_t not_sampled = 4 * tile_size;    // so few are all candidates
+constexpr std::uint64_t max_ranked = 128 * tile_size;  // beyond, the radix sort is faster than ranks
+constexpr std::uint64_t not_sampled = 4 * tile_size;   // up to this many, all are candidates
 
 constexpr std::uint64_t whole_tiles(std::uint64_t count) {
     return (count + tile_size - 1) / tile_size * tile_size;
 }
 
 plan plan_for(std::uint64_t n, std::uint64_t k) {
-    const plan unsampled{n <= most_ranked ? plan::method::ranks : plan::method::sorts_all, 0, 0, tile_size,
+    const plan unsampled{n <= max_ranked ? plan::method::ranks : plan::method::sorts_all, 0, 0, tile_size,
                          whole_tiles(n)};
     if (n <= not_sampled) return unsampled;
     unsigned groups = few_groups;
-    sampling sampled = sampling_for(n, k, sampled_at_once, groups, most_rounds);
+    sampling sampled = sampling_for(n, k, sampled_at_once, groups, max_rounds);
     if (sampled.least == 0 || sampled.least > groups / 4)
-        sampled = sampling_for(n, k, sampled_at_once, groups = tile_size, most_rounds);
-    const std::uint64_t capacity = whole_tiles(sampled.most);
-    if (sampled.least == 0 || capacity >= (n <= most_ranked ? n : n / 2)) return unsampled;
-    return {capacity <= most_ranked ? plan::method::ranks : plan::method::sorts_candidates, sampled.rounds,
+        sampled = sampling_for(n, k, sampled_at_once, groups = tile_size, max_rounds);
+    const std::uint64_t capacity = whole_tiles(sampled.max);
+    if (sampled.least == 0 || capacity >= (n <= max_ranked ? n : n / 2)) return unsampled;
+    return {capacity <= max_ranked ? plan::method::ranks : plan::method::sorts_candidates, sampled.rounds,
             sampled.least, groups, capacity};
 }
 

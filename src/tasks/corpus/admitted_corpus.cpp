@@ -6,31 +6,39 @@
 namespace quern {
 
 admitted_corpus::admitted_corpus(const std::vector<std::filesystem::path>& inputs,
-                                 std::string_view input_format, const error_limit& max_errors,
-                                 const context& run)
+                                 std::string_view input_format, bool follow_links,
+                                 const error_limit& max_errors, id_rule ids, const work_on_document& work,
+                                 const text_options& text, const context& ctx)
     : inputs_(inputs),
       max_errors_(max_errors),
-      run_(run),
-      corpus_(io::open_corpus(inputs, corpus_options_for(input_format, run), run)) {}
+      ctx_(ctx),
+      parser_(ctx, work, text),
+      corpus_(io::open_corpus(inputs, corpus_options_for(input_format, follow_links, ctx), ctx)),
+      ids_(ids) {}
 
 bool admitted_corpus::cut(document_unit& unit) {
-    run_.check_stop();
+    ctx_.check_stop();
+    const auto tell = [this] {
+        ctx_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+    };
+    tell();  // before it waits
     unit.raw = corpus_->next();
-    if (unit.raw) refuse_oversized(*unit.raw, run_);
-    run_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+    tell();
     return unit.raw != nullptr;
 }
 
 void admitted_corpus::admit(document_unit& unit) {
     record_.take(unit.parsed);
-    std::erase_if(unit.parsed.documents, [&](const document& d) {
-        if (ids_.insert(d.id, 0)) return false;
-        record_.reject_repeated(d);
+    std::erase_if(unit.parsed.documents, [&](document& d) {
+        const auto next = static_cast<std::uint32_t>(taken_.size());
+        const auto found =
+            ids_.settle(d, next, [this](std::string_view id) { return taken_.find(hash128(id)); });
+        if (found == document_ids::outcome::fresh) return !taken_.insert(d.id, next);
+        record_.reject_repeated(d, ids_.reason());
         return true;
     });
-    const std::uint64_t share = run_.memory_limit() / 4;
-    if (ids_.memory_bytes() > share)
-        throw out_of_memory("the table of document ids", 2 * ids_.memory_bytes(), share);
+    const std::uint64_t share = ctx_.memory_limit() / 4, taken = taken_.memory_bytes() + ids_.memory_bytes();
+    if (taken > share) throw out_of_memory("the table of document ids", 2 * taken, share);
     for (const document& d : unit.parsed.documents) verbatim_ |= d.verbatim;
     record_.refuse_early(max_errors_, inputs_);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a task that reads a corpus once begins: units are cut in order, parsed by all threads, and their documents admitted in
-// order. What follows is the task's own, in the same pipeline:
+// The common first steps of tasks that read a corpus once: units are cut in order, parsed by all threads, and their
+// documents admitted in order. The task adds its own steps to the same pipeline:
 //
 //     pipeline<my_unit> line(units_at_once(run));      // struct my_unit : document_unit { … }
 //     corpus.begin(line);
@@ -19,43 +19,45 @@
 #include "io/corpus/corpus.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
-#include "tasks/corpus/id_table.hpp"
+#include "tasks/corpus/document_id_table.hpp"
+#include "tasks/corpus/document_ids.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/corpus/unit_parser.hpp"
 
 namespace quern {
 
-/// What a unit of work begins with.
+/// The base of a unit of work.
 struct document_unit {
     std::unique_ptr<io::corpus_unit> raw;
-    io::parsed_unit parsed;  ///< from the admission on, `documents` are those admitted
+    io::parsed_unit parsed;  ///< after admission, `documents` are those admitted
 };
 
 class admitted_corpus {
   public:
-    /// `inputs` and `run` must outlive it. Throws as io::open_corpus and corpus_options_for do.
+    /// `inputs` and `ctx` must outlive it. Throws as io::open_corpus, corpus_options_for and unit_parser do.
     admitted_corpus(const std::vector<std::filesystem::path>& inputs, std::string_view input_format,
-                    const error_limit& max_errors, const context& run);
+                    bool follow_links, const error_limit& max_errors, id_rule ids,
+                    const work_on_document& work, const text_options& text, const context& ctx);
 
-    /// Adds the first three steps. A document whose id was there before is refused, told and counted.
+    /// Adds the first three steps. Assigns ids; a document that repeats one of its file is refused, reported and
+    /// counted.
     template <std::derived_from<document_unit> Unit>
     void begin(pipeline<Unit>& line) {
         line.from([this](Unit& unit) { return cut(unit); });
-        line.in_parallel([](Unit& unit) {
-            unit.parsed = unit.raw->parse();
-            unit.raw.reset();
-        });
+        parser_.add_to(line);
         line.in_order([this](Unit& unit) { admit(unit); });
     }
-    /// Runs a pipeline that begins so. Throws, beside what its steps throw, invalid_input where more was rejected than is
-    /// allowed (as soon as it is clear), out_of_memory where a document or the table of ids is too large for the budget.
+    /// Runs a pipeline that begins with these steps. Throws, in addition to errors of its steps, invalid_input if more
+    /// was rejected than allowed (as soon as that is certain), out_of_memory if the id table exceeds the budget.
     template <std::derived_from<document_unit> Unit>
     void run(pipeline<Unit>& line) {
-        run_parallel(run_, [&] { line.run(); });
+        run_parallel(ctx_, [&] { line.run(); });
         record_.refuse_too_many(max_errors_, inputs_);
+        ids_.tell(ctx_);
     }
 
     reading_record& record() { return record_; }
-    bool verbatim() const { return verbatim_; }  ///< whether a document is word lines
+    bool verbatim() const { return verbatim_; }  ///< whether documents are word lines
     std::uint64_t consumed_bytes() const { return corpus_->consumed_bytes(); }
 
   private:
@@ -64,9 +66,11 @@ class admitted_corpus {
 
     const std::vector<std::filesystem::path>& inputs_;
     const error_limit max_errors_;
-    const context& run_;
+    const context& ctx_;
+    unit_parser parser_;
     std::unique_ptr<io::corpus_reader> corpus_;
-    id_table ids_;
+    document_ids ids_;
+    id_table taken_;
     reading_record record_;
     bool verbatim_ = false;
 };

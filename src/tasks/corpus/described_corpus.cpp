@@ -34,10 +34,11 @@ bool lies_still(const fs::path& input) {
 std::string describe_request(const build_options& corpus) {
     const text_options text = as_recorded(corpus.text);
     std::string out =
-        fmt::format("input {} text {} {} {} {} {} errors {} {} {} {}\n", corpus.input_format, text.language,
-                    static_cast<int>(text.tokens), text.min_length, text.stop_words,
-                    static_cast<int>(text.stem), corpus.max_errors.is_share, corpus.max_errors.share,
-                    corpus.max_errors.count, corpus.max_errors.forgives_incomplete);
+        fmt::format("input {} ids {} text {} {} {} {} {} errors {} {} {} {}\n", corpus.input_format,
+                    static_cast<int>(corpus.ids), text.language, static_cast<int>(text.tokens),
+                    text.min_length, text.stop_words, static_cast<int>(text.stem), corpus.max_errors.is_share,
+                    corpus.max_errors.share, corpus.max_errors.count, corpus.max_errors.forgives_incomplete);
+    if (corpus.follow_links) out += "follow links\n";
     for (const fs::path& input : corpus.inputs) {
         std::error_code failed;
         const fs::path place = fs::canonical(input, failed);
@@ -54,7 +55,7 @@ std::string describe_content(const build_options& corpus) {
             describe_file(input, out);
             continue;
         }
-        io::folder_walk walk(input);
+        io::folder_walk walk(input, corpus.follow_links);
         io::parsed_unit notes;
         while (const auto file = walk.next(notes)) {
             describe_file(file->path, out);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Without a section it is somebody's folder with a file that happens to be called as a manifest.
+/// Without a section it is a user's folder with a file that happens to have a manifest's name.
 bool holds_sections(const fs::path& folder) {
     std::error_code ignored;
     for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
@@ -28,7 +28,7 @@ bool holds_sections(const fs::path& folder) {
 void refuse_own_output(const fs::path& input) {
     const bool is_folder = is_store(input) || is_duplicate_store(input) || is_word_space(input);
     if ((is_folder && holds_sections(input)) || is_dictionary(input)) {
-        throw usage_error(input.string() + " was made by quern and is no corpus");
+        throw usage_error(input.string() + " was made by quern and is not a corpus");
     }
 }
 

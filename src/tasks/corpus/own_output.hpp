@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What quern wrote is no corpus: read as one, its files would be documents.
+// Refuses Quern's own output as a corpus: its files would be read as documents.
 #pragma once
 
 #include <filesystem>
 
 namespace quern {
 
-/// Throws usage_error where an input is a store, what dedup remembers, a space or a dictionary.
+/// Throws usage_error if an input is a store, a store of dedup, a word space or a dictionary.
 void refuse_own_output(const std::filesystem::path& input);
 
 }  // namespace quern

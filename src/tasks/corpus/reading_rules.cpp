@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "quern/base/error.hpp"
-#include "quern/base/left_out.hpp"
+#include "quern/base/excluded.hpp"
 
 namespace quern {
 namespace {
@@ -17,20 +17,28 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t issues_kept = 100;
-/// A constant, because what a store holds must not depend on the memory at hand.
+/// A constant, because the contents of a store must not depend on the available memory.
 constexpr std::uint64_t max_document_bytes = 256 << 20;
-/// Where the budget is small, fewer units are under way than there are threads.
+/// With a small budget fewer units are in progress than there are threads.
 constexpr std::uint64_t unit_share = 64, smallest_unit = 256 << 10;
-/// Beyond some MiB larger units gain nothing, and the last one keeps a thread waiting.
+/// Beyond some MiB larger units gain nothing, and the last one delays the end.
 constexpr std::uint64_t largest_unit = 8 << 20;
 
-/// Where `path` lies when links are followed; empty for what lies nowhere: a pipe, a removed file.
+/// Below this, even two of the smallest units do not fit.
+constexpr std::uint64_t min_memory = 1 << 20;
+
+std::uint64_t unit_bytes(const context& ctx) {
+    const std::uint64_t share = ctx.memory_limit() / (unit_share * units_at_once(ctx));
+    return std::clamp<std::uint64_t>(share, smallest_unit, largest_unit);
+}
+
+/// The location of `path` with links resolved; empty if it has none: a pipe, a removed file.
 fs::path place_of(const fs::path& path) {
     std::error_code nowhere;
     return fs::weakly_canonical(path, nowhere);
 }
 
-/// The way from `outer` down to `inner`; empty where `inner` does not lie within it.
+/// The relative path from `outer` to `inner`; empty if `inner` is not within it.
 fs::path way_down(const fs::path& inner, const fs::path& outer) {
     const fs::path from = place_of(outer), to = place_of(inner);
     if (from.empty() || to.empty()) return {};
@@ -38,7 +46,12 @@ fs::path way_down(const fs::path& inner, const fs::path& outer) {
     return relative.empty() || *relative.begin() == ".." ? fs::path() : relative;
 }
 
-/// Whether a walk over a folder passes by what lies at `relative` in it.
+std::string in_words(const input_issue& issue) {
+    const std::string line = issue.line == 0 ? "" : fmt::format(":{}", issue.line);
+    return fmt::format("{}{}: {}", issue.path, line, issue.reason);
+}
+
+/// Whether a walk over a folder skips the file at `relative`.
 bool is_hidden(const fs::path& relative) {
     return std::ranges::any_of(relative, [](const fs::path& name) {
         return name.native().starts_with('.') && name != "." && name != "..";
@@ -47,31 +60,33 @@ bool is_hidden(const fs::path& relative) {
 
 }  // namespace
 
-std::size_t units_at_once(const context& run) {
-    return std::clamp<std::size_t>(run.memory_limit() / (unit_share * smallest_unit), 2,
-                                   run.thread_count() + 2);
+std::size_t units_at_once(const context& ctx) {
+    return std::clamp<std::size_t>(ctx.memory_limit() / (unit_share * smallest_unit), 2,
+                                   ctx.thread_count() + 2);
 }
 
-io::corpus_options corpus_options_for(std::string_view input_format, const context& run) {
+io::corpus_options corpus_options_for(std::string_view input_format, bool follow_links, const context& ctx) {
     io::corpus_options corpus;
+    corpus.follow_links = follow_links;
     if (!input_format.empty()) {
         corpus.form = io::corpus_form_named(input_format);
         if (!corpus.form) throw usage_error("unknown input format: " + std::string(input_format));
     }
-    const std::uint64_t share = run.memory_limit() / (unit_share * units_at_once(run));
-    corpus.unit_bytes = std::clamp<std::uint64_t>(share, smallest_unit, largest_unit);
+    corpus.unit_bytes = unit_bytes(ctx);
     corpus.max_document_bytes = max_document_bytes;
+    corpus.document_memory = reading_memory_of(ctx).document;
     return corpus;
 }
 
-void refuse_oversized(const io::corpus_unit& unit, const context& run) {
-    const std::uint64_t bytes = unit.raw_bytes();
-    if (bytes <= run.memory_limit() / 4) return;
-    throw out_of_memory("a document of " + std::to_string(bytes) + " bytes", 4 * bytes, run.memory_limit());
+reading_memory reading_memory_of(const context& ctx) {
+    const std::uint64_t limit = ctx.memory_limit();
+    if (limit < min_memory) throw out_of_memory("reading a corpus", min_memory, limit);
+    const std::uint64_t unit = unit_bytes(ctx);
+    return {3 * unit, 8 * unit, limit / 8 * 3};
 }
 
 void require_inputs(const std::vector<fs::path>& inputs) {
-    if (inputs.empty()) throw usage_error("no corpus is given");
+    if (inputs.empty()) throw usage_error("no corpus given");
     std::error_code failed;
     for (const fs::path& input : inputs) {
         if (input == "-") continue;
@@ -88,17 +103,19 @@ void refuse_overlap(const fs::path& store, const fs::path& input) {
     if (fs::is_directory(status)) {
         const fs::path inside = way_down(store, input);
         if (!inside.empty() && !is_hidden(inside)) {
-            throw usage_error(store.string() + " lies within the input " + input.string());
+            throw usage_error(store.string() + " is inside the input " + input.string() +
+                              "; choose another output");
         }
     }
     if ((fs::is_directory(status) || fs::is_regular_file(status)) && !way_down(input, store).empty()) {
-        throw usage_error("the input " + input.string() + " lies within the store " + store.string());
+        throw usage_error("the input " + input.string() + " is inside the store " + store.string() +
+                          "; choose another output");
     }
 }
 
 void reading_record::note(input_issue issue) {
     constexpr std::size_t lost_kept = 10;
-    if ((issue.rejected || issue.cut) && lost.size() < lost_kept) lost.push_back(issue);
+    if ((issue.rejected || issue.truncated) && lost.size() < lost_kept) lost.push_back(issue);
     if (issue.incomplete && !incomplete) incomplete = issue;
     if (issues.size() < issues_kept) issues.push_back(std::move(issue));
 }
@@ -115,24 +132,29 @@ void reading_record::reject(const document& d, std::string reason) {
     note({d.path, d.line, std::move(reason), true});
 }
 
-void reading_record::reject_repeated(const document& d) {
-    reject(d, fmt::format("the id \"{}\" is repeated", d.id));
+void reading_record::reject_repeated(const document& d, std::string reason) {
+    ++repeated_ids;
+    reject(d, std::move(reason));
 }
 
 void reading_record::refuse_empty(const std::vector<fs::path>& inputs) const {
     std::string reason = "holds no documents";
-    const std::string left_out = left_out_in_words(counts.skipped);
-    if (!left_out.empty()) reason += "; skipped by rule: " + left_out;
+    const std::string excluded = excluded_in_words(counts.skipped);
+    if (counts.rejected != 0) {
+        reason += fmt::format("; {} {} rejected", counts.rejected, counts.rejected == 1 ? "was" : "were");
+        if (!lost.empty()) reason += ", the first because of " + in_words(lost.front());
+    }
+    if (!excluded.empty()) reason += "; skipped " + excluded;
     const bool others = std::ranges::any_of(
-        counts.skipped, [](const auto& each) { return each.first.starts_with("file of another kind"); });
+        counts.skipped, [](const auto& each) { return each.first.starts_with("file: "); });
     if (others) reason += "; --input-format folder reads every file that is not binary";
     throw invalid_input(inputs.front().string(), 0, std::move(reason));
 }
 
 void reading_record::refuse_early(const error_limit& limit, const std::vector<fs::path>& inputs) const {
     if (incomplete && !limit.forgives_incomplete)
-        throw too_much_lost(*incomplete, "--max-errors 100% goes on with what could be read", lost);
-    const std::uint64_t gone = counts.rejected + counts.cut, all = counts.documents + counts.rejected;
+        throw too_much_lost(*incomplete, "--max-errors 100% continues with what could be read", lost);
+    const std::uint64_t gone = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
     if (limit.is_share || !limit.exceeded(gone, all)) return;
     refuse(inputs,
            fmt::format("the first of {} rejected or cut among {} documents so far; --max-errors {} allows no "
@@ -142,18 +164,21 @@ void reading_record::refuse_early(const error_limit& limit, const std::vector<fs
 
 void reading_record::refuse_too_many(const error_limit& limit, const std::vector<fs::path>& inputs) const {
     refuse_early(limit, inputs);
-    const std::uint64_t gone = counts.rejected + counts.cut, all = counts.documents + counts.rejected;
+    const std::uint64_t gone = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
     if (!limit.exceeded(gone, all)) return;
-    refuse(inputs,
-           fmt::format("the first of {} rejected or cut among {} documents, more than {:g}%; --max-errors {} "
-                       "lets that pass",
-                       gone, all, 100 * limit.share, gone));
+    refuse(
+        inputs,
+        fmt::format("the first of {} rejected or cut among {} documents, more than the {:g}% of --max-errors",
+                    gone, all, 100 * limit.share));
 }
 
-void reading_record::refuse(const std::vector<fs::path>& inputs, const std::string& why) const {
+void reading_record::refuse(const std::vector<fs::path>& inputs, std::string why) const {
     input_issue first;
     first.path = inputs.front().string();
     if (!lost.empty()) first = lost.front();
+    if (repeated_ids != 0)
+        why += fmt::format("; {} of them repeat an id: --ids generate gives every record the id FILE:LINE",
+                           repeated_ids);
     throw too_much_lost(first, why, lost);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How every task reads a corpus: how much of it at once, which documents are refused, and when there are too many of
-// those.
+// The rules by which every task reads a corpus: how much of it at once, which documents are refused, and how many may
+// be.
 #pragma once
 
 #include <cstddef>
@@ -18,46 +18,55 @@
 
 namespace quern {
 
-/// How many units of a corpus are under way at once, and how they are cut, for a task that holds each of them about
-/// eight times over (raw, parsed, worked on): all together take an eighth of the memory budget.
-std::size_t units_at_once(const context& run);
-/// `input_format` as in build_options. Throws usage_error for an unknown one.
-io::corpus_options corpus_options_for(std::string_view input_format, const context& run);
+/// How many units of a corpus are in progress at once, and how they are cut, for a task that holds about eight copies
+/// of each (raw, parsed, processed): all together take an eighth of the memory budget.
+std::size_t units_at_once(const context& ctx);
 
-/// Refuses a unit that one document makes too large for the budget: throws out_of_memory.
-void refuse_oversized(const io::corpus_unit& unit, const context& run);
+/// The budget's shares while a corpus is read: an eighth for units of ordinary size, three eighths for the one larger
+/// document, the rest for the task's own data.
+struct reading_memory {
+    std::uint64_t ordinary_unit;      ///< bytes of a unit, raw or parsed, processed concurrently with others
+    std::uint64_t ordinary_document;  ///< memory to parse a document of such a unit
+    std::uint64_t document;           ///< memory to parse any document, and then to process it
+};
+/// Throws out_of_memory if the budget is too small to read any corpus.
+reading_memory reading_memory_of(const context& ctx);
 
-/// Throws usage_error where there are no inputs or one of them does not exist, io_error where it cannot be seen.
+/// `input_format` and `follow_links` as in build_options. Throws usage_error for an unknown one.
+io::corpus_options corpus_options_for(std::string_view input_format, bool follow_links, const context& ctx);
+
+/// Throws usage_error if there are no inputs or one does not exist, io_error if it cannot be accessed.
 void require_inputs(const std::vector<std::filesystem::path>& inputs);
 
-/// Throws usage_error where a store and an input lie within each other. Only folders hold other things: an input that
-/// is a file or a pipe cannot hold a store.
+/// Throws usage_error if one of a store and an input is within the other. Only folders contain others: an input that is
+/// a file or a pipe cannot contain a store.
 void refuse_overlap(const std::filesystem::path& store, const std::filesystem::path& input);
 
 /// What a task has read of its inputs so far, in order.
 struct reading_record {
     reading_counts counts;
     std::vector<input_issue> issues;        ///< the first 100
-    std::vector<input_issue> lost;          ///< the first ten of those rejected or cut
-    std::optional<input_issue> incomplete;  ///< the first input that is not whole
+    std::vector<input_issue> lost;          ///< the first ten of those rejected or truncated
+    std::optional<input_issue> incomplete;  ///< the first incomplete input
+    std::uint64_t repeated_ids = 0;         ///< number of rejected documents
 
-    void take(io::parsed_unit& unit);  ///< its counts and issues
-    /// A document that was parsed, counted, and is refused now.
+    void take(io::parsed_unit& unit);  ///< adds its counts and issues
+    /// For a document that was parsed and counted, and is refused now.
     void reject(const document& d, std::string reason);
-    /// "the id "x" is repeated"
-    void reject_repeated(const document& d);
+    /// The same for an id that an earlier document of its file has: `reason` names both.
+    void reject_repeated(const document& d, std::string reason);
 
-    /// Throws invalid_input: there are no documents, and why, as far as a rule left something out.
+    /// Throws invalid_input: there are no documents, and the reason, if a rule excluded some.
     [[noreturn]] void refuse_empty(const std::vector<std::filesystem::path>& inputs) const;
-    /// Throws too_much_lost, naming the first, where more were rejected or cut than `limit` allows, or an input is not
-    /// whole and that is not forgiven.
+    /// Throws too_much_lost, naming the first, if more were rejected or truncated than `limit` allows, or if an input
+    /// is incomplete and that is not accepted.
     void refuse_too_many(const error_limit& limit, const std::vector<std::filesystem::path>& inputs) const;
-    /// The same while there is more to read: of a share, that is known only at the end.
+    /// The same before the end of the input: a share is known only at the end.
     void refuse_early(const error_limit& limit, const std::vector<std::filesystem::path>& inputs) const;
 
   private:
     void note(input_issue issue);
-    [[noreturn]] void refuse(const std::vector<std::filesystem::path>& inputs, const std::string& why) const;
+    [[noreturn]] void refuse(const std::vector<std::filesystem::path>& inputs, std::string why) const;
 };
 
 }  // namespace quern

@@ -17,10 +17,10 @@ namespace {
 
 using search_detail::phrase_posting;
 
-/// The documents are cut into ranges only where that is worth the threads' start.
-std::size_t ranges_for(std::uint64_t documents, const context& run) {
+/// The documents are split into ranges only if that is worth starting threads.
+std::size_t ranges_for(std::uint64_t documents, const context& ctx) {
     constexpr std::uint64_t least = 1 << 15;
-    return std::clamp<std::uint64_t>(documents / least, 1, 4 * std::uint64_t{run.thread_count()});
+    return std::clamp<std::uint64_t>(documents / least, 1, 4 * std::uint64_t{ctx.thread_count()});
 }
 
 }  // namespace
@@ -28,31 +28,31 @@ std::size_t ranges_for(std::uint64_t documents, const context& run) {
 struct ngram_counter::state {
     explicit state(const std::filesystem::path& path)
         : store(open_store(path)), readers([this] { return query_words(store); }) {
-        readers.local();  // stop words that are damaged are told of now
+        readers.local();  // reports damaged stop words now
     }
 
     std::vector<phrase_posting> find(std::span<const search_detail::phrase_word> phrase,
-                                     const context& run) const;
+                                     const context& ctx) const;
 
     opened_store store;
     mutable tbb::enumerable_thread_specific<query_words> readers;
 };
 
 std::vector<phrase_posting> ngram_counter::state::find(std::span<const search_detail::phrase_word> phrase,
-                                                       const context& run) const {
+                                                       const context& ctx) const {
     const std::uint64_t documents = store.info().documents;
-    const std::size_t ranges = ranges_for(documents, run);
+    const std::size_t ranges = ranges_for(documents, ctx);
     std::vector<std::vector<phrase_posting>> found(ranges);
     const auto find_in = [&](std::size_t i) {
         const auto bound = [&](std::size_t r) { return static_cast<std::uint32_t>(documents * r / ranges); };
-        run.check_stop();
+        ctx.check_stop();
         found[i] =
             search_detail::find_phrase(store.collection(), store.tokens(), phrase, {bound(i), bound(i + 1)});
     };
     if (ranges == 1) {
         find_in(0);
     } else {
-        for_each_index(run, ranges, find_in);
+        for_each_index(ctx, ranges, find_in);
     }
     std::vector<phrase_posting> all = std::move(found.front());
     for (std::size_t i = 1; i < ranges; ++i) all.insert(all.end(), found[i].begin(), found[i].end());
@@ -64,16 +64,16 @@ ngram_counter::~ngram_counter() = default;
 ngram_counter::ngram_counter(ngram_counter&&) noexcept = default;
 ngram_counter& ngram_counter::operator=(ngram_counter&&) noexcept = default;
 
-ngram_counter ngram_counter::open(const std::filesystem::path& store, const context& run) {
-    require_cpu(run, "count");
+ngram_counter ngram_counter::open(const std::filesystem::path& store, const context& ctx) {
+    require_cpu(ctx, "count");
     ngram_counter counter(std::make_unique<state>(store));
-    text::warn_of_other_unicode(store, counter.state_->store.info().unicode_version, run);
+    text::warn_of_other_unicode(store, counter.state_->store.info().unicode_version, ctx);
     return counter;
 }
 
-ngram_counts ngram_counter::count(std::string_view text, const context& run) const {
+ngram_occurrences ngram_counter::count(std::string_view text, const context& ctx) const {
     const opened_store& store = state_->store;
-    ngram_counts counts;
+    ngram_occurrences counts;
     counts.words = state_->readers.local().words_of(text);
     std::vector<search_detail::phrase_word> phrase;
     for (const std::string& word : counts.words) {
@@ -84,7 +84,7 @@ ngram_counts ngram_counter::count(std::string_view text, const context& run) con
         }
     }
     if (!counts.unknown_words.empty()) return counts;
-    for (const phrase_posting& posting : state_->find(phrase, run)) {
+    for (const phrase_posting& posting : state_->find(phrase, ctx)) {
         counts.count += posting.frequency;
         counts.followed += posting.followed;
         counts.documents.push_back({posting.document, posting.frequency, posting.followed});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts go to disk as they are parsed and are compared where they lie, mapped; ids and lengths stay in memory. With a
-// store, the corpus is taken in stretches: each is compared with all before it and with itself, and is part of the
-// store, with its pairs, before the next one is begun.
+// Texts go to disk when they are parsed and are compared in place, mapped; ids and lengths stay in memory. With a
+// store, the corpus is processed in batches: each is compared with everything before it and with itself, and is
+// committed to the store, with its pairs, before the next one begins.
 #include "quern/tasks/dedup.hpp"
 
 #include <fmt/format.h>
@@ -15,44 +15,45 @@
 #include "quern/base/error.hpp"
 #include "report/duplicate_report.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dedup/dedup_checks.hpp"
 #include "tasks/dedup/document_reader.hpp"
 #include "tasks/dedup/document_table.hpp"
-#include "tasks/dedup/door.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/record_file.hpp"
 #include "tasks/dedup/word_table.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 
 struct dedup_result::state {
-    explicit state(const context& run) : scratch(run) {}
+    explicit state(const context& ctx) : scratch(ctx) {}
 
     scratch_folder scratch;
     document_table table;
     std::vector<bool> is_new;              ///< by position
-    std::vector<std::uint32_t> positions;  ///< of the documents of the corpus, in its order
+    std::vector<std::uint32_t> positions;  ///< of the corpus's documents, in order
     std::vector<duplicate_pair> pairs;
-    std::uint64_t pair_count = 0;
+    std::optional<std::uint64_t> pair_count;
     bool pairs_are_listed = false;
     std::vector<duplicate_group> groups;
     std::vector<bool> dropped;  ///< by position
     std::uint32_t dropped_count = 0;
     std::optional<record_file> records;
-    report::duplicate_facts facts;
+    report::duplicate_summary summary;
 };
 
 namespace {
 
 constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 
-/// The work of one call, in the order of its members' names.
+/// The work of one call; the members' names give the order.
 class dedup_run {
   public:
-    dedup_run(const dedup_options& options, const context& run)
-        : options_(options), run_(pinned_to_device(run, options.duplicates.method, statistics_)) {
-        request_ = {options.inputs, options.input_format, options.max_errors, options.keep_records};
+    dedup_run(const dedup_options& options, const context& ctx)
+        : options_(options), ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)) {
+        request_ = {options.inputs,       options.input_format, options.max_errors, options.ids,
+                    options.keep_records, options.follow_links, work_of(options),   options.text};
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
         if (compares_words(options.duplicates.method))
             words_.emplace(options.text, found_->scratch.file("words"));
@@ -72,42 +73,48 @@ class dedup_run {
     void compare_once() {
         document_table& table = found_->table;
         if (!options_.against.empty()) {
-            read_old_documents(options_, found_->scratch, table, words(), record_.issues, run_);
+            read_old_documents(options_, found_->scratch, table, words(), record_.issues, ctx_);
             clock_.end_stage("against", table.texts().bytes.size());
         }
         const std::uint32_t first_new = table.size();
-        document_reader reader(request_, words(), "read", run_);
+        document_reader reader(request_, words(), "read", ctx_);
         const auto number = static_cast<std::uint32_t>(options_.against.size());
         shard_writer texts(found_->scratch.path(), number, table.overlap(), found_->scratch.file("ids"));
         reader.read(everything, [&](document& d) {
-            if (!table.add(d.id, d.text.size())) return document_reader::verdict::repeated;
+            const document_reader::verdict v = reader.settle(d, table);
+            if (v != document_reader::verdict::taken) return v;
+            table.add(d.id, d.text.size());
             texts.add(d.id, d.text);
             take(d, table.size() - 1);
-            return document_reader::verdict::taken;
+            return v;
         });
         refuse_nothing(reader);
         table.map_texts(texts.finish_texts());
         take_record(reader);
         clock_.end_stage("read", reader.consumed_bytes());
-        found_->pair_count = compare({first_new, options_.against.empty(), !options_.list_pairs});
+        const bool links = !options_.list_pairs;
+        const std::uint64_t pairs = compare({first_new, options_.against.empty(), links});
+        const bool are_counted = !links || options_.duplicates.method != duplicate_method::automatic;
+        if (are_counted) found_->pair_count = pairs;
     }
 
     void add_to_store() {
         document_table& table = found_->table;
-        const auto asked = duplicate_store::question_of(options_.duplicates, options_.text);
-        duplicate_store store(options_.store, duplicate_store::access::add, &asked, run_);
-        store.load(table, run_);
-        if (words_) words_->append_texts(table, 0, table.size(), false, run_);
+        const auto requested = duplicate_store::params_of(options_.duplicates, options_.text);
+        duplicate_store store(options_.store, duplicate_store::access::add, &requested, ctx_);
+        store.load(table, ctx_);
+        if (words_) words_->append_texts(table, 0, table.size(), false, ctx_);
         clock_.end_stage("store", table.texts().bytes.size());
 
         const std::uint32_t known = table.size();
         found_->is_new.resize(known);
-        document_reader reader(request_, words(), "read", run_);
+        document_reader reader(request_, words(), "read", ctx_);
         std::uint64_t consumed = 0;
         for (bool more = true; more;) {
             const std::uint32_t first = table.size();
             const auto shard = store.new_shard(table, found_->scratch.file("ids"));
-            more = reader.read(options_.shard_bytes, [&](document& d) { return admit(d, known, *shard); });
+            more = reader.read(options_.shard_bytes,
+                               [&](document& d) { return admit(d, known, reader.ids(), *shard); });
             clock_.end_stage("read", reader.consumed_bytes() - consumed);
             consumed = reader.consumed_bytes();
             if (!more) refuse_nothing(reader);
@@ -115,11 +122,12 @@ class dedup_run {
             table.map_texts(shard->finish_texts());
             std::span<text_sketch> sketches;
             if (!words_) {
-                table.add_sketches(sketch_texts(table.texts(), first, options_.duplicates.unit, run_));
+                table.add_sketches(sketch_texts(table.texts(), first, options_.duplicates.unit, ctx_));
                 sketches = table.last_sketches();
             }
-            compare({first, true, !words_});
-            run_.check_stop();
+            compare({first, true, !words_, true});
+            ctx_.check_stop();
+            ctx_.report({"commit", 0, 0, "bytes"});
             if (!words_) {
                 link_equal_texts(sketches, first, found_->pairs);
                 keep_first_equals(table.sketches(options_.duplicates.unit), found_->pairs);
@@ -132,7 +140,7 @@ class dedup_run {
         take_pairs(store);
     }
 
-    /// The pairs of the documents of the corpus, whenever they came.
+    /// Takes the pairs of the corpus's documents, whenever these were added.
     void take_pairs(const duplicate_store& store) {
         const document_table& table = found_->table;
         found_->is_new.resize(table.size());
@@ -141,20 +149,29 @@ class dedup_run {
             found_->pair_count = found_->pairs.size();
             return;
         }
+        std::uint64_t count = 0;
         found_->pairs = pairs_of_equals(table.sketches(options_.duplicates.unit), store.pairs(),
-                                        found_->is_new, !options_.list_pairs, found_->pair_count, run_);
+                                        found_->is_new, !options_.list_pairs, count, ctx_);
+        found_->pair_count = count;
     }
 
-    /// With a store: a document that is there, with the same text, is known, and one of the corpus all the same.
-    document_reader::verdict admit(const document& d, std::uint32_t known, shard_writer& shard) {
+    /// With a store: a document that exists with the same text is known, but still belongs to the corpus.
+    document_reader::verdict admit(document& d, std::uint32_t known, document_ids& ids, shard_writer& shard) {
         using verdict = document_reader::verdict;
         document_table& table = found_->table;
         if (words_ && d.verbatim) throw usage_error("a store of words does not take the corpus form lines");
-        if (const auto at = table.find(d.id)) {
-            const bool same = *at < known && !found_->is_new[*at] && table.text(*at) == d.text;
-            if (!same) return verdict::repeated;
-            take(d, *at);
-            return verdict::passed_over;
+        const auto find = [&](std::string_view id) { return table.find(id); };
+        const auto same = [&](std::uint32_t at) {
+            return at < known && !found_->is_new[at] && table.text(at) == d.text;
+        };
+        switch (ids.settle(d, table.size(), find, same)) {
+            case document_ids::outcome::repeated:
+                return verdict::repeated;
+            case document_ids::outcome::known:
+                take(d, *table.find(d.id));
+                return verdict::passed_over;
+            case document_ids::outcome::fresh:
+                break;
         }
         table.add(d.id, d.text.size());
         shard.add(d.id, d.text);
@@ -167,13 +184,13 @@ class dedup_run {
         found_->is_new[position] = true;
         found_->positions.push_back(position);
         if (found_->records) found_->records->append(d);
-        if (found_->table.memory_bytes() > run_.memory_limit() / 2) {
+        if (found_->table.memory_bytes() > ctx_.memory_limit() / 2) {
             throw out_of_memory("the table of documents", 2 * found_->table.memory_bytes(),
-                                run_.memory_limit() / 2);
+                                ctx_.memory_limit() / 2);
         }
     }
 
-    /// At the end of the corpus.
+    /// Called at the end of the corpus.
     void refuse_nothing(const document_reader& reader) const {
         if (found_->positions.empty()) reader.record().refuse_empty(options_.inputs);
     }
@@ -184,17 +201,17 @@ class dedup_run {
         record_.issues.insert(record_.issues.end(), issues.begin(), issues.end());
     }
 
-    /// Returns how many pairs there are.
+    /// Returns the number of pairs.
     std::uint64_t compare(const duplicate_scope& scope) {
-        run_.check_stop();
+        ctx_.check_stop();
         duplicate_result found;
         if (words_) {
             const word_list words = words_->words();
-            found = near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, run_);
+            found = near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, ctx_);
         } else {
             const document_table& table = found_->table;
             found = near_duplicates(table.texts(), table.sketches(options_.duplicates.unit),
-                                    options_.duplicates, scope, run_);
+                                    options_.duplicates, scope, ctx_);
         }
         statistics_.counts["compared"] += found.counts.compared;
         statistics_.counts["candidates"] += found.counts.candidates;
@@ -206,6 +223,7 @@ class dedup_run {
 
     void finish_pairs() {
         const document_table& table = found_->table;
+        ctx_.report({"groups", 0, 0, "documents"});
         found_->is_new.resize(table.size());
         found_->pairs_are_listed = options_.list_pairs;
         std::vector<std::uint64_t> lengths(table.size());
@@ -224,19 +242,19 @@ class dedup_run {
     }
 
     dedup_result result() {
-        found_->facts = facts_of(options_, record_.counts, statistics_);
+        found_->summary = summary_of(options_, record_.counts, statistics_);
         auto& counts = statistics_.counts;
         counts["documents"] = found_->positions.size();
         counts["earlier"] = found_->table.size() - found_->positions.size();
         counts["text_bytes"] = found_->table.texts().bytes.size();
-        counts["pairs"] = found_->pair_count;
+        if (found_->pair_count) counts["pairs"] = *found_->pair_count;
         counts["groups"] = found_->groups.size();
         counts["dropped"] = found_->dropped_count;
         counts["rejected"] = record_.counts.rejected;
         counts["damaged"] = record_.counts.damaged;
-        counts["cut"] = record_.counts.cut;
+        counts["cut"] = record_.counts.truncated;
         for (const auto& [reason, count] : record_.counts.skipped) counts["skipped: " + reason] = count;
-        statistics_.threads = run_.thread_count();
+        statistics_.threads = ctx_.thread_count();
         statistics_.peak_memory_bytes = peak_memory_bytes();
         dedup_result result(std::move(found_));
         result.counts = record_.counts;
@@ -249,9 +267,9 @@ class dedup_run {
 
     const dedup_options& options_;
     run_statistics statistics_;
-    context run_;
+    context ctx_;
     stage_clock clock_{statistics_};
-    std::unique_ptr<dedup_result::state> found_ = std::make_unique<dedup_result::state>(run_);
+    std::unique_ptr<dedup_result::state> found_ = std::make_unique<dedup_result::state>(ctx_);
     corpus_request request_;
     std::optional<word_table> words_;
     reading_record record_;
@@ -259,10 +277,10 @@ class dedup_run {
 
 }  // namespace
 
-dedup_result dedup(const dedup_options& options, const context& run) {
+dedup_result dedup(const dedup_options& options, const context& ctx) {
     require_inputs(options.inputs);
     check_request(options);
-    return dedup_run(options, run).run();
+    return dedup_run(options, ctx).run();
 }
 
 dedup_result::dedup_result(std::unique_ptr<state> found) : state_(std::move(found)) {}
@@ -273,7 +291,7 @@ dedup_result::~dedup_result() = default;
 std::span<const duplicate_pair> dedup_result::pairs() const {
     return state_->pairs;
 }
-std::uint64_t dedup_result::pair_count() const {
+std::optional<std::uint64_t> dedup_result::pair_count() const {
     return state_->pair_count;
 }
 std::span<const duplicate_group> dedup_result::groups() const {
@@ -296,17 +314,18 @@ std::string_view dedup_result::text(std::uint32_t position) const {
 }
 
 void dedup_result::write_kept(const sink& out) const {
-    if (!state_->records) throw usage_error("the documents to write were not held");
-    state_->records->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, out);
+    if (!state_->records) throw usage_error("the documents to write were not kept");
+    state_->records->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; },
+                           [this](std::size_t i) { return id(state_->positions[i]); }, out);
 }
 
 void dedup_result::write_report(const sink& out) const {
     if (!state_->pairs_are_listed) throw usage_error("the pairs to report were not listed");
     report::duplicate_report page;
-    page.facts = state_->facts;
-    page.facts.documents = documents();
-    page.facts.earlier = earlier();
-    page.facts.dropped = dropped();
+    page.summary = state_->summary;
+    page.summary.documents = documents();
+    page.summary.earlier = earlier();
+    page.summary.dropped = dropped();
     page.pairs = state_->pairs;
     page.groups = state_->groups;
     page.id = [this](std::uint32_t d) { return id(d); };

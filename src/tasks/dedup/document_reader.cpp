@@ -6,58 +6,84 @@
 
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
+#include "tasks/dedup/dedup_checks.hpp"
 
 namespace quern {
 namespace {
 
-std::unique_ptr<io::corpus_reader> open(const corpus_request& request, const context& run) {
-    io::corpus_options options = corpus_options_for(request.input_format, run);
+std::unique_ptr<io::corpus_reader> open(const corpus_request& request, const context& ctx) {
+    io::corpus_options options = corpus_options_for(request.input_format, request.follow_links, ctx);
     options.keep_records = request.keep_records;
-    return io::open_corpus(request.inputs, options, run);
+    return io::open_corpus(request.inputs, options, ctx);
 }
 
 }  // namespace
 
+work_on_document work_of(const dedup_options& options) {
+    if (!compares_words(options.duplicates.method)) return {};
+    return {.a_word = 12, .a_distinct_word = 60};
+}
+
 document_reader::document_reader(const corpus_request& request, word_table* words, std::string stage,
-                                 const context& run)
-    : request_(request), words_(words), stage_(std::move(stage)), run_(run), corpus_(open(request, run)) {}
+                                 const context& ctx)
+    : request_(request),
+      words_(words),
+      stage_(std::move(stage)),
+      ctx_(ctx),
+      parser_(ctx, request.work, request.text),
+      corpus_(open(request, ctx)),
+      ids_(request.ids) {}
 
 document_reader::document_reader(const corpus_request& request, std::unique_ptr<io::corpus_reader> corpus,
-                                 std::string stage, const context& run)
-    : request_(request), words_(nullptr), stage_(std::move(stage)), run_(run), corpus_(std::move(corpus)) {}
+                                 std::string stage, const context& ctx)
+    : request_(request),
+      words_(nullptr),
+      stage_(std::move(stage)),
+      ctx_(ctx),
+      parser_(ctx, request.work, request.text),
+      corpus_(std::move(corpus)),
+      ids_(request.ids) {}
+
+document_reader::verdict document_reader::settle(document& d, const document_table& table) {
+    const auto found = ids_.settle(d, table.size(), [&](std::string_view id) { return table.find(id); });
+    return found == document_ids::outcome::fresh ? verdict::taken : verdict::repeated;
+}
 
 bool document_reader::read(std::uint64_t bytes, const admission& admit, const redirection& redirected) {
     std::uint64_t taken = 0;
     bool ended = false;
-    pipeline<unit_in_work> line(units_at_once(run_));
+    pipeline<unit_in_work> line(units_at_once(ctx_));
+    const auto tell = [this] {
+        ctx_.report({stage_, corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+    };
     line.from([&](unit_in_work& unit) {
-        run_.check_stop();
+        ctx_.check_stop();
         if (taken >= bytes) return false;
+        tell();  // before it waits
         unit.raw = corpus_->next();
-        run_.report({stage_, corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+        tell();
         ended = unit.raw == nullptr;
         if (ended) return false;
-        refuse_oversized(*unit.raw, run_);
         taken += unit.raw->raw_bytes();
         return true;
     });
-    line.in_parallel([](unit_in_work& unit) {
-        unit.parsed = unit.raw->parse();
-        unit.raw.reset();
-    });
+    parser_.add_to(line);
     line.in_order([&](unit_in_work& unit) { admit_unit(unit, admit, redirected); });
     if (words_ != nullptr) {
         line.in_parallel([this](unit_in_work& unit) {
             for (const document& d : unit.parsed.documents) {
-                run_.check_stop();
+                ctx_.check_stop();
                 words_->analyse(d.text, d.verbatim, unit.words);
             }
             release(unit.parsed.documents);
         });
         line.in_order([this](const unit_in_work& unit) { words_->append(unit.words); });
     }
-    run_parallel(run_, [&] { line.run(); });
-    if (ended) record_.refuse_too_many(request_.max_errors, request_.inputs);
+    run_parallel(ctx_, [&] { line.run(); });
+    if (ended) {
+        record_.refuse_too_many(request_.max_errors, request_.inputs);
+        ids_.tell(ctx_);
+    }
     return !ended;
 }
 
@@ -65,7 +91,7 @@ void document_reader::admit_unit(unit_in_work& unit, const admission& admit, con
     record_.take(unit.parsed);
     std::erase_if(unit.parsed.documents, [&](document& d) {
         const verdict v = admit(d);
-        if (v == verdict::repeated) record_.reject_repeated(d);
+        if (v == verdict::repeated) record_.reject_repeated(d, ids_.reason());
         return v != verdict::taken;
     });
     if (redirected) std::ranges::for_each(unit.parsed.redirects, redirected);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A corpus as its documents, parsed by all threads and handed over in order; and, where asked for, their words.
+// A corpus as documents, parsed by all threads and delivered in order; on request, with their words.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,11 @@
 
 #include "io/corpus/corpus.hpp"
 #include "quern/base/context.hpp"
+#include "quern/tasks/dedup.hpp"
+#include "tasks/corpus/document_ids.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/corpus/unit_parser.hpp"
+#include "tasks/dedup/document_table.hpp"
 #include "tasks/dedup/word_table.hpp"
 
 namespace quern {
@@ -20,31 +24,41 @@ struct corpus_request {
     std::vector<std::filesystem::path> inputs;
     std::string input_format;
     error_limit max_errors;
+    id_rule ids = id_rule::scoped;
     bool keep_records = false;
+    bool follow_links = false;
+    work_on_document work = {};
+    text_options text = {};  ///< for work that depends on words
 };
+
+/// What comparing documents with these options holds of each while it is read.
+work_on_document work_of(const dedup_options& options);
 
 class document_reader {
   public:
     /// Opens the inputs. `words` may be null; `stage` names the progress.
-    document_reader(const corpus_request& request, word_table* words, std::string stage, const context& run);
-    /// The same of a corpus that is open, whose inputs `request` names in messages.
+    document_reader(const corpus_request& request, word_table* words, std::string stage, const context& ctx);
+    /// The same for an open corpus, whose inputs `request` names in messages.
     document_reader(const corpus_request& request, std::unique_ptr<io::corpus_reader> corpus,
-                    std::string stage, const context& run);
+                    std::string stage, const context& ctx);
 
     enum class verdict {
         taken,
-        passed_over,  ///< known already; its words are not wanted again
-        repeated,     ///< its id is another one's: told and counted as rejected
+        passed_over,  ///< known already; its words are not needed again
+        repeated,     ///< another document has its id, see ids(): reported and counted as rejected
     };
-    /// One document at a time, in order, from any thread.
+    /// Called for one document at a time, in order, from any thread; assigns its id.
     using admission = std::function<verdict(document&)>;
     /// The same for redirects, each after the documents of its unit.
     using redirection = std::function<void(const redirect&)>;
 
-    /// Reads on until about `bytes` of plain input have gone through; false at the end of the input. Throws
-    /// invalid_input as soon as it is clear (at the end, for a share) that too much was rejected.
+    /// Continues reading for about `bytes` of plain input; false at the end of the input. Throws invalid_input as soon
+    /// as it is certain (for a share, at the end) that too much was rejected.
     bool read(std::uint64_t bytes, const admission& admit, const redirection& redirected = {});
 
+    document_ids& ids() { return ids_; }
+    /// Assigns an id with a table of documents of this reader, or from before; not of an earlier set.
+    verdict settle(document& d, const document_table& table);
     const reading_record& record() const { return record_; }
     std::uint64_t consumed_bytes() const { return corpus_->consumed_bytes(); }
 
@@ -59,8 +73,10 @@ class document_reader {
     const corpus_request& request_;
     word_table* words_;
     std::string stage_;
-    const context& run_;
+    const context& ctx_;
+    unit_parser parser_;
     std::unique_ptr<io::corpus_reader> corpus_;
+    document_ids ids_;
     reading_record record_;
 };
 

@@ -51,11 +51,11 @@ void document_table::map_stored(const std::filesystem::path& file, std::optional
 std::string_view document_table::text(std::uint32_t document) const {
     const std::string_view text = texts()[document];
     if (document >= checked_by_sketch_) return text;
-    const auto behind = std::ranges::upper_bound(stored_, document, {}, &stored_texts::first);
-    const auto shard = static_cast<std::size_t>(behind - stored_.begin() - 1);
+    const auto after = std::ranges::upper_bound(stored_, document, {}, &stored_texts::first);
+    const auto shard = static_cast<std::size_t>(after - stored_.begin() - 1);
     const auto& [first, file, sketches] = stored_[shard];
     if (hash64(text) != sketches_[shard][document - first].hash)
-        throw damaged_store(file.string(), "texts", "holds a text that is not the one of its sketch");
+        throw damaged_store(file.string(), "texts", "has a text that differs from its sketch");
     return text;
 }
 
@@ -74,7 +74,7 @@ void document_table::add_sketches(std::vector<text_sketch> sketches) {
 
 text_sketches document_table::sketches(edit_unit unit) const {
     text_sketches all;
-    if (sketch_unit_ == unit || checked_by_sketch_ == 0) all.stretches = sketches_;
+    if (sketch_unit_ == unit || checked_by_sketch_ == 0) all.chunks = sketches_;
     if (checked_by_sketch_ != 0) all.before_reading = [this](std::uint32_t document) { text(document); };
     return all;
 }

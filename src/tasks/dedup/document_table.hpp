@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents that a run compares, by position: ids and lengths in memory, texts on disk and mapped, one behind the
-// other. About 60 bytes a document and its id. Sketches, where they are kept, lie in the store or in memory.
+// The documents that a run compares, by position: ids and lengths in memory, texts on disk and mapped, concatenated.
+// About 60 bytes a document plus its id. Sketches, if kept, are in the store or in memory.
 #pragma once
 
 #include <cstdint>
@@ -14,48 +14,48 @@
 #include "io/files/joined_files.hpp"
 #include "io/store/section.hpp"
 #include "quern/ops/text_sketches.hpp"
-#include "tasks/corpus/id_table.hpp"
+#include "tasks/corpus/document_id_table.hpp"
 
 namespace quern {
 
 class document_table {
   public:
     document_table() = default;
-    document_table(const document_table&) = delete;  // what it hands out points into it
+    document_table(const document_table&) = delete;  // views that it returns point into it
     document_table& operator=(const document_table&) = delete;
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(id_ends_.size()); }
     std::string_view id(std::uint32_t document) const;
     std::optional<std::uint32_t> find(std::string_view id) const { return ids_.find(hash128(id)); }
 
-    /// The next document; false, and nothing changed, where the id is there already. Throws usage_error beyond the
-    /// number of documents that can be compared.
+    /// Adds the next document; false, and no change, if the id exists already. Throws usage_error beyond the number of
+    /// documents that can be compared.
     bool add(std::string_view id, std::uint64_t text_bytes);
-    /// Documents added from now on may have ids that are there already, and find() knows only those.
+    /// Documents added from now on may repeat earlier ids, and find() sees only the new ones.
     void begin_another_set() { ids_ = id_table(); }
     std::uint64_t memory_bytes() const;
 
     std::uint64_t text_bytes(std::uint32_t document) const {
         return text_offsets_[document + std::size_t{1}] - text_offsets_[document];
     }
-    /// What the file of the next texts must begin with. Throws damaged_store.
+    /// The bytes with which the file of the next texts must begin. Throws damaged_store.
     std::string_view overlap() const;
-    /// Takes in the file with the texts of all documents added since the last call.
+    /// Adds the file with the texts of all documents added since the last call.
     void map_texts(const std::filesystem::path& file);
-    /// The same for a file of a store, whose texts are checked as they are read, by their sketches, if it has any; the
-    /// unit is the one they were made with. Only at first, before any other documents.
+    /// The same for a file of a store. Its texts are checked when they are read, by their sketches, if it has any;
+    /// `unit` is the one they were made with. Only at the beginning, before any other documents.
     void map_stored(const std::filesystem::path& file, std::optional<io::section_view> sketches,
                     edit_unit unit);
-    /// Of documents whose texts are mapped. Views of texts are valid until the next map_texts(). Throws damaged_store.
+    /// For documents whose texts are mapped. Views of texts are valid until the next map_texts(). Throws damaged_store.
     std::string_view text(std::uint32_t document) const;
-    /// Unchecked where they are of a store.
+    /// Unchecked if they are from a store.
     text_list texts() const;
 
-    /// Sketches of the documents that follow those that have one.
+    /// Sketches of the documents after those that have one.
     void add_sketches(std::vector<text_sketch> sketches);
     /// Those of the last add_sketches().
     std::span<text_sketch> last_sketches() { return made_.back(); }
-    /// All there are, with the check of texts; no sketches where they are of another unit. As long as the table.
+    /// All sketches, with the check of texts; none if they are of another unit. As long as the table.
     text_sketches sketches(edit_unit unit) const;
 
   private:
@@ -72,7 +72,7 @@ class document_table {
         io::section_view sketches;
     };
     std::vector<stored_texts> stored_;
-    std::uint32_t checked_by_sketch_ = 0;  ///< documents, those of `stored_`
+    std::uint32_t checked_by_sketch_ = 0;  ///< documents: those of `stored_`
     edit_unit sketch_unit_ = edit_unit::byte;
     std::vector<std::vector<text_sketch>> made_;
     std::vector<std::span<const text_sketch>> sketches_;  ///< in `stored_` and `made_`

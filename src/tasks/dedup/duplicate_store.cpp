@@ -6,6 +6,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -22,13 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr manifests::kind of_duplicates = {"duplicates.json", "quern duplicates", 2,
-                                           "is no store of quern dedup", "is not the JSON of a store"};
+                                           "is not a store of quern dedup", "is not the JSON of a store"};
 
 // Sections of a shard of N documents and P pairs.
-constexpr std::string_view texts_name = "texts";  // the bytes before them back to a joint, then N texts
+constexpr std::string_view texts_name = "texts";          // the preceding bytes back to a joint, then N texts
 constexpr std::string_view text_ends_name = "text_ends";  // u64[N]: bytes of text up to each document's end
 constexpr std::string_view ids_name = "ids";              // string column, N
-constexpr std::string_view pairs_name = "pairs";  // duplicate_pair[P], rising; of texts, first equals only
+constexpr std::string_view pairs_name = "pairs";  // duplicate_pair[P], rising; of texts, only first equals
 constexpr std::string_view sketches_name = "sketches";  // text_sketch[N]; not with methods of words
 
 static_assert(sizeof(duplicate_pair) == 24 && std::is_trivially_copyable_v<duplicate_pair>,
@@ -43,23 +44,22 @@ fs::path section_file(const fs::path& folder, std::uint32_t shard, std::string_v
 
 shard_writer::shard_writer(const fs::path& folder, std::uint32_t number, std::string_view overlap,
                            const fs::path& scratch)
-    : folder_(folder),
-      number_(number),
+    : files_(folder, number),
       texts_(file(texts_name)),
       text_ends_(file(text_ends_name)),
       ids_(file(ids_name), scratch) {
     texts_.append(overlap);
 }
 
-shard_writer::~shard_writer() {
-    if (kept_) return;
+shard_writer::shard_files::~shard_files() {
+    if (kept) return;
     std::error_code ignored;
     for (const auto name : {texts_name, text_ends_name, ids_name, pairs_name, sketches_name})
-        fs::remove(file(name), ignored);
+        fs::remove(section_file(folder, number, name), ignored);
 }
 
 fs::path shard_writer::file(std::string_view section) const {
-    return section_file(folder_, number_, section);
+    return section_file(files_.folder, files_.number, section);
 }
 
 void shard_writer::add(std::string_view id, std::string_view text) {
@@ -99,13 +99,13 @@ shard_writer::written shard_writer::finish(std::span<const duplicate_pair> pairs
     return written_;
 }
 
-duplicate_store::question duplicate_store::question_of(const duplicate_options& options,
-                                                       const text_options& text) {
+duplicate_store::params duplicate_store::params_of(const duplicate_options& options,
+                                                   const text_options& text) {
     using method = duplicate_method;
-    question asked;
+    params requested;
     if (options.method == method::simhash || options.method == method::i_match) {
         throw usage_error(
-            fmt::format("method {} weighs words by the whole collection, and cannot be asked piece by piece",
+            fmt::format("method {} weighs words by the whole collection, and cannot work in batches",
                         duplicate_method_names[static_cast<std::size_t>(options.method)]));
     }
     if (options.method == method::shingle) {
@@ -120,16 +120,17 @@ duplicate_store::question duplicate_store::question_of(const duplicate_options& 
                 {"stem", std::string(stemmer_names[static_cast<std::size_t>(recorded.stem)])},
                 {"unicode", text::unicode_version()}};
     }
-    asked["threshold"] = to_text(options.threshold);
-    asked["unit"] = options.unit == edit_unit::byte ? "byte" : "char";
-    // Methods that find the same pairs go by one name.
-    asked["method"] = "edit-rate";
+    requested["threshold"] = to_text(options.threshold);
+    requested["unit"] = options.unit == edit_unit::byte ? "byte" : "char";
+    // Methods that find the same pairs share one name.
+    requested["method"] = "edit-rate";
     if (options.method != method::automatic && options.method != method::exhaustive) {
-        asked["method"] = options.method == method::signature ? "signature" : "signature-at-one-block-size";
-        asked["signature-length"] = std::to_string(options.signature_length);
-        asked["slack"] = to_text(options.slack);
+        requested["method"] =
+            options.method == method::signature ? "signature" : "signature-at-one-block-size";
+        requested["signature-length"] = std::to_string(options.signature_length);
+        requested["slack"] = to_text(options.slack);
     }
-    return asked;
+    return requested;
 }
 
 bool duplicate_store::is_one(const fs::path& path) {
@@ -137,37 +138,38 @@ bool duplicate_store::is_one(const fs::path& path) {
     return fs::is_regular_file(path / of_duplicates.file, ignored);
 }
 
-duplicate_store::duplicate_store(const fs::path& path, access wanted, const question* asked,
-                                 const context& run)
+duplicate_store::duplicate_store(const fs::path& path, access wanted, const params* requested,
+                                 const context& ctx)
     : path_(path), folder_(path) {
     std::error_code failed;
     if (wanted == access::add && !fs::exists(path, failed)) {
         fresh_ = std::make_unique<io::atomic_folder>(path);
         folder_ = fresh_->temporary();
-        question_ = *asked;
+        params_ = *requested;
         return;
     }
     if (!is_one(path)) {
         throw usage_error(path.string() +
-                          (fs::exists(path, failed) ? ": is no store of quern dedup" : ": no such store"));
+                          (fs::exists(path, failed) ? ": not a store of quern dedup" : ": no such store"));
     }
     if (wanted == access::add) lock();
     read_manifest();
-    if (asked != nullptr) refuse_another_question(*asked);
+    if (requested != nullptr) refuse_other_params(*requested);
     if (wanted == access::add) remove_unlisted();
-    run.log(log_level::info, fmt::format("{} holds {} documents", path.string(), documents_));
+    ctx.log(log_level::info, fmt::format("{} holds {} {}", path.string(), documents_,
+                                         documents_ == 1 ? "document" : "documents"));
 }
 
 void duplicate_store::lock() {
     lock_ = open_file(folder_, O_RDONLY | O_DIRECTORY);
-    if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
-        throw usage_error("another run is adding to " + path_.string());
-    }
+    if (::flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return;
+    if (errno == EWOULDBLOCK) throw usage_error("another run is adding to " + path_.string());
+    throw io_error(path_.string(), "cannot lock", errno);
 }
 
 void duplicate_store::read_manifest() {
     manifests::read(folder_, of_duplicates, [this](const nlohmann::json& json) {
-        json.at("asked").get_to(question_);
+        json.at("asked").get_to(params_);
         for (const auto& entry : json.at("shards")) {
             shards_.push_back({entry.at("documents"), entry.at("text_bytes"), entry.at("pairs"),
                                manifests::sections_of(entry.at("sections"))});
@@ -184,32 +186,31 @@ std::string duplicate_store::manifest_text() const {
                           {"pairs", shard.pairs},
                           {"sections", manifests::to_json(shard.sections)}});
     }
-    return manifests::text_of(of_duplicates, {{"asked", question_}, {"shards", std::move(shards)}});
+    return manifests::text_of(of_duplicates, {{"asked", params_}, {"shards", std::move(shards)}});
 }
 
-void duplicate_store::refuse_another_question(const question& asked) const {
+void duplicate_store::refuse_other_params(const params& requested) const {
     std::set<std::string> names;
-    for (const auto* each : {&question_, &asked}) {
+    for (const auto* each : {&params_, &requested}) {
         for (const auto& [name, value] : *each) names.insert(name);
     }
-    const auto value_in = [](const question& q, const std::string& name) {
+    const auto value_in = [](const params& q, const std::string& name) {
         const auto at = q.find(name);
         return at == q.end() ? std::string("nothing") : at->second;
     };
-    // The method first: with another one, the other options are others too.
-    if (const std::string made = value_in(question_, "method"), now = value_in(asked, "method");
+    // The method first: another method has other options too.
+    if (const std::string made = value_in(params_, "method"), now = value_in(requested, "method");
         made != now) {
         names = {"method"};
     }
     for (const std::string& name : names) {
-        const std::string made = value_in(question_, name), now = value_in(asked, name);
+        const std::string made = value_in(params_, name), now = value_in(requested, name);
         if (made == now) continue;
-        throw usage_error(
-            fmt::format("{} was made with {} {}, and is asked with {}", path_.string(), name, made, now));
+        throw usage_error(fmt::format("{} was made with {} {} (now {})", path_.string(), name, made, now));
     }
 }
 
-/// What a killed run left: files of a shard that was never named.
+/// Leftovers of a killed run: files of a shard that was never listed.
 void duplicate_store::remove_unlisted() const {
     std::error_code ignored;
     std::vector<fs::path> left;
@@ -230,40 +231,41 @@ io::section_view duplicate_store::section(std::uint32_t shard, std::string_view 
                             listed.checksum);
 }
 
-void duplicate_store::load(document_table& table, const context& run) const {
-    const auto asked = question_.find("unit");
-    const bool compares_texts = asked != question_.end();
-    const edit_unit unit = compares_texts && asked->second == "char" ? edit_unit::character : edit_unit::byte;
+void duplicate_store::load(document_table& table, const context& ctx) const {
+    const auto requested = params_.find("unit");
+    const bool compares_texts = requested != params_.end();
+    const edit_unit unit =
+        compares_texts && requested->second == "char" ? edit_unit::character : edit_unit::byte;
     std::uint64_t loaded = 0;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
         const shard_writer::written& shard = shards_[s];
         const io::section_view texts = section(s, texts_name), ends = section(s, text_ends_name),
                                ids = section(s, ids_name);
-        if (texts.size() != table.overlap().size() + shard.text_bytes) texts.fail("is of another length");
+        if (texts.size() != table.overlap().size() + shard.text_bytes) texts.fail("has another length");
         std::optional<io::section_view> sketches;
         if (compares_texts) {
             sketches = section(s, sketches_name);
         } else {
-            manifests::check_all(texts, run);
+            manifests::check_all(texts, ctx);
         }
         std::uint64_t before = 0, index = 0;
         for (const std::uint64_t end : ends.values<std::uint64_t>(0, shard.documents)) {
             if (end < before || end > shard.text_bytes) ends.fail("is out of order");
             const std::string_view id = io::column_string(ids, index++, shard.documents);
-            if (!table.add(id, end - before)) ids.fail("holds an id twice");
+            if (!table.add(id, end - before)) ids.fail("has a duplicate id");
             before = end;
             ++loaded;
         }
         if (before != shard.text_bytes) ends.fail("does not fit the texts");
         table.map_stored(section_file(folder_, s, texts_name), std::move(sketches), unit);
-        run.report({"store", loaded, documents_, "documents"});
+        ctx.report({"store", loaded, documents_, "documents"});
     }
 }
 
 duplicate_store_info duplicate_store::info() const {
     duplicate_store_info all;
     all.format_version = of_duplicates.version;
-    all.asked = question_;
+    all.requested = params_;
     all.shards = shards_.size();
     all.documents = documents_;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
@@ -277,13 +279,13 @@ duplicate_store_info duplicate_store::info() const {
     return all;
 }
 
-std::uint64_t duplicate_store::verify(const context& run) const {
+std::uint64_t duplicate_store::verify(const context& ctx) const {
     std::uint64_t bytes = 0;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
         for (const store_section& listed : shards_[s].sections) {
-            manifests::check_all(section(s, listed.name), run);
+            manifests::check_all(section(s, listed.name), ctx);
             bytes += listed.bytes;
-            run.report({"verify", bytes, 0, "bytes"});
+            ctx.report({"verify", bytes, 0, "bytes"});
         }
     }
     return bytes;
@@ -319,30 +321,47 @@ std::unique_ptr<shard_writer> duplicate_store::new_shard(const document_table& t
 void duplicate_store::commit(shard_writer& shard, std::span<const duplicate_pair> pairs,
                              std::span<const text_sketch> sketches) {
     shards_.push_back(shard.finish(pairs, sketches));
-    write_manifest();
-    shard.keep();
+    write_manifest([&shard] { shard.keep(); });
     documents_ += shards_.back().documents;
 }
 
 void duplicate_store::finish() {
-    if (fresh_) write_manifest();
+    if (fresh_) write_manifest([] {});
 }
 
-void duplicate_store::write_manifest() {
+/// Calls `published` as soon as the store under its name has the manifest: from then on nothing that it lists may be
+/// removed, whatever fails later.
+void duplicate_store::write_manifest(const std::function<void()>& published) {
     sync_folder(folder_);
     io::atomic_file manifest(folder_ / of_duplicates.file, io::existing::replace);
     manifest.append(manifest_text());
-    manifest.commit();
-    if (fresh_) {
-        try {
-            fresh_->commit();
-        } catch (const usage_error&) {  // nothing was there when this run began
-            throw usage_error("another run is adding to " + path_.string());
-        }
-        fresh_.reset();
-        folder_ = path_;
-        lock();
+    try {
+        manifest.commit();
+    } catch (...) {
+        if (manifest.is_published() && !fresh_) published();
+        throw;
     }
+    if (fresh_) {
+        publish(published);
+    } else {
+        published();
+    }
+}
+
+/// Gives a new store its name. The lock moves with it, so that no other run adds to it before this one ends.
+void duplicate_store::publish(const std::function<void()>& published) {
+    lock_ = fresh_->take_lock();
+    try {
+        fresh_->commit();
+    } catch (const usage_error&) {  // nothing was there when this run began
+        throw usage_error("another run is adding to " + path_.string());
+    } catch (...) {
+        if (fresh_->is_published()) published();
+        throw;
+    }
+    fresh_.reset();
+    folder_ = path_;
+    published();
 }
 
 }  // namespace quern

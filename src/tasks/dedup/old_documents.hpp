@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents that new ones are compared with: a corpus, a store of build, or one of dedup.
+// The documents with which new ones are compared: a corpus, a store of build, or one of dedup.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,9 @@
 
 namespace quern {
 
-/// Fills an empty table with the sets of `options.against`, in order, and `words` where it is not null; what is added
-/// then may have their ids. Issues of reading a corpus are added to `issues`. Throws as dedup does.
+/// Fills an empty table with the sets of `options.against`, in order, and `words` if it is not null; documents added
+/// later may repeat their ids. Adds issues of reading a corpus to `issues`. Throws as dedup does.
 void read_old_documents(const dedup_options& options, const scratch_folder& scratch, document_table& table,
-                        word_table* words, std::vector<input_issue>& issues, const context& run);
+                        word_table* words, std::vector<input_issue>& issues, const context& ctx);
 
 }  // namespace quern

@@ -34,45 +34,64 @@ std::string json_line(const document& d) {
     return line;
 }
 
-/// `record` as `form` reads it; nothing where it does not.
+/// `record` as parsed by `form`; nothing if it fails.
 std::optional<document> read_record(const io::record_form& form, std::string record) {
     const std::size_t bytes = record.size();
     record.resize(bytes + io::unit_padding);
     io::parsed_unit parsed;
-    form.parse(std::string_view(record).substr(0, bytes), {}, parsed);
+    io::unit_position position;
+    position.first_line = 2;  // the first may be a heading
+    form.parse(std::string_view(record).substr(0, bytes), position, parsed);
     if (parsed.documents.size() != 1) return std::nullopt;
     return std::move(parsed.documents.front());
 }
 
-/// A line of TSV begins with the id and a tab. One of JSON hardly ever does.
-bool is_tsv(const document& d) {
-    const std::string_view record = d.record;
-    if (!record.starts_with(d.id) || !record.substr(d.id.size()).starts_with('\t')) return false;
-    const auto first = record.find_first_not_of(" \t");
-    return record[first] != '{' || !read_record(*io::jsonl_form(), d.record);
+constexpr std::uint8_t json_kind = 0, tsv_kind = 1, first_table_kind = 2;
+constexpr std::size_t max_headings = 250;
+
+char separator_of(std::string_view heading) {
+    return heading.find('\t') == std::string_view::npos ? ',' : '\t';
 }
 
 }  // namespace
 
+/// Rows under too many different headings become JSON lines at once.
+std::uint8_t record_file::kind_of(const document& d) {
+    if (d.record.empty() || d.record_kind == document::record_form::json) return json_kind;
+    if (d.record_kind == document::record_form::tsv) return tsv_kind;
+    const auto same = [&](const auto& heading) { return *heading == *d.record_heading; };
+    const auto at = std::ranges::find_if(headings_, same);
+    const auto number = static_cast<std::size_t>(at - headings_.begin());
+    if (at == headings_.end() && number == max_headings) return json_kind;
+    if (at == headings_.end()) headings_.push_back(d.record_heading);
+    return static_cast<std::uint8_t>(first_table_kind + number);
+}
+
 void record_file::append(const document& d) {
     const std::uint64_t begin = ends_.empty() ? 0 : ends_.back();
+    const std::uint8_t kind = kind_of(d);
+    const bool is_line =
+        !d.record.empty() && (kind != json_kind || d.record_kind == document::record_form::json);
     std::string made;
-    if (d.record.empty()) made = json_line(d);
-    const std::string_view record = d.record.empty() ? std::string_view(made) : d.record;
+    if (!is_line) made = json_line(d);
+    const std::string_view record = is_line ? std::string_view(d.record) : made;
     file_.append(record);
-    // The last line of a file may lack its end, and need not come out last.
+    // The last line of a file may lack its end, and need not be written last.
     const bool open = !record.ends_with('\n');
     if (open) file_.append("\n");
     ends_.push_back(begin + record.size() + (open ? 1 : 0));
-    is_tsv_.push_back(is_tsv(d));
-    tsv_lines_ += is_tsv_.back() ? 1 : 0;
+    mixed_ = mixed_ || (!kinds_.empty() && kinds_.front() != kind);
+    kinds_.push_back(kind);
 }
 
 void record_file::write(const std::function<bool(std::size_t)>& wanted,
+                        const std::function<std::string_view(std::size_t)>& id_of,
                         const std::function<void(std::string_view)>& out) {
     constexpr std::uint64_t piece_bytes = 1 << 20;
     file_.flush();
-    if (tsv_lines_ != 0 && tsv_lines_ != ends_.size()) return write_converted(wanted, out);
+    if (mixed_) return write_converted(wanted, id_of, out);
+    if (!kinds_.empty() && kinds_.front() >= first_table_kind)
+        out(*headings_[kinds_.front() - first_table_kind]);
     std::string piece;
     const auto copy = [&](std::uint64_t begin, std::uint64_t end) {
         while (begin < end) {
@@ -82,7 +101,7 @@ void record_file::write(const std::function<bool(std::size_t)>& wanted,
             begin += piece.size();
         }
     };
-    // Neighbours that are kept are copied together.
+    // Neighbouring records that are kept are copied together.
     std::uint64_t begin = 0, end = 0;
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;
@@ -97,15 +116,26 @@ void record_file::write(const std::function<bool(std::size_t)>& wanted,
 }
 
 void record_file::write_converted(const std::function<bool(std::size_t)>& wanted,
+                                  const std::function<std::string_view(std::size_t)>& id_of,
                                   const std::function<void(std::string_view)>& out) {
-    const auto tsv = io::tsv_form();
+    std::vector<std::shared_ptr<const io::record_form>> forms(first_table_kind);
+    forms[tsv_kind] = io::tsv_form();
+    for (const auto& heading : headings_) {
+        forms.push_back(io::table_form(heading->substr(0, heading->size() - 1), separator_of(*heading)));
+    }
     std::string record;
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;
         const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
         record.resize(ends_[i] - begin);
         file_.read_at(begin, record);
-        out(is_tsv_[i] ? json_line(read_record(*tsv, record).value()) : record);
+        if (kinds_[i] == json_kind) {
+            out(record);
+            continue;
+        }
+        document d = read_record(*forms[kinds_[i]], record).value();
+        d.id = id_of(i);
+        out(json_line(d));
     }
 }
 

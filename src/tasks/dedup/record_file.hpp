@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of a corpus as they are to come out again: each the line it was read from, or a JSON line where it was
-// none. Lines of TSV among others become JSON lines too, so that the whole can be read. On disk, in order; 8 bytes of
-// memory a document.
+// The documents of a corpus in the form of the output: the input line, or a JSON line if there was none. Lines of TSV,
+// and rows of tables, mixed with others also become JSON lines, so that the output can be read; rows that share one
+// heading are written under it. On disk, in order; 8 bytes of memory a document.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,18 +21,24 @@ class record_file {
   public:
     explicit record_file(const std::filesystem::path& scratch_file) : file_(scratch_file) {}
     void append(const document& d);
-    /// Hands out the records for which wanted(i) is true, in order, in large pieces.
+    /// Writes the records for which wanted(i) is true, in order, in large pieces. Input lines are unchanged, with their
+    /// original ids; generated JSON lines have the id id_of(i).
     void write(const std::function<bool(std::size_t)>& wanted,
+               const std::function<std::string_view(std::size_t)>& id_of,
                const std::function<void(std::string_view)>& out);
 
   private:
+    std::uint8_t kind_of(const document& d);
     void write_converted(const std::function<bool(std::size_t)>& wanted,
+                         const std::function<std::string_view(std::size_t)>& id_of,
                          const std::function<void(std::string_view)>& out);
 
     spill_file file_;
     std::vector<std::uint64_t> ends_;
-    std::vector<bool> is_tsv_;
-    std::size_t tsv_lines_ = 0;
+    /// The kind of a record: a line of JSON, of TSV, or a row under heading number kind - 2.
+    std::vector<std::uint8_t> kinds_;
+    std::vector<std::shared_ptr<const std::string>> headings_;
+    bool mixed_ = false;
 };
 
 }  // namespace quern

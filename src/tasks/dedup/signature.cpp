@@ -5,40 +5,45 @@
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/corpus/id_table.hpp"
+#include "tasks/corpus/document_id_table.hpp"
+#include "tasks/corpus/document_ids.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/corpus/unit_parser.hpp"
 
 namespace quern {
 
-signature_result signatures(const signature_options& options, const context& run,
-                            const std::function<void(std::string_view, const fuzzy_signature&)>& take) {
+signature_result signatures(const signature_options& options, const context& ctx,
+                            const std::function<void(std::string_view, const fuzzy_signature&)>& sink) {
     require_inputs(options.inputs);
     for (const auto& input : options.inputs) refuse_own_output(input);
-    require_cpu(run, "signature");
-    signature_of({}, options.length);  // refuses a length out of range, before the work
+    require_cpu(ctx, "signature");
+    signature_of({}, options.length);  // refuses an invalid length, before the work
     struct unit_in_work {
         std::unique_ptr<io::corpus_unit> raw;
         io::parsed_unit parsed;
         std::vector<fuzzy_signature> made;
     };
-    const auto corpus = io::open_corpus(options.inputs, corpus_options_for(options.input_format, run), run);
+    const auto corpus = io::open_corpus(
+        options.inputs, corpus_options_for(options.input_format, options.follow_links, ctx), ctx);
+    unit_parser parser(ctx, {});
     reading_record record;
-    id_table ids;
+    document_ids ids(options.ids);
+    id_table taken;
 
-    pipeline<unit_in_work> line(units_at_once(run));
+    pipeline<unit_in_work> line(units_at_once(ctx));
+    const auto tell = [&] { ctx.report({"read", corpus->consumed_bytes(), corpus->total_bytes(), "bytes"}); };
     line.from([&](unit_in_work& unit) {
-        run.check_stop();
+        ctx.check_stop();
+        tell();  // before it waits
         unit.raw = corpus->next();
-        run.report({"read", corpus->consumed_bytes(), corpus->total_bytes(), "bytes"});
-        if (unit.raw) refuse_oversized(*unit.raw, run);
+        tell();
         return unit.raw != nullptr;
     });
+    parser.add_to(line);
     line.in_parallel([&](unit_in_work& unit) {
-        unit.parsed = unit.raw->parse();
-        unit.raw.reset();
         for (document& d : unit.parsed.documents) {
-            run.check_stop();
+            ctx.check_stop();
             unit.made.push_back(signature_of(d.text, options.length));
             release(d.text);
         }
@@ -46,17 +51,22 @@ signature_result signatures(const signature_options& options, const context& run
     line.in_order([&](unit_in_work& unit) {
         record.take(unit.parsed);
         for (std::size_t i = 0; i < unit.made.size(); ++i) {
-            const document& d = unit.parsed.documents[i];
-            if (ids.insert(d.id, 0)) {
-                take(d.id, unit.made[i]);
+            document& d = unit.parsed.documents[i];
+            const auto next = static_cast<std::uint32_t>(taken.size());
+            const auto found =
+                ids.settle(d, next, [&](std::string_view id) { return taken.find(hash128(id)); });
+            if (found == document_ids::outcome::fresh) {
+                taken.insert(d.id, next);
+                sink(d.id, unit.made[i]);
             } else {
-                record.reject_repeated(d);
+                record.reject_repeated(d, ids.reason());
             }
         }
         record.refuse_early(options.max_errors, options.inputs);
     });
-    run_parallel(run, [&] { line.run(); });
+    run_parallel(ctx, [&] { line.run(); });
     record.refuse_too_many(options.max_errors, options.inputs);
+    ids.tell(ctx);
     return {std::move(record.counts), std::move(record.issues), corpus->consumed_bytes()};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document at a time. Of each earlier text 72 bytes are looked at; the few texts that these leave are compared by the
-// operation itself, so that the answers are those of a run over all of them.
+// One document at a time. The filter reads 72 bytes of each earlier text; the operation itself compares the few
+// remaining texts, so that the results equal those of a run over all of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +13,14 @@
 #include "io/corpus/record_reader.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
+#include "tasks/corpus/document_ids.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dedup/dedup_checks.hpp"
 #include "tasks/dedup/document_table.hpp"
-#include "tasks/dedup/door.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/stream_index.hpp"
-#include "tasks/pinned_to_device.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
 
 namespace quern {
 namespace {
@@ -29,12 +30,13 @@ constexpr std::uint64_t max_document_bytes = 256 << 20;  // as of a corpus
 }  // namespace
 
 struct duplicate_stream::state {
-    state(const dedup_options& asked, const context& outer)
-        : options(asked),
-          run(pinned_to_device(outer, "dedup of a stream", statistics, offered_places::cpu_only)),
-          scratch(run),
-          index(asked.duplicates.threshold),
-          form(io::jsonl_form()) {
+    state(const dedup_options& requested, const context& outer)
+        : options(requested),
+          ctx(pinned_to_device(outer, "dedup of a stream", statistics, offered_places::cpu_only)),
+          scratch(ctx),
+          index(requested.duplicates.threshold),
+          form(io::jsonl_form()),
+          ids(requested.ids) {
         open_earlier();
         earlier = table.size();
         seen.resize(earlier);
@@ -44,31 +46,31 @@ struct duplicate_stream::state {
 
     void open_earlier() {
         if (!options.store.empty()) {
-            const auto question = duplicate_store::question_of(options.duplicates, options.text);
-            store.emplace(options.store, duplicate_store::access::add, &question, run);
-            store->load(table, run);
+            const auto params = duplicate_store::params_of(options.duplicates, options.text);
+            store.emplace(options.store, duplicate_store::access::add, &params, ctx);
+            store->load(table, ctx);
         } else if (!options.against.empty()) {
             std::vector<input_issue> ignored;
-            read_old_documents(options, scratch, table, nullptr, ignored, run);
+            read_old_documents(options, scratch, table, nullptr, ignored, ctx);
         }
     }
 
-    /// Sketches of a store are taken as they are; other texts are read once.
+    /// Sketches of a store are used directly; other texts are read once.
     void index_earlier() {
         const edit_unit unit = options.duplicates.unit;
         text_sketches all = table.sketches(unit);
         std::vector<text_sketch> made;
         if (all.size() < earlier) {
             for (std::uint32_t d = 0; d < earlier; ++d) table.text(d);  // checked
-            made = sketch_texts(table.texts(), 0, unit, run);
-            all.stretches.assign(1, made);
+            made = sketch_texts(table.texts(), 0, unit, ctx);
+            all.chunks.assign(1, made);
         }
         std::uint32_t next = 0;
-        for (const auto& stretch : all.stretches) {
-            for (const text_sketch& sketch : stretch) {
+        for (const auto& chunk : all.chunks) {
+            for (const text_sketch& sketch : chunk) {
                 if (next % 65536 == 0) {
-                    run.check_stop();
-                    run.report({"index", next, earlier, "documents"});
+                    ctx.check_stop();
+                    ctx.report({"index", next, earlier, "documents"});
                 }
                 is_repeat.push_back(sketch.first_equal < next);
                 index.add(next++, sketch);
@@ -76,7 +78,7 @@ struct duplicate_stream::state {
         }
     }
 
-    /// Where the texts that arrive from now on go.
+    /// The destination of texts that arrive from now on.
     void open_texts() {
         first_arrived = table.size();
         arrived.reset();
@@ -97,11 +99,11 @@ struct duplicate_stream::state {
         arrived->read_at(arrived_begin[document - first_arrived], std::span(to).subspan(at));
     }
 
-    /// The pairs of a text, whose position is `position`, and earlier ones.
+    /// The pairs of a text at `position` with earlier ones.
     std::vector<duplicate_pair> compare(std::string_view text, const text_sketch& sketch,
                                         std::uint32_t position, std::uint32_t before) {
-        // As many candidates at once as fit a part of the memory; one is the least.
-        const std::uint64_t most_bytes = std::max<std::uint64_t>(run.memory_limit() / 8, text.size());
+        // As many candidates at once as fit a share of the memory; at least one.
+        const std::uint64_t max_bytes = std::max<std::uint64_t>(ctx.memory_limit() / 8, text.size());
         std::vector<duplicate_pair> pairs;
         const auto candidates = index.candidates(sketch, before);
         for (std::size_t next = 0; next < candidates.size();) {
@@ -111,30 +113,35 @@ struct duplicate_stream::state {
             do {
                 append_text(candidates[next++], bytes);
                 offsets.push_back(bytes.size());
-            } while (next < candidates.size() && bytes.size() + length_of(candidates[next]) <= most_bytes);
+            } while (next < candidates.size() && bytes.size() + length_of(candidates[next]) <= max_bytes);
             bytes += text;
             offsets.push_back(bytes.size());
             const duplicate_scope scope{static_cast<std::uint32_t>(next - first), false};
             for (const duplicate_pair& p :
-                 near_duplicates({bytes, offsets}, options.duplicates, scope, run).pairs) {
+                 near_duplicates({bytes, offsets}, options.duplicates, scope, ctx).pairs) {
                 pairs.push_back({candidates[first + p.a], position, p.distance, p.of});
             }
         }
         return pairs;
     }
 
-    void take(document& d, answer& result) {
+    void take(document& d, stream_result& result) {
         const text_sketch sketch = sketch_text(d.text, options.duplicates.unit);
         const bool compared_with_arrived = options.against.empty();
-        if (const auto at = table.find(d.id)) {
-            const bool known = store && *at < earlier && !seen[*at] && table.text(*at) == d.text;
-            if (!known) {
-                record.reject_repeated(d);
-                result.why = fmt::format("the id \"{}\" is repeated", d.id);
-                return;
-            }
-            seen[*at] = true;
-            result.duplicates = compare(d.text, sketch, *at, *at);
+        const auto find = [&](std::string_view id) { return table.find(id); };
+        const auto same = [&](std::uint32_t at) {
+            return store && at < earlier && !seen[at] && table.text(at) == d.text;
+        };
+        const auto found = ids.settle(d, table.size(), find, same);
+        if (found == document_ids::outcome::repeated) {
+            record.reject_repeated(d, ids.reason());
+            result.why = ids.reason();
+            return;
+        }
+        if (found == document_ids::outcome::known) {
+            const std::uint32_t at = *table.find(d.id);
+            seen[at] = true;
+            result.duplicates = compare(d.text, sketch, at, at);
         } else {
             const std::uint32_t position = table.size();
             result.duplicates = compare(d.text, sketch, position, compared_with_arrived ? position : earlier);
@@ -161,7 +168,7 @@ struct duplicate_stream::state {
         if (arrived_begin.back() >= options.shard_bytes) commit();
     }
 
-    /// As keep_first_equals() would, without holding the others.
+    /// As keep_first_equals(), without holding the others.
     void keep_pairs(std::uint32_t position, const text_sketch& sketch,
                     const std::vector<duplicate_pair>& pairs) {
         sketches.push_back(sketch);
@@ -186,7 +193,7 @@ struct duplicate_stream::state {
 
     dedup_options options;
     run_statistics statistics;
-    context run;
+    context ctx;
     scratch_folder scratch;
     document_table table;
     std::optional<duplicate_store> store;
@@ -194,46 +201,52 @@ struct duplicate_stream::state {
     stream_index index;
     std::vector<bool> seen;  ///< earlier documents that arrived again
     std::shared_ptr<const io::record_form> form;
+    document_ids ids;
     reading_record record;
     std::uint64_t lines = 0;
     std::uint32_t earlier = 0, first_arrived = 0;
     std::optional<spill_file> arrived;         ///< texts from `first_arrived` on
     std::vector<std::uint64_t> arrived_begin;  ///< of each, and the end
     std::vector<duplicate_pair> waiting;       ///< for the shard
-    std::vector<text_sketch> sketches;         ///< the same
-    std::vector<bool> is_repeat;  ///< with a store: documents whose text is that of an earlier one
+    std::vector<text_sketch> sketches;         ///< for the shard
+    std::vector<bool> is_repeat;               ///< with a store: documents whose text equals an earlier one
 };
 
-duplicate_stream::duplicate_stream(const dedup_options& options, const context& run) {
+duplicate_stream::duplicate_stream(const dedup_options& options, const context& ctx) {
     check_request(options);
     if (compares_words(options.duplicates.method)) {
         throw usage_error(
-            fmt::format("method {} compares words; a stream is answered by the edit rate",
+            fmt::format("method {} compares words; a stream uses the edit rate",
                         duplicate_method_names[static_cast<std::size_t>(options.duplicates.method)]));
     }
-    state_ = std::make_unique<state>(options, run);
+    state_ = std::make_unique<state>(options, ctx);
 }
 duplicate_stream::~duplicate_stream() = default;
 duplicate_stream::duplicate_stream(duplicate_stream&&) noexcept = default;
 duplicate_stream& duplicate_stream::operator=(duplicate_stream&&) noexcept = default;
 
-duplicate_stream::answer duplicate_stream::next(std::string_view line) {
+duplicate_stream::stream_result duplicate_stream::next(std::string_view line) {
     state& s = *state_;
-    s.run.check_stop();
+    s.ctx.check_stop();
     std::string padded(line);
     padded.resize(line.size() + io::unit_padding);
-    io::unit_place place;
-    place.path = "-";
-    place.first_line = ++s.lines;
-    place.max_document_bytes = max_document_bytes;
+    io::unit_position line_position;
+    line_position.path = "-";
+    line_position.name.scope = 1;
+    line_position.first_line = ++s.lines;
+    io::corpus_options options;
+    options.max_document_bytes = max_document_bytes;
+    line_position.budget.bytes = s.ctx.memory_limit() / 2;
+    line_position.limit = io::limit_of(options, line_position.budget.bytes);
     io::parsed_unit parsed;
-    s.form->parse(std::string_view(padded).substr(0, line.size()), place, parsed);
+    s.form->parse(std::string_view(padded).substr(0, line.size()), line_position, parsed);
     parsed.counts.documents = parsed.documents.size();
-    answer result;
+    stream_result result;
     if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
     s.record.take(parsed);
     if (!parsed.documents.empty()) {
         result.why.clear();
+        line_position.name.give(parsed.documents);
         s.take(parsed.documents.front(), result);
     }
     s.record.refuse_early(s.options.max_errors, {"-"});

@@ -5,8 +5,8 @@
 #include <array>
 #include <bit>
 
-#include "ops/near_duplicates/pair_bounds.hpp"
-#include "ops/near_duplicates/sketch.hpp"
+#include "ops/near_duplicates/filter/pair_bounds.hpp"
+#include "ops/near_duplicates/filter/sketch.hpp"
 
 namespace quern {
 
@@ -14,7 +14,7 @@ using namespace near_duplicates_detail;
 
 std::size_t stream_index::shelf_of(std::uint64_t length) {
     if (length < 16) return length;
-    const auto shift = static_cast<unsigned>(std::bit_width(length)) - 5;  // what is left has five bits
+    const auto shift = static_cast<unsigned>(std::bit_width(length)) - 5;  // five bits remain
     return 16 + std::size_t{16} * shift + (length >> shift) - 16;
 }
 
@@ -30,11 +30,11 @@ void stream_index::add(std::uint32_t document, const text_sketch& text) {
 std::vector<std::uint32_t> stream_index::candidates(const text_sketch& text, std::uint32_t before) const {
     constexpr std::size_t at_once = 256;
     const std::uint64_t length = text.length;
-    const length_window beside = lengths_beside(threshold_, length);
+    const length_window near_lengths = lengths_near(threshold_, length);
     std::vector<std::uint32_t> found;
     std::array<std::uint32_t, at_once> norms{};
-    for (std::size_t at = shelf_of(beside.shortest); at < shelves_.size() && at <= shelf_of(beside.longest);
-         ++at) {
+    for (std::size_t at = shelf_of(near_lengths.shortest);
+         at < shelves_.size() && at <= shelf_of(near_lengths.longest); ++at) {
         const shelf& s = shelves_[at];
         for (std::size_t begin = 0; begin < s.documents.size(); begin += at_once) {
             const std::size_t count = std::min(at_once, s.documents.size() - begin);

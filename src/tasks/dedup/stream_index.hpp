@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that arrive one by one, by length and sketch: which of those before could be within the threshold of a new
-// one. The bounds are those of the operation (ops/near_duplicates/sketch.hpp), so that none is lost.
+// Texts that arrive one by one, by length and sketch: finds earlier ones that may be within the threshold of a new one.
+// The bounds are those of the operation (ops/near_duplicates/filter/sketch.hpp), so that none is missed.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class stream_index {
     explicit stream_index(const decimal& threshold) : threshold_(threshold) {}
 
     void add(std::uint32_t document, const text_sketch& text);
-    /// The documents below `before` whose distance from the text is not known to be too large, rising.
+    /// The documents below `before` whose distance from the text may be within the threshold, rising.
     std::vector<std::uint32_t> candidates(const text_sketch& text, std::uint32_t before) const;
 
     std::uint64_t memory_bytes() const;
 
   private:
-    /// Texts of about one length, sixteen steps to the doubling: consecutive, as the filter reads them.
+    /// Texts of similar length, sixteen classes per doubling: contiguous, as the filter reads them.
     struct shelf {
         std::vector<std::uint32_t> lengths, documents;
         std::vector<std::uint8_t> sketches;

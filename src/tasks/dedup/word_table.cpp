@@ -45,17 +45,20 @@ void word_numbers::grow() {
 
 word_table::word_table(const text_options& text, const std::filesystem::path& scratch_file)
     : analyzers_([text] { return text::analyzer(text); }), file_(scratch_file) {
-    analyzers_.local();  // options that are refused are so before the work
+    analyzers_.local();  // refuses invalid options before the work
 }
 
 void word_table::analyse(std::string_view text, bool verbatim, piece& to) {
     text::token_list& tokens = tokens_.local();
+    const auto take = [&to](const text::token_list& some) {
+        for (const text::token& t : some.tokens) to.words.push_back(to.distinct.number_of(some.word(t)));
+    };
     if (verbatim) {
         text::analyzer::take_lines(text, tokens);
+        take(tokens);
     } else {
-        analyzers_.local().analyze(text, tokens);
+        analyzers_.local().analyze_in_pieces(text, tokens, take);
     }
-    for (const text::token& t : tokens.tokens) to.words.push_back(to.distinct.number_of(tokens.word(t)));
     to.ends.push_back(to.words.size());
 }
 
@@ -72,28 +75,28 @@ void word_table::append(const piece& from) {
 }
 
 void word_table::append_texts(const document_table& documents, std::uint32_t first, std::uint32_t last,
-                              bool verbatim, const context& run) {
+                              bool verbatim, const context& ctx) {
     constexpr std::uint64_t piece_bytes = 2 << 20;
-    struct stretch {
+    struct batch {
         std::uint32_t first = 0, last = 0;
         piece words;
     };
     std::uint32_t next = first;
-    pipeline<stretch> line(units_at_once(run));
-    line.from([&](stretch& s) {
-        run.check_stop();
-        run.report({"words", next - first, last - first, "documents"});
+    pipeline<batch> line(units_at_once(ctx));
+    line.from([&](batch& s) {
+        ctx.check_stop();
+        ctx.report({"words", next - first, last - first, "documents"});
         s.first = next;
         for (std::uint64_t bytes = 0; next < last && bytes < piece_bytes; ++next)
             bytes += documents.text_bytes(next);
         s.last = next;
         return s.first < s.last;
     });
-    line.in_parallel([&](stretch& s) {
+    line.in_parallel([&](batch& s) {
         for (std::uint32_t d = s.first; d < s.last; ++d) analyse(documents.text(d), verbatim, s.words);
     });
-    line.in_order([&](const stretch& s) { append(s.words); });
-    run_parallel(run, [&] { line.run(); });
+    line.in_order([&](const batch& s) { append(s.words); });
+    run_parallel(ctx, [&] { line.run(); });
 }
 
 word_list word_table::words() {

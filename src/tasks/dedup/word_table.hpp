@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents as the words they are made of, for the methods that compare words: each word a number, in order of first
-// appearance. Numbers lie in a scratch file and are mapped, 4 bytes a word; the vocabulary is in memory.
+// Documents as words, for the methods that compare words: each word a number, in order of first appearance. Numbers are
+// in a scratch file, mapped, 4 bytes a word; the vocabulary is in memory.
 #pragma once
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
@@ -21,11 +21,11 @@
 
 namespace quern {
 
-/// Words -> numbers from 0, in order of first appearance. About 24 bytes a word and its letters.
+/// Words -> numbers from 0, in order of first appearance. About 24 bytes a word plus its letters.
 class word_numbers {
   public:
     std::uint32_t number_of(
-        std::string_view word);  ///< a new one where it is new; throws out_of_memory beyond 2^32 - 2
+        std::string_view word);  ///< a new number for a new word; throws out_of_memory beyond 2^32 - 2
     std::uint32_t size() const { return static_cast<std::uint32_t>(ends_.size()); }
     std::string_view word(std::uint32_t number) const;
 
@@ -41,22 +41,22 @@ class word_table {
   public:
     word_table(const text_options& text, const std::filesystem::path& scratch_file);
 
-    /// The words of consecutive documents, numbered among themselves.
+    /// The words of consecutive documents, with local numbers.
     struct piece {
         word_numbers distinct;
         std::vector<std::uint32_t> words;
         std::vector<std::uint64_t> ends;  ///< of each document in `words`
     };
-    /// Adds a text's words to `to`. Any thread. `verbatim`: a word a line.
+    /// Adds a text's words to `to`. Thread-safe. `verbatim`: one word per line.
     void analyse(std::string_view text, bool verbatim, piece& to);
     /// Pieces in order, one at a time.
     void append(const piece& from);
-    /// Appends the words of the documents [first, last), whose texts are mapped, with all threads of `run`.
+    /// Appends the words of the documents [first, last), whose texts are mapped, with all threads of `ctx`.
     void append_texts(const document_table& documents, std::uint32_t first, std::uint32_t last, bool verbatim,
-                      const context& run);
+                      const context& ctx);
 
     std::uint32_t vocabulary() const { return all_.size(); }
-    /// Everything appended so far; valid until the next call. Words are hashed by their letters, so that what is found
+    /// Everything appended so far; valid until the next call. Words are hashed by their letters, so that the result
     /// does not depend on the order of documents.
     word_list words();
 
@@ -68,8 +68,8 @@ class word_table {
     io::mapped_file mapped_;
     std::vector<std::uint64_t> offsets_{0};
     std::vector<std::uint64_t> hashes_;              ///< of all_
-    std::vector<std::uint32_t> number_of_distinct_;  ///< scratch of append()
-    std::vector<std::uint32_t> renumbered_;          ///< the same
+    std::vector<std::uint32_t> number_of_distinct_;  ///< scratch space of append()
+    std::vector<std::uint32_t> renumbered_;          ///< also
 };
 
 }  // namespace quern

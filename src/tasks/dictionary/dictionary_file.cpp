@@ -121,12 +121,13 @@ opened open(const std::filesystem::path& path) {
     opened out{io::section_view(path, "dictionary"), {}};
     const io::section_view& section = out.section;
     const auto head = section.value<header>(0);
-    if (std::memcmp(head.name, magic, sizeof magic) != 0) section.fail("is no dictionary");
-    if (head.version != dictionary_format_version) section.fail("is of a version this program does not read");
-    const std::uint64_t most = section.size();
-    if (head.word_bytes > most || head.count_bytes > most || head.manifest_bytes > most ||
-        padded(sizeof head + head.word_bytes) + head.count_bytes + head.manifest_bytes != most) {
-        section.fail("has parts of another length");
+    if (std::memcmp(head.name, magic, sizeof magic) != 0) section.fail("is not a dictionary");
+    if (head.version != dictionary_format_version)
+        section.fail("has a version that this program cannot read");
+    const std::uint64_t max = section.size();
+    if (head.word_bytes > max || head.count_bytes > max || head.manifest_bytes > max ||
+        padded(sizeof head + head.word_bytes) + head.count_bytes + head.manifest_bytes != max) {
+        section.fail("has parts of wrong length");
     }
     out.words_at = sizeof head;
     out.counts_at = padded(sizeof head + head.word_bytes);
@@ -134,7 +135,7 @@ opened open(const std::filesystem::path& path) {
     try {
         read_manifest(section.bytes(out.counts_at + head.count_bytes, head.manifest_bytes), info);
     } catch (const nlohmann::json::exception& e) {
-        section.fail(std::string("has a manifest that is none: ") + e.what());
+        section.fail(std::string("has a manifest that is not valid: ") + e.what());
     } catch (const damaged_store&) {
         throw;
     } catch (const std::runtime_error& e) {
@@ -170,9 +171,9 @@ dictionary_info read_dictionary_info(const std::filesystem::path& path) {
     return dictionary_file::open(path).info;
 }
 
-std::uint64_t verify_dictionary(const std::filesystem::path& path, const context& run) {
+std::uint64_t verify_dictionary(const std::filesystem::path& path, const context& ctx) {
     const dictionary_file::opened file = dictionary_file::open(path);
-    manifests::check_all(file.section, run);
+    manifests::check_all(file.section, ctx);
     return file.info.file_bytes;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of a dictionary: one section (io/store/section.hpp), so that every byte is under a checksum and is checked
-// when it is first touched. Its payload, numbers little-endian:
+// The file of a dictionary: one section (io/store/section.hpp), so that a checksum covers every byte and is checked on
+// first access. Its payload, numbers little-endian:
 //
 //   header      128 bytes: magic, version, and the bytes of the parts
 //   words       text/dictionary.hpp
 //   counts      u64 for each word, at a multiple of 8
-//   manifest    JSON: what the dictionary was made of
+//   manifest    JSON: what the dictionary was made from
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace quern::dictionary_file {
 
-/// What is written, in the order of the file; blocks and counts wait on disk.
+/// The contents to write, in file order; blocks and counts are on disk.
 struct contents {
     std::string tables;  ///< of the words: text::dictionary_builder::finish
     const spill_file& blocks;
@@ -27,16 +27,16 @@ struct contents {
     std::uint64_t count_bytes;
 };
 
-/// Writes a whole file and fills in what `info` says of it: word_bytes, file_bytes, checksum.
+/// Writes a whole file and sets word_bytes, file_bytes and checksum of `info`.
 void write(file_writer& to, const contents& all, dictionary_info& info);
 
-/// A file whose header and manifest are read and fit it.
+/// A file whose header and manifest were read and are consistent with it.
 struct opened {
     io::section_view section;
     dictionary_info info;
     std::uint64_t words_at = 0, counts_at = 0;  ///< where the parts begin
 };
-/// Throws usage_error where there is no such file, damaged_store where it is no dictionary.
+/// Throws usage_error if the file does not exist, damaged_store if it is not a dictionary.
 opened open(const std::filesystem::path& path);
 
 }  // namespace quern::dictionary_file

@@ -2,8 +2,8 @@
 // From a corpus to a dictionary, as a pipeline over units of the corpus:
 //   cut (in order) → parse (parallel) → admit: ids (in order) → analyse and count within the unit (parallel)
 //       → collect (in order; distinct words of a unit only).
-// The collected words come back sorted and once; where the vocabulary is limited they are gone through twice, first to
-// find the count from which on a word is one of the most frequent.
+// The collected words are returned sorted and distinct. If the vocabulary is limited, they are read twice, first to
+// find the count from which a word is among the most frequent.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -23,7 +23,7 @@
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dictionary/dictionary_file.hpp"
 #include "tasks/dictionary/word_collector.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/dictionary.hpp"
 
@@ -31,11 +31,11 @@ namespace quern {
 namespace {
 
 struct unit_in_work : document_unit {
-    word_tally words;
+    word_count_table words;
     std::uint64_t occurrences = 0;
 };
 
-/// Which words are kept: those above `least`, and the first `ties` of those that occur so often.
+/// Which words are kept: those with counts above `least`, and the first `ties` of those with that count.
 struct threshold {
     std::uint64_t least;
     std::uint64_t ties;
@@ -43,18 +43,20 @@ struct threshold {
 
 class dictionary_run {
   public:
-    dictionary_run(const dictionary_options& options, const context& run)
+    dictionary_run(const dictionary_options& options, const context& ctx)
         : options_(options),
-          run_(run),
+          ctx_(ctx),
           file_(options.file, options.force ? io::existing::replace : io::existing::refuse),
-          scratch_(run),
-          collected_(scratch_, run.memory_limit() / 2),
-          corpus_(options.inputs, options.input_format, options.max_errors, run),
-          words_(options.text, options.titles ? title_words::in_front : title_words::left_out) {}
+          scratch_(ctx),
+          collected_(scratch_, ctx.memory_limit() / 2),
+          corpus_(options.inputs, options.input_format, options.follow_links, options.max_errors, options.ids,
+                  {.a_distinct_word = 100}, options.text, ctx),
+          words_(options.text, options.titles ? title_words::in_front : title_words::excluded) {}
 
     dictionary_result run() {
         read();
         clock_.end_stage("read", corpus_.consumed_bytes());
+        ctx_.report({"choose", 0, 0, "words"});
         const threshold from = choose();
         clock_.end_stage("choose", 0);
         write(from);
@@ -68,7 +70,7 @@ class dictionary_run {
 
   private:
     void read() {
-        pipeline<unit_in_work> line(units_at_once(run_));
+        pipeline<unit_in_work> line(units_at_once(ctx_));
         corpus_.begin(line);
         line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
         line.in_order([this](unit_in_work& unit) {
@@ -81,13 +83,14 @@ class dictionary_run {
     }
 
     void analyse(unit_in_work& unit) {
-        unit.words = word_tally();
+        unit.words = word_count_table();
         unit.occurrences = 0;
         for (const document& d : unit.parsed.documents) {
-            run_.check_stop();
-            const text::token_list& words = words_.of(d);
-            for (const text::token& t : words.tokens) unit.words.add(words.word(t));
-            unit.occurrences += words.tokens.size();
+            ctx_.check_stop();
+            words_.for_each_piece(d, [&unit](const text::token_list& words) {
+                for (const text::token& t : words.tokens) unit.words.add(words.word(t));
+                unit.occurrences += words.tokens.size();
+            });
         }
         release(unit.parsed.documents);
     }
@@ -95,14 +98,14 @@ class dictionary_run {
     threshold choose() {
         const threshold every{options_.min_count, std::numeric_limits<std::uint64_t>::max()};
         if (options_.vocabulary == 0) return every;
-        std::map<std::uint64_t, std::uint64_t> words_with;  // as many as there are different counts: few
-        collected_.for_each(run_, [&](std::string_view, std::uint64_t count) {
+        std::map<std::uint64_t, std::uint64_t> words_with;  // one entry per distinct count: few
+        collected_.for_each(ctx_, [&](std::string_view, std::uint64_t count) {
             if (count >= options_.min_count) ++words_with[count];
         });
-        std::uint64_t room = options_.vocabulary;
+        std::uint64_t capacity = options_.vocabulary;
         for (auto at = words_with.rbegin(); at != words_with.rend(); ++at) {
-            if (at->second > room) return {at->first, room};
-            room -= at->second;
+            if (at->second > capacity) return {at->first, capacity};
+            capacity -= at->second;
         }
         return every;
     }
@@ -121,12 +124,12 @@ class dictionary_run {
             block_bytes += coded.size();
             some_counts.clear();
         };
-        collected_.for_each(run_, [&](std::string_view word, std::uint64_t count) {
-            ++info.distinct;
+        collected_.for_each(ctx_, [&](std::string_view word, std::uint64_t count) {
+            if (info.distinct++ % 65536 == 0) ctx_.report({"write", info.distinct - 1, 0, "words"});
             if (count < from.least || (count == from.least && from.ties == 0)) return;
             if (count == from.least) --from.ties;
             if (builder.size() == std::numeric_limits<std::uint32_t>::max()) {
-                throw invalid_input("the corpus", 0, "holds more words than there are ids; see --min-count");
+                throw invalid_input("the corpus", 0, "has more words than there are ids; raise --min-count");
             }
             builder.append(word);
             some_counts.push_back(count);
@@ -153,7 +156,7 @@ class dictionary_run {
         const dictionary_info& info = result_.info;
         statistics.device = "cpu";
         statistics.device_reason = "dictionary runs on cpu only";
-        statistics.threads = run_.thread_count();
+        statistics.threads = ctx_.thread_count();
         statistics.peak_memory_bytes = peak_memory_bytes();
         statistics.counts = {{"documents", info.documents},
                              {"rejected", result_.counts.rejected},
@@ -165,7 +168,7 @@ class dictionary_run {
     }
 
     const dictionary_options& options_;
-    const context& run_;
+    const context& ctx_;
     dictionary_result result_;
     stage_clock clock_{result_.statistics};
     io::atomic_file file_;
@@ -177,13 +180,13 @@ class dictionary_run {
 
 }  // namespace
 
-dictionary_result make_dictionary(const dictionary_options& options, const context& run) {
-    require_cpu(run, "dictionary");
+dictionary_result make_dictionary(const dictionary_options& options, const context& ctx) {
+    require_cpu(ctx, "dictionary");
     require_inputs(options.inputs);
-    if (options.file.empty()) throw usage_error("no dictionary is given");
-    if (options.min_count == 0) throw usage_error("a word of a dictionary occurs at least once");
+    if (options.file.empty()) throw usage_error("no dictionary given");
+    if (options.min_count == 0) throw usage_error("the minimum count of a word must be at least 1");
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
-    return dictionary_run(options, run).run();
+    return dictionary_run(options, ctx).run();
 }
 
 }  // namespace quern

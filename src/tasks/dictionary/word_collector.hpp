@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts words in any number, within a budget of memory.
+// Counts any number of words, within a memory budget.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class word_collector {
     /// Spills to `scratch`, which must outlive it, so as to hold about `memory_bytes` at most.
     word_collector(scratch_folder& scratch, std::uint64_t memory_bytes) : words_(scratch, memory_bytes) {}
 
-    /// Takes in the words of a stretch of the input, with their counts.
-    void add(const word_tally& words);
+    /// Adds the words of a part of the input, with their counts.
+    void add(const word_count_table& words);
 
-    /// Calls `take` with every word once and its count, in rising byte order. Any number of times; nothing is added
-    /// after the first.
-    void for_each(const context& run,
-                  const std::function<void(std::string_view word, std::uint64_t count)>& take);
+    /// Calls `sink` with every word once and its count, in rising byte order. May be called repeatedly; no words may be
+    /// added after the first call.
+    void for_each(const context& ctx,
+                  const std::function<void(std::string_view word, std::uint64_t count)>& sink);
 
     std::uint64_t runs() const { return words_.runs(); }
 

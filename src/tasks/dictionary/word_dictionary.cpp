@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "primitives/dictionary/dictionary.hpp"
+#include "primitives/dictionary/text_to_ids.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "tasks/dictionary/dictionary_file.hpp"
@@ -21,7 +21,7 @@ word_dictionary word_dictionary::open(const std::filesystem::path& path) {
     dictionary_file::opened file = dictionary_file::open(path);
     const std::string_view bytes = file.section.bytes(file.words_at, file.info.word_bytes);
     const auto words = text::dictionary_view::open({bytes.data(), bytes.size()});
-    if (!words || words->size() != file.info.words) file.section.fail("holds words that are none");
+    if (!words || words->size() != file.info.words) file.section.fail("has invalid words");
     return word_dictionary(std::make_unique<state>(state{std::move(file), *words}));
 }
 
@@ -52,11 +52,11 @@ std::uint64_t word_dictionary::count(std::uint32_t id) const {
 }
 
 std::uint64_t word_dictionary::find(std::span<const std::string_view> words, std::span<std::uint32_t> ids,
-                                    const context& run) const {
-    if (words.size() != ids.size()) throw usage_error("there are not as many ids as words");
-    cpu_place place(run);
-    // Behind each other, in stretches whose positions take 32 bits.
-    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 24;
+                                    const context& ctx) const {
+    if (words.size() != ids.size()) throw usage_error("the numbers of ids and words differ");
+    cpu_place place(ctx);
+    // Concatenated, in batches whose positions fit 32 bits.
+    constexpr std::uint64_t max_bytes = std::uint64_t{1} << 24;
     std::vector<std::uint8_t> text;
     std::vector<std::uint32_t> begins, ends;
     std::uint64_t unknown = 0;
@@ -65,9 +65,9 @@ std::uint64_t word_dictionary::find(std::span<const std::string_view> words, std
         begins.clear();
         ends.clear();
         std::size_t last = first;
-        for (; last < words.size() && text.size() < most_bytes; ++last) {
-            if (words[last].size() > std::numeric_limits<std::uint32_t>::max() - most_bytes) {
-                throw usage_error("a word of 4 GiB is looked for");
+        for (; last < words.size() && text.size() < max_bytes; ++last) {
+            if (words[last].size() > std::numeric_limits<std::uint32_t>::max() - max_bytes) {
+                throw usage_error("a query word is longer than 4 GiB");
             }
             begins.push_back(static_cast<std::uint32_t>(text.size()));
             text.insert(text.end(), words[last].begin(), words[last].end());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store has its words in order, as ids that are ranks by bytes: what reading a corpus gives quern ngrams, without reading.
+// A store has its words in order, as ids that are ranks by bytes: the same data that quern ngrams gets from reading a
+// corpus.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,11 +11,11 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/export.hpp"
 #include "tasks/export/form.hpp"
-#include "tasks/memory_left.hpp"
 #include "tasks/ngrams/arpa_model.hpp"
 #include "tasks/ngrams/collection_counts.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
 #include "tasks/ngrams/scratch_table.hpp"
+#include "tasks/shared/remaining_memory.hpp"
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {
@@ -22,8 +23,8 @@ namespace {
 
 class stored_corpus {
   public:
-    stored_corpus(const opened_store& store, scratch_folder& scratch, table_share& share, const context& run)
-        : store_(store), scratch_(scratch), share_(share), run_(run) {}
+    stored_corpus(const opened_store& store, scratch_folder& scratch, table_share& share, const context& ctx)
+        : store_(store), scratch_(scratch), share_(share), ctx_(ctx) {}
 
     ngram_corpus read() {
         const search_detail::token_stream tokens = store_.tokens();
@@ -66,13 +67,13 @@ class stored_corpus {
         if (made_.documents.back() != store_.info().words)
             damaged("document_lengths", "does not add up to the words of the collection");
         made_.words = {share_, scratch_, "word_ids", store_.info().words};
-        cpu_place place(run_);
+        cpu_place place(ctx_);
         const std::size_t pieces = pieces_for(place, lengths.size(), 64, 16);
         for_each_piece(place, pieces, [&](std::size_t p) {
             std::vector<std::uint32_t> words;
             const auto [begin, end] = piece_of(lengths.size(), pieces, p);
             for (std::size_t d = begin; d < end; ++d) {
-                run_.check_stop();
+                ctx_.check_stop();
                 words.clear();
                 tokens.code->decode(tokens.words_of(static_cast<std::uint32_t>(d)), words);
                 if (words.size() != lengths[d]) damaged("tokens", "does not fit the documents' lengths");
@@ -84,46 +85,48 @@ class stored_corpus {
     const opened_store& store_;
     scratch_folder& scratch_;
     table_share& share_;
-    const context& run_;
+    const context& ctx_;
     ngram_corpus made_;
 };
 
-arpa_counts write(const opened_store& store, const ngram_options& model, const context& run,
+arpa_counts write(const opened_store& store, const ngram_options& model, const context& ctx,
                   const std::function<void(std::string_view)>& out) {
-    const std::uint64_t memory = run.memory_limit();
-    scratch_folder scratch(run);
+    const std::uint64_t memory = ctx.memory_limit();
+    scratch_folder scratch(ctx);
     table_share tables(memory / 2);
-    const ngram_corpus corpus = stored_corpus(store, scratch, tables, run).read();
-    ngram_options asked = model;
-    asked.measure = ngram_measure::likelihood;
-    asked.history_counts = model_needs_histories(model);
-    collection_counts counts(scratch, 1, asked.order, asked.history_counts, memory / 8);
+    const ngram_corpus corpus = stored_corpus(store, scratch, tables, ctx).read();
+    ngram_options requested = model;
+    requested.measure = ngram_measure::likelihood;
+    requested.history_counts = model_needs_histories(model);
+    collection_counts counts(scratch, 1, requested.order, requested.history_counts, memory / 8);
     const ngram_record record = count_collection_ngrams(
-        {.words = corpus.words.span(), .documents = corpus.documents, .vocabulary = corpus.vocabulary}, asked,
-        with_memory_left(run, tables.taken() + memory / 8, "the words of the store"),
+        {.words = corpus.words.span(), .documents = corpus.documents, .vocabulary = corpus.vocabulary},
+        requested, with_remaining_memory(ctx, tables.taken() + memory / 8, "the words of the store"),
         [&](const collection_ngrams& ngrams) { counts.add(ngrams); });
     counts.finish();
-    check_arpa_words(corpus, counts, store.path().string());
+    const std::uint64_t excluded = leave_out_unwritable_words(corpus, counts, ctx);
     arpa_counts made{.documents = corpus.document_count(),
                      .words = corpus.words.size(),
+                     .excluded_words = excluded,
                      .spilled_bytes = corpus.spilled_bytes + record.bytes_spilled + counts.spilled_bytes()};
-    made.ngrams = write_arpa_model(corpus, asked, counts, scratch, tables, run, out);
+    made.ngrams = write_arpa_model(corpus, requested, counts, scratch, tables, ctx, out);
     return made;
 }
 
 }  // namespace
 
 arpa_counts export_arpa(const std::filesystem::path& path, const std::function<void(std::string_view)>& out,
-                        const ngram_options& model, const export_options& options, const context& run) {
-    require_cpu(run, "export");
-    context here = run;
+                        const ngram_options& model, const export_options& options, const context& ctx) {
+    ctx.report({"export", 0, 0, "n-grams"});
+    require_cpu(ctx, "export");
+    context here = ctx;
     here.device = {device_choice::kind::cpu};
-    ngram_likelihood({}, model, here);  // options that are refused are so before the work
+    ngram_likelihood({}, model, here);  // refuses invalid options before the work
     if (model.only) throw usage_error(std::string(model_needs_all_lengths));
     if (model.method == ngram_method::strings)
-        throw usage_error("the method strings compares words as they stand, and a store has their ids");
+        throw usage_error("the method strings compares the strings of words, but a store has their ids");
     const opened_store store = open_store(path);
-    return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
+    return write_in_form(out, options, ctx, [&](const std::function<void(std::string_view)>& sink) {
         return write(store, model, here, sink);
     });
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists go out one after the other. A message's length stands in front of it, so that each list is decoded twice, once
-// for its length: that costs less than holding the greatest list would.
+// Lists are written one after the other. Each message is preceded by its length, so that each list is decoded twice,
+// once for its length: that costs less than holding the largest list.
 #include <fmt/format.h>
 
-#include "io/ciff_writer.hpp"
+#include "io/retrieval/ciff_writer.hpp"
 #include "ops/search/postings.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
@@ -16,17 +16,17 @@ namespace {
 
 class ciff_export {
   public:
-    ciff_export(const opened_store& store, std::function<void(std::string_view)> out, const context& run)
-        : store_(store), run_(run), ciff_(std::move(out)) {}
+    ciff_export(const opened_store& store, std::function<void(std::string_view)> out, const context& ctx)
+        : store_(store), ctx_(ctx), ciff_(std::move(out)) {}
 
     ciff_counts write() {
         write_header();
         text::dictionary_view::walker words(store_.words().dictionary(), 0);
         for (std::uint32_t id = 0; const auto word = words.next(); ++id) {
             write_list(*word, store_.words().postings(id));
-            if (id % 4096 == 0) run_.report({"export", id, info().vocabulary, "words"});
+            if (id % 4096 == 0) ctx_.report({"export", id, info().vocabulary, "words"});
         }
-        // Readers hold the three counts of words against each other: so do we.
+        // Readers compare the three counts of words, so check them.
         if (occurrences_ != info().words) damaged("collection_frequencies");
         write_documents();
         ciff_.finish();
@@ -45,14 +45,14 @@ class ciff_export {
 
     void write_header() {
         if (store_.words().dictionary().size() != info().vocabulary) damaged("dictionary");
-        if (info().vocabulary > io::most_in_ciff || info().documents > io::most_in_ciff) {
+        if (info().vocabulary > io::max_in_ciff || info().documents > io::max_in_ciff) {
             refuse(
-                "holds more words or documents than the Common Index File Format can number (2,147,483,647)");
+                "has more words or documents than the Common Index File Format can number (2,147,483,647)");
         }
         const text_options& text = info().text;
         const std::string words =
             info().verbatim
-                ? "words taken as they are"
+                ? "verbatim words"
                 : fmt::format(
                       "language {}, tokens {}, at least {} characters, stop words {}, stemmer {}, Unicode {}",
                       text.language, token_rule_names[static_cast<std::size_t>(text.tokens)], text.min_length,
@@ -74,7 +74,7 @@ class ciff_export {
         if (documents != list.document_frequency || size.occurrences() != list.collection_frequency) {
             damaged("postings");
         }
-        if (io::ciff_writer::message_bytes(word, documents, size) > io::most_in_ciff) {
+        if (io::ciff_writer::message_bytes(word, documents, size) > io::max_in_ciff) {
             refuse(
                 fmt::format("the documents of '{}' take more than the 2 GiB that the Common Index File "
                             "Format gives a word",
@@ -92,7 +92,7 @@ class ciff_export {
     template <typename Visit>
     void each_block(const posting_list& list, Visit visit) const {
         for (search_detail::postings_cursor cursor(list, lengths()); !cursor.done(); cursor.next_block()) {
-            run_.check_stop();
+            ctx_.check_stop();
             cursor.decode();
             visit(cursor);
         }
@@ -102,7 +102,7 @@ class ciff_export {
         std::uint64_t words = 0;
         for (std::uint32_t d = 0; d < info().documents; ++d) {
             const std::string_view id = store_.id(d);
-            if (lengths()[d] > io::most_in_ciff) {
+            if (lengths()[d] > io::max_in_ciff) {
                 refuse(
                     fmt::format("document '{}' has more words than the Common Index File Format can count "
                                 "(2,147,483,647)",
@@ -110,7 +110,7 @@ class ciff_export {
             }
             ciff_.document(d, id, lengths()[d]);
             words += lengths()[d];
-            run_.check_stop();
+            ctx_.check_stop();
         }
         if (words != info().words) damaged("document_lengths");
         counts_.documents = info().documents;
@@ -119,7 +119,7 @@ class ciff_export {
     std::span<const std::uint32_t> lengths() const { return store_.collection().document_lengths; }
 
     const opened_store& store_;
-    const context& run_;
+    const context& ctx_;
     io::ciff_writer ciff_;
     ciff_counts counts_;
     std::uint64_t occurrences_ = 0;
@@ -128,11 +128,11 @@ class ciff_export {
 }  // namespace
 
 ciff_counts export_ciff(const std::filesystem::path& path, const std::function<void(std::string_view)>& out,
-                        const export_options& options, const context& run) {
-    require_cpu(run, "export");
+                        const export_options& options, const context& ctx) {
+    require_cpu(ctx, "export");
     const opened_store store = open_store(path);
-    return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
-        return ciff_export(store, sink, run).write();
+    return write_in_form(out, options, ctx, [&](const std::function<void(std::string_view)>& sink) {
+        return ciff_export(store, sink, ctx).write();
     });
 }
 

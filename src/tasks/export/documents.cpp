@@ -16,7 +16,7 @@
 namespace quern {
 namespace {
 
-vector_counts write_vectors(const opened_store& store, const context& run,
+vector_counts write_vectors(const opened_store& store, const context& ctx,
                             const std::function<void(std::string_view)>& out) {
     const vectors_view stored = *store.document_vectors();
     const auto unit = static_cast<float>(store.info().vectors.unit);
@@ -24,8 +24,8 @@ vector_counts write_vectors(const opened_store& store, const context& run,
     std::vector<float> row(stored.dimensions);
     for (std::uint64_t d = 0; d < stored.rows; ++d) {
         if (d % 4096 == 0) {
-            run.check_stop();
-            run.report({"export", d, stored.rows, "documents"});
+            ctx.check_stop();
+            ctx.report({"export", d, stored.rows, "documents"});
         }
         const auto* const from =
             reinterpret_cast<const std::int16_t*>(stored.values.data() + d * stored.stride);
@@ -35,21 +35,21 @@ vector_counts write_vectors(const opened_store& store, const context& run,
     return {stored.rows, stored.dimensions, 0};
 }
 
-document_counts write_documents(const opened_store& store, const context& run,
+document_counts write_documents(const opened_store& store, const context& ctx,
                                 const std::function<void(std::string_view)>& out) {
     const auto lengths = store.collection().document_lengths;
     row_writer rows(row_format::tsv, {"id", "title", "words"}, out);
     for (std::uint32_t d = 0; d < lengths.size(); ++d) {
         if (d % 4096 == 0) {
-            run.check_stop();
-            run.report({"export", d, lengths.size(), "documents"});
+            ctx.check_stop();
+            ctx.report({"export", d, lengths.size(), "documents"});
         }
         rows.row({store.id(d), store.title(d), std::uint64_t{lengths[d]}});
     }
     return {lengths.size(), 0};
 }
 
-/// Both stages may have run, and found too little to make something of.
+/// Both stages may have run, but found too little input.
 std::string_view why_without_vectors(const store_info& info) {
     if (!info.stages.contains(build_stage::vectors)) return "it was built without them";
     if (!info.stages.contains(build_stage::thesaurus)) return "it was built without a thesaurus";
@@ -60,24 +60,24 @@ std::string_view why_without_vectors(const store_info& info) {
 
 vector_counts export_vectors(const std::filesystem::path& path,
                              const std::function<void(std::string_view)>& out, const export_options& options,
-                             const context& run) {
-    require_cpu(run, "export");
+                             const context& ctx) {
+    require_cpu(ctx, "export");
     const opened_store store = open_store(path);
     if (!store.document_vectors())
         throw usage_error(
             fmt::format("{} has no document vectors: {}", path.string(), why_without_vectors(store.info())));
-    return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
-        return write_vectors(store, run, sink);
+    return write_in_form(out, options, ctx, [&](const std::function<void(std::string_view)>& sink) {
+        return write_vectors(store, ctx, sink);
     });
 }
 
 document_counts export_documents(const std::filesystem::path& path,
                                  const std::function<void(std::string_view)>& out,
-                                 const export_options& options, const context& run) {
-    require_cpu(run, "export");
+                                 const export_options& options, const context& ctx) {
+    require_cpu(ctx, "export");
     const opened_store store = open_store(path);
-    return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
-        return write_documents(store, run, sink);
+    return write_in_form(out, options, ctx, [&](const std::function<void(std::string_view)>& sink) {
+        return write_documents(store, ctx, sink);
     });
 }
 

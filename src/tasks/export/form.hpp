@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of every export: bytes as they are, or compressed.
+// The last step of every export: plain or compressed bytes.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace quern {
 
-/// Returns write(sink), whose `bytes` become those that the sink was given, before compression.
+/// Returns write(sink), with `bytes` set to the number passed to the sink, before compression.
 template <class Write>
 auto write_in_form(const std::function<void(std::string_view)>& out, const export_options& options,
-                   const context& run, const Write& write) {
+                   const context& ctx, const Write& write) {
     std::uint64_t bytes = 0;
     const auto counted = [&](const std::function<void(std::string_view)>& to) {
         auto counts = write([&](std::string_view part) {
@@ -24,7 +24,7 @@ auto write_in_form(const std::function<void(std::string_view)>& out, const expor
         return counts;
     };
     if (!options.gzip) return counted(out);
-    io::gzip_writer compressed(out, run);
+    io::gzip_writer compressed(out, ctx);
     auto counts = counted([&](std::string_view part) { compressed.append(part); });
     compressed.finish();
     return counts;

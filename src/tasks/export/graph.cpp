@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/graph/edge_lines.hpp"
+#include "io/graph/heading.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/export.hpp"
@@ -15,7 +16,7 @@
 namespace quern {
 namespace {
 
-/// The ids of a store, each made sure of when it is asked for the first time.
+/// The ids of a store, each validated on first use.
 class edge_names {
   public:
     explicit edge_names(const opened_store& store) : store_(store), fits_(store.info().documents) {}
@@ -24,7 +25,7 @@ class edge_names {
         const std::string_view id = store_.id(document);
         if (!fits_[document] && !io::fits_edge_line(id)) {
             throw invalid_input(store_.path().string(), 0,
-                                fmt::format("holds the id '{}', which a line of two ids cannot hold", id));
+                                fmt::format("has the id '{}', which a line of two ids cannot represent", id));
         }
         fits_[document] = true;
         return id;
@@ -35,7 +36,7 @@ class edge_names {
     std::vector<bool> fits_;
 };
 
-graph_counts write(const opened_store& store, const context& run,
+graph_counts write(const opened_store& store, const context& ctx,
                    const std::function<void(std::string_view)>& out) {
     constexpr std::size_t at_once = std::size_t{1} << 16;
     graph_counts counts;
@@ -45,11 +46,12 @@ graph_counts write(const opened_store& store, const context& run,
         lines += names.of(of.from);
         lines += '\t';
         lines += names.of(of.to);
+        if (counts.links == 0 && io::is_edge_heading(lines)) lines.insert(0, "# a link, no heading:\n");
         lines += '\n';
         ++counts.links;
         if (lines.size() < at_once) return;
-        run.check_stop();
-        run.report({"export", counts.links, store.info().links, "links"});
+        ctx.check_stop();
+        ctx.report({"export", counts.links, store.info().links, "links"});
         out(lines);
         lines.clear();
     });
@@ -60,11 +62,11 @@ graph_counts write(const opened_store& store, const context& run,
 }  // namespace
 
 graph_counts export_graph(const std::filesystem::path& path, const std::function<void(std::string_view)>& out,
-                          const export_options& options, const context& run) {
-    require_cpu(run, "export");
+                          const export_options& options, const context& ctx) {
+    require_cpu(ctx, "export");
     const opened_store store = open_store(path);
-    return write_in_form(out, options, run, [&](const std::function<void(std::string_view)>& sink) {
-        return write(store, run, sink);
+    return write_in_form(out, options, ctx, [&](const std::function<void(std::string_view)>& sink) {
+        return write(store, ctx, sink);
     });
 }
 

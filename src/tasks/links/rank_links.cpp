@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/grouped.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/link_rank.hpp"
-#include "tasks/links/linked_nodes.hpp"
-#include "tasks/memory_left.hpp"
-#include "tasks/pinned_to_device.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/links/input_graph.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/remaining_memory.hpp"
+#include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 namespace {
@@ -43,12 +48,12 @@ void note_statistics(link_rank_result& result) {
 
 }  // namespace
 
-link_rank_result rank_links(const link_rank_options& options, const context& asked,
-                            const std::function<void(const ranked_node&)>& take) {
+link_rank_result rank_links(const link_rank_options& options, const context& requested,
+                            const std::function<void(const ranked_node&)>& sink) {
     link_rank_result result;
-    const context run = pinned_to_device(asked, "pagerank", result.statistics);
-    const linked_nodes nodes =
-        read_linked_nodes(options.graph, options.input_format, options.weighted, run, result.statistics);
+    const context ctx = pinned_to_device(requested, "pagerank", result.statistics);
+    const input_graph nodes =
+        read_input_graph(options.graph, options.input_format, options.weighted, ctx, result.statistics);
     note_graph(nodes.graph, result);
 
     page_rank_options rank = options.rank;
@@ -58,34 +63,49 @@ link_rank_result rank_links(const link_rank_options& options, const context& ask
             options.preference, nodes,
             [&](std::string_view id, std::uint64_t line) {
                 throw invalid_input(options.preference.string(), line,
-                                    "'" + std::string(id) + "' is no node of the graph");
+                                    "'" + std::string(id) + "' is not a node of the graph");
             },
-            run);
+            ctx);
         rank.preference = preference;
     }
     if (!options.start.empty()) {
         start = read_node_numbers(
-            options.start, nodes, [&](std::string_view, std::uint64_t) { ++result.unknown_starts; }, run);
+            options.start, nodes, [&](std::string_view, std::uint64_t) { ++result.unknown_starts; }, ctx);
         rank.start = start;
     }
 
+    ctx.report({"rank", 0, 0, "iterations"});
     stage_clock clock(result.statistics);
     const std::uint64_t held = nodes.bytes_held + (preference.size() + start.size()) * sizeof(double);
-    const context beside = with_memory_left(run, held, "the links of a graph");
+    const context remaining = with_remaining_memory(ctx, held, "the links of a graph");
     link_ranks ranks;
     std::vector<double> hubs;
-    if (options.method == rank_method::hits) {
-        hits_scores scores = hits(nodes.graph.view(), {rank.tolerance, rank.max_iterations}, beside);
-        ranks = std::move(scores.authorities);
-        hubs = std::move(scores.hubs.ranks);
-    } else {
-        ranks = page_rank(nodes.graph.view(), rank, beside);
+    try {
+        if (options.method == rank_method::hits) {
+            hits_scores scores = hits(nodes.graph.view(), {rank.tolerance, rank.max_iterations}, remaining);
+            ranks = std::move(scores.authorities);
+            hubs = std::move(scores.hubs.ranks);
+        } else {
+            ranks = page_rank(nodes.graph.view(), rank, remaining);
+        }
+    } catch (const out_of_memory&) {
+        if (ctx.device.where == device_choice::kind::cuda) throw;  // perhaps of the GPU's memory
+        constexpr std::uint64_t bytes_a_node = 100;
+        throw out_of_memory(fmt::format("{}: ranking a graph of {} links and {} nodes",
+                                        options.graph.string(), grouped(result.links), grouped(result.nodes)),
+                            std::max(held + bytes_a_node * result.nodes, ctx.memory_limit() + 1),
+                            ctx.memory_limit());
     }
     note_ranks(ranks, result);
     clock.end_stage("rank", 0);
+    std::uint64_t written = 0;
     for (const std::uint32_t node : ranks.order) {
+        if (written++ % 65536 == 0) {
+            ctx.check_stop();
+            ctx.report({"write", written - 1, ranks.order.size(), "nodes"});
+        }
         const std::string name = nodes.name_of(node);
-        take({name, ranks.ranks[node], hubs.empty() ? 0 : hubs[node]});
+        sink({name, ranks.ranks[node], hubs.empty() ? 0 : hubs[node]});
     }
     clock.end_stage("write", 0);
     note_statistics(result);

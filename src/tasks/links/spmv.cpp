@@ -7,12 +7,12 @@
 #include <type_traits>
 
 #include "device/cpu/parallel.hpp"
-#include "io/graph/read_matrix.hpp"
+#include "io/matrix/read_matrix.hpp"
 #include "primitives/sparse/exact_sum.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/memory_left.hpp"
-#include "tasks/pinned_to_device.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/remaining_memory.hpp"
+#include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 namespace {
@@ -24,7 +24,7 @@ std::uint64_t bytes_in(const io::matrix_rows& matrix) {
            matrix.value.span().size_bytes();
 }
 
-/// Values as the precision has them: rounded, to `narrowed`, where it is the narrower one.
+/// Values in the precision: rounded, into `narrowed`, if it is the narrower one.
 template <class Value>
 std::span<const Value> in_precision(std::span<const double> values, std::vector<Value>& narrowed) {
     if constexpr (std::is_same_v<Value, double>) {
@@ -35,15 +35,16 @@ std::span<const Value> in_precision(std::span<const double> values, std::vector<
     }
 }
 
-/// Each row's exact sum, rounded once to the precision: by long accumulators, which know nothing of the products they judge.
+/// Each row's exact sum, rounded once to the precision: by long accumulators, independent of the products that they
+/// check.
 template <class Value>
 std::vector<Value> right_sums(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
-                              const context& run) {
+                              const context& ctx) {
     constexpr std::size_t rows_at_once = 4096;
     std::vector<Value> right(matrix.rows);
-    cpu_place place(run);
+    cpu_place place(ctx);
     for_each_piece(place, (right.size() + rows_at_once - 1) / rows_at_once, [&](std::size_t piece) {
-        run.check_stop();
+        ctx.check_stop();
         const std::size_t end = std::min<std::size_t>(right.size(), (piece + 1) * rows_at_once);
         for (std::size_t row = piece * rows_at_once; row < end; ++row) {
             primitives::exact_sum<Value> sum;
@@ -55,14 +56,14 @@ std::vector<Value> right_sums(const sparse_matrix_view<Value>& matrix, std::span
     return right;
 }
 
-/// The exact sums of what `matrix` and `x` hold, rounded to double.
+/// The exact sums for `matrix` and `x`, rounded to double.
 template <class Value>
 std::vector<double> exact_sums(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
-                               const context& run) {
+                               const context& ctx) {
     const std::vector<double> values(matrix.value.begin(), matrix.value.end()), wide(x.begin(), x.end());
     const sparse_matrix_view<double> widened{matrix.rows, matrix.columns, matrix.offsets, matrix.column,
                                              values};
-    context on_cpu = run;
+    context on_cpu = ctx;
     on_cpu.device = context::cpu().device;
     return multiply<double>(widened, wide, {.storage = sparse_storage::csr}, on_cpu).y;
 }
@@ -94,25 +95,25 @@ spmv_error error_of(std::span<const Value> y, std::span<const Value> right, std:
 
 template <class Value>
 void multiply_as(const io::matrix_rows& matrix, std::span<const double> x, const spmv_options& options,
-                 const context& run, stage_clock& clock, spmv_result& result, std::vector<Value>& y) {
+                 const context& ctx, stage_clock& clock, spmv_result& result, std::vector<Value>& y) {
     const std::uint64_t read = bytes_in(matrix) + x.size_bytes();
     const std::uint64_t copies =
         std::is_same_v<Value, double> ? 0 : (matrix.value.size() + x.size()) * sizeof(Value);
-    const context beside = with_memory_left(run, read + copies, for_what);
+    const context remaining = with_remaining_memory(ctx, read + copies, for_what);
     std::vector<Value> narrow_values, narrow_x;
     const std::span<const Value> values = in_precision<Value>(matrix.value.span(), narrow_values);
     const std::span<const Value> vector = in_precision<Value>(x, narrow_x);
     const sparse_matrix_view<Value> view{matrix.rows, matrix.columns, matrix.offsets.span(),
                                          matrix.column.span(), values};
-    product<Value> made = multiply<Value>(view, vector, options.multiply, beside);
+    product<Value> made = multiply<Value>(view, vector, options.multiply, remaining);
     clock.end_stage("multiply", made.bytes * options.multiply.repeat);
     result.statistics.stages.push_back({"multiply/conversion", 0, made.conversion_seconds, made.bytes});
     result.storage = made.storage;
     result.bytes = made.bytes;
     result.seconds = std::move(made.seconds);
     if (options.compare) {
-        result.error = error_of<Value>(made.y, right_sums<Value>(view, vector, beside),
-                                       exact_sums<Value>(view, vector, beside));
+        result.error = error_of<Value>(made.y, right_sums<Value>(view, vector, remaining),
+                                       exact_sums<Value>(view, vector, remaining));
         clock.end_stage("compare", 0);
     }
     y = std::move(made.y);
@@ -140,34 +141,35 @@ void note_statistics(const spmv_options& options, spmv_result& result) {
 
 }  // namespace
 
-spmv_result spmv(const spmv_options& options, const context& asked) {
+spmv_result spmv(const spmv_options& options, const context& requested) {
     spmv_result result;
-    const context run = pinned_to_device(asked, "spmv", result.statistics);
+    const context ctx = pinned_to_device(requested, "spmv", result.statistics);
     stage_clock clock(result.statistics);
-    const auto source = io::open_bytes(options.matrix, run);
-    const io::matrix_rows matrix = io::read_matrix(*source, run);
-    // A file of a line can have billions of columns.
-    const context beside =
-        with_memory_left(run, bytes_in(matrix) + matrix.columns * sizeof(double), for_what);
+    const auto source = io::open_bytes(options.matrix, ctx);
+    const io::matrix_rows matrix = io::read_matrix(*source, ctx);
+    // A file of one line can have billions of columns.
+    const context remaining =
+        with_remaining_memory(ctx, bytes_in(matrix) + matrix.columns * sizeof(double), for_what);
     std::vector<double> x;
     if (options.vector.empty()) {
         x.assign(matrix.columns, 1.0);
     } else {
-        x = io::read_vector(options.vector, beside);
+        x = io::read_vector(options.vector, remaining);
         if (x.size() != matrix.columns) {
             throw invalid_input(options.vector.string(), 0,
-                                "holds " + std::to_string(x.size()) + " values, and the matrix has " +
+                                "has " + std::to_string(x.size()) + " values, but the matrix has " +
                                     std::to_string(matrix.columns) + " columns");
         }
     }
     clock.end_stage("read", source->consumed());
+    ctx.report({"multiply", 0, 0, "products"});
     result.rows = matrix.rows;
     result.columns = matrix.columns;
     result.entries = matrix.value.size();
     if (options.precision == value_precision::f64) {
-        multiply_as<double>(matrix, x, options, run, clock, result, result.y64);
+        multiply_as<double>(matrix, x, options, ctx, clock, result, result.y64);
     } else {
-        multiply_as<float>(matrix, x, options, run, clock, result, result.y32);
+        multiply_as<float>(matrix, x, options, ctx, clock, result, result.y32);
     }
     note_statistics(options, result);
     return result;

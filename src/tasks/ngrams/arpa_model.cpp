@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// With f the counts of the collection, h = the occurrences of a history that a word follows, and p' the probability after the
-// history without its first word, a word w that is seen after a history has
+// Let f be the count of an n-gram in the collection, h the number of occurrences of a history that are followed by a
+// word, and p' the probability after the history without its first word. A word w that is seen after a history has
 //
 //     jm          p(w) = lambda f / h + g p'(w)
 //     dirichlet   p(w) = f / (h + mu) + g p'(w)
 //     absolute    p(w) = max(f - delta, 0) / h + g p'(w)
 //
-// and one that is not g p'(w): g, the back-off weight, is what the first terms of all that are seen leave of 1. So the
-// probabilities after every history sum to 1, also where rare n-grams are left out. Single words are discounted by delta
+// and an unseen one has g p'(w). The back-off weight g is 1 minus the first terms of all words seen. So the
+// probabilities after every history sum to 1, even if rare n-grams are excluded. Single words are discounted by delta
 // whatever the smoothing, against a uniform distribution over the vocabulary and <unk>.
 //
-// The n-grams of each length are a level of a trie: sorted, the children of a node stand together. The node of an n-gram
-// without its first word, where p' is, is a child of its parent's such node, and is found there by its last word.
+// The n-grams of each length are a level of a trie: sorted, with a node's children contiguous. The node of an n-gram
+// without its first word, which has p', is a child of the corresponding node of its parent, and is found there by its
+// last word.
 //
-// Nearly all time would go into waiting for memory: where an n-gram stands in the text is a jump, and so is its shorter node.
-// So both are fetched ahead, an n-gram's words are read once, and lines are written from the trie: the words of a node once for
-// all its children.
+// Nearly all time would be spent waiting for memory: the n-gram's position in the text is a random access, and so is
+// its shorter node. So both are prefetched, an n-gram's words are read once, and lines are written from the trie: the
+// words of a node once for all its children.
 #include "tasks/ngrams/arpa_model.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -42,25 +45,25 @@ namespace {
 
 struct level {
     std::uint64_t size = 0;
-    scratch_table<std::uint64_t> positions;  ///< of all levels but the last
+    scratch_table<std::uint64_t> positions;  ///< of all levels except the last
     scratch_table<std::uint64_t>
-        histories;  ///< of each node's n-gram: h of the words before its last; empty: all children's
+        histories;  ///< of each node's n-gram: h of the words before its last; empty: that of all children
     scratch_table<std::uint64_t> children;  ///< of each node, where they begin in the next level, and the end
     scratch_table<std::uint32_t> last_words;
     scratch_table<std::uint32_t>
-        suffixes;  ///< nodes of the level before; of all levels but the first and the last
-    scratch_table<double> probabilities;  ///< at first counts, which are exact
+        suffixes;  ///< nodes of the preceding level; of all levels except the first and the last
+    scratch_table<double> probabilities;  ///< initially counts, which are exact
     scratch_table<double> back_offs;
 };
 
-/// How many of a table's rows are fetched before their turn.
+/// How many of a table's rows are prefetched.
 constexpr std::uint64_t ahead = 16;
 
-/// A probability as its decimal logarithm, as it is written.
+/// A probability as its decimal logarithm, as written.
 float log10_of(double probability) {
     constexpr double least = -99;  // as SRILM writes zero
     constexpr double ln10 = 0x1.26bb1bbb55516p+1;
-    constexpr double smallest = std::numeric_limits<double>::min();  // its logarithm is below the least
+    constexpr double smallest = std::numeric_limits<double>::min();  // its logarithm is below the minimum
     return static_cast<float>(probability >= smallest
                                   ? std::max(least, canonical_log_normal(std::min(1.0, probability)) / ln10)
                                   : least);
@@ -72,7 +75,7 @@ char* put_number(char* to, float value) {
     return std::to_chars(to, to + number_letters, value).ptr;
 }
 
-/// Back-off weights are made of few counts: the same ones come again and again.
+/// Back-off weights derive from few counts, so that the same ones recur.
 class back_off_texts {
   public:
     /// A view of an array of number_letters.
@@ -97,29 +100,29 @@ class back_off_texts {
 class arpa_model {
   public:
     arpa_model(const ngram_corpus& corpus, const ngram_options& options, collection_counts& counts,
-               scratch_folder& scratch, table_share& share, const context& run)
+               scratch_folder& scratch, table_share& share, const context& ctx)
         : corpus_(corpus),
           options_(options),
           counts_(counts),
           scratch_(scratch),
           share_(share),
-          place_(run) {}
+          place_(ctx) {}
 
-    std::uint64_t write(const std::function<void(std::string_view)>& write) {
-        write_head(write);
+    std::uint64_t write(const std::function<void(std::string_view)>& sink) {
+        write_head(sink);
         level before, parents = root();
         for (unsigned n = 1; n <= options_.order; ++n) {
             level nodes = take(n, parents);
             if (n == 1)
-                weigh_words(parents, nodes);
+                weight_words(parents, nodes);
             else
-                weigh(before, parents, nodes);
-            if (n > 1) write_level(n - 1, before, parents, write);
+                set_weights(before, parents, nodes);
+            if (n > 1) write_level(n - 1, before, parents, sink);
             before = std::move(parents);
             parents = std::move(nodes);
         }
-        write_level(options_.order, before, parents, write);
-        write("\n\\end\\\n");
+        write_level(options_.order, before, parents, sink);
+        sink("\n\\end\\\n");
         return ngrams_;
     }
 
@@ -129,10 +132,10 @@ class arpa_model {
         return scratch_table<T>(share_, scratch_, "model_" + std::to_string(tables_++), size);
     }
 
-    void write_head(const std::function<void(std::string_view)>& write) {
+    void write_head(const std::function<void(std::string_view)>& sink) {
         std::string head = "\\data\\\n";
         for (unsigned n = 1; n <= options_.order; ++n) {
-            // <s>, </s>, and <unk> where it is not among those counted, which is known later: told by the corpus.
+            // <s>, </s>, and <unk> if it is not counted, which is decided later by the corpus.
             std::uint64_t size = counts_.of(n).size();
             if (n == 1) {
                 counts_unknown_ = corpus_.unknown >= options_.min_count && corpus_.unknown != 0;
@@ -141,7 +144,7 @@ class arpa_model {
             head += "ngram " + std::to_string(n) + "=" + std::to_string(size) + "\n";
             ngrams_ += size;
         }
-        write(head);
+        sink(head);
     }
 
     level root() {
@@ -172,7 +175,7 @@ class arpa_model {
             const std::size_t pieces = pieces_for(place_, part.size(), 1 << 12);
             std::vector<std::uint64_t> ends(pieces);
             for_each_piece(place_, pieces, [&](std::size_t p) {
-                place_.run().check_stop();
+                place_.ctx().check_stop();
                 const auto [begin, end] = piece_of(part.size(), pieces, p);
                 const std::uint64_t first =
                     p == 0 ? adopted : parent_of(n, parents, part[begin - 1].position) + 1;
@@ -192,8 +195,8 @@ class arpa_model {
         return of;
     }
 
-    /// Takes the nodes from `at` on, and gives them to their parents: both are in order. Parents before `adopted` are known to begin
-    /// before; returns the number of those that are known now.
+    /// Takes the nodes from `at` on, and assigns them to their parents: both are in order. Parents before `adopted` are
+    /// known to begin earlier; returns the number of those known now.
     std::uint64_t take_piece(unsigned n, const level& parents, std::uint64_t adopted,
                              std::span<const counted_ngram> part, level& of, std::uint64_t at) const {
         const std::uint32_t* const words = corpus_.words.span().data();
@@ -239,7 +242,7 @@ class arpa_model {
         return static_cast<std::uint64_t>(found - among.begin());
     }
 
-    /// What the counts after one history make of it.
+    /// The statistics of the counts after one history.
     struct history {
         double h;
         double rest;  ///< the back-off weight
@@ -247,7 +250,7 @@ class arpa_model {
     history history_of(ngram_smoothing rule, std::uint64_t all, std::uint64_t seen,
                        std::uint64_t followers) const {
         const double h = static_cast<double>(all), f = static_cast<double>(seen);
-        // What all of them have together: the sum of their counts is exact, the sum of their shares would not be.
+        // Their common part: the sum of their counts is exact, the sum of their shares would not be.
         const double together = rule == ngram_smoothing::absolute
                                     ? (f - options_.delta * static_cast<double>(followers)) / h
                                     : own(rule, f, h);
@@ -269,7 +272,7 @@ class arpa_model {
         return all;
     }
 
-    void weigh_words(level& parents, level& nodes) {
+    void weight_words(level& parents, level& nodes) {
         constexpr ngram_smoothing rule = ngram_smoothing::absolute;
         const history root =
             history_of(rule, corpus_.words.size(), sum(nodes.probabilities.span()), nodes.size);
@@ -279,21 +282,21 @@ class arpa_model {
         for (double& of : nodes.probabilities.span()) of = own(rule, of, root.h) + root.rest * uniform;
     }
 
-    void weigh(const level& before, level& parents, level& nodes) {
+    void set_weights(const level& before, level& parents, level& nodes) {
         const child_words shorter(place_, before.children.span(), parents.last_words.span(),
                                   corpus_.vocabulary,
                                   table<std::uint32_t>(parents.size / child_words::words_an_entry + 1));
         const std::size_t pieces = pieces_for(place_, parents.size, 1 << 12, 16);
         for_each_piece(place_, pieces, [&](std::size_t p) {
-            place_.run().check_stop();
+            place_.ctx().check_stop();
             const auto [begin, end] = piece_of(parents.size, pieces, p);
-            weigh_children(before, parents, begin, end, shorter, nodes);
+            weight_children(before, parents, begin, end, shorter, nodes);
         });
     }
 
     /// Of the parents [begin, end).
-    void weigh_children(const level& before, level& parents, std::uint64_t begin, std::uint64_t end,
-                        const child_words& shorter, level& nodes) const {
+    void weight_children(const level& before, level& parents, std::uint64_t begin, std::uint64_t end,
+                         const child_words& shorter, level& nodes) const {
         const bool from_root = parents.suffixes.size() == 0;
         const ngram_smoothing rule = options_.smoothing;
         struct waiting_node {
@@ -303,7 +306,7 @@ class arpa_model {
         };
         std::array<waiting_node, 2 * ahead> waiting = {};
         std::size_t count = 0;
-        const auto weigh_waiting = [&] {
+        const auto weight_waiting = [&] {
             const std::span all(waiting.data(), count);
             for (waiting_node& w : all) w.among = shorter.narrow(w.among, nodes.last_words[w.node]);
             for (waiting_node& w : all) {
@@ -334,15 +337,15 @@ class arpa_model {
             for (std::uint64_t i = first; i < last; ++i) {
                 shorter.fetch_entry(among, nodes.last_words[i]);
                 waiting[count++] = {i, among, own(rule, nodes.probabilities[i], of.h), of.rest};
-                if (count == waiting.size()) weigh_waiting();
+                if (count == waiting.size()) weight_waiting();
             }
         }
-        weigh_waiting();
+        weight_waiting();
     }
 
-    /// `parents`: the level before.
+    /// `parents`: the preceding level.
     void write_level(unsigned n, const level& parents, const level& of,
-                     const std::function<void(std::string_view)>& write) const {
+                     const std::function<void(std::string_view)>& sink) const {
         std::string head = "\n\\" + std::to_string(n) + "-grams:\n";
         if (n == 1) {
             short_texts lines(head);
@@ -359,20 +362,20 @@ class arpa_model {
             if (!counts_unknown_) line(unknown_, unknown_ngram_word);
             lines.flush();
         }
-        write(head);
+        sink(head);
         write_in_batches(
-            place_.run(), of.size,
+            place_.ctx(), of.size,
             [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
                 write_lines(n, parents, of, begin, end, out);
             },
-            write);
+            sink);
     }
 
     void write_lines(unsigned n, const level& parents, const level& of, std::uint64_t begin,
                      std::uint64_t end, std::string& out) const {
         const std::span<const std::uint64_t> children = parents.children.span();
-        const auto behind = std::upper_bound(children.begin(), children.end(), begin);
-        auto q = static_cast<std::uint64_t>(behind - children.begin()) - 1;
+        const auto after = std::upper_bound(children.begin(), children.end(), begin);
+        auto q = static_cast<std::uint64_t>(after - children.begin()) - 1;
         const bool backs_off = n < options_.order;
         std::vector<float> logarithms(end - begin);
         for (std::uint64_t i = begin; i < end; ++i) logarithms[i - begin] = log10_of(of.probabilities[i]);
@@ -390,8 +393,8 @@ class arpa_model {
             });
             for (; i < std::min(end, children[q + 1]); ++i) {
                 const std::string_view word = corpus_.word(of.last_words[i]);
-                const std::size_t most = 2 * number_letters + words_before.room() + word.size() + 3;
-                lines.append_with(most, [&](char* to) {
+                const std::size_t max = 2 * number_letters + words_before.capacity() + word.size() + 3;
+                lines.append_with(max, [&](char* to) {
                     to = put_number(to, logarithms[i - begin]);
                     *to++ = '\t';
                     to = words_before.put(to);
@@ -420,30 +423,48 @@ class arpa_model {
     unsigned tables_ = 0;
     std::uint64_t ngrams_ = 0;
     bool counts_unknown_ = false;
-    double unknown_ = 1;  ///< of <unk>, where it is not counted
+    double unknown_ = 1;  ///< of <unk>, if it is not counted
 };
 
 }  // namespace
 
-void check_arpa_words(const ngram_corpus& corpus, collection_counts& counts, std::string_view input) {
+std::uint64_t leave_out_unwritable_words(const ngram_corpus& corpus, collection_counts& counts,
+                                         const context& ctx) {
     constexpr std::string_view white = std::string_view("\0\t\n\v\f\r ", 7);
+    std::vector<bool> unwritable;  // by id; empty if there are none
+    std::uint64_t words = 0;
+    std::string first;
     counts.of(1).for_each([&](std::span<const counted_ngram> part) {
         for (const counted_ngram& of : part) {
             const std::uint32_t id = corpus.words[of.position];
             if (id == corpus.vocabulary) continue;  // <unk> itself
             const std::string_view word = corpus.word(id);
             const bool own = word == "<s>" || word == "</s>" || word == unknown_ngram_word;
-            if (own || word.find_first_of(white) != std::string_view::npos)
-                throw invalid_input(
-                    input, 0, "holds the word '" + std::string(word) + "', which an ARPA file cannot hold");
+            if (!own && word.find_first_of(white) == std::string_view::npos) continue;
+            if (words++ == 0) {
+                first = word;
+                unwritable.resize(corpus.vocabulary + std::size_t{1});
+            }
+            unwritable[id] = true;
         }
     });
+    if (words == 0) return 0;
+    counts.remove_if([&](std::uint64_t position, unsigned n) {
+        const std::span<const std::uint32_t> ngram = corpus.words.span().subspan(position, n);
+        return std::ranges::any_of(ngram, [&](std::uint32_t id) { return unwritable[id]; });
+    });
+    ctx.log(log_level::warning,
+            fmt::format(
+                "the ARPA file lacks {} word{} that the format cannot hold (white space, <s>, </s>, <unk>), "
+                "such as '{}', and the n-grams with {}",
+                words, words == 1 ? "" : "s", first, words == 1 ? "it" : "them"));
+    return words;
 }
 
 std::uint64_t write_arpa_model(const ngram_corpus& corpus, const ngram_options& options,
                                collection_counts& counts, scratch_folder& scratch, table_share& share,
-                               const context& run, const std::function<void(std::string_view)>& write) {
-    return arpa_model(corpus, options, counts, scratch, share, run).write(write);
+                               const context& ctx, const std::function<void(std::string_view)>& sink) {
+    return arpa_model(corpus, options, counts, scratch, share, ctx).write(sink);
 }
 
 }  // namespace quern

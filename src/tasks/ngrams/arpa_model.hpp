@@ -15,18 +15,21 @@ namespace quern {
 inline constexpr std::string_view model_needs_all_lengths =
     "a back-off model needs the n-grams of every length up to the order";
 
-/// What a history loses with its rare n-grams is known from its own count only.
+/// What a history loses with its rare n-grams follows only from its own count.
 inline bool model_needs_histories(const ngram_options& options) {
     return options.min_count > 1;
 }
 
-/// Throws invalid_input for words among those counted that the format cannot hold: with white space, or of those it keeps for
-/// itself.
-void check_arpa_words(const ngram_corpus& corpus, collection_counts& counts, std::string_view input);
+/// Removes from `counts` the n-grams with words that the format cannot represent: those with white space, and its
+/// reserved words. The model is then that of the others, as if a higher `min_count` had excluded these. Returns the
+/// number of such words, and warns.
+std::uint64_t leave_out_unwritable_words(const ngram_corpus& corpus, collection_counts& counts,
+                                         const context& ctx);
 
-/// `counts` has every n up to the order, and is used up. Gives the file's text to `write`; returns how many n-grams it has.
+/// `counts` has every n up to the order, and is consumed. Passes the file's text to `write`; returns its number of
+/// n-grams.
 std::uint64_t write_arpa_model(const ngram_corpus& corpus, const ngram_options& options,
                                collection_counts& counts, scratch_folder& scratch, table_share& share,
-                               const context& run, const std::function<void(std::string_view)>& write);
+                               const context& ctx, const std::function<void(std::string_view)>& sink);
 
 }  // namespace quern

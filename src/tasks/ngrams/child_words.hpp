@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a word among the rising words of a node's children. Where there are many, a directory by the words' upper bits says
-// where to look, so that a word is found in two places of memory, which can be fetched ahead: first its entry, then the words.
+// Finds a word among the rising words of a node's children. If there are many, a directory by the words' upper bits
+// says where to search, so that a word is found with two memory accesses, which can be prefetched: first its entry,
+// then the words.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,8 @@ class child_words {
   public:
     static constexpr std::uint64_t words_an_entry = 4;
 
-    /// `children`: of each node, where they begin among `words`, and the end. `vocabulary`: the greatest word. `starts`: of
-    /// words / words_an_entry + 1 entries, to be filled.
+    /// `children`: for each node, where they begin among `words`, and the end. `vocabulary`: the greatest word.
+    /// `starts`: of words / words_an_entry + 1 entries, to be filled.
     child_words(cpu_place& place, std::span<const std::uint64_t> children,
                 std::span<const std::uint32_t> words, std::uint32_t vocabulary,
                 scratch_table<std::uint32_t> starts)
@@ -28,7 +29,7 @@ class child_words {
           starts_(std::move(starts)) {
         const std::size_t nodes = children.size() - 1, pieces = pieces_for(place, nodes, 1 << 12, 16);
         for_each_piece(place, pieces, [&](std::size_t p) {
-            place.run().check_stop();
+            place.ctx().check_stop();
             const auto [begin, end] = piece_of(nodes, pieces, p);
             for (std::size_t q = begin; q < end; ++q) fill({children[q], children[q + 1]});
         });
@@ -40,7 +41,7 @@ class child_words {
     void fetch_entry(range among, std::uint32_t word) const {
         __builtin_prefetch(many(among) ? entry(among, word) : &words_[among.begin]);
     }
-    /// Where `word` is, if it is one of them.
+    /// The position of `word`, if it is one of them.
     range narrow(range among, std::uint32_t word) const {
         if (!many(among)) return among;
         const std::uint32_t* const of = entry(among, word);
@@ -51,7 +52,7 @@ class child_words {
     }
     /// The first that is not less.
     std::uint64_t find(range narrowed, std::uint32_t word) const {
-        // Few are left, and nothing is known of where: no branch, which would be guessed wrong.
+        // Few remain, in unpredictable order: branch-free, because a branch would be mispredicted.
         const std::uint32_t* first = words_.data() + narrowed.begin;
         for (std::uint64_t left = narrowed.end - narrowed.begin; left != 0;) {
             const std::uint64_t half = (left + 1) / 2;
@@ -62,10 +63,10 @@ class child_words {
     }
 
   private:
-    // The directory of a node has at most a quarter as many entries as the node has children, and lies where they lie: those of
-    // different nodes cannot meet.
-    static constexpr std::uint64_t least_many = 2 * words_an_entry;
-    static bool many(range among) { return among.end - among.begin >= least_many; }
+    // The directory of a node has at most a quarter as many entries as the node has children, at the same relative
+    // position: those of different nodes cannot overlap.
+    static constexpr std::uint64_t min_many = 2 * words_an_entry;
+    static bool many(range among) { return among.end - among.begin >= min_many; }
     unsigned entry_bits(range among) const {
         return static_cast<unsigned>(std::bit_width((among.end - among.begin) / words_an_entry | 1)) - 1;
     }

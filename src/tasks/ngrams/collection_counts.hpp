@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distinct n-grams of a collection, each once: where one stands among the words, and how often it occurs.
+// The distinct n-grams of a collection: the position of one occurrence, and the count.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,37 +24,60 @@ class collection_counts {
     /// Holds about `memory_bytes` at most.
     collection_counts(scratch_folder& scratch, unsigned first_n, unsigned order, bool histories,
                       std::uint64_t memory_bytes)
-        : first_n_(first_n), lengths_(order - first_n + 1) {
-        const std::uint64_t share = memory_bytes / lengths_.size() / (histories ? 3 : 2);
-        // Pieces that several threads can share in.
-        most_fresh_ = std::clamp<std::uint64_t>(share / 32, std::uint64_t{1} << 14, std::uint64_t{1} << 17);
-        for (unsigned n = first_n; n <= order; ++n) {
-            of_length& of = lengths_[n - first_n];
-            const std::string name = "ngrams_" + std::to_string(n);
-            of.kept = std::make_unique<number_stream<counted_ngram>>(scratch, name, 2 * share);
-            if (histories)
-                of.histories =
-                    std::make_unique<number_stream<std::uint64_t>>(scratch, name + "_histories", share);
-        }
+        : scratch_(scratch),
+          first_n_(first_n),
+          share_(memory_bytes / (order - first_n + 1) / (histories ? 3 : 2)),
+          lengths_(order - first_n + 1) {
+        // Pieces large enough for several threads.
+        max_fresh_ = std::clamp<std::uint64_t>(share_ / 32, std::uint64_t{1} << 14, std::uint64_t{1} << 17);
+        for (unsigned n = first_n; n <= order; ++n)
+            lengths_[n - first_n] = make("ngrams_" + std::to_string(n), histories);
     }
 
-    /// Of one n, in order over all calls, with history counts where `histories`.
+    /// Of one n, in order over all calls, with history counts if `histories`.
     void add(const collection_ngrams& ngrams) {
         of_length& to = lengths_[ngrams.n - first_n_];
-        to.fresh.reserve(std::max(most_fresh_, to.fresh.size() + ngrams.counts.size()));
+        to.fresh.reserve(std::max(max_fresh_, to.fresh.size() + ngrams.counts.size()));
         for (std::size_t i = 0; i < ngrams.counts.size(); ++i)
             to.fresh.push_back({ngrams.positions[i], ngrams.counts[i]});
         if (to.histories)
             to.fresh_histories.insert(to.fresh_histories.end(), ngrams.history_counts.begin(),
                                       ngrams.history_counts.end());
-        if (to.fresh.size() >= most_fresh_) flush(to);
+        if (to.fresh.size() >= max_fresh_) flush(to);
     }
     void finish() {
         for (of_length& of : lengths_) flush(of);
     }
 
+    /// Removes, after finish(), every n-gram for which gone(position, n) is true; once.
+    template <class Gone>
+    void remove_if(const Gone& gone) {
+        for (unsigned n = first_n_; n < first_n_ + lengths_.size(); ++n) {
+            of_length& old = lengths_[n - first_n_];
+            of_length left = make("ngrams_left_" + std::to_string(n), old.histories != nullptr);
+            std::vector<bool> stays;
+            old.kept->drain([&](std::span<const counted_ngram> part) {
+                for (const counted_ngram& g : part) {
+                    stays.push_back(!gone(g.position, n));
+                    if (stays.back()) left.fresh.push_back(g);
+                    if (left.fresh.size() >= max_fresh_) flush(left);
+                }
+            });
+            if (old.histories) {
+                std::uint64_t at = 0;
+                old.histories->drain([&](std::span<const std::uint64_t> part) {
+                    for (const std::uint64_t history : part)
+                        if (stays[at++]) left.fresh_histories.push_back(history);
+                    flush(left);
+                });
+            }
+            flush(left);
+            old = std::move(left);
+        }
+    }
+
     number_stream<counted_ngram>& of(unsigned n) { return *lengths_[n - first_n_].kept; }
-    /// Of each of them, how often its history occurs with a word behind it; null unless asked for.
+    /// For each of them, how often its history occurs followed by a word; null unless requested.
     number_stream<std::uint64_t>* histories_of(unsigned n) { return lengths_[n - first_n_].histories.get(); }
     std::uint64_t spilled_bytes() const {
         std::uint64_t sum = 0;
@@ -69,6 +93,14 @@ class collection_counts {
         std::unique_ptr<number_stream<std::uint64_t>> histories;
         std::vector<std::uint64_t> fresh_histories;
     };
+    of_length make(const std::string& name, bool histories) const {
+        of_length made;
+        made.kept = std::make_unique<number_stream<counted_ngram>>(scratch_, name, 2 * share_);
+        if (histories)
+            made.histories =
+                std::make_unique<number_stream<std::uint64_t>>(scratch_, name + "_histories", share_);
+        return made;
+    }
     static void flush(of_length& of) {
         of.kept->append(std::move(of.fresh));
         of.fresh = {};
@@ -77,8 +109,10 @@ class collection_counts {
         of.fresh_histories = {};
     }
 
+    scratch_folder& scratch_;
     unsigned first_n_;
-    std::size_t most_fresh_ = 0;
+    std::uint64_t share_;
+    std::size_t max_fresh_ = 0;
     std::vector<of_length> lengths_;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From rows by n-gram to rows by document, in one pass over them however many they are: they are dealt out to buckets of
-// neighbouring documents, each of which fits into memory, and a bucket is sorted when its turn comes. Rows of one n come in the
-// order of their n-grams, so that a stable sort by document and n is all there is to do; of a document that is a bucket's worth
-// by itself each n has a bucket of its own, whose rows are in order as they come. What does not fit into memory waits in one
-// scratch file, in chunks.
+// From rows by n-gram to rows by document, in one pass, however many there are. Rows are partitioned into buckets of
+// neighbouring documents, each of which fits into memory; a bucket is sorted when its turn comes.
+//
+// Rows of one n arrive in the order of their n-grams, so that a stable sort by document and n suffices. A document that
+// fills a bucket by itself has one bucket per n, whose rows arrive in order. What does not fit into memory is kept in
+// one scratch file, in chunks.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +44,8 @@ class document_rows {
           first_n_(options.only ? options.order : 1),
           lengths_(options.order - first_n_ + 1),
           budget_(memory_bytes / 2),
-          bucket_rows_(std::clamp<std::uint64_t>(memory_bytes / 8, least_bucket, most_bucket) / sizeof(Row)) {
-        deal(documents);
+          bucket_rows_(std::clamp<std::uint64_t>(memory_bytes / 8, min_bucket, max_bucket) / sizeof(Row)) {
+        partition(documents);
         const std::uint64_t each = memory_bytes / 8 / std::max<std::size_t>(1, buckets_.size()) / sizeof(Row);
         chunk_rows_ = std::clamp<std::uint64_t>(each, 128, std::uint64_t{1} << 13);
     }
@@ -71,23 +72,23 @@ class document_rows {
         }
     }
 
-    /// Calls take(rows) for stretches of all rows, by document, n, n-gram. Once; what was handed over is gone.
-    template <class Take>
-    void drain(const Take& take) {
+    /// Calls sink(rows) for batches of all rows, by document, n, n-gram. Once; batches are released afterwards.
+    template <class Sink>
+    void drain(const Sink& sink) {
         if (spill_) spill_->flush();
         std::vector<Row> rows, sorted;
         for (bucket& b : buckets_) {
             rows.clear();
             for_each_chunk(b, [&](std::span<const Row> part) {
                 if (b.one_n && rows.size() + part.size() > bucket_rows_ && !rows.empty()) {
-                    take(std::span<const Row>(rows));
+                    sink(std::span<const Row>(rows));
                     rows.clear();
                 }
                 rows.insert(rows.end(), part.begin(), part.end());
             });
             if (!b.one_n) sort(b, rows, sorted);
             const std::vector<Row>& ordered = b.one_n ? rows : sorted;
-            if (!ordered.empty()) take(std::span<const Row>(ordered));
+            if (!ordered.empty()) sink(std::span<const Row>(ordered));
             b = bucket{};
         }
     }
@@ -95,8 +96,7 @@ class document_rows {
     std::uint64_t spilled_bytes() const { return spilled_; }
 
   private:
-    static constexpr std::uint64_t least_bucket = std::uint64_t{1} << 20,
-                                   most_bucket = std::uint64_t{1} << 25;
+    static constexpr std::uint64_t min_bucket = std::uint64_t{1} << 20, max_bucket = std::uint64_t{1} << 25;
 
     struct chunk {
         std::unique_ptr<Row[]> memory;  ///< null: in the scratch file
@@ -110,15 +110,15 @@ class document_rows {
         std::uint64_t filled = 0;  ///< of `open`
     };
 
-    void deal(std::span<const std::uint64_t> documents) {
+    void partition(std::span<const std::uint64_t> documents) {
         const std::size_t count = documents.size() - 1;
         bucket_of_.resize(count);
         std::uint64_t rows = 0;
         for (std::size_t d = 0; d < count; ++d) {
             const auto number = static_cast<std::uint32_t>(d);
-            const std::uint64_t most = (documents[d + 1] - documents[d]) * lengths_;
-            const bool large = most > bucket_rows_;
-            if (buckets_.empty() || buckets_.back().one_n || large || rows + most > bucket_rows_) {
+            const std::uint64_t max = (documents[d + 1] - documents[d]) * lengths_;
+            const bool large = max > bucket_rows_;
+            if (buckets_.empty() || buckets_.back().one_n || large || rows + max > bucket_rows_) {
                 rows = 0;
                 for (unsigned i = 0; i < (large ? lengths_ : 1); ++i) {
                     bucket& b = buckets_.emplace_back();
@@ -126,13 +126,13 @@ class document_rows {
                     b.one_n = large;
                 }
             }
-            rows += most;
+            rows += max;
             buckets_.back().end = number + 1;
             bucket_of_[d] = static_cast<std::uint32_t>(buckets_.size() - (large ? lengths_ : 1));
         }
     }
 
-    /// The open chunk is full.
+    /// Called when the open chunk is full.
     void complete(bucket& b) {
         const std::uint64_t bytes = chunk_rows_ * sizeof(Row);
         b.filled = 0;
@@ -148,20 +148,20 @@ class document_rows {
         b.chunks.push_back({nullptr, offset});
     }
 
-    template <class Take>
-    void for_each_chunk(bucket& b, const Take& take) {
+    template <class Sink>
+    void for_each_chunk(bucket& b, const Sink& sink) {
         std::unique_ptr<Row[]> read;
         for (chunk& c : b.chunks) {
             if (c.memory) {
-                take(std::span<const Row>(c.memory.get(), chunk_rows_));
+                sink(std::span<const Row>(c.memory.get(), chunk_rows_));
                 c.memory.reset();
                 continue;
             }
             if (!read) read = std::make_unique_for_overwrite<Row[]>(chunk_rows_);
             spill_->read_at(c.offset, {reinterpret_cast<char*>(read.get()), chunk_rows_ * sizeof(Row)});
-            take(std::span<const Row>(read.get(), chunk_rows_));
+            sink(std::span<const Row>(read.get(), chunk_rows_));
         }
-        if (b.filled != 0) take(std::span<const Row>(b.open.get(), b.filled));
+        if (b.filled != 0) sink(std::span<const Row>(b.open.get(), b.filled));
     }
 
     /// Stable, by document and n.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pipeline over units of the corpus:
 //   cut (in order) → parse (parallel) → admit: ids (in order) → analyse and number within the unit (parallel)
-//       → number all over (in order; distinct words only) → renumber (parallel) → append (in order).
-// Ids by bytes are known when all words are: then the numbers are gone through once more. A dictionary is asked once for each
-// distinct word, in its own order.
+//       → number globally (in order; distinct words only) → renumber (parallel) → append (in order).
+// Ids by bytes are known only when all words are: then the numbers are rewritten in a second pass. A dictionary is
+// queried once for each distinct word, in its own order.
 #include "tasks/ngrams/ngram_corpus.hpp"
 
 #include <algorithm>
@@ -24,29 +24,30 @@ namespace {
 constexpr std::uint32_t no_rank = std::numeric_limits<std::uint32_t>::max();
 
 struct unit_in_work : document_unit {
-    word_tally distinct;
+    word_count_table distinct;
     std::vector<std::uint32_t> numbers, number_of_distinct;
     std::vector<std::uint64_t> lengths, name_lengths;
     std::vector<char> names;
 };
 
-/// The steps' state; each member is touched by one in-order step only.
+/// The steps' state; only one in-order step uses each member.
 class corpus_reading {
   public:
     corpus_reading(const ngrams_options& options, const text_options& text, const word_dictionary* known,
-                   scratch_folder& scratch, table_share& share, const context& run)
+                   scratch_folder& scratch, table_share& share, const context& ctx)
         : known_(known),
           scratch_(scratch),
           share_(share),
-          run_(run),
-          ranks_(scratch, run.memory_limit() / 4),
-          numbers_(scratch, "word_numbers", run.memory_limit() / 4),
-          names_(scratch, "document_names", run.memory_limit() / 16),
-          corpus_(options.inputs, options.input_format, options.max_errors, run),
-          words_(text, options.titles ? title_words::in_front : title_words::left_out) {}
+          ctx_(ctx),
+          ranks_(scratch, ctx.memory_limit() / 4),
+          numbers_(scratch, "word_numbers", ctx.memory_limit() / 4),
+          names_(scratch, "document_names", ctx.memory_limit() / 16),
+          corpus_(options.inputs, options.input_format, options.follow_links, options.max_errors, options.ids,
+                  {.a_word = 12, .a_distinct_word = 100}, text, ctx),
+          words_(text, options.titles ? title_words::in_front : title_words::excluded) {}
 
     ngram_corpus read() {
-        pipeline<unit_in_work> line(units_at_once(run_));
+        pipeline<unit_in_work> line(units_at_once(ctx_));
         corpus_.begin(line);
         line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
         line.in_order([this](unit_in_work& unit) { ranks_.add(unit.distinct, unit.number_of_distinct); });
@@ -71,16 +72,19 @@ class corpus_reading {
 
   private:
     void analyse(unit_in_work& unit) {
-        constexpr std::uint64_t letters_a_word = 6;  // of English, so that no room is left over
+        constexpr std::uint64_t letters_a_word = 6;  // of English, so that no capacity is wasted
         std::uint64_t letters = 0;
         for (const document& d : unit.parsed.documents) letters += d.text.size();
         unit.numbers.reserve(letters / letters_a_word);
         for (const document& d : unit.parsed.documents) {
-            run_.check_stop();
-            const text::token_list& words = words_.of(d);
-            for (const text::token& t : words.tokens)
-                unit.numbers.push_back(unit.distinct.add(words.word(t)));
-            unit.lengths.push_back(words.tokens.size());
+            ctx_.check_stop();
+            std::uint64_t length = 0;
+            words_.for_each_piece(d, [&](const text::token_list& words) {
+                for (const text::token& t : words.tokens)
+                    unit.numbers.push_back(unit.distinct.add(words.word(t)));
+                length += words.tokens.size();
+            });
+            unit.lengths.push_back(length);
             unit.names.insert(unit.names.end(), d.id.begin(), d.id.end());
             unit.name_lengths.push_back(d.id.size());
         }
@@ -102,13 +106,13 @@ class corpus_reading {
         names_.drain([&](std::span<const char> part) { to = std::ranges::copy(part, to).out; });
     }
 
-    /// The rank of each number; fills in the vocabulary.
+    /// The rank of each number; fills the vocabulary.
     scratch_table<std::uint32_t> rank() {
         scratch_table<std::uint32_t> rank_of(share_, scratch_, "ranks", ranks_.numbers());
         made_.letters = {share_, scratch_, "letters", ranks_.letters()};
         made_.word_ends = {share_, scratch_, "word_ends", ranks_.numbers()};
         std::uint64_t end = 0;
-        ranks_.for_each(run_, [&](std::string_view word, std::span<const std::uint32_t> numbers) {
+        ranks_.for_each(ctx_, [&](std::string_view word, std::span<const std::uint32_t> numbers) {
             ++made_.distinct;
             const bool is_known = known_ == nullptr || known_->find(word).has_value();
             for (const std::uint32_t number : numbers)
@@ -126,13 +130,14 @@ class corpus_reading {
 
     void renumber(const scratch_table<std::uint32_t>& rank_of) {
         made_.words = {share_, scratch_, "word_ids", numbers_.size()};
-        cpu_place place(run_);
+        cpu_place place(ctx_);
         std::uint32_t* to = made_.words.span().data();
         numbers_.drain([&](std::span<const std::uint32_t> numbers) {
-            run_.check_stop();
+            ctx_.check_stop();
             const std::size_t pieces = pieces_for(place, numbers.size(), 1 << 14);
             std::vector<std::uint64_t> unknown(pieces);
             for_each_piece(place, pieces, [&](std::size_t p) {
+                place.ctx().check_stop();
                 const auto [begin, end] = piece_of(numbers.size(), pieces, p);
                 for (std::size_t i = begin; i < end; ++i) {
                     const std::uint32_t rank = rank_of[numbers[i]];
@@ -148,7 +153,7 @@ class corpus_reading {
     const word_dictionary* known_;
     scratch_folder& scratch_;
     table_share& share_;
-    const context& run_;
+    const context& ctx_;
     ngram_corpus made_;
     word_ranks ranks_;
     number_stream<std::uint32_t> numbers_;
@@ -161,8 +166,8 @@ class corpus_reading {
 
 ngram_corpus read_ngram_corpus(const ngrams_options& options, const text_options& text,
                                const word_dictionary* known, scratch_folder& scratch, table_share& share,
-                               const context& run) {
-    return corpus_reading(options, text, known, scratch, share, run).read();
+                               const context& ctx) {
+    return corpus_reading(options, text, known, scratch, share, ctx).read();
 }
 
 }  // namespace quern

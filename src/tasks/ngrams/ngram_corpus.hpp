@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first half of the task: a corpus goes once through the mill and becomes words as ids that are ranks by bytes, and tables
-// of what they stand for.
+// The first half of the task: reads a corpus once and turns it into words as ids that are ranks by bytes, with tables
+// of the strings.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace quern {
 
 struct ngram_corpus {
     scratch_table<std::uint32_t> words;
-    std::vector<std::uint64_t> documents{0};  ///< where each begins among the words, and the end
-    std::uint32_t vocabulary = 0;             ///< the id of an unknown word, too
+    std::vector<std::uint64_t> documents{0};  ///< the beginning of each among the words, and the end
+    std::uint32_t vocabulary = 0;             ///< also the id of an unknown word
 
     scratch_table<char> letters;             ///< of the vocabulary
     scratch_table<std::uint64_t> word_ends;  ///< in `letters`
@@ -45,9 +45,10 @@ struct ngram_corpus {
     }
 };
 
-/// `text`: how the words are made. `known`: whose words are known; null: all are. Tables come from `share`, and from `scratch` beyond it.
+/// `text`: the word rules. `known`: a dictionary of the known words; null: all are known. Tables use memory of `share`,
+/// and `scratch` beyond it.
 ngram_corpus read_ngram_corpus(const ngrams_options& options, const text_options& text,
                                const word_dictionary* known, scratch_folder& scratch, table_share& share,
-                               const context& run);
+                               const context& ctx);
 
 }  // namespace quern

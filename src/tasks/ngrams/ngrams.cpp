@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a corpus to rows: the words become ids (ngram_corpus), the operation gives the rows by n-gram, document_rows brings them
-// into the order of documents, and they go out one by one or as text. What is counted of the whole collection is gathered on the
-// way, where a file of it is asked for.
+// From a corpus to rows: the words become ids (ngram_corpus), the operation produces the rows by n-gram, document_rows
+// reorders them by document, and they are written one by one or as text. Counts of the whole collection are gathered
+// meanwhile, if a file of them is requested.
 #include "quern/tasks/ngrams.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/cpu/parallel.hpp"
 #include "device/files/scratch_folder.hpp"
-#include "ops/ngram_likelihood/joined_rows.hpp"
+#include "ops/ngram_likelihood/rows/joined_rows.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "report/tsv.hpp"
 #include "tasks/corpus/own_output.hpp"
-#include "tasks/memory_left.hpp"
 #include "tasks/ngrams/arpa_model.hpp"
 #include "tasks/ngrams/collection_counts.hpp"
 #include "tasks/ngrams/document_rows.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
-#include "tasks/pinned_to_device.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/remaining_memory.hpp"
+#include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
 
-/// Where the rows go: nowhere, one by one, or as text.
+/// The destination of the rows: none, one by one, or as text.
 struct row_destination {
     std::function<void(const ngram_row&)> take;
     row_format format = row_format::tsv;
@@ -42,13 +43,13 @@ struct row_destination {
     bool wanted() const { return take || write; }
 };
 
-/// Text that goes to a file, to the caller, or is not asked for.
+/// Text that goes to a file, to the caller, or nowhere.
 class text_target {
   public:
-    text_target(const std::filesystem::path& path, const std::function<void(std::string_view)>& take,
-                bool replace, const context& run)
-        : take_(take) {
-        if (!take && !path.empty()) file_.emplace(path, output_options{.replace = replace}, run);
+    text_target(const std::filesystem::path& path, const std::function<void(std::string_view)>& sink,
+                bool replace, const context& ctx)
+        : take_(sink) {
+        if (!sink && !path.empty()) file_.emplace(path, output_options{.replace = replace}, ctx);
     }
     bool wanted() const { return file_ || take_; }
     std::uint64_t bytes() const { return bytes_; }
@@ -56,9 +57,7 @@ class text_target {
         bytes_ += text.size();
         file_ ? file_->write(text) : take_(text);
     }
-    void commit() {
-        if (file_) file_->commit();
-    }
+    output_file* file() { return file_ ? &*file_ : nullptr; }
 
   private:
     std::optional<output_file> file_;
@@ -68,19 +67,19 @@ class text_target {
 
 class ngrams_run {
   public:
-    ngrams_run(const ngrams_options& options, const context& run, const row_destination& to)
+    ngrams_run(const ngrams_options& options, const context& ctx, const row_destination& to)
         : options_(options),
-          run_(pinned_to_device(run, place_asked(options.ngrams.method), result_.statistics,
+          ctx_(pinned_to_device(ctx, place_requested(options.ngrams.method), result_.statistics,
                                 offered_by(options.ngrams.method))),
           to_(to),
-          totals_text_(options.totals, options.take_totals, options.replace, run_),
-          arpa_text_(options.arpa, options.take_arpa, options.replace, run_),
-          scratch_(run_),
-          tables_(run_.memory_limit() / 2) {}
+          totals_text_(options.totals, options.take_totals, options.replace, ctx_),
+          arpa_text_(options.arpa, options.take_arpa, options.replace, ctx_),
+          scratch_(ctx_),
+          tables_(ctx_.memory_limit() / 2) {}
 
     ngrams_result run() {
         const std::unique_ptr<word_dictionary> known = open_dictionary();
-        corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, run_);
+        corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, ctx_);
         spilled_ = corpus_.spilled_bytes;
         clock_.end_stage("read", corpus_.input_bytes);
         options_.ngrams.history_counts ? count_and_write<document_row_with_history>()
@@ -90,14 +89,14 @@ class ngrams_run {
     }
 
   private:
-    static const char* place_asked(ngram_method method) {
+    static const char* place_requested(ngram_method method) {
         return method == ngram_method::suffix_sigma ? "method suffix-sigma" : "ngrams";
     }
     static offered_places offered_by(ngram_method method) {
         return method == ngram_method::suffix_sigma ? offered_places::cpu_only : offered_places::all;
     }
 
-    /// The dictionary, and with what text options the words are made.
+    /// The dictionary, and the text options of its words.
     std::unique_ptr<word_dictionary> open_dictionary() {
         if (options_.dictionary.empty()) {
             text_ = options_.text.value_or(text_options{});
@@ -112,44 +111,44 @@ class ngrams_run {
         }
         text_ = options_.text.value_or(info.text);
         if (text_.stop_words == info.text.stop_words && text_.stop_words.starts_with('@'))
-            throw usage_error(path + " was made with stop words from a file, which is needed here too");
+            throw usage_error(path + " was made with stop words from a file; pass the same file here");
         if (as_recorded(text_) != info.text) throw usage_error(path + " was made with other text options");
-        text::warn_of_other_unicode(path, info.unicode_version, run_);
+        text::warn_of_other_unicode(path, info.unicode_version, ctx_);
         return known;
     }
 
     template <class Row>
     void count_and_write() {
-        const std::uint64_t memory = run_.memory_limit();
+        const std::uint64_t memory = ctx_.memory_limit();
         std::unique_ptr<document_rows<Row>> rows;
         std::unique_ptr<collection_counts> counts;
         std::uint64_t held = tables_.taken();
-        ngram_options asked = options_.ngrams;
+        ngram_options requested = options_.ngrams;
         if (to_.wanted()) {
             held += memory / 4;
-            rows = std::make_unique<document_rows<Row>>(scratch_, corpus_.documents, asked, memory / 4);
+            rows = std::make_unique<document_rows<Row>>(scratch_, corpus_.documents, requested, memory / 4);
         }
         if (totals_text_.wanted() || arpa_text_.wanted()) {
-            const bool histories = arpa_text_.wanted() && model_needs_histories(asked);
-            asked.history_counts |= histories;
+            const bool histories = arpa_text_.wanted() && model_needs_histories(requested);
+            requested.history_counts |= histories;
             held += memory / 8;
-            counts = std::make_unique<collection_counts>(scratch_, asked.only ? asked.order : 1, asked.order,
-                                                         histories, memory / 8);
+            counts = std::make_unique<collection_counts>(scratch_, requested.only ? requested.order : 1,
+                                                         requested.order, histories, memory / 8);
         }
         const auto add_counts = [&](const collection_ngrams& block) { counts->add(block); };
-        ngram_detail::joined_rows joined(corpus_.documents, asked.order, add_counts);
-        count(asked, with_memory_left(run_, held, "the words of the corpus"),
-              [&](const ngram_collection& collection, const context& run) {
-                  if (counts && !rows) return count_collection_ngrams(collection, asked, run, add_counts);
-                  return ngram_likelihood(collection, asked, run, [&](const ngram_rows& block) {
+        ngram_detail::joined_rows joined(corpus_.documents, requested.order, add_counts);
+        count(requested, with_remaining_memory(ctx_, held, "the words of the corpus"),
+              [&](const ngram_collection& collection, const context& ctx) {
+                  if (counts && !rows) return count_collection_ngrams(collection, requested, ctx, add_counts);
+                  return ngram_likelihood(collection, requested, ctx, [&](const ngram_rows& block) {
                       if (rows) rows->add(block);
                       if (counts) joined.add(block);
                   });
               });
         if (counts) {
+            ctx_.report({"join", 0, 0, "n-grams"});
             counts->finish();
             spilled_ += counts->spilled_bytes();
-            if (arpa_text_.wanted()) check_arpa_words(corpus_, *counts, options_.inputs.front().string());
         }
         if (rows) {
             write_rows(*rows);
@@ -161,12 +160,12 @@ class ngrams_run {
 
     /// By counting(collection, run).
     template <class Counting>
-    void count(const ngram_options& asked, const context& run, const Counting& counting) {
+    void count(const ngram_options& requested, const context& ctx, const Counting& counting) {
         ngram_collection collection{
             .words = corpus_.words.span(), .documents = corpus_.documents, .vocabulary = corpus_.vocabulary};
         std::vector<std::uint64_t> starts;
         std::vector<std::uint32_t> lengths;
-        if (asked.method == ngram_method::strings) {
+        if (requested.method == ngram_method::strings) {
             starts.reserve(collection.words.size());
             lengths.reserve(collection.words.size());
             const char* const text = corpus_.letters.span().data();
@@ -179,7 +178,8 @@ class ngrams_run {
             collection.starts = starts;
             collection.lengths = lengths;
         }
-        const ngram_record record = counting(collection, run);
+        ctx_.report({"count", 0, collection.words.size(), "words"});
+        const ngram_record record = counting(collection, ctx);
         result_.totals = record.totals;
         spilled_ += record.bytes_spilled;
         result_.statistics.counts["pieces"] = record.pieces;
@@ -196,7 +196,7 @@ class ngrams_run {
                 for (const Row& row : sorted) hand_over(row);
             } else {
                 write_in_batches(
-                    run_, sorted.size(),
+                    ctx_, sorted.size(),
                     [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
                         texts.append(out, sorted.subspan(begin, end - begin));
                     },
@@ -206,14 +206,14 @@ class ngrams_run {
                     });
             }
             done += sorted.size();
-            run_.report({"write", done, all, "rows"});
+            ctx_.report({"write", done, all, "rows"});
         });
         clock_.end_stage("write", bytes);
     }
 
     template <class Row>
     void hand_over(const Row& row) {
-        run_.check_stop();
+        ctx_.check_stop();
         words_.clear();
         append_words(words_, corpus_, corpus_.documents[row.document] + row.first, row.n);
         ngram_row out{.document = corpus_.name(row.document),
@@ -235,19 +235,23 @@ class ngrams_run {
             clock_.end_stage("totals", totals_text_.bytes());
         }
         if (arpa_text_.wanted()) {
-            result_.model_ngrams = write_arpa_model(corpus_, options_.ngrams, counts, scratch_, tables_, run_,
+            ctx_.report({"model", 0, 0, "n-grams"});
+            result_.excluded_words = leave_out_unwritable_words(corpus_, counts, ctx_);
+            result_.model_ngrams = write_arpa_model(corpus_, options_.ngrams, counts, scratch_, tables_, ctx_,
                                                     [&](std::string_view text) { arpa_text_.write(text); });
             clock_.end_stage("model", arpa_text_.bytes());
         }
-        totals_text_.commit();
-        arpa_text_.commit();
+        std::vector<output_file*> files{totals_text_.file(), arpa_text_.file()};
+        std::erase(files, nullptr);
+        output_file::commit_together(files);
     }
 
     void write_totals(collection_counts& counts) {
+        std::uint64_t done = 0;
         for (const ngram_totals& of_n : result_.totals) {
             counts.of(of_n.n).for_each([&](std::span<const counted_ngram> part) {
                 write_in_batches(
-                    run_, part.size(),
+                    ctx_, part.size(),
                     [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
                         std::string words;
                         for (const counted_ngram& g : part.subspan(begin, end - begin)) {
@@ -260,6 +264,8 @@ class ngrams_run {
                         }
                     },
                     [&](std::string_view text) { totals_text_.write(text); });
+                done += part.size();
+                ctx_.report({"totals", done, 0, "n-grams"});
             });
         }
     }
@@ -273,7 +279,7 @@ class ngrams_run {
         result_.unknown = corpus_.unknown;
         result_.distinct_unknown = corpus_.distinct_unknown;
         run_statistics& statistics = result_.statistics;
-        statistics.threads = run_.thread_count();
+        statistics.threads = ctx_.thread_count();
         statistics.peak_memory_bytes = peak_memory_bytes();
         auto& counts = statistics.counts;
         counts.insert({{"documents", result_.documents},
@@ -283,6 +289,7 @@ class ngrams_run {
                        {"unknown", result_.unknown},
                        {"distinct_unknown", result_.distinct_unknown},
                        {"vocabulary", corpus_.vocabulary},
+                       {"model_words_left_out", result_.excluded_words},
                        {"spilled_bytes", spilled_}});
         for (const ngram_totals& of_n : result_.totals) {
             const std::string n = "_" + std::to_string(of_n.n);
@@ -298,7 +305,7 @@ class ngrams_run {
 
     const ngrams_options& options_;
     ngrams_result result_;
-    const context run_;
+    const context ctx_;
     const row_destination& to_;
     stage_clock clock_{result_.statistics};
     text_target totals_text_, arpa_text_;
@@ -310,16 +317,17 @@ class ngrams_run {
     std::uint64_t spilled_ = 0;
 };
 
-ngrams_result checked_run(const ngrams_options& options, const context& run, const row_destination& to) {
+ngrams_result checked_run(const ngrams_options& options, const context& ctx, const row_destination& to) {
     require_inputs(options.inputs);
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
-    const ngram_options& asked = options.ngrams;
-    ngram_likelihood({}, asked, context::cpu(1));  // options that are refused are so before the work
-    if ((!options.arpa.empty() || options.take_arpa) && asked.only)
+    const ngram_options& requested = options.ngrams;
+    ngram_likelihood({}, requested, context::cpu(1));  // refuses invalid options before the work
+    if ((!options.arpa.empty() || options.take_arpa) && requested.only)
         throw usage_error(std::string(model_needs_all_lengths));
-    if (!options.dictionary.empty() && asked.method == ngram_method::strings)
-        throw usage_error("the method strings compares words as they stand, and takes no dictionary");
-    return ngrams_run(options, run, to).run();
+    if (!options.dictionary.empty() && requested.method == ngram_method::strings)
+        throw usage_error(
+            "the method strings compares the strings of words, and does not accept a dictionary");
+    return ngrams_run(options, ctx, to).run();
 }
 
 }  // namespace
@@ -331,16 +339,16 @@ std::vector<std::string> ngram_columns(const ngram_options& options) {
     return names;
 }
 
-ngrams_result ngrams(const ngrams_options& options, const context& run,
-                     const std::function<void(const ngram_row&)>& take) {
-    return checked_run(options, run, {.take = take, .write = {}});
+ngrams_result ngrams(const ngrams_options& options, const context& ctx,
+                     const std::function<void(const ngram_row&)>& sink) {
+    return checked_run(options, ctx, {.take = sink, .write = {}});
 }
 
-ngrams_result ngrams_as_text(const ngrams_options& options, row_format format, const context& run,
-                             const std::function<void(std::string_view)>& write) {
+ngrams_result ngrams_as_text(const ngrams_options& options, row_format format, const context& ctx,
+                             const std::function<void(std::string_view)>& sink) {
     if (format == row_format::table)
-        throw usage_error("a table needs all rows at once: take the rows one by one");
-    return checked_run(options, run, {.take = {}, .format = format, .write = write});
+        throw usage_error("a table needs all rows at once; use the rows one by one");
+    return checked_run(options, ctx, {.take = {}, .format = format, .write = sink});
 }
 
 }  // namespace quern

@@ -18,7 +18,7 @@ void append_number(std::string& out, Number value) {
     out.append(digits, static_cast<std::size_t>(end - digits));
 }
 
-/// As row_writer has it: the shortest decimal that reads back to the same value; what is not finite by its name, null in JSON.
+/// As in row_writer: the shortest decimal that reads back to the same value; non-finite values by name, null in JSON.
 void append_weight(std::string& out, double weight, bool json) {
     if (std::isfinite(weight)) {
         append_number(out, weight);
@@ -61,7 +61,7 @@ void row_text::append(std::string& out, std::span<const Row> rows) const {
     std::string name, words;
     std::uint32_t document = 0;
     for (const Row& row : rows) {
-        if (name.empty() || row.document != document) {  // no id is empty
+        if (name.empty() || row.document != document) {  // ids are never empty
             document = row.document;
             name.clear();
             append_field(name, corpus_.name(document));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of n-grams as text: what row_writer writes of them, made faster.
+// Rows of n-grams as text: the same output as row_writer's, faster.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@
 
 namespace quern {
 
-/// The words of an n-gram that begins at a word of a document, with spaces between.
+/// The words of the n-gram at a word of a document, separated by spaces.
 void append_words(std::string& out, const ngram_corpus& corpus, std::uint64_t position, unsigned n);
 
-/// Any threads at once.
+/// Thread-safe.
 class row_text {
   public:
     /// TSV or JSON lines.
@@ -29,7 +29,7 @@ class row_text {
 
     const ngram_corpus& corpus_;
     bool json_;
-    std::vector<std::string> before_;  ///< what stands before each column's value
+    std::vector<std::string> before_;  ///< the text before each column's value
     std::string end_;
 };
 

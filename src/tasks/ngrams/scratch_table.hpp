@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of a known size that are read all over: in memory while a share of it lasts, mapped from a scratch file beyond.
+// Tables of a known size with random access: in memory while the share lasts, mapped from a scratch file beyond.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ template <class T>
 class scratch_table {
   public:
     scratch_table() = default;
-    /// `name`: of the scratch file, no other one's.
+    /// `name`: of the scratch file; must be unique.
     scratch_table(table_share& share, scratch_folder& folder, std::string_view name, std::uint64_t size)
         : size_(size) {
         if (share.takes(size * sizeof(T))) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text made of many short pieces: they are put together in a small buffer that stays in the cache, and go to a string many at a
-// time, because a string's append costs more than the few bytes that it is given.
+// Text made of many short pieces: they are collected in a small buffer that stays in the cache, and appended to a
+// string in batches, because a string's append costs more than the few bytes appended.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ class short_texts {
         append_with(piece.size(), [&](char* to) { return std::copy(piece.begin(), piece.end(), to); });
         return *this;
     }
-    /// write(to) may write to `most` bytes from `to` on, and returns the end of what counts.
+    /// write(to) may write up to `max` bytes at `to`, and returns the end of the valid ones.
     template <class Write>
-    void append_with(std::size_t most, const Write& write) {
-        if (most > buffer_.size() - used_) {
+    void append_with(std::size_t max, const Write& write) {
+        if (max > buffer_.size() - used_) {
             flush();
-            if (most > buffer_.size()) {
-                std::string large(most, '\0');
+            if (max > buffer_.size()) {
+                std::string large(max, '\0');
                 out_.append(large.data(), write(large.data()));
                 return;
             }
@@ -35,7 +35,7 @@ class short_texts {
         char* const to = buffer_.data() + used_;
         used_ += static_cast<std::size_t>(write(to) - to);
     }
-    /// Call it last: what is in the buffer is not in the string.
+    /// Call it last: buffered bytes are not in the string yet.
     void flush() {
         out_.append(buffer_.data(), used_);
         used_ = 0;
@@ -47,7 +47,7 @@ class short_texts {
     std::array<char, std::size_t{1} << 14> buffer_ = {};
 };
 
-/// A text that is put to many places, mostly a short one: with bytes behind it, so that a fixed number of them can be copied.
+/// A text, usually short, that is copied to many places: padded, so that a fixed number of bytes can be copied.
 class padded_text {
   public:
     /// make_text(text) appends to the empty text.
@@ -58,8 +58,8 @@ class padded_text {
         size_ = text_.size();
         text_.append(short_size, '\0');
     }
-    /// How many bytes put() may write.
-    std::size_t room() const { return size_ + short_size; }
+    /// The maximum number of bytes that put() writes.
+    std::size_t capacity() const { return size_ + short_size; }
     char* put(char* to) const {
         std::memcpy(to, text_.data(), short_size);
         if (size_ > short_size) std::memcpy(to + short_size, text_.data() + short_size, size_ - short_size);

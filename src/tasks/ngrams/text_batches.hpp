@@ -15,10 +15,10 @@
 
 namespace quern {
 
-/// Calls form(text, begin, end) for stretches of `items` items, by any threads at once, and write(text) with what each made, in
+/// Calls form(text, begin, end) for batches of `items` items, on several threads, and write(text) with each result, in
 /// order, one at a time.
 template <class Form, class Write>
-void write_in_batches(const context& run, std::uint64_t items, const Form& form, const Write& write) {
+void write_in_batches(const context& ctx, std::uint64_t items, const Form& form, const Write& write) {
     constexpr std::uint64_t batch = 4096;
     struct work {
         std::uint64_t begin = 0, end = 0;
@@ -26,11 +26,11 @@ void write_in_batches(const context& run, std::uint64_t items, const Form& form,
     };
     std::uint64_t given_out = 0;
     std::mutex mutex;
-    std::vector<std::string> written;  // whose room is used again
-    pipeline<work> line(std::size_t{run.thread_count()} + 2);
+    std::vector<std::string> written;  // whose memory is reused
+    pipeline<work> line(std::size_t{ctx.thread_count()} + 2);
     line.from([&](work& w) {
         if (given_out == items) return false;
-        run.check_stop();
+        ctx.check_stop();
         w.begin = given_out;
         given_out = w.end = std::min(items, given_out + batch);
         return true;
@@ -51,7 +51,7 @@ void write_in_batches(const context& run, std::uint64_t items, const Form& form,
         const std::lock_guard hold(mutex);
         written.push_back(std::move(w.text));
     });
-    run_parallel(run, [&] { line.run(); });
+    run_parallel(ctx, [&] { line.run(); });
 }
 
 }  // namespace quern

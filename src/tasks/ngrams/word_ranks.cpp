@@ -7,7 +7,7 @@
 
 namespace quern {
 
-void word_ranks::add(const word_tally& words, std::vector<std::uint32_t>& numbers) {
+void word_ranks::add(const word_count_table& words, std::vector<std::uint32_t>& numbers) {
     words_.words().add(words, numbers);
     if (this->numbers() > std::numeric_limits<std::uint32_t>::max())
         throw out_of_memory("the numbers of distinct words", this->numbers(),
@@ -21,21 +21,21 @@ void word_ranks::add(const word_tally& words, std::vector<std::uint32_t>& number
 }
 
 std::uint64_t word_ranks::letters() const {
-    const word_tally& words = words_.words();
+    const word_count_table& words = words_.words();
     std::uint64_t sum = letters_spilled_;
     for (std::uint32_t n = 0; n < words.size(); ++n) sum += words.word(n).size();
     return sum;
 }
 
-void word_ranks::for_each(const context& run,
-                          const std::function<void(std::string_view, std::span<const std::uint32_t>)>& take) {
+void word_ranks::for_each(const context& ctx,
+                          const std::function<void(std::string_view, std::span<const std::uint32_t>)>& sink) {
     std::vector<std::uint32_t> numbers;
     words_.for_each(
-        run, [this](std::uint32_t word) { return number_of(word); },
+        ctx, [this](std::uint32_t word) { return number_of(word); },
         [&](std::string_view word, std::span<const std::uint64_t> wide) {
             numbers.clear();
             for (const std::uint64_t n : wide) numbers.push_back(static_cast<std::uint32_t>(n));
-            take(word, numbers);
+            sink(word, numbers);
         });
     words_.forget_words();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs are read side by side, then topics are fused side by side and written in their order.
+// Runs are read in parallel; then topics are fused in parallel and written in order.
 #include "quern/tasks/fuse.hpp"
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 #include "device/cpu/pipeline.hpp"
 #include "device/memory_budget.hpp"
-#include "io/graph/text_blocks.hpp"
-#include "io/ranked_run.hpp"
-#include "io/trec_messages.hpp"
+#include "io/lines/text_blocks.hpp"
+#include "io/retrieval/ranked_run.hpp"
+#include "io/retrieval/trec_messages.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/runs/read_files.hpp"
 #include "tasks/runs/topic_fusion.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 namespace {
@@ -61,10 +61,10 @@ std::vector<missing_topics> missing_in(std::span<const topic_lists> topics,
 
 using weights_by_topic = std::map<std::string, std::vector<double>, std::less<>>;
 
-weights_by_topic read_weights(const std::filesystem::path& path, std::size_t runs, const context& run) {
+weights_by_topic read_weights(const std::filesystem::path& path, std::size_t runs, const context& ctx) {
     weights_by_topic weights;
-    const auto source = io::open_bytes(path, run);
-    io::text_blocks lines(*source, run);
+    const auto source = io::open_bytes(path, ctx);
+    io::text_blocks lines(*source, ctx);
     while (const auto line = lines.next_line()) {
         if (line->empty()) continue;
         std::string_view rest = *line;
@@ -86,12 +86,12 @@ weights_by_topic read_weights(const std::filesystem::path& path, std::size_t run
         }
         if (of_topic.size() != runs) {
             throw invalid_input(path.string(), lines.lines_taken(),
-                                "holds " + std::to_string(of_topic.size()) + " weights, and there are " +
+                                "has " + std::to_string(of_topic.size()) + " weights, but there are " +
                                     std::to_string(runs) + " runs");
         }
         if (!weights.emplace(topic, std::move(of_topic)).second)
             throw invalid_input(path.string(), lines.lines_taken(),
-                                "topic " + io::quoted_field(topic) + " again");
+                                "duplicate topic " + io::quoted_field(topic));
     }
     return weights;
 }
@@ -105,7 +105,7 @@ std::vector<std::string> unused(const weights_by_topic& weights, std::span<const
     return all;
 }
 
-/// Objects that threads take, use and give back.
+/// A pool of objects that threads take, use and return.
 template <class T>
 class shelf {
   public:
@@ -127,7 +127,7 @@ class shelf {
     std::vector<std::unique_ptr<T>> free_;
 };
 
-/// One topic on its way through the pipeline.
+/// One topic in the pipeline.
 struct piece {
     std::size_t topic = 0;
     std::unique_ptr<topic_fusion> fusion;
@@ -136,18 +136,19 @@ struct piece {
 
 }  // namespace
 
-fuse_result fuse_runs(const fuse_request& request, const context& run,
-                      const std::function<void(std::string_view)>& write) {
-    require_cpu(run, "fuse");
-    if (request.runs.empty()) throw usage_error("there is no run to fuse");
+fuse_result fuse_runs(const fuse_request& request, const context& ctx,
+                      const std::function<void(std::string_view)>& sink) {
+    require_cpu(ctx, "fuse");
+    if (request.runs.empty()) throw usage_error("no run given");
     fuse_result result;
     result.statistics.device = "cpu";
     stage_clock clock(result.statistics);
     const std::size_t count = request.runs.size();
 
     const weights_by_topic weights =
-        request.topic_weights.empty() ? weights_by_topic{} : read_weights(request.topic_weights, count, run);
-    const std::vector<io::ranked_run> runs = read_files<io::ranked_run>(request.runs, run);
+        request.topic_weights.empty() ? weights_by_topic{} : read_weights(request.topic_weights, count, ctx);
+    ctx.report({"read", 0, 0, "bytes"});
+    const std::vector<io::ranked_run> runs = read_files<io::ranked_run>(request.runs, ctx);
     std::uint64_t bytes = 0;
     for (const io::ranked_run& one : runs) {
         result.lines_read += one.lines();
@@ -160,12 +161,14 @@ fuse_result fuse_runs(const fuse_request& request, const context& run,
     result.missing = missing_in(topics, runs);
     result.unused_weights = unused(weights, topics);
     const bool numeric = std::ranges::all_of(runs, &io::ranked_run::has_numbers_alone);
-    // Topics are fused side by side and written in their order, while others are still being fused.
+    // Topics are fused in parallel and written in order, while others are still being fused.
     shelf<topic_fusion> fusions;
-    pipeline<piece> line(2 * std::size_t{run.thread_count()});
+    pipeline<piece> line(2 * std::size_t{ctx.thread_count()});
     std::size_t given_out = 0;
     bytes = 0;
     line.from([&](piece& next) {
+        ctx.check_stop();
+        ctx.report({"fuse", given_out, topics.size(), "topics"});
         next.topic = given_out++;
         return next.topic < topics.size();
     });
@@ -174,7 +177,7 @@ fuse_result fuse_runs(const fuse_request& request, const context& run,
         fusion_options options = request.options;
         if (const auto own = weights.find(topic.id); own != weights.end()) options.weights = own->second;
         try {
-            run.check_stop();
+            ctx.check_stop();
             one.fusion =
                 fusions.take([&] { return std::make_unique<topic_fusion>(runs, numeric, request.ranks); });
             one.fusion->fuse(topic, options);
@@ -184,12 +187,12 @@ fuse_result fuse_runs(const fuse_request& request, const context& run,
     });
     line.in_order([&](piece& one) {
         if (one.failure) std::rethrow_exception(one.failure);  // of the first topic that has one
-        write(one.fusion->text());
+        sink(one.fusion->text());
         bytes += one.fusion->text().size();
         result.lines_written += one.fusion->lines();
         fusions.give_back(std::move(one.fusion));
     });
-    run_parallel(run, [&] { line.run(); });
+    run_parallel(ctx, [&] { line.run(); });
     clock.end_stage("fuse", bytes);
 
     auto& counts = result.statistics.counts;

@@ -14,8 +14,8 @@
 
 namespace quern {
 
-/// Numbers for ids, in the order they come. The texts must outlive it: where they stand in a file that is held anyway,
-/// this is half the memory of a table that copies them (io/graph/id_table.hpp).
+/// Numbers for ids, in order of first occurrence. The texts must outlive it: if they are in a file that is in memory
+/// anyway, this takes half the memory of a table that copies them (io/lines/node_id_table.hpp).
 class id_numbers {
   public:
     std::uint32_t operator()(std::string_view id) {
@@ -35,7 +35,7 @@ class id_numbers {
         }
     }
     std::span<const std::string_view> ids() const { return ids_; }
-    /// Forgets all ids and keeps the memory.
+    /// Removes all ids and keeps the memory.
     void clear() {
         ids_.clear();
         std::ranges::fill(slots_, slot{});

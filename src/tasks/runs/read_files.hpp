@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several files read side by side, whole, within one budget of memory.
+// Several files read whole in parallel, within one memory budget.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 
 namespace quern {
 
-/// File(path, run, memory) of each path, on as many threads as there are; the largest first, so that none is waited for at
-/// the end. Of several that are bad the first one's exception, whatever the threads.
+/// Constructs File(path, run, memory) for each path, on as many threads as there are; the largest first, so that none
+/// delays the end. If several are bad, throws the first one's exception, whatever the threads.
 template <class File>
-std::vector<File> read_files(std::span<const std::filesystem::path> paths, const context& run) {
+std::vector<File> read_files(std::span<const std::filesystem::path> paths, const context& ctx) {
     std::vector<std::uintmax_t> sizes;
     for (const std::filesystem::path& path : paths) {
         std::error_code unknown;
@@ -35,14 +35,14 @@ std::vector<File> read_files(std::span<const std::filesystem::path> paths, const
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t f) { return sizes[f]; });
 
-    context each = run;  // a file has the threads that the others leave it; limits are looked up once
-    each.memory_bytes = run.memory_limit();
+    context each = ctx;  // each file gets the threads that the others leave; limits are looked up once
+    each.memory_bytes = ctx.memory_limit();
     each.threads = static_cast<unsigned>(
-        std::max<std::size_t>(1, run.thread_count() / std::max<std::size_t>(1, paths.size())));
+        std::max<std::size_t>(1, ctx.thread_count() / std::max<std::size_t>(1, paths.size())));
     memory_budget memory(each.memory_bytes);
     std::vector<std::optional<File>> reading(paths.size());
     std::vector<std::exception_ptr> failures(paths.size());
-    for_each_index(run, paths.size(), [&](std::uint64_t i) {
+    for_each_index(ctx, paths.size(), [&](std::uint64_t i) {
         const std::size_t f = order[i];
         try {
             reading[f].emplace(paths[f], each, memory);

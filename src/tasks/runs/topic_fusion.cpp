@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-/// Characters at `to`, which must have room for them; behind them.
+/// Copies the characters to `to`, which must have the capacity; returns the end.
 char* put(char* to, std::string_view text) {
     return std::ranges::copy(text, to).out;
 }
@@ -83,7 +83,7 @@ void topic_fusion::refuse(const list_fault& fault) const {
     const io::ranked_run& run = runs_[fault.list()];
     const order entries = in_order(topic.entries);
     const io::ranked_entry& entry = *entries[fault.position()];
-    // A document that is there twice is named where it comes again in the file.
+    // A repeated document is reported at its second line in the file.
     const io::ranked_entry* first = nullptr;
     for (const io::ranked_entry& other : topic.entries) {
         if (other.document() != entry.document()) continue;
@@ -97,11 +97,11 @@ void topic_fusion::write(const fused_list& fused) {
     constexpr std::size_t longest_rank = 20, longest_score = 32;
     constexpr std::string_view mark = " Q0 ", tag = " quern\n";
     const auto names = numbers_.ids();
-    std::size_t most = 0;
-    for (const std::uint32_t id : fused.ids) most += names[id].size();
-    most += fused.ids.size() *
-            (topic_->id.size() + mark.size() + 1 + longest_rank + 1 + longest_score + tag.size());
-    if (text_.size() < most) text_.resize(most);
+    std::size_t max = 0;
+    for (const std::uint32_t id : fused.ids) max += names[id].size();
+    max += fused.ids.size() *
+           (topic_->id.size() + mark.size() + 1 + longest_rank + 1 + longest_score + tag.size());
+    if (text_.size() < max) text_.resize(max);
     char* at = text_.data();
     char* const end = at + text_.size();
     for (std::size_t i = 0; i < fused.ids.size(); ++i) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores of corpora that are searched directly: CACHE/REQUEST/CONTENT. The first name stands for the inputs and
-// options, the second for the state of the files, so that a change is seen and its store replaces the old one.
+// options, the second for the state of the files, so that a change is detected and its store replaces the old one.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -31,15 +33,15 @@ std::string name_of(const std::string& description) {
     return fmt::format("{:016x}{:016x}", hash.high, hash.low);
 }
 
-/// `.NAME.quern-…` is of NAME: what a build of it collects, or its lock.
+/// `.NAME.quern-…` belongs to NAME: the partial result of its build, or its lock.
 std::string name_of_hidden(const std::string& hidden) {
     const std::size_t end = hidden.rfind(".quern-");
     return hidden.starts_with('.') && end != std::string::npos && end > 0 ? hidden.substr(1, end - 1)
                                                                           : std::string();
 }
 
-/// Removes what earlier content of the same inputs left: its store, and what killed builds of it left. A search that has
-/// such a store open keeps its mapped files; a build at work keeps its folder.
+/// Removes what earlier content of the same inputs left: its store, and leftovers of killed builds. A search that has
+/// such a store open keeps its mapped files; a running build keeps its folder.
 void remove_others(const fs::path& folder, const fs::path& kept) {
     std::error_code ignored;
     std::set<std::string> names;
@@ -54,7 +56,7 @@ void remove_others(const fs::path& folder, const fs::path& kept) {
             const io::name_lock nobody_builds(folder / name);
             remove_stale_temporaries(folder, temporary_prefix(name));
             if (is_store(folder / name)) fs::remove_all(folder / name, ignored);
-        } catch (const error&) {  // at work, or not ours
+        } catch (const error&) {  // in use, or another user's
         }
     }
 }
@@ -70,9 +72,25 @@ bool is_whole(const fs::path& store) {
     }
 }
 
+/// Only the owner may access the cache's folders, whatever the umask: their contents come from files of any
+/// permissions. Folders above the last two are created normally.
+void make_private_folder(const fs::path& folder) {
+    const fs::path cache = folder.parent_path();
+    std::error_code failed;
+    if (cache.has_parent_path()) fs::create_directories(cache.parent_path(), failed);
+    for (const fs::path& made : {cache, folder}) {
+        if (failed || ::mkdir(made.c_str(), 0700) == 0) continue;
+        const int reason = errno;
+        if (!fs::is_directory(made, failed)) failed.assign(reason, std::generic_category());
+    }
+    if (failed) throw io_error(folder.string(), "cannot create", failed.value());
+    // A folder made by an earlier version; another user's folder stays unchanged.
+    fs::permissions(folder, fs::perms::group_all | fs::perms::others_all, fs::perm_options::remove, failed);
+}
+
 }  // namespace
 
-fs::path cached_store(const build_options& corpus, const fs::path& cache, const context& run) {
+fs::path cached_store(const build_options& corpus, const fs::path& cache, const context& ctx) {
     if (std::ranges::find(corpus.inputs, fs::path("-")) != corpus.inputs.end()) {
         throw usage_error("standard input cannot be searched directly; build a store from it");
     }
@@ -87,26 +105,24 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     fs::path store = folder / name_of(describe_content(corpus));
     build_options options = corpus;
     options.store = store;
-    options.skip = all_build_stages;  // a first search is not to wait for them
-    options.force = true;             // over a damaged one
+    options.skip = all_build_stages;  // a first search must not wait for them
+    options.force = true;             // replaces a damaged one
     for (bool waits = false;; std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
         if (is_whole(store)) {
-            run.log(log_level::info, "using the store kept in " + store.string());
+            ctx.log(log_level::info, "using the store kept in " + store.string());
             return store;
         }
-        std::error_code failed;
-        fs::create_directories(folder, failed);
-        if (failed) throw io_error(folder.string(), "cannot create", failed.value());
+        make_private_folder(folder);
         try {
-            if (!waits) run.log(log_level::info, "building a store in " + store.string());
-            build(options, run);
+            if (!waits) ctx.log(log_level::info, "building a store in " + store.string());
+            build(options, ctx);
             remove_others(folder, store);
             return store;
         } catch (const io::name_in_use&) {
-            if (!waits) run.log(log_level::info, "waiting for another search that builds it");
+            if (!waits) ctx.log(log_level::info, "waiting for another search to build it");
             waits = true;
         }
-        run.check_stop();
+        ctx.check_stop();
     }
 }
 

@@ -28,12 +28,13 @@ std::string explanation_json(const search_hit& hit) {
     return list + "]";
 }
 
-std::string copies_json(const search_hit& hit) {
+std::string duplicates_json(const search_hit& hit) {
     std::string list = "[";
-    row_writer copies(row_format::jsonl, {"id", "title", "distance"}, [&](std::string_view line) {
+    row_writer duplicates(row_format::jsonl, {"id", "title", "distance"}, [&](std::string_view line) {
         list.append(line.substr(0, line.size() - 1)).append(",");
     });
-    for (const hit_copy& of : hit.copies) copies.row({of.id, of.title, std::uint64_t{of.distance}});
+    for (const duplicate_hit& of : hit.duplicates)
+        duplicates.row({of.id, of.title, std::uint64_t{of.distance}});
     if (list.size() > 1) list.pop_back();
     return list + "]";
 }

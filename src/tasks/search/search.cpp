@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "io/trec_files.hpp"
+#include "io/retrieval/trec_files.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
-#include "tasks/search/query_pieces.hpp"
+#include "tasks/search/parsed_query.hpp"
 #include "tasks/search/suggestions.hpp"
 #include "tasks/store/snippet.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -22,23 +22,23 @@ namespace quern {
 namespace {
 
 constexpr std::size_t snippet_bytes = 240;
-constexpr std::size_t other_lists = 2;        // beside the words': the prior and likeness
-constexpr std::size_t piece_bytes = 1 << 20;  // of a long text: its words are not held together
+constexpr std::size_t other_lists = 2;        // besides the words': the prior and the similarity
+constexpr std::size_t piece_bytes = 1 << 20;  // of a long text: its words are not all in memory
 
-/// The thesaurus that belongs to the store; nothing where the store has none.
+/// The thesaurus of the store; nothing if the store has none.
 std::optional<word_space> thesaurus_of(const opened_store& store) {
     const auto folder = store.thesaurus();
     if (!folder) return {};
-    const store_section& listed = *store.info().thesaurus;
+    const store_section& boosts = *store.info().thesaurus;
     const auto fail = [&](std::string_view reason) -> damaged_store {
-        return {store.path().string(), listed.name, reason};
+        return {store.path().string(), boosts.name, reason};
     };
     if (!is_word_space(*folder)) throw fail("is missing");
-    const context run = context::cpu(1);
-    auto opened = word_space::open(*folder, run);
-    // Behind the opening: a thesaurus that takes this one's place meanwhile is not taken for it.
-    if (checksum_of_file(*folder / space_layout::manifest, run) != listed.checksum)
-        throw fail("is not the one of this store");
+    const context ctx = context::cpu(1);
+    auto opened = word_space::open(*folder, ctx);
+    // After opening: a thesaurus that has replaced this one meanwhile is not accepted.
+    if (checksum_of_file(*folder / space_layout::manifest, ctx) != boosts.checksum)
+        throw fail("belongs to another store");
     return opened;
 }
 
@@ -54,7 +54,7 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
       analyzers([this] { return store.make_analyzer(); }),
       thesaurus(thesaurus_of(store)) {}
 
-/// The words of a text of the collection, as the build read them.
+/// The words of a text of the collection, by the rules of the build.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
     if (store.info().verbatim) {
         text::analyzer::take_lines(text, words);
@@ -90,13 +90,13 @@ std::vector<query_part> search_engine::state::parts_of(std::string_view query, b
     return parts;
 }
 
-std::string search_engine::state::snippet_of(std::uint32_t document, const asked_query& asked,
-                                             const context& run) const {
+std::string search_engine::state::snippet_of(std::uint32_t document, const query_plan& planned,
+                                             const context& ctx) const {
     const std::string text = store.text(document);
     text::token_list& words = token_lists.local();
-    snippet_finder finder(asked.sought());
+    snippet_finder finder(planned.sought());
     for (std::size_t begin = 0; begin < text.size();) {
-        run.check_stop();
+        ctx.check_stop();
         const std::string_view rest = std::string_view(text).substr(begin);
         const std::size_t bytes = first_piece(rest, piece_bytes);
         words_of(rest.substr(0, bytes), words);
@@ -122,94 +122,94 @@ search_engine::~search_engine() = default;
 search_engine::search_engine(search_engine&&) noexcept = default;
 search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
-search_engine search_engine::open(const std::filesystem::path& store, const context& run) {
+search_engine search_engine::open(const std::filesystem::path& store, const context& ctx) {
     constexpr unsigned share = 4;  // of the memory, for one query
     std::unique_ptr<state> opened;
-    open_as_one(store, [&] { opened = std::make_unique<state>(store, run.memory_limit() / share); });
+    open_as_one(store, [&] { opened = std::make_unique<state>(store, ctx.memory_limit() / share); });
     search_engine engine(std::move(opened));
-    text::warn_of_other_unicode(store, engine.state_->store.info().unicode_version, run);
+    text::warn_of_other_unicode(store, engine.state_->store.info().unicode_version, ctx);
     return engine;
 }
 
 void search_engine::state::check(const search_options& options) const {
     if (options.text && as_recorded(*options.text) != store.info().text)
         throw usage_error(store.path().string() + " was built with other text options than the query's");
-    if (options.order < 1 || options.order > most_query_order)
-        throw usage_error(fmt::format("order must lie between 1 and {}", most_query_order));
+    if (options.order < 1 || options.order > max_query_order)
+        throw usage_error(fmt::format("order must be between 1 and {}", max_query_order));
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
-        throw usage_error("order beyond 1 is for the model ql alone");
+        throw usage_error("order above 1 requires the model ql");
     if (!(options.prior >= 0 && options.prior <= 100))
-        throw usage_error("the weight of the prior must lie between 0 and 100");
+        throw usage_error("the weight of the prior must be between 0 and 100");
     if (!(options.expand_weight > 0 && options.expand_weight <= 1))
-        throw usage_error("the weight of similar words must lie above 0, and be 1 at most");
+        throw usage_error("the weight of similar words must be above 0, and at most 1");
     if (!(options.like_weight > 0 && options.like_weight <= 100))
-        throw usage_error("the weight of likeness must lie above 0, and be 100 at most");
+        throw usage_error("the weight of similarity must be above 0, and at most 100");
 }
 
-search_engine::prepared::prepared(const state& of, const search_options& options, const context& run) {
+search_engine::prepared::prepared(const state& of, const search_options& options, const context& ctx) {
     of.check(options);
     if (options.prior != 0) ranks = &of.ranks();
     if (options.expand != 0) {
-        thesaurus = &of.needed_thesaurus();
-        if (const auto most = thesaurus->question().top; options.expand > most)
+        thesaurus = &of.required_thesaurus();
+        if (const auto max = thesaurus->params().top; options.expand > max)
             throw usage_error(
-                fmt::format("similar words may be {} a word at most: the thesaurus of {} holds no more", most,
+                fmt::format("at most {} similar words per word: the thesaurus of {} has no more", max,
                             of.store.path().string()));
     }
-    if (options.like) like.emplace(of.store, of.squares(run), *options.like, options.like_weight, run);
+    if (options.like) like.emplace(of.store, of.squares(ctx), *options.like, options.like_weight, ctx);
 }
 
-search_answer search_engine::search(std::string_view query, const search_options& options) const {
+search_result search_engine::search(std::string_view query, const search_options& options) const {
     return search(query, options, context());
 }
 
-search_answer search_engine::search(std::string_view query, const search_options& options,
-                                    const context& run) const {
-    return answer(query, options, *prepare(options, run), run);
+search_result search_engine::search(std::string_view query, const search_options& options,
+                                    const context& ctx) const {
+    return result(query, options, *prepare(options, ctx), ctx);
 }
 
 std::shared_ptr<const search_engine::prepared> search_engine::prepare(const search_options& options,
-                                                                      const context& run) const {
-    return std::make_shared<prepared>(*state_, options, run);
+                                                                      const context& ctx) const {
+    return std::make_shared<prepared>(*state_, options, ctx);
 }
 
-search_answer search_engine::answer(std::string_view query, const search_options& options,
-                                    const prepared& lists, const context& run) const {
-    const auto asked = state_->ask(query, options, lists, run);
-    return state_->answer(*asked,
-                          quern::search(state_->store.collection(), asked->whole, options.ranking, options.k),
-                          options, lists, run);
+search_result search_engine::result(std::string_view query, const search_options& options,
+                                    const prepared& lists, const context& ctx) const {
+    const auto planned = state_->plan(query, options, lists, ctx);
+    return state_->result(
+        *planned, quern::search(state_->store.collection(), planned->whole, options.ranking, options.k),
+        options, lists, ctx);
 }
 
-std::unique_ptr<search_engine::question> search_engine::state::ask(std::string_view query,
-                                                                   const search_options& options,
-                                                                   const prepared& lists,
-                                                                   const context& run) const {
-    auto made = std::make_unique<question>(
-        store, lists.thesaurus, parts_of(query, options.phrases), options, query_memory, run,
+std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::string_view query,
+                                                                         const search_options& options,
+                                                                         const prepared& lists,
+                                                                         const context& ctx) const {
+    auto made = std::make_unique<planned_query>(
+        store, lists.thesaurus, parts_of(query, options.phrases), options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); });
-    made->whole = made->asked.view();
-    if (lists.ranks != nullptr) made->whole.prior = lists.ranks->weighing(options.prior);
+    made->whole = made->planned.view();
+    if (lists.ranks != nullptr) made->whole.prior = lists.ranks->with_weight(options.prior);
     if (lists.like) {
-        made->whole.listed = lists.like->parts();
-        made->whole.left_out = lists.like->document();
+        made->whole.boosts = lists.like->parts();
+        made->whole.excluded = lists.like->document();
     }
     return made;
 }
 
-search_answer search_engine::state::answer(const question& of, std::span<const scored_document> ranking,
+search_result search_engine::state::result(const planned_query& of, std::span<const scored_document> ranking,
                                            const search_options& options, const prepared& lists,
-                                           const context& run) const {
-    const asked_query& asked = of.asked;
+                                           const context& ctx) const {
+    const query_plan& planned = of.planned;
     const search_query& whole = of.whole;
-    search_answer answer;
-    answer.empty_query = asked.empty();
-    answer.unknown_words = asked.unknown();
-    answer.similar_words = asked.similar();
+    search_result result;
+    result.empty_query = planned.empty();
+    result.unknown_words = planned.unknown();
+    result.similar_words = planned.similar();
     if (options.suggestions != 0)
-        answer.suggestions = suggest_words(store.words(), asked.unknown_words(), options.suggestions, run);
+        result.suggestions = suggest_words(store.words(), planned.unknown_words(), options.suggestions, ctx);
     const auto explained = [&](std::uint32_t document) {
-        auto terms = asked.explain(options.ranking, document);
+        auto terms = planned.explain(options.ranking, document);
         if (whole.prior) {
             auto& made = terms.emplace_back();
             made.list = explained_list::prior;
@@ -218,72 +218,72 @@ search_answer search_engine::state::answer(const question& of, std::span<const s
             made.value = lists.ranks->over_average(document);
             made.score = made.part = as_double(prior_part(*whole.prior, document));
         }
-        if (whole.listed && (*whole.listed)[document] != not_listed) {
+        if (whole.boosts && (*whole.boosts)[document] != no_boost) {
             auto& made = terms.emplace_back();
             made.list = explained_list::like;
             made.term = store.id(lists.like->document());
             made.weight = options.like_weight;
             made.value = lists.like->cosine(document);
-            made.score = made.part = as_double((*whole.listed)[document]);
+            made.score = made.part = as_double((*whole.boosts)[document]);
         }
         return terms;
     };
     const std::size_t shown = ranking.size() - std::min(options.offset, ranking.size());
     if (options.explain) {
-        const std::uint64_t bytes = shown * (asked.most_explained() + other_lists) * sizeof(explained_term);
+        const std::uint64_t bytes = shown * (planned.max_explained() + other_lists) * sizeof(explained_term);
         if (bytes > query_memory)
             throw out_of_memory(fmt::format("the explanations of {} results", shown), bytes, query_memory);
     }
-    answer.hits.reserve(shown);
+    result.hits.reserve(shown);
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
-        run.check_stop();
-        auto& found = answer.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
-        if (options.snippets) found.snippet = snippet_of(ranking[i].document, asked, run);
+        ctx.check_stop();
+        auto& found = result.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
+        if (options.snippets) found.snippet = snippet_of(ranking[i].document, planned, ctx);
         if (options.explain) found.explanation = explained(ranking[i].document);
-        if (options.copies) add_copies(found, asked);
+        if (options.duplicates) add_duplicates(found, planned);
     }
-    return answer;
+    return result;
 }
 
 const document_finder& search_engine::state::finder() const {
-    std::call_once(finder_asked, [&] { made_finder.emplace(store); });
+    std::call_once(finder_once, [&] { made_finder.emplace(store); });
     return *made_finder;
 }
 
-void search_engine::state::add_copies(search_hit& hit, const asked_query& asked) const {
-    if (store.copies().size() == 0) return;
-    const std::vector<document_copies::copy> copies = store.copies().of(hit.document);
-    hit.copy_count = copies.size();
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // words of the query that a title lacks, copy
+void search_engine::state::add_duplicates(search_hit& hit, const query_plan& planned) const {
+    if (store.duplicates().size() == 0) return;
+    const std::vector<document_duplicates::copy> duplicates = store.duplicates().of(hit.document);
+    hit.duplicate_count = duplicates.size();
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // missing words of the query, near-duplicate
     text::token_list& title = token_lists.local();
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-        words_of(copies[i].title, title);
-        const auto stands_there = [&](std::string_view word) {
+    for (std::size_t i = 0; i < duplicates.size(); ++i) {
+        words_of(duplicates[i].title, title);
+        const auto is_present = [&](std::string_view word) {
             return std::ranges::any_of(title.tokens,
                                        [&](const text::token& t) { return title.word(t) == word; });
         };
-        order.emplace_back(std::ranges::count_if(asked.words(), std::not_fn(stands_there)), i);
+        order.emplace_back(std::ranges::count_if(planned.words(), std::not_fn(is_present)), i);
     }
-    const std::size_t shown = std::min(most_hit_copies, order.size());
+    const std::size_t shown = std::min(max_hit_duplicates, order.size());
     std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown));
-    for (const auto& [lacking, i] : std::span(order).first(shown))
-        hit.copies.push_back({copies[i].id, copies[i].title, copies[i].distance});
+    for (const auto& [missing, i] : std::span(order).first(shown))
+        hit.duplicates.push_back({duplicates[i].id, duplicates[i].title, duplicates[i].distance});
 }
 
 const prior_ranks& search_engine::state::ranks() const {
-    std::call_once(ranks_asked, [&] { made_ranks.emplace(store); });
+    std::call_once(ranks_once, [&] { made_ranks.emplace(store); });
     return *made_ranks;
 }
 
-const vector_squares& search_engine::state::squares(const context& run) const {
-    std::call_once(squares_asked, [&] { made_squares.emplace(store, run); });
+const vector_squares& search_engine::state::squares(const context& ctx) const {
+    std::call_once(squares_once, [&] { made_squares.emplace(store, ctx); });
     return *made_squares;
 }
 
-const word_space& search_engine::state::needed_thesaurus() const {
+const word_space& search_engine::state::required_thesaurus() const {
     if (!thesaurus)
         throw usage_error(store.path().string() +
-                          " has no thesaurus, which similar words come from: the stage thesaurus of quern "
+                          " has no thesaurus, which similar words need; the stage thesaurus of quern "
                           "build makes it");
     return *thesaurus;
 }
@@ -333,7 +333,7 @@ std::vector<text_match> search_engine::matches(std::string_view text, std::strin
 std::vector<text_match> search_engine::matches(std::string_view text,
                                                std::span<const std::string> words) const {
     text::token_list held;
-    // Of a snippet, whose words stand between blanks too.
+    // Of a snippet, whose words are separated by blanks too.
     state_->query_words_of(text, between_words::blanks, held);
     std::vector<text_match> found;
     for (const text::token& t : held.tokens) {
@@ -355,8 +355,30 @@ std::vector<std::string> search_engine::words_of(std::string_view query) const {
     return words;
 }
 
-std::vector<std::string> search_engine::telling_words_of(std::string_view query) const {
-    return telling_words(state_->store, words_of(query));
+std::vector<std::string> search_engine::discriminative_words_of(std::string_view query) const {
+    return discriminative_words(state_->store, words_of(query));
+}
+
+std::optional<std::string> search_engine::corrected(std::string_view query,
+                                                    std::span<const suggested_words> suggestions) const {
+    struct change {
+        text_match at;
+        std::string_view word;
+    };
+    std::vector<change> changes;
+    for (const suggested_words& of : suggestions)
+        for (const text_match& at : matches(query, std::span(&of.unknown, 1)))
+            changes.push_back({at, of.words.front().word});
+    if (changes.empty()) return {};
+    std::ranges::sort(changes, {}, [](const change& c) { return c.at.begin; });
+    std::string text;
+    std::size_t done = 0;
+    for (const change& c : changes) {
+        if (c.at.begin < done) continue;
+        text.append(query.substr(done, c.at.begin - done)).append(c.word);
+        done = c.at.end;
+    }
+    return text.append(query.substr(done));
 }
 
 std::uint64_t search_engine::documents() const {
@@ -374,8 +396,8 @@ bool search_engine::has_thesaurus() const {
 bool search_engine::has_document_vectors() const {
     return state_->store.document_vectors().has_value();
 }
-std::uint64_t search_engine::copies() const {
-    return state_->store.copies().size();
+std::uint64_t search_engine::duplicates() const {
+    return state_->store.duplicates().size();
 }
 const text_options& search_engine::text() const {
     return state_->store.info().text;
@@ -384,9 +406,9 @@ const store_info& search_engine::store() const {
     return state_->store.info();
 }
 
-std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& run) {
+std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& ctx) {
     std::vector<search_topic> topics;
-    for (io::topic& t : io::read_topics(path, run)) topics.push_back({std::move(t.id), std::move(t.query)});
+    for (io::topic& t : io::read_topics(path, ctx)) topics.push_back({std::move(t.id), std::move(t.query)});
     return topics;
 }
 

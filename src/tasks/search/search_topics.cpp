@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many topics: they flow through the threads in small batches, so that the text of answers is made by all threads too and
-// only a few answers are held at a time. (All answers first and then their text: half of the time with one thread working,
-// and a third of it spent by the system on handing out memory.) A GPU ranks a large batch at a time, while threads analyse
-// the next one's topics and write the last one's text.
+// Many topics: they flow through the threads in small batches, so that all threads also format the results, and only a
+// few results are held at a time. (Computing all results first and then formatting them took half of the time on one
+// thread, a third of it in memory allocation by the system.) A GPU ranks a large batch at a time, while threads analyse
+// the topics of the next and write the text of the last.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "device/cpu/pipeline.hpp"
+#include "device/place.hpp"
 #include "quern/base/choose_device.hpp"
-#include "quern/ops/resident_collection.hpp"
+#include "quern/ops/resident_index.hpp"
 #include "tasks/search/engine_state.hpp"
 
 namespace quern {
 namespace {
 
-struct answered {
+struct written {
     std::span<const search_topic> topics;
-    std::vector<search_answer> answers;
+    std::vector<search_result> results;
     std::vector<std::string> texts;
 };
 
-/// How many topics go together, and how many batches are under way.
+/// How many topics form a batch, and how many batches are in progress.
 struct cut {
     std::size_t topics, batches;
 };
 
-/// The terms that explain a hit of the longest topic, at most: a word is two bytes, with what parts it from the next one.
-std::uint64_t most_terms(std::span<const search_topic> topics, const search_options& options) {
+/// The maximum number of terms that explain a hit of the longest topic: a word is at least two bytes, including its
+/// separator.
+std::uint64_t max_terms(std::span<const search_topic> topics, const search_options& options) {
     constexpr std::uint64_t other_lists = 2;
     std::size_t bytes = 0;
     for (const search_topic& topic : topics) bytes = std::max(bytes, topic.query.size());
@@ -35,41 +37,41 @@ std::uint64_t most_terms(std::span<const search_topic> topics, const search_opti
     return words * (1 + std::max<std::uint64_t>(options.expand, options.order > 1 ? 1 : 0)) + other_lists;
 }
 
-/// How many hits may be under way: they take a quarter of the memory at most.
-std::uint64_t most_hits(std::span<const search_topic> topics, const search_options& options,
-                        const context& run) {
+/// How many hits may be in progress: they take at most a quarter of the memory.
+std::uint64_t max_hits(std::span<const search_topic> topics, const search_options& options,
+                       const context& ctx) {
     constexpr std::uint64_t snippet_bytes = 256, text_bytes = 64;
     const std::uint64_t hit_bytes =
         sizeof(search_hit) + sizeof(scored_document) + text_bytes + (options.snippets ? snippet_bytes : 0) +
-        (options.explain ? most_terms(topics, options) * sizeof(explained_term) : 0) +
-        (options.copies ? most_hit_copies * sizeof(hit_copy) : 0);
-    return run.memory_limit() / 4 / hit_bytes;
+        (options.explain ? max_terms(topics, options) * sizeof(explained_term) : 0) +
+        (options.duplicates ? max_hit_duplicates * sizeof(duplicate_hit) : 0);
+    return ctx.memory_limit() / 4 / hit_bytes;
 }
 
-/// Batches of about a millisecond; one topic after the other is the least.
+/// Batches of about a millisecond; at least one topic at a time.
 cut cut_for(std::uint64_t documents, std::span<const search_topic> topics, const search_options& options,
-            const context& run) {
-    constexpr std::uint64_t hits_together = 4096, most_topics = 64;
+            const context& ctx) {
+    constexpr std::uint64_t hits_together = 4096, max_topics = 64;
     const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
-    const std::uint64_t most = most_hits(topics, options, run);
+    const std::uint64_t max = max_hits(topics, options, ctx);
     cut chosen{};
-    chosen.topics = std::clamp<std::uint64_t>(std::min(hits_together, most) / hits, 1, most_topics);
+    chosen.topics = std::clamp<std::uint64_t>(std::min(hits_together, max) / hits, 1, max_topics);
     chosen.batches =
-        std::clamp<std::uint64_t>(most / (hits * chosen.topics), 1, 2 * std::uint64_t{run.thread_count()});
+        std::clamp<std::uint64_t>(max / (hits * chosen.topics), 1, 2 * std::uint64_t{ctx.thread_count()});
     return chosen;
 }
 
-/// For a GPU: as many as it takes together, of which one batch is ranked, and one on either side of that.
+/// For a GPU: as many as it ranks together; one batch is ranked, and one before and one after it are in progress.
 cut cut_for_gpu(std::uint64_t documents, std::span<const search_topic> topics, const search_options& options,
-                const context& run) {
-    constexpr std::uint64_t most_topics = 1024, batches = 3;
+                const context& ctx) {
+    constexpr std::uint64_t max_topics = 1024, batches = 3;
     const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
     return {static_cast<std::size_t>(
-                std::clamp<std::uint64_t>(most_hits(topics, options, run) / hits / batches, 1, most_topics)),
+                std::clamp<std::uint64_t>(max_hits(topics, options, ctx) / hits / batches, 1, max_topics)),
             static_cast<std::size_t>(batches)};
 }
 
-/// What topics with these options have that a GPU does not rank; nothing where it ranks them.
+/// The feature of topics with these options that a GPU does not support; nothing if it ranks them.
 std::string_view left_to_cpu(const search_options& options) {
     if (options.prior != 0) return "a prior";
     if (options.expand != 0) return "similar words";
@@ -78,139 +80,144 @@ std::string_view left_to_cpu(const search_options& options) {
     return {};
 }
 
-template <typename Question>
-struct asked_topics {
+template <typename PlannedQuery>
+struct requested_topics {
     std::span<const search_topic> topics;
-    std::vector<std::unique_ptr<Question>> asked;
+    std::vector<std::unique_ptr<PlannedQuery>> planned;
     std::vector<std::vector<scored_document>> rankings;
 };
 
 }  // namespace
 
 chosen_device search_engine::choose_device(std::size_t topics, const search_options& options,
-                                           const context& run) const {
+                                           const context& ctx) const {
     using kind = device_choice::kind;
-    // A GPU takes a quarter of a second to start; in that time a core answers topics over so many documents.
+    // A GPU takes a quarter of a second to start; meanwhile a core ranks topics over that many documents.
     constexpr std::uint64_t worth_starting = std::uint64_t{1} << 30;
     state_->check(options);
     const auto stays = [](std::string reason) { return chosen_device{false, 0, "cpu", std::move(reason)}; };
-    if (const auto what = left_to_cpu(options); !what.empty() && run.device.where != kind::cpu) {
+    // Without CUDA there is no choice to report.
+    if (!has_cuda && ctx.device.where == kind::automatic)
+        return quern::choose_device(ctx, "search of topics");
+    if (const auto what = left_to_cpu(options); !what.empty() && ctx.device.where != kind::cpu) {
         const std::string reason = fmt::format("topics with {} are ranked by the CPU", what);
-        if (run.device.where == kind::automatic) {
-            run.log(log_level::info, "device cpu: " + reason);
+        if (ctx.device.where == kind::automatic) {
+            ctx.log(log_level::info, "device cpu: " + reason);
             return stays(reason);
         }
-        (void)quern::choose_device(run, "search of topics");  // one that is not there is an error here, too
-        run.log(log_level::warning, "CUDA is asked for, but " + reason);
+        (void)quern::choose_device(ctx, "search of topics");  // a missing GPU is an error here, too
+        ctx.log(log_level::warning, "CUDA was requested, but " + reason);
         return stays(reason);
     }
-    if (run.device.where == kind::automatic && topics * documents() < worth_starting) {
+    if (ctx.device.where == kind::automatic && topics * documents() < worth_starting) {
         const std::string reason = fmt::format(
             "{} topics over {} documents take less time than starting a GPU", topics, documents());
-        run.log(log_level::info, "device cpu: " + reason);
+        ctx.log(log_level::info, "device cpu: " + reason);
         return stays(reason);
     }
-    return quern::choose_device(run, "search of topics");
+    return quern::choose_device(ctx, "search of topics");
 }
 
 void search_engine::search_each(std::span<const search_topic> topics, const search_options& options,
-                                const context& run, const answer_text& text, const answer_taker& take) const {
-    const auto lists = prepare(options, run);  // refuses options before a GPU is started
-    const chosen_device chosen = choose_device(topics.size(), options, run);
+                                const context& ctx, const result_text& text, const result_sink& sink) const {
+    const auto lists = prepare(options, ctx);  // refuses options before a GPU is started
+    const chosen_device chosen = choose_device(topics.size(), options, ctx);
     if (chosen.cuda) {
-        search_on_device(topics, options, *lists, run, chosen, text, take);
+        search_on_device(topics, options, *lists, ctx, chosen, text, sink);
     } else {
-        search_on_cpu(topics, options, *lists, run, text, take);
+        search_on_cpu(topics, options, *lists, ctx, text, sink);
     }
 }
 
 void search_engine::search_on_cpu(std::span<const search_topic> topics, const search_options& options,
-                                  const prepared& lists, const context& run, const answer_text& text,
-                                  const answer_taker& take) const {
-    const cut by = cut_for(documents(), topics, options, run);
+                                  const prepared& lists, const context& ctx, const result_text& text,
+                                  const result_sink& sink) const {
+    const cut by = cut_for(documents(), topics, options, ctx);
     std::span<const search_topic> rest = topics;
-    pipeline<answered> line(by.batches);
-    line.from([&](answered& batch) {
-        run.check_stop();
+    pipeline<written> line(by.batches);
+    line.from([&](written& batch) {
+        ctx.check_stop();
         batch.topics = rest.first(std::min(by.topics, rest.size()));
+        ctx.report({"search", topics.size() - rest.size(), topics.size(), "topics"});
         rest = rest.subspan(batch.topics.size());
         return !batch.topics.empty();
     });
-    line.in_parallel([&](answered& batch) {
-        batch.answers.reserve(batch.topics.size());
+    line.in_parallel([&](written& batch) {
+        batch.results.reserve(batch.topics.size());
         for (const search_topic& topic : batch.topics) {
-            run.check_stop();
-            batch.answers.push_back(answer(topic.query, options, lists, run));
-            batch.texts.push_back(text ? text(topic, batch.answers.back()) : std::string());
+            ctx.check_stop();
+            batch.results.push_back(result(topic.query, options, lists, ctx));
+            batch.texts.push_back(text ? text(topic, batch.results.back()) : std::string());
         }
     });
-    line.in_order([&](answered& batch) {
+    line.in_order([&](written& batch) {
         for (std::size_t i = 0; i < batch.topics.size(); ++i)
-            take(batch.topics[i], batch.answers[i], batch.texts[i]);
+            sink(batch.topics[i], batch.results[i], batch.texts[i]);
     });
-    run_parallel(run, [&] { line.run(); });
+    run_parallel(ctx, [&] { line.run(); });
 }
 
 void search_engine::search_on_device(std::span<const search_topic> topics, const search_options& options,
-                                     const prepared& lists, const context& run, const chosen_device& chosen,
-                                     const answer_text& text, const answer_taker& take) const {
-    resident_collection resident(state_->store.collection(), run, chosen);
-    const cut by = cut_for_gpu(documents(), topics, options, run);
-    // Lists made for phrases take a quarter of the memory at most, and those of the last topics asked together.
-    const std::uint64_t most_made = run.memory_limit() / 4 / by.batches;
+                                     const prepared& lists, const context& ctx, const chosen_device& chosen,
+                                     const result_text& text, const result_sink& sink) const {
+    resident_index resident(state_->store.collection(), ctx, chosen);
+    const cut by = cut_for_gpu(documents(), topics, options, ctx);
+    // Lists made for phrases take at most a quarter of the memory, including those of a batch.
+    const std::uint64_t max_made = ctx.memory_limit() / 4 / by.batches;
     const std::size_t together =
-        options.phrases ? std::min(by.topics, std::size_t{4} * run.thread_count()) : by.topics;
+        options.phrases ? std::min(by.topics, std::size_t{4} * ctx.thread_count()) : by.topics;
     std::span<const search_topic> rest = topics;
-    using batch_of_topics = asked_topics<question>;
+    using batch_of_topics = requested_topics<planned_query>;
     pipeline<batch_of_topics> line(by.batches);
     line.from([&](batch_of_topics& batch) {
-        run.check_stop();
-        const std::size_t most = std::min(by.topics, rest.size());
+        ctx.check_stop();
+        const std::size_t max = std::min(by.topics, rest.size());
         std::uint64_t made = 0;
-        while (batch.asked.size() < most && made <= most_made) {
-            const std::size_t first = batch.asked.size();
-            batch.asked.resize(std::min(most, first + together));
-            for_each_index(run, batch.asked.size() - first, [&](std::uint64_t i) {
-                batch.asked[first + i] = state_->ask(rest[first + i].query, options, lists, run);
+        while (batch.planned.size() < max && made <= max_made) {
+            const std::size_t first = batch.planned.size();
+            batch.planned.resize(std::min(max, first + together));
+            for_each_index(ctx, batch.planned.size() - first, [&](std::uint64_t i) {
+                batch.planned[first + i] = state_->plan(rest[first + i].query, options, lists, ctx);
             });
-            for (std::size_t i = first; i < batch.asked.size(); ++i)
-                made += batch.asked[i]->asked.bytes_made();
+            for (std::size_t i = first; i < batch.planned.size(); ++i)
+                made += batch.planned[i]->planned.bytes_made();
         }
-        batch.topics = rest.first(batch.asked.size());
+        ctx.report({"search", topics.size() - rest.size(), topics.size(), "topics"});
+        batch.topics = rest.first(batch.planned.size());
         rest = rest.subspan(batch.topics.size());
         return !batch.topics.empty();
     });
     line.in_order([&](batch_of_topics& batch) {
         std::vector<search_query> queries;
-        for (const auto& asked : batch.asked) queries.push_back(asked->whole);
+        for (const auto& planned : batch.planned) queries.push_back(planned->whole);
         batch.rankings = resident.search(queries, options.ranking, options.k);
     });
     line.in_order([&](batch_of_topics& batch) {
-        std::vector<search_answer> answers(batch.topics.size());
+        std::vector<search_result> results(batch.topics.size());
         std::vector<std::string> texts(batch.topics.size());
-        for_each_index(run, batch.topics.size(), [&](std::uint64_t i) {
-            run.check_stop();
-            answers[i] = state_->answer(*batch.asked[i], batch.rankings[i], options, lists, run);
-            if (text) texts[i] = text(batch.topics[i], answers[i]);
+        for_each_index(ctx, batch.topics.size(), [&](std::uint64_t i) {
+            ctx.check_stop();
+            results[i] = state_->result(*batch.planned[i], batch.rankings[i], options, lists, ctx);
+            if (text) texts[i] = text(batch.topics[i], results[i]);
         });
-        for (std::size_t i = 0; i < answers.size(); ++i) take(batch.topics[i], answers[i], texts[i]);
+        for (std::size_t i = 0; i < results.size(); ++i) sink(batch.topics[i], results[i], texts[i]);
     });
-    run_parallel(run, [&] { line.run(); });
+    run_parallel(ctx, [&] { line.run(); });
     if (const std::uint64_t on_cpu = resident.record().queries_on_cpu; on_cpu != 0)
-        run.log(log_level::info, fmt::format("{} of {} topics have phrases or very many words: the CPU "
+        ctx.log(log_level::info, fmt::format("{} of {} topics have phrases or very many words: the CPU "
                                              "ranked these",
                                              on_cpu, topics.size()));
 }
 
-std::vector<search_answer> search_engine::search(std::span<const search_topic> topics,
-                                                 const search_options& options, const context& run) const {
-    std::vector<search_answer> answers;
-    answers.reserve(topics.size());
-    search_each(topics, options, run, {},
-                [&](const search_topic&, const search_answer& answer, std::string_view) {
-                    answers.push_back(answer);
+std::vector<search_result> search_engine::search(std::span<const search_topic> topics,
+                                                 const search_options& options, const context& ctx) const {
+    std::vector<search_result> results;
+    results.reserve(topics.size());
+    search_each(topics, options, ctx, {},
+                [&](const search_topic&, const search_result& result, std::string_view) {
+                    results.push_back(result);
                 });
-    return answers;
+    return results;
 }
 
 }  // namespace quern

@@ -2,14 +2,16 @@
 #include "tasks/search/suggestions.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/utf8.hpp"
+#include "text/misspelling.hpp"
 #include "text/near_words.hpp"
 
 namespace quern {
 namespace {
 
-constexpr std::size_t most_words = 8, most_characters = 64;
+constexpr std::size_t max_words = 8, max_characters = 64;
 
 std::size_t characters_of(std::string_view word) {
     std::size_t characters = 0;
@@ -17,41 +19,54 @@ std::size_t characters_of(std::string_view word) {
     return characters;
 }
 
-/// The nearest ones: with one edit first, which takes a small part of the time that two take.
-std::vector<text::near_word> nearest(const text::dictionary_view& words, const std::string& unknown,
-                                     const context& run) {
-    const std::size_t characters = characters_of(unknown);
-    if (characters > most_characters) return {};
-    const std::uint32_t bound = characters < 4 ? 1 : 2;
-    // Of a word of one letter nothing is left when that is another.
-    for (std::uint32_t edits = 1; edits <= bound && edits < characters; ++edits) {
-        auto near = text::near_words(words, unknown, edits, run);
-        if (!near.empty()) return near;
-    }
-    return {};
+/// Two edits leave too little of a short word: "hotel" is not a misspelt "html".
+std::uint32_t max_edits(std::size_t characters) {
+    constexpr std::size_t short_word = 6;
+    if (characters < 2 || characters > max_characters) return 0;
+    return characters < short_word ? 1 : 2;
+}
+
+struct candidate {
+    std::uint32_t id, distance, cost;
+    std::uint64_t documents;
+};
+
+/// Whether a word is the likelier one: each unit of cost divides its likelihood by four; each document that has it adds
+/// one share. In integers, so that it is the same everywhere; no cost of two edits exceeds 64 bits.
+bool likelier(const candidate& a, const candidate& b) {
+    constexpr unsigned bits = 2;
+    const std::uint32_t least = std::min(a.cost, b.cost);
+    const std::uint64_t of_a = a.documents << bits * (b.cost - least);
+    const std::uint64_t of_b = b.documents << bits * (a.cost - least);
+    return of_a != of_b ? of_a > of_b : a.id < b.id;
+}
+
+std::vector<candidate> candidates(const word_index& index, const std::string& unknown, const context& ctx) {
+    std::vector<candidate> found;
+    const std::uint32_t edits = max_edits(characters_of(unknown));
+    if (edits == 0) return found;
+    const auto near = text::near_words(index.dictionary(), unknown, edits, ctx);
+    found.reserve(near.size());
+    for (const auto& of : near)
+        found.push_back({of.id, of.distance, text::misspelling_cost(unknown, index.dictionary().word(of.id)),
+                         index.postings(of.id).document_frequency});
+    return found;
 }
 
 }  // namespace
 
 std::vector<suggested_words> suggest_words(const word_index& index, std::span<const std::string> unknown,
-                                           std::size_t most, const context& run) {
+                                           std::size_t max, const context& ctx) {
     std::vector<suggested_words> suggested;
-    for (const std::string& word : unknown.first(std::min(most_words, unknown.size()))) {
-        const auto near = nearest(index.dictionary(), word, run);
-        if (near.empty()) continue;
-        struct counted {
-            std::uint64_t documents;
-            text::near_word word;
-        };
-        std::vector<counted> by_documents;
-        by_documents.reserve(near.size());
-        for (const auto& of : near) by_documents.push_back({index.postings(of.id).document_frequency, of});
-        std::ranges::stable_sort(by_documents, std::ranges::greater(), &counted::documents);
-        if (by_documents.size() > most) by_documents.resize(most);
+    for (const std::string& word : unknown.first(std::min(max_words, unknown.size()))) {
+        auto found = candidates(index, word, ctx);
+        if (found.empty()) continue;
+        const std::size_t shown = std::min(max, found.size());
+        std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(shown), likelier);
         auto& made = suggested.emplace_back();
         made.unknown = word;
-        for (const auto& [documents, of] : by_documents)
-            made.words.push_back({index.dictionary().word(of.id), of.distance, documents});
+        for (const candidate& of : std::span(found).first(shown))
+            made.words.push_back({index.dictionary().word(of.id), of.distance, of.documents});
     }
     return suggested;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user may have meant by a word that a store lacks.
+// Suggestions for a query word that a store lacks.
 #pragma once
 
 #include <span>
@@ -11,8 +11,9 @@
 
 namespace quern {
 
-/// search_answer::suggestions, for words that the index lacks. Throws `interrupted` soon after the run's stop flag is raised.
+/// search_answer::suggestions, for words missing from the index. Throws `interrupted` soon after the context's stop
+/// flag is raised.
 std::vector<suggested_words> suggest_words(const word_index& index, std::span<const std::string> unknown,
-                                           std::size_t most, const context& run);
+                                           std::size_t max, const context& ctx);
 
 }  // namespace quern

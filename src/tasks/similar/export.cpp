@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A space as other tools read it: NumPy arrays, word2vec's text form, TSV, GraphML.
+// Exports a word space for other tools: NumPy arrays, word2vec's text form, TSV, GraphML.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/tasks/similar.hpp"
-#include "report/html.hpp"
+#include "report/html_page.hpp"
 
 namespace quern {
 namespace {
@@ -21,7 +21,7 @@ void append_number(std::string& out, float value) {
 }  // namespace
 
 void word_space::write_vectors_npy(const sink& out) const {
-    (void)vector(0);  // refused where there are none
+    (void)vector(0);  // refuses a space without vectors
     out(io::npy_header("<f4", size(), info().dimensions));
     for (std::uint32_t w = 0; w < size(); ++w) {
         const std::span<const float> v = vector(w);
@@ -35,7 +35,7 @@ void word_space::write_vectors_text(const sink& out) const {
     std::string line;
     for (std::uint32_t w = 0; w < size(); ++w) {
         line = word(w);
-        // The form has no quotes: what would end a word becomes part of it.
+        // The format has no quoting: a character that would end a word is replaced.
         std::ranges::replace_if(
             line, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }, '_');
         for (const float x : vector(w)) {
@@ -47,17 +47,17 @@ void word_space::write_vectors_text(const sink& out) const {
     }
 }
 
-void word_space::write_graph_tsv(const sink& out, const context& run) const {
+void word_space::write_graph_tsv(const sink& out, const context& ctx) const {
     row_writer rows(row_format::tsv, {"word", "neighbour", "score"}, out);
     each_neighbour(
         [&](std::uint32_t w, const neighbour& n) {
             rows.row({word(w), word(n.word), n.score});
         },
-        run);
+        ctx);
     rows.finish();
 }
 
-void word_space::write_graphml(const sink& out, const context& run) const {
+void word_space::write_graphml(const sink& out, const context& ctx) const {
     out("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
         "<key id=\"word\" for=\"node\" attr.name=\"label\" attr.type=\"string\"/>\n"
@@ -74,7 +74,7 @@ void word_space::write_graphml(const sink& out, const context& run) const {
             out(fmt::format("<edge source=\"n{}\" target=\"n{}\"><data key=\"score\">{}</data></edge>\n", w,
                             n.word, shortest(n.score)));
         },
-        run);
+        ctx);
     out("</graph>\n</graphml>\n");
 }
 

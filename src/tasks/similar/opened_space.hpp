@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What word_space holds: the sections of a space, mapped, and the checks of what they say.
+// The state of word_space: the mapped sections of a space, and the checks of their contents.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace quern {
 
-struct stretch_of {
+struct range_of {
     std::uint64_t begin, count;
 };
 
@@ -31,30 +31,35 @@ struct context_row {
 
 struct word_space::state {
     /// Throws as word_space::open().
-    state(std::filesystem::path where, const context& run);
+    state(std::filesystem::path where, const context& ctx);
 
-    /// The whole matrix; its bytes are checked when it is first asked for.
-    context_matrix_view matrix(const context& run) const;
+    /// The whole matrix; its bytes are checked on first use.
+    context_matrix_view matrix(const context& ctx) const;
     quern::context_row context_row(std::uint32_t word) const;
     std::vector<neighbour> stored_neighbours(std::uint32_t word) const;
     std::span<const float> vector(std::uint32_t word) const;
-    std::vector<double> scores(std::span<const word_pair> pairs, const context& run) const;
-    /// By the text options of the corpus. The analyzer is made when it is first needed, of words that opening read.
+    std::vector<double> scores(std::span<const word_pair> pairs, const context& ctx) const;
+    /// By the text options of the corpus. The analyzer is created on first use, from words read when the space was
+    /// opened.
     text::token_list tokens_of(std::string_view typed) const;
+    /// Sorted ids; determined on first use.
+    std::span<const std::uint32_t> stop_words(const word_space& of) const;
 
     std::filesystem::path path;
     word_space_info info;
     text_options text;
-    space_question question;
+    space_params params;
     bool of_triples = false;
     io::section_view words, word_order, frequencies, relations, context_ends, contexts, context_weights,
         context_counts, neighbour_ends, neighbours, neighbour_scores, vectors;
 
   private:
     void refuse_other_sizes() const;
-    static stretch_of row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t most);
+    static range_of row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t max);
 
     mutable std::once_flag matrix_checked;
+    mutable std::once_flag stop_words_requested;
+    mutable std::vector<std::uint32_t> found_stop_words;
     std::optional<analyzer_maker> analyzers;
     mutable std::mutex analyzing;
     mutable std::optional<text::analyzer> analyzer;

@@ -7,8 +7,8 @@ namespace quern {
 
 std::vector<double> scores_of_vectors(const std::function<std::span<const float>(std::uint32_t)>& vector,
                                       vector_measure measure, std::span<const word_pair> pairs,
-                                      const context& run) {
-    // Only what the pairs name is read: of a mapped file, few pages.
+                                      const context& ctx) {
+    // Reads only the rows named by the pairs: few pages of a mapped file.
     std::vector<std::uint32_t> named;
     for (const auto& [a, b] : pairs) named.insert(named.end(), {a, b});
     std::ranges::sort(named);
@@ -25,7 +25,7 @@ std::vector<double> scores_of_vectors(const std::function<std::span<const float>
     };
     std::vector<word_pair> places;
     for (const auto& [a, b] : pairs) places.emplace_back(place_of(a), place_of(b));
-    return pair_similarities(vectors, measure, places, run);
+    return pair_similarities(vectors, measure, places, ctx);
 }
 
 }  // namespace quern

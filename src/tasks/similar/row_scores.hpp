@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of pairs of words of an opened space, by their vectors. The same numbers that words() stored.
+// Scores of pairs of words of an opened space, by their vectors. Equal to those that words() stored.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace quern {
 
 using word_pair = std::pair<std::uint32_t, std::uint32_t>;
 
-/// By vectors, as similar_vectors() gives them; 0 where one of the two has no direction.
+/// By vectors, as similar_vectors() computes them; 0 if one of the two has no direction.
 std::vector<double> scores_of_vectors(const std::function<std::span<const float>(std::uint32_t)>& vector,
                                       vector_measure measure, std::span<const word_pair> pairs,
-                                      const context& run);
+                                      const context& ctx);
 
 }  // namespace quern

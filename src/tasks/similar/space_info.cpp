@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a space says of itself, and whether it is whole.
+// The metadata of a space, and the verification of its files.
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/similar.hpp"
@@ -33,22 +33,20 @@ std::filesystem::path space_of(const std::filesystem::path& path) {
     return space;
 }
 
-std::uint64_t verify_word_space(const std::filesystem::path& space, const context& run) {
+std::uint64_t verify_word_space(const std::filesystem::path& space, const context& ctx) {
     const auto [info, matrix_checksum] = space_layout::read_manifest(space);
     std::uint64_t bytes = 0;
     try {
-        bytes += check_stop_words(space_layout::text_of(info.asked), space);
-    } catch (const damaged_store&) {
-        throw;
-    } catch (const usage_error&) {
+        bytes += check_stop_words(space_layout::text_of(info.requested), space);
+    } catch (const error&) {
         throw;
     } catch (const std::runtime_error& e) {
         throw damaged_store(space.string(), "manifest", e.what());
     }
     for (const store_section& listed : info.sections) {
-        manifests::check_all(space_layout::open_section(space, info, listed.name), run);
+        manifests::check_all(space_layout::open_section(space, info, listed.name), ctx);
         bytes += listed.bytes;
-        run.report({"verify", bytes, 0, "bytes"});
+        ctx.report({"verify", bytes, 0, "bytes"});
     }
     if (info.matrix_bytes == 0) return bytes;
     const std::filesystem::path matrix = space / space_layout::matrix_file;
@@ -57,7 +55,7 @@ std::uint64_t verify_word_space(const std::filesystem::path& space, const contex
         throw damaged_store(space.string(), "similarities", "is missing");
     }
     if (std::filesystem::file_size(matrix) != info.matrix_bytes ||
-        checksum_of_file(matrix, run) != matrix_checksum) {
+        checksum_of_file(matrix, ctx) != matrix_checksum) {
         throw damaged_store(space.string(), "similarities", "does not match its checksum");
     }
     return bytes + info.matrix_bytes;

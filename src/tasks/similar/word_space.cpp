@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A space, mapped. What words() found is read from where it lies; what it did not store (more neighbours, combinations,
-// neighbours within a list) is computed from the rows of weights, or from the vectors, by the same formulas.
+// A word space, mapped. The results stored by words() are read in place; others (more neighbours, combinations,
+// neighbours within a list) are computed from the rows of weights, or from the vectors, by the same formulas.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/utf8.hpp"
-#include "device/cpu/place.hpp"
+#include "device/cpu/cpu_place.hpp"
 #include "io/store/section.hpp"
 #include "io/store/string_column.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
@@ -18,8 +18,9 @@
 #include "tasks/similar/opened_space.hpp"
 #include "tasks/similar/row_scores.hpp"
 #include "tasks/store/manifest.hpp"
-#include "tasks/words/door.hpp"
+#include "tasks/store/stop_words_of_language.hpp"
 #include "tasks/words/space_layout.hpp"
+#include "tasks/words/words_checks.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
@@ -27,7 +28,7 @@ namespace {
 
 namespace layout = space_layout;
 
-/// The edits that a slip of the hand may take: one in every third letter, three at most.
+/// The edits that a typing error may take: 1 in a word of up to 3 letters, 2 of up to 7, else 3.
 std::uint32_t near_enough(std::size_t letters) {
     return letters < 4 ? 1 : letters < 8 ? 2 : 3;
 }
@@ -50,11 +51,11 @@ void keep_best(std::vector<neighbour>& found, std::size_t top) {
 
 }  // namespace
 
-word_space::state::state(std::filesystem::path where, const context& run)
+word_space::state::state(std::filesystem::path where, const context& ctx)
     : path(std::move(where)), info(layout::read_manifest(path).info) {
     try {
-        text = layout::text_of(info.asked);
-        question = layout::question_of(info.asked);
+        text = layout::text_of(info.requested);
+        params = layout::params_of(info.requested);
     } catch (const std::runtime_error& e) {
         throw damaged_store((path / layout::manifest).string(), "manifest", e.what());
     }
@@ -76,16 +77,17 @@ word_space::state::state(std::filesystem::path where, const context& run)
     of_triples = listed != info.sections.end();
     refuse_other_sizes();
     if (info.unicode_version != text::unicode_version() && !info.verbatim) {
-        run.log(log_level::warning,
-                fmt::format("{} was made with Unicode {}, this program has {}: words may be found otherwise",
-                            path.string(), info.unicode_version, text::unicode_version()));
+        ctx.log(log_level::warning,
+                fmt::format(
+                    "{} was made with Unicode {}, this program has {}: words may be segmented differently",
+                    path.string(), info.unicode_version, text::unicode_version()));
     }
 }
 
 void word_space::state::refuse_other_sizes() const {
     const std::uint64_t n = info.vocabulary, contexts_in_all = std::uint64_t{info.relations} * n;
     const auto expect = [](const io::section_view& section, std::uint64_t bytes) {
-        if (section.size() != bytes) section.fail("is of another length");
+        if (section.size() != bytes) section.fail("has another length");
     };
     expect(word_order, 4 * n);
     expect(frequencies, 8 * n);
@@ -97,7 +99,7 @@ void word_space::state::refuse_other_sizes() const {
     expect(neighbours, 4 * info.neighbours);
     expect(neighbour_scores, 8 * info.neighbours);
     if (info.dimensions != 0) expect(vectors, 4 * n * info.dimensions);
-    if (!of_triples && info.relations != 1 && info.relations != 2 * question.counting.window) {
+    if (!of_triples && info.relations != 1 && info.relations != 2 * params.counting.window) {
         contexts.fail("has another number of relations than its window");
     }
 }
@@ -110,20 +112,20 @@ text::token_list word_space::state::tokens_of(std::string_view typed) const {
     return tokens;
 }
 
-stretch_of word_space::state::row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t most) {
+range_of word_space::state::row_of(const io::section_view& ends, std::uint32_t row, std::uint64_t max) {
     const auto two = ends.values<std::uint64_t>(std::uint64_t{row} * 8, 2);
-    if (two[0] > two[1] || two[1] > most) ends.fail("is out of order");
+    if (two[0] > two[1] || two[1] > max) ends.fail("is out of order");
     return {two[0], two[1] - two[0]};
 }
 
-context_matrix_view word_space::state::matrix(const context& run) const {
+context_matrix_view word_space::state::matrix(const context& ctx) const {
     std::call_once(matrix_checked, [&] {
         const auto ends = context_ends.values<std::uint64_t>(0, info.vocabulary + std::uint64_t{1});
         if (ends.front() != 0 || ends.back() != info.entries || !std::ranges::is_sorted(ends)) {
             context_ends.fail("is out of order");
         }
         for (const io::section_view* section : {&contexts, &context_weights, &context_counts}) {
-            manifests::check_all(*section, run);
+            manifests::check_all(*section, ctx);
         }
     });
     const std::uint64_t n = info.vocabulary;
@@ -139,12 +141,12 @@ std::span<const float> word_space::state::vector(std::uint32_t word) const {
     return vectors.values<float>(std::uint64_t{word} * info.dimensions * 4, info.dimensions);
 }
 
-std::vector<double> word_space::state::scores(std::span<const word_pair> pairs, const context& run) const {
-    if (question.measure == word_measure::lsa) {
-        return scores_of_vectors([this](std::uint32_t w) { return vector(w); }, question.lsa_measure, pairs,
-                                 run);
+std::vector<double> word_space::state::scores(std::span<const word_pair> pairs, const context& ctx) const {
+    if (params.measure == word_measure::lsa) {
+        return scores_of_vectors([this](std::uint32_t w) { return vector(w); }, params.lsa_measure, pairs,
+                                 ctx);
     }
-    return pair_similarities(matrix(run), similarity_of(question, similarity_method::automatic), pairs, run);
+    return pair_similarities(matrix(ctx), similarity_of(params, similarity_method::automatic), pairs, ctx);
 }
 
 word_space::word_space(std::unique_ptr<state> s) : state_(std::move(s)) {}
@@ -152,15 +154,15 @@ word_space::~word_space() = default;
 word_space::word_space(word_space&&) noexcept = default;
 word_space& word_space::operator=(word_space&&) noexcept = default;
 
-word_space word_space::open(const std::filesystem::path& space, const context& run) {
-    return word_space(std::make_unique<state>(space, run));
+word_space word_space::open(const std::filesystem::path& space, const context& ctx) {
+    return word_space(std::make_unique<state>(space, ctx));
 }
 
 const word_space_info& word_space::info() const {
     return state_->info;
 }
-const space_question& word_space::question() const {
-    return state_->question;
+const space_params& word_space::params() const {
+    return state_->params;
 }
 std::uint32_t word_space::size() const {
     return state_->info.vocabulary;
@@ -175,7 +177,7 @@ bool word_space::has_vectors() const {
     return state_->info.dimensions != 0;
 }
 std::span<const float> word_space::vector(std::uint32_t word) const {
-    if (!has_vectors()) throw usage_error(state_->path.string() + " has no vectors: make it with --vectors");
+    if (!has_vectors()) throw usage_error(state_->path.string() + " has no vectors; make it with --vectors");
     return state_->vector(word);
 }
 
@@ -183,8 +185,8 @@ std::string word_space::relation(std::uint32_t r) const {
     if (state_->of_triples) {
         return std::string(io::column_string(state_->relations, r, state_->info.relations));
     }
-    if (state_->info.relations == 1 && state_->question.counting.relation == word_relation::none) return "*";
-    const std::uint32_t window = state_->question.counting.window;
+    if (state_->info.relations == 1 && state_->params.counting.relation == word_relation::none) return "*";
+    const std::uint32_t window = state_->params.counting.window;
     return r < window ? fmt::format("-{}", window - r) : fmt::format("+{}", r - window + 1);
 }
 
@@ -193,7 +195,7 @@ std::string word_space::spelling(std::string_view typed) const {
     const text::token_list words = state_->tokens_of(typed);
     if (words.tokens.size() != 1) {
         throw usage_error(fmt::format("'{}' is {} by the text options of {}", typed,
-                                      words.tokens.empty() ? "no word" : "more than one word",
+                                      words.tokens.empty() ? "not a word" : "more than one word",
                                       state_->path.string()));
     }
     const std::string_view word = words.word(words.tokens[0]);
@@ -207,7 +209,7 @@ std::string word_space::spelling(std::string_view typed) const {
 std::optional<std::uint32_t> word_space::find(std::string_view spelling) const {
     const auto order = state_->word_order.values<std::uint32_t>(0, size());
     const auto word_at = [this](std::uint32_t id) {
-        if (id >= size()) state_->word_order.fail("names a word that is not there");
+        if (id >= size()) state_->word_order.fail("names a missing word");
         return word(id);
     };
     const auto at = std::ranges::lower_bound(order, spelling, {}, word_at);
@@ -215,13 +217,36 @@ std::optional<std::uint32_t> word_space::find(std::string_view spelling) const {
     return *at;
 }
 
-std::vector<std::uint32_t> word_space::near_spellings(std::string_view spelling, const context& run,
-                                                      std::size_t most) const {
+std::span<const std::uint32_t> word_space::state::stop_words(const word_space& of) const {
+    std::call_once(stop_words_requested, [&] {
+        counted_vocabulary counted{text, info.verbatim, info.occurrences, {}, {}};
+        counted.find = [&](std::string_view word) { return of.find(word); };
+        counted.frequency = [&](std::uint32_t id) { return of.frequency(id); };
+        found_stop_words = stop_words_in(counted);
+    });
+    return found_stop_words;
+}
+
+bool word_space::is_stop_word(std::uint32_t id) const {
+    return std::ranges::binary_search(state_->stop_words(*this), id);
+}
+
+std::vector<neighbour> word_space::similar_but_stop_words(const word_combination& requested,
+                                                          std::uint32_t top, const context& ctx) const {
+    // Stored neighbours cost nothing; more would be computed.
+    std::vector<neighbour> found = similar(requested, std::max(top, state_->params.top), ctx);
+    std::erase_if(found, [&](const neighbour& n) { return is_stop_word(n.word); });
+    if (found.size() > top) found.resize(top);
+    return found;
+}
+
+std::vector<std::uint32_t> word_space::near_spellings(std::string_view spelling, const context& ctx,
+                                                      std::size_t max) const {
     std::vector<std::uint32_t> units;
     append_code_points(spelling, units);
     const std::size_t letters = units.size();
     const std::uint32_t bound = near_enough(letters);
-    // String 0 is what was typed, the others are the words of nearly its length.
+    // String 0 is the typed word, the others are the words of similar length.
     std::vector<std::uint64_t> offsets{0, letters};
     std::vector<std::uint32_t> ids;
     std::vector<primitives::bounded_pair> pairs;
@@ -238,39 +263,39 @@ std::vector<std::uint32_t> word_space::near_spellings(std::string_view spelling,
         pairs.push_back({0, static_cast<std::uint32_t>(ids.size()), bound});
     }
     std::vector<std::uint32_t> distances(pairs.size());
-    cpu_place place(run);
+    cpu_place place(ctx);
     primitives::edit_distances<std::uint32_t>(place, units, offsets, pairs, distances);
 
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // distance, id: ids fall in frequency
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        // Of a word of two letters nothing is left when both may be others.
+        // If both letters of a two-letter word may differ, nothing of it remains.
         const bool shares_a_letter = distances[i] < std::max<std::size_t>(letters, 1);
         if (distances[i] != primitives::beyond_bound && shares_a_letter)
             found.emplace_back(distances[i], ids[i]);
     }
     std::ranges::sort(found);
-    if (found.size() > most) found.resize(most);
+    if (found.size() > max) found.resize(max);
     std::vector<std::uint32_t> near;
     for (const auto& [distance, id] : found) near.push_back(id);
     return near;
 }
 
-std::vector<neighbour> word_space::similar(const word_combination& asked, std::uint32_t top,
-                                           const context& run,
+std::vector<neighbour> word_space::similar(const word_combination& requested, std::uint32_t top,
+                                           const context& ctx,
                                            std::optional<std::span<const std::uint32_t>> within) const {
-    if (asked.plus.empty() && asked.minus.empty()) throw usage_error("no word is asked for");
-    for (const std::span<const std::uint32_t> words :
-         {std::span(asked.plus), std::span(asked.minus), within.value_or(std::span<const std::uint32_t>())}) {
+    if (requested.plus.empty() && requested.minus.empty()) throw usage_error("no word given");
+    for (const std::span<const std::uint32_t> words : {std::span(requested.plus), std::span(requested.minus),
+                                                       within.value_or(std::span<const std::uint32_t>())}) {
         if (std::ranges::any_of(words, [this](std::uint32_t w) { return w >= size(); })) {
-            throw usage_error("a word is asked for that the space lacks");
+            throw usage_error("the space lacks a query word");
         }
     }
-    word_combination query = asked;
+    word_combination query = requested;
     std::ranges::sort(query.plus);
     std::ranges::sort(query.minus);
     if (query.plus.size() == 1 && query.minus.empty() && !within) {
         std::vector<neighbour> stored = state_->stored_neighbours(query.plus[0]);
-        if (top <= state_->question.top || stored.size() < state_->question.top) {
+        if (top <= state_->params.top || stored.size() < state_->params.top) {
             if (stored.size() > top) stored.resize(top);
             return stored;
         }
@@ -294,13 +319,13 @@ std::vector<neighbour> word_space::similar(const word_combination& asked, std::u
             for (const std::uint32_t candidate : candidates) pairs.emplace_back(word, candidate);
         }
     }
-    const std::vector<double> scores = state_->scores(pairs, run);
+    const std::vector<double> scores = state_->scores(pairs, ctx);
     std::vector<double> plus(candidates.size()), minus(candidates.size());
     auto score = scores.begin();
     for (std::size_t q = 0; q < query.plus.size() + query.minus.size(); ++q) {
         for (double& sum : q < query.plus.size() ? plus : minus) sum += *score++;
     }
-    const bool all = state_->question.measure == word_measure::lsa;
+    const bool all = state_->params.measure == word_measure::lsa;
     std::vector<neighbour> found;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const double total = plus[i] - minus[i];
@@ -310,20 +335,20 @@ std::vector<neighbour> word_space::similar(const word_combination& asked, std::u
     return found;
 }
 
-std::vector<double> word_space::scores(std::span<const word_pair> pairs, const context& run) const {
+std::vector<double> word_space::scores(std::span<const word_pair> pairs, const context& ctx) const {
     for (const auto& [a, b] : pairs) {
         if (a >= size() || b >= size()) throw usage_error("a pair names a word that the space lacks");
     }
-    return state_->scores(pairs, run);
+    return state_->scores(pairs, ctx);
 }
 
 std::vector<neighbour> word_space::state::stored_neighbours(std::uint32_t word) const {
-    const stretch_of row = row_of(neighbour_ends, word, info.neighbours);
+    const range_of row = row_of(neighbour_ends, word, info.neighbours);
     const auto ids = neighbours.values<std::uint32_t>(row.begin * 4, row.count);
     const auto scores = neighbour_scores.values<double>(row.begin * 8, row.count);
     std::vector<neighbour> out(row.count);
     for (std::size_t i = 0; i < out.size(); ++i) {
-        if (ids[i] >= info.vocabulary) neighbours.fail("names a word that is not there");
+        if (ids[i] >= info.vocabulary) neighbours.fail("names a missing word");
         out[i] = {ids[i], scores[i]};
     }
     return out;
@@ -331,7 +356,7 @@ std::vector<neighbour> word_space::state::stored_neighbours(std::uint32_t word) 
 
 namespace {
 
-struct weighed_context {
+struct weighted_context {
     std::uint32_t column;
     float weight;
 };
@@ -340,9 +365,9 @@ struct weighed_context {
 
 std::vector<shared_context> word_space::contexts(std::uint32_t word, std::size_t top) const {
     const auto row = state_->context_row(word);
-    std::vector<weighed_context> all(row.columns.size());
+    std::vector<weighted_context> all(row.columns.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = {row.columns[i], row.weights[i]};
-    std::ranges::stable_sort(all, std::greater<>(), &weighed_context::weight);
+    std::ranges::stable_sort(all, std::greater<>(), &weighted_context::weight);
     if (all.size() > top) all.resize(top);
     std::vector<shared_context> out;
     for (const auto& [column, weight] : all) out.push_back({column / size(), column % size(), weight, 0});
@@ -364,7 +389,7 @@ std::vector<shared_context> word_space::contexts(std::uint32_t first, std::uint3
             ++j;
         }
     }
-    const bool product = state_->question.measure == word_measure::cosine;
+    const bool product = state_->params.measure == word_measure::cosine;
     std::ranges::stable_sort(out, std::greater<>(), [product](const shared_context& c) {
         const auto x = static_cast<double>(c.first), y = static_cast<double>(c.second);
         return product ? x * y : x + y;
@@ -374,21 +399,21 @@ std::vector<shared_context> word_space::contexts(std::uint32_t first, std::uint3
 }
 
 context_row word_space::state::context_row(std::uint32_t word) const {
-    const stretch_of row = row_of(context_ends, word, info.entries);
+    const range_of row = row_of(context_ends, word, info.entries);
     const quern::context_row out = {contexts.values<std::uint32_t>(row.begin * 4, row.count),
                                     context_weights.values<float>(row.begin * 4, row.count)};
     const std::uint64_t columns = std::uint64_t{info.relations} * info.vocabulary;
     if (std::ranges::any_of(out.columns, [columns](std::uint32_t c) { return c >= columns; })) {
-        contexts.fail("names a context that is not there");
+        contexts.fail("names a missing context");
     }
     return out;
 }
 
-void word_space::each_neighbour(const std::function<void(std::uint32_t, const neighbour&)>& take,
-                                const context& run) const {
+void word_space::each_neighbour(const std::function<void(std::uint32_t, const neighbour&)>& neighbour_sink,
+                                const context& ctx) const {
     for (std::uint32_t w = 0; w < size(); ++w) {
-        if (w % 1024 == 0) run.check_stop();
-        for (const neighbour& n : state_->stored_neighbours(w)) take(w, n);
+        if (w % 1024 == 0) ctx.check_stop();
+        for (const neighbour& n : state_->stored_neighbours(w)) neighbour_sink(w, n);
     }
 }
 

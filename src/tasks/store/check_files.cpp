@@ -12,28 +12,28 @@
 namespace quern {
 namespace {
 
-/// A space that is whole in itself may still be another store's.
+/// An undamaged space may still belong to another store.
 std::uint64_t verify_thesaurus(const std::filesystem::path& space, const store_section& listed,
-                               const context& run) {
+                               const context& ctx) {
     if (!is_word_space(space)) throw damaged_store(space.string(), listed.name, "is missing");
-    const std::uint64_t bytes = verify_word_space(space, run);
-    if (checksum_of_file(space / space_layout::manifest, run) != listed.checksum) {
-        throw damaged_store(space.string(), listed.name, "is not the one of this store");
+    const std::uint64_t bytes = verify_word_space(space, ctx);
+    if (checksum_of_file(space / space_layout::manifest, ctx) != listed.checksum) {
+        throw damaged_store(space.string(), listed.name, "belongs to another store");
     }
     return bytes;
 }
 
 }  // namespace
 
-std::uint64_t check_files(const std::filesystem::path& store, const store_info& info, const context& run) {
+std::uint64_t check_files(const std::filesystem::path& store, const store_info& info, const context& ctx) {
     std::uint64_t bytes = check_stop_words(info.text, store);
     for (const store_section& listed : info.sections) {
-        manifests::check_all(store_layout::open_section(store, info, listed.name), run);
+        manifests::check_all(store_layout::open_section(store, info, listed.name), ctx);
         bytes += listed.bytes;
-        run.report({"verify", bytes, 0, "bytes"});
+        ctx.report({"verify", bytes, 0, "bytes"});
     }
     if (info.thesaurus) {
-        bytes += verify_thesaurus(store / store_layout::thesaurus, *info.thesaurus, run);
+        bytes += verify_thesaurus(store / store_layout::thesaurus, *info.thesaurus, ctx);
     }
     return bytes;
 }

@@ -10,8 +10,8 @@
 
 namespace quern {
 
-/// Reads every byte of the sections, the stop words and the thesaurus, and checks every checksum; returns the bytes read.
-/// Throws damaged_store naming the section.
-std::uint64_t check_files(const std::filesystem::path& store, const store_info& info, const context& run);
+/// Reads every byte of the sections, the stop words and the thesaurus, and verifies every checksum; returns the bytes
+/// read. Throws damaged_store naming the section.
+std::uint64_t check_files(const std::filesystem::path& store, const store_info& info, const context& ctx);
 
 }  // namespace quern

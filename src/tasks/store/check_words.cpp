@@ -14,7 +14,8 @@
 namespace quern {
 namespace {
 
-/// The finalizer of splitmix64 (Steele, Lea and Flood 2014): one occurrence's share in a sum that knows no order.
+/// The finalizer of splitmix64 (Steele, Lea and Flood 2014): one occurrence's term in a sum that is independent of
+/// order.
 std::uint64_t hash_of(std::uint32_t word, std::uint32_t document) {
     std::uint64_t x = (std::uint64_t{word} << 32 | document) + 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -24,8 +25,8 @@ std::uint64_t hash_of(std::uint32_t word, std::uint32_t document) {
 
 class word_check {
   public:
-    word_check(const opened_store& store, const context& run)
-        : store_(store), run_(run), lengths_(store.collection().document_lengths), tokens_(store.tokens()) {}
+    word_check(const opened_store& store, const context& ctx)
+        : store_(store), ctx_(ctx), lengths_(store.collection().document_lengths), tokens_(store.tokens()) {}
 
     void check() {
         const std::uint64_t in_postings =
@@ -40,13 +41,13 @@ class word_check {
     }
 
   private:
-    /// Of `term(i)` over all i below `count`, modulo 2^64.
+    /// The sum of `term(i)` over all i below `count`, modulo 2^64.
     template <class Term>
     std::uint64_t sum_of(std::uint64_t count, const Term& term) {
         constexpr std::uint64_t piece = 1024;
         std::atomic<std::uint64_t> sum{0};
-        for_each_index(run_, (count + piece - 1) / piece, [&](std::uint64_t p) {
-            run_.check_stop();
+        for_each_index(ctx_, (count + piece - 1) / piece, [&](std::uint64_t p) {
+            ctx_.check_stop();
             std::uint64_t mine = 0;
             for (std::uint64_t i = p * piece; i < std::min(count, (p + 1) * piece); ++i)
                 mine += term(static_cast<std::uint32_t>(i));
@@ -85,15 +86,15 @@ class word_check {
     }
 
     const opened_store& store_;
-    const context& run_;
+    const context& ctx_;
     std::span<const std::uint32_t> lengths_;
     const search_detail::token_stream tokens_;
 };
 
 }  // namespace
 
-void check_words(const opened_store& store, const context& run) {
-    word_check(store, run).check();
+void check_words(const opened_store& store, const context& ctx) {
+    word_check(store, ctx).check();
 }
 
 }  // namespace quern

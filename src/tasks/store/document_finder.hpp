@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a document's id to its number, over the ids that an opened store maps: an open-addressed table of numbers alone,
-// 1.5 places a document, so 6 bytes each. A place is chosen by the id's hash; that the id is the one asked for is read
-// in the store itself.
+// From a document's id to its number, over the ids mapped by an opened store: an open-addressed table of numbers only,
+// 1.5 slots a document, so 6 bytes each. The id's hash selects a slot; the id itself is compared in the store.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,8 @@ class document_finder {
 
   private:
     static constexpr std::uint32_t nobody = 0xFFFF'FFFF;
-    std::size_t place_of(std::string_view id) const;
-    std::size_t after(std::size_t place) const { return place + 1 == table_.size() ? 0 : place + 1; }
+    std::size_t slot_of(std::string_view id) const;
+    std::size_t after(std::size_t slot) const { return slot + 1 == table_.size() ? 0 : slot + 1; }
 
     const opened_store* store_;
     std::vector<std::uint32_t> table_;

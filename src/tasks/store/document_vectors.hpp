@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which documents of a store are like a document: its vectors, held ready to be asked.
+// Finds similar documents of a store: its vectors, held ready for queries.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,26 @@ namespace quern {
 
 struct similar_document {
     std::uint32_t document;
-    double
-        similarity;  ///< 1 less the cosine distance, which is rounded to a float, so that those closer than 2^-24 tie
+    double similarity;  ///< 1 minus the cosine distance, which has 32 significant bits
     friend bool operator==(const similar_document&, const similar_document&) = default;
 };
 
-/// Thread-safe; questions are answered one at a time. The store must outlive it.
+/// Thread-safe; queries run one at a time. The store must outlive it.
 class document_vectors {
   public:
-    /// Nothing where the store has no vectors. `run`: where they are held and compared (ops/ranked_retrieval). Cost: one
+    /// Nothing if the store has no vectors. `ctx`: where they are held and compared (ops/nearest). Cost: one
     /// pass over the vectors. Throws damaged_store, out_of_memory, device_error.
-    static std::optional<document_vectors> of(const opened_store& store, const context& run);
+    static std::optional<document_vectors> of(const opened_store& store, const context& ctx);
     ~document_vectors();
     document_vectors(document_vectors&&) noexcept;
     document_vectors& operator=(document_vectors&&) noexcept;
 
-    /// Whether a document has a vector: it holds words of the thesaurus that not every document holds.
+    /// Whether a document has a vector: it has words of the thesaurus that some other documents lack.
     bool has(std::uint32_t document) const;
-    /// The `k` documents most similar to one, by falling similarity, then rising number; all of them where k is as many.
-    /// Never the document itself, none without a vector; none at all for one without. Contract class: exact. Throws
-    /// usage_error for a document that there is not. Cost: one pass over the vectors.
-    std::vector<similar_document> most_similar(std::uint32_t document, std::uint64_t k) const;
+    /// The `k` documents most similar to a given one, by falling similarity, then rising number; all of them if there
+    /// are not more than k. Excludes the document itself and those without a vector; none at all if it has no vector.
+    /// Contract class: exact. Throws usage_error if the document does not exist. Cost: one pass over the vectors.
+    std::vector<similar_document> nearest_documents(std::uint32_t document, std::uint64_t k) const;
 
   private:
     struct state;

@@ -7,7 +7,7 @@
 namespace quern::store_layout {
 namespace {
 
-constexpr manifests::kind of_a_store = {manifest, "quern store", store_format_version, "is no Quern store",
+constexpr manifests::kind of_a_store = {manifest, "quern store", store_format_version, "is not a Quern store",
                                         "is not the JSON of a store"};
 
 template <std::size_t N>
@@ -59,7 +59,7 @@ std::string manifest_text(const store_info& info) {
                               {"vocabulary", info.vocabulary},
                               {"postings", info.postings},
                               {"links", info.links},
-                              {"copies", info.copies},
+                              {"copies", info.duplicates},
                               {"stages", to_json(info.stages)},
                               {"sections", manifests::to_json(info.sections)}};
     if (info.thesaurus) members["thesaurus"] = manifests::to_json({*info.thesaurus}).front();
@@ -82,7 +82,7 @@ store_info read_manifest(const std::filesystem::path& store) {
         info.postings = json.at("postings");
         info.links = json.at("links");
         info.stages = stages_of(json.at("stages"));
-        info.copies = json.at("copies");
+        info.duplicates = json.at("copies");
         info.sections = manifests::sections_of(json.at("sections"));
         if (const auto at = json.find(thesaurus); at != json.end()) {
             info.thesaurus = manifests::sections_of({{std::string(thesaurus), *at}}).front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a store and the manifest that vouches for them. docs/formats.md describes the format for
-// readers in other languages.
+// The files of a store and the manifest that lists and verifies them. docs/formats.md describes the format for readers
+// in other languages.
 #pragma once
 
 #include <cstdint>
@@ -32,22 +32,22 @@ inline constexpr std::string_view token_ends =
     "token_ends";  // u64[N]: bytes of tokens up to each document's end
 inline constexpr std::string_view token_words = "token_words";  // u32: the words of one and of two bytes
 inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
-inline constexpr std::string_view links = "links";              // u32: the documents pointed to, in order
-// What an update needs to know of links; there where it is not empty:
+inline constexpr std::string_view links = "links";              // u32: the targets, in order
+// Link data for an update; present if not empty:
 inline constexpr std::string_view open_links = "open_links";  // open_link, rising
 inline constexpr std::string_view redirects = "redirects";    // named_redirect, in order
-// Where the build made them, of M copies:
-inline constexpr std::string_view copies_of = "copies_of";      // u32[M], the kept documents, rising
+// Present if the build found M near-duplicates:
+inline constexpr std::string_view duplicates_of = "copies_of";  // u32[M], the kept documents, rising
 inline constexpr std::string_view copy_ids = "copy_ids";        // string column, M
 inline constexpr std::string_view copy_titles = "copy_titles";  // string column, M
 inline constexpr std::string_view copy_distances =
     "copy_distances";                                         // u32[M], edits in bytes to the kept document
-inline constexpr std::string_view link_ranks = "link_ranks";  // u64[N], whole units of 1/link_rank_units
+inline constexpr std::string_view link_ranks = "link_ranks";  // u64[N], in units of 1/link_rank_units
 inline constexpr std::string_view document_vectors = "document_vectors";  // i16[N · D]: store_info::vectors
 inline constexpr double link_rank_units = 0x1p62;
 
-/// The sections that lead from a word to its documents: of all words of the documents, titles included, and of the
-/// words in titles alone.
+/// The sections that lead from a word to its documents: of all words of the documents, including titles, and of the
+/// words in titles only.
 struct word_index_names {
     std::string_view dictionary;              // text/dictionary.hpp
     std::string_view document_frequencies;    // u32[V]
@@ -61,19 +61,19 @@ inline constexpr word_index_names title_words = {"title_dictionary", "title_docu
                                                  "title_collection_frequencies", "title_posting_ends",
                                                  "title_postings"};
 
-/// A link that did not lead to a document by its own id. A document that comes later may have that id.
+/// A link that did not lead to a document by its id. A later document may have that id.
 struct open_link {
     std::uint32_t document = 0;
-    std::uint32_t place =
-        0;  ///< 2 · (links of the document before it, these too) + (1 where a redirect led somewhere)
+    std::uint32_t position =
+        0;  ///< 2 · (links of the document before it, including these) + (1 if a redirect led somewhere)
     hash128_value name;
 };
 struct named_redirect {
     hash128_value from, to;
 };
 
-/// Texts are compressed in blocks: whole documents, closed at 64 KiB, so that a block is a function of the
-/// collection alone.
+/// Texts are compressed in blocks: whole documents, closed at 64 KiB, so that a block is a function of the collection
+/// alone.
 inline constexpr std::uint64_t text_block_bytes = 64 << 10;
 struct text_block {
     std::uint64_t frame_end;       ///< in `texts`
@@ -87,7 +87,7 @@ std::string manifest_text(const store_info& info);
 /// Throws io_error, damaged_store (section "manifest").
 store_info read_manifest(const std::filesystem::path& store);
 
-/// Whether the store has it; some it may lack.
+/// Whether the store has it; some are optional.
 bool lists_section(const store_info& info, std::string_view name);
 /// Opens one section as the manifest describes it. Throws damaged_store.
 io::section_view open_section(const std::filesystem::path& store, const std::vector<store_section>& sections,

@@ -22,7 +22,7 @@ std::string text_of(const kind& of, nlohmann::json members) {
 }
 
 void read(const std::filesystem::path& folder, const kind& of,
-          const std::function<void(const nlohmann::json&)>& take) {
+          const std::function<void(const nlohmann::json&)>& sink) {
     const std::filesystem::path path = folder / of.file;
     const io::mapped_file file(path);
     try {
@@ -30,15 +30,19 @@ void read(const std::filesystem::path& folder, const kind& of,
         if (json.at("format") != of.format) throw std::runtime_error(std::string(of.is_none));
         const unsigned version = json.at("version");
         if (version != of.version) {
-            throw std::runtime_error(fmt::format("is of format version {}, and this program reads version {}",
-                                                 version, of.version));
+            throw std::runtime_error(
+                fmt::format("has format version {}, but this program reads version {}", version, of.version));
         }
         const std::uint64_t checksum = from_hex(json.at("checksum"));
         json.erase("checksum");
         if (hash64(json.dump()) != checksum) throw std::runtime_error("does not match its checksum");
-        take(json);
+        sink(json);
     } catch (const nlohmann::json::exception&) {
         throw damaged_store(path.string(), "manifest", of.not_json);
+    } catch (const io_error&) {  // nothing is wrong with the manifest
+        throw;
+    } catch (const out_of_memory&) {
+        throw;
     } catch (const std::runtime_error& e) {
         throw damaged_store(path.string(), "manifest", e.what());
     }
@@ -92,10 +96,10 @@ io::section_view open_section(const std::filesystem::path& folder, const kind& o
                             listed(folder, of, sections, name).checksum);
 }
 
-void check_all(const io::section_view& section, const context& run) {
+void check_all(const io::section_view& section, const context& ctx) {
     constexpr std::uint64_t piece = 8 << 20;
-    for_each_index(run, section.size() / piece + 1, [&](std::uint64_t i) {
-        run.check_stop();
+    for_each_index(ctx, section.size() / piece + 1, [&](std::uint64_t i) {
+        ctx.check_stop();
         section.bytes(i * piece, std::min(piece, section.size() - i * piece));
     });
 }

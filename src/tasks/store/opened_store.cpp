@@ -18,14 +18,14 @@ namespace quern {
 namespace layout = store_layout;
 namespace {
 
-/// What it takes to decompress a block of texts; made once a thread, as making it costs as much as a block does.
+/// The state for decompressing text blocks; one per thread, because creating it costs as much as a block.
 class text_reader {
   public:
     static text_reader& of_this_thread() {
         thread_local text_reader reader;
         return reader;
     }
-    /// A frame's bytes until the next call; nothing where they are not that many.
+    /// A frame's bytes until the next call; nothing if their number differs.
     std::optional<std::string_view> read(std::string_view frame, std::uint64_t raw_bytes) {
         if (!context_) context_.reset(ZSTD_createDCtx());
         if (!context_) throw std::bad_alloc();
@@ -35,13 +35,13 @@ class text_reader {
         if (bytes != raw_bytes) return {};
         return std::string_view(raw_.data(), raw_bytes);
     }
-    /// Gives back what a long text took.
+    /// Frees the memory of a long text.
     void rest() {
-        if (raw_.size() > most_kept) raw_ = std::vector<char>();
+        if (raw_.size() > max_kept) raw_ = std::vector<char>();
     }
 
   private:
-    static constexpr std::size_t most_kept = 1 << 20;
+    static constexpr std::size_t max_kept = 1 << 20;
     struct ender {
         void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
     };
@@ -59,7 +59,7 @@ word_index::word_index(const std::filesystem::path& store, const store_info& inf
       posting_ends_(layout::open_section(store, info, names.posting_ends)),
       postings_(layout::open_section(store, info, names.postings)),
       words_(text::dictionary_view::open(dictionary_.all())) {
-    if (!words_) dictionary_.fail("is no dictionary");
+    if (!words_) dictionary_.fail("is not a dictionary");
     if (posting_ends_.size() != words_->size() * sizeof(std::uint64_t)) {
         posting_ends_.fail("does not fit the dictionary");
     }
@@ -81,7 +81,7 @@ posting_list word_index::find(std::string_view word) const {
     return id ? postings(*id) : posting_list{};
 }
 
-/// The words of every document in order, and how they are coded.
+/// The words of every document in order, and their coding.
 struct opened_store::token_sections {
     token_sections(const std::filesystem::path& store, const store_info& info, std::uint32_t vocabulary)
         : tokens(layout::open_section(store, info, layout::tokens)),
@@ -114,7 +114,7 @@ opened_store::opened_store(std::filesystem::path path)
     link_ranks_ = open_listed(layout::link_ranks);
     document_vectors_ = open_listed(layout::document_vectors);
     tokens_ = std::make_shared<const token_sections>(path_, info_, words_.dictionary().size());
-    copies_ = document_copies(path_, info_.sections);
+    duplicates_ = document_duplicates(path_, info_.sections);
 }
 
 search_detail::token_stream opened_store::tokens() const {
@@ -140,30 +140,32 @@ std::uint64_t opened_store::text_blocks() const {
     return text_blocks_.size() / sizeof(layout::text_block);
 }
 
-opened_store::block_place opened_store::place_of(std::uint64_t block) const {
+opened_store::block_position opened_store::position_of(std::uint64_t block) const {
     const auto at = [&](std::uint64_t i) {
         return text_blocks_.value<layout::text_block>(i * sizeof(layout::text_block));
     };
     const layout::text_block own = at(block);
-    block_place place{};
-    place.frame_begin = block == 0 ? 0 : at(block - 1).frame_end;
-    place.frame_end = own.frame_end;
-    place.first = own.first_document;
-    place.last = block + 1 < text_blocks() ? at(block + 1).first_document : info_.documents;
-    if (place.frame_begin > place.frame_end || place.first >= place.last || place.last > info_.documents) {
+    block_position position{};
+    position.frame_begin = block == 0 ? 0 : at(block - 1).frame_end;
+    position.frame_end = own.frame_end;
+    position.first = own.first_document;
+    position.last = block + 1 < text_blocks() ? at(block + 1).first_document : info_.documents;
+    if (position.frame_begin > position.frame_end || position.first >= position.last ||
+        position.last > info_.documents) {
         text_blocks_.fail("is out of order");
     }
-    return place;
+    return position;
 }
 
 std::uint64_t opened_store::text_begin(std::uint64_t document) const {
     return document == 0 ? 0 : text_ends_.value<std::uint64_t>((document - 1) * 8);
 }
 
-std::string_view opened_store::decompressed(const block_place& place) const {
-    const std::uint64_t begin = text_begin(place.first), end = text_begin(place.last);
+std::string_view opened_store::decompressed(const block_position& position) const {
+    const std::uint64_t begin = text_begin(position.first), end = text_begin(position.last);
     if (begin > end) text_ends_.fail("is out of order");
-    const std::string_view frame = texts_.bytes(place.frame_begin, place.frame_end - place.frame_begin);
+    const std::string_view frame =
+        texts_.bytes(position.frame_begin, position.frame_end - position.frame_begin);
     if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != end - begin)
         texts_.fail("has a frame of another length");
     const auto raw = text_reader::of_this_thread().read(frame, end - begin);
@@ -171,47 +173,48 @@ std::string_view opened_store::decompressed(const block_place& place) const {
     return *raw;
 }
 
-std::string_view opened_store::text_within(const block_place& place, std::string_view raw,
+std::string_view opened_store::text_within(const block_position& position, std::string_view raw,
                                            std::uint64_t document) const {
-    const std::uint64_t base = text_begin(place.first);
+    const std::uint64_t base = text_begin(position.first);
     const std::uint64_t begin = text_begin(document), end = text_begin(document + 1);
     if (begin < base || begin > end || end - base > raw.size()) text_ends_.fail("is out of order");
     return raw.substr(begin - base, end - begin);
 }
 
 opened_store::text_block opened_store::block(std::uint64_t number) const {
-    const block_place place = place_of(number);
-    const std::uint64_t begin = text_begin(place.first), end = text_begin(place.last);
+    const block_position position = position_of(number);
+    const std::uint64_t begin = text_begin(position.first), end = text_begin(position.last);
     if (begin > end) text_ends_.fail("is out of order");
-    return {static_cast<std::uint32_t>(place.first), static_cast<std::uint32_t>(place.last), end - begin};
+    return {static_cast<std::uint32_t>(position.first), static_cast<std::uint32_t>(position.last),
+            end - begin};
 }
 
 std::uint64_t opened_store::block_of(std::uint32_t document) const {
     if (text_blocks() == 0) text_blocks_.fail("is empty");
-    // The last block that begins at the document or before.
+    // The last block that begins at or before the document.
     std::uint64_t low = 0, high = text_blocks();
     while (high - low > 1) {
         const std::uint64_t middle = (low + high) / 2;
         const auto block = text_blocks_.value<layout::text_block>(middle * sizeof(layout::text_block));
         (block.first_document <= document ? low : high) = middle;
     }
-    const block_place place = place_of(low);
-    if (document < place.first || document >= place.last) text_blocks_.fail("is out of order");
+    const block_position position = position_of(low);
+    if (document < position.first || document >= position.last) text_blocks_.fail("is out of order");
     return low;
 }
 
 std::string opened_store::text(std::uint32_t document) const {
-    const block_place place = place_of(block_of(document));
-    std::string text(text_within(place, decompressed(place), document));
+    const block_position position = position_of(block_of(document));
+    std::string text(text_within(position, decompressed(position), document));
     text_reader::of_this_thread().rest();
     return text;
 }
 
-void opened_store::each_text(std::uint64_t block, const std::function<void(std::string_view)>& take) const {
-    const block_place place = place_of(block);
-    const std::string raw(decompressed(place));
+void opened_store::each_text(std::uint64_t block, const std::function<void(std::string_view)>& sink) const {
+    const block_position position = position_of(block);
+    const std::string raw(decompressed(position));
     text_reader::of_this_thread().rest();
-    for (std::uint64_t d = place.first; d < place.last; ++d) take(text_within(place, raw, d));
+    for (std::uint64_t d = position.first; d < position.last; ++d) sink(text_within(position, raw, d));
 }
 
 opened_store::link_views opened_store::links() const {
@@ -250,7 +253,7 @@ void open_as_one(const std::filesystem::path& store, const std::function<void()>
         try {
             return open();
         } catch (const error&) {
-            if (manifest_of() == before) throw;  // otherwise parts of two stores were met
+            if (manifest_of() == before) throw;  // otherwise parts of two stores were opened
         }
     }
 }

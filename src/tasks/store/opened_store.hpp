@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store, mapped: every section as plain views, checked where they are touched.
+// A store, mapped: every section as plain views, verified on access.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 #include "quern/base/vectors.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/store/document_copies.hpp"
+#include "tasks/store/document_duplicates.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/dictionary.hpp"
 
 namespace quern {
 
-/// From a word to the documents that hold it.
+/// From a word to the documents that have it.
 class word_index {
   public:
     word_index(const std::filesystem::path& store, const store_info& info,
                const store_layout::word_index_names& names);
     const text::dictionary_view& dictionary() const { return *words_; }
     posting_list postings(std::uint32_t word) const;
-    /// The documents of a word; an empty list where there are none.
+    /// The documents of a word; an empty list if there are none.
     posting_list find(std::string_view word) const;
 
   private:
@@ -37,7 +37,7 @@ class word_index {
     std::optional<text::dictionary_view> words_;
 };
 
-/// Thread-safe once opened. Every member throws damaged_store, naming the section, where bytes are damaged.
+/// Thread-safe once opened. Every member throws damaged_store, naming the section, if bytes are damaged.
 class opened_store {
   public:
     explicit opened_store(std::filesystem::path path);
@@ -46,54 +46,54 @@ class opened_store {
     const std::filesystem::path& path() const { return path_; }
     collection_view collection() const { return {lengths_, info_.words}; }
     const word_index& words() const { return words_; }              ///< of titles and texts
-    const word_index& title_words() const { return title_words_; }  ///< of titles alone
-    /// One for each thread: it reads texts as the store's documents were read.
+    const word_index& title_words() const { return title_words_; }  ///< of titles only
+    /// One per thread: applies the word rules of the store's documents.
     text::analyzer make_analyzer() const { return analyzers_.make(); }
-    /// The words of every document in order, as long as the stream is kept: the store may move or end.
+    /// The words of every document in order. The stream stays valid if the store is moved or destroyed.
     search_detail::token_stream tokens() const;
     std::string_view id(std::uint32_t document) const;
     std::string_view title(std::uint32_t document) const;
     /// The document's text, decompressed. Cost: its block, 64 KiB or the document.
     std::string text(std::uint32_t document) const;
-    /// Texts lie in blocks, each the texts of consecutive documents; block by block they are those of all documents in
-    /// order. Each block is decompressed once.
+    /// Texts are stored in blocks, each with the texts of consecutive documents; together the blocks have those of all
+    /// documents in order. Each block is decompressed once.
     std::uint64_t text_blocks() const;
-    /// What a block holds: documents from `first` to before `last`, and how many bytes of text.
+    /// The contents of a block: documents in [first, last), and its bytes of text.
     struct text_block {
         std::uint32_t first, last;
         std::uint64_t bytes;
     };
     text_block block(std::uint64_t number) const;
     std::uint64_t block_of(std::uint32_t document) const;
-    void each_text(std::uint64_t block, const std::function<void(std::string_view)>& take) const;
+    void each_text(std::uint64_t block, const std::function<void(std::string_view)>& sink) const;
 
-    /// The sections `link_ends` and `links`, opened anew.
+    /// The sections `link_ends` and `links`, opened separately.
     struct link_views {
         io::section_view ends, targets;
     };
     link_views links() const;
 
-    // What the stages of a build may have added; nothing where they did not. Views into the store.
-    /// PageRank of every document in whole units of 1/store_layout::link_rank_units, the sum being one. Checks all bytes
-    /// when it is first asked.
+    // Optional results of build stages; nothing if missing. Views into the store.
+    /// PageRank of every document in integer units of 1/store_layout::link_rank_units, with sum one. Checks all bytes
+    /// on first use.
     std::optional<std::span<const std::uint64_t>> link_ranks() const;
-    /// A row for every document, as info().vectors says; a document without words of the thesaurus has zeros. Checks all
-    /// bytes when it is first asked. tasks/store/document_vectors.hpp compares them.
+    /// A row for every document, as info().vectors describes; a document without words of the thesaurus has zeros.
+    /// Checks all bytes on first use. tasks/store/document_vectors.hpp compares them.
     std::optional<vectors_view> document_vectors() const;
-    /// What was left out as a near-duplicate; empty where nothing was.
-    const document_copies& copies() const { return copies_; }
-    /// A space of the store's words (quern/tasks/similar.hpp).
+    /// The excluded near-duplicates; empty if there are none.
+    const document_duplicates& duplicates() const { return duplicates_; }
+    /// A word space of the store (quern/tasks/similar.hpp).
     std::optional<std::filesystem::path> thesaurus() const;
 
   private:
-    struct block_place {
+    struct block_position {
         std::uint64_t frame_begin, frame_end, first, last;  ///< in `texts`; documents
     };
-    block_place place_of(std::uint64_t block) const;
+    block_position position_of(std::uint64_t block) const;
     std::uint64_t text_begin(std::uint64_t document) const;
-    /// Until this thread decompresses another.
-    std::string_view decompressed(const block_place& place) const;
-    std::string_view text_within(const block_place& place, std::string_view raw,
+    /// Valid until this thread decompresses another block.
+    std::string_view decompressed(const block_position& position) const;
+    std::string_view text_within(const block_position& position, std::string_view raw,
                                  std::uint64_t document) const;
 
     std::filesystem::path path_;
@@ -103,15 +103,15 @@ class opened_store {
     std::optional<io::section_view> link_ranks_, document_vectors_;
     struct token_sections;
     std::shared_ptr<const token_sections> tokens_;
-    document_copies copies_;
+    document_duplicates duplicates_;
     std::span<const std::uint32_t> lengths_;
     word_index words_, title_words_;
 };
 
-/// Calls `open`, which opens what it needs of a store, until all of that is of one store: the store may be replaced by
+/// Calls `open`, which opens parts of a store, until all of them belong to one store: the store may be replaced by
 /// another one meanwhile.
 void open_as_one(const std::filesystem::path& store, const std::function<void()>& open);
-/// Opens a store that may be replaced by a new one meanwhile: one of the two, whole.
+/// Opens a store that may be replaced meanwhile: always one complete store, the old or the new one.
 opened_store open_store(const std::filesystem::path& path);
 
 }  // namespace quern

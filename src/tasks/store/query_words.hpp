@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that ask a store are read as its documents were.
+// Query words, analysed by the rules of the store's documents.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace quern {
 class query_words {
   public:
     explicit query_words(const opened_store& store);
-    /// The words of `text` in order; in a store of words taken as they are, those of lines_of_query.
+    /// The words of `text` in order; in a store of verbatim words, those of lines_of_query.
     std::vector<std::string> words_of(std::string_view text);
 
   private:
@@ -23,8 +23,8 @@ class query_words {
     text::analyzer analyzer_;
 };
 
-/// What separates the words of a query where the collection has each on a line of its own: blanks and tabs; in a query with a
-/// tab tabs alone, so that words with blanks can be asked for.
+/// The separator of query words if the collection has one word per line: blanks and tabs; if the query has a tab, only
+/// tabs, so that words with blanks can be queried.
 enum class between_words { blanks, tabs };
 between_words between_words_of(std::string_view query);
 

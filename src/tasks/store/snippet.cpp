@@ -18,7 +18,7 @@ namespace {
 
 using match = snippet_match;
 
-/// A glance that turns nearly all words of a text away: no word of a set begins with this byte and has this length.
+/// A quick test that rejects nearly all words of a text: no word of a set begins with this byte and has this length.
 class glance {
   public:
     explicit glance(std::span<const std::string> wanted) {
@@ -60,7 +60,7 @@ void find_phrase(const text::token_list& words, std::span<const std::string> phr
     }
 }
 
-/// All matches as they begin; none ends before an earlier one does.
+/// All matches by begin; none ends before an earlier one does.
 std::vector<match> find_matches(const text::token_list& words, const sought_terms& sought) {
     std::vector<match> matches;
     find_words(words, sought.words, matches);
@@ -68,16 +68,16 @@ std::vector<match> find_matches(const text::token_list& words, const sought_term
     auto what = static_cast<std::uint32_t>(sought.words.size());
     for (const auto& phrase : sought.phrases) find_phrase(words, phrase, what++, matches);
     std::ranges::stable_sort(matches, {}, &match::begin);
-    std::uint32_t end = 0;  // of a phrase that holds what follows
+    std::uint32_t end = 0;  // of a phrase that contains what follows
     for (match& m : matches) m.end = end = std::max(end, m.end);
     return matches;
 }
 
-struct stretch {
+struct match_range {
     std::uint32_t begin = 0, end = 0;
 };
 
-/// The different terms among neighbouring matches.
+/// The distinct terms among neighbouring matches.
 class held_terms {
   public:
     explicit held_terms(std::span<const std::uint32_t> weights)
@@ -100,28 +100,28 @@ class held_terms {
     std::uint64_t different_ = 0, all_ = 0;
 };
 
-/// What makes a stretch better than another, in this order.
+/// The criteria for comparing passages, in this order.
 struct merit {
     std::uint64_t different = 0;
-    int near = 0;  ///< the larger, the nearer
+    int near = 0;  ///< larger is nearer
     std::uint64_t all = 0;
     auto operator<=>(const merit&) const = default;
 };
 
-/// The best stretch from one match to another that is no longer than `max_bytes`. Two windows slide with the same
-/// end: the longest one, and the shortest one that holds all of its different terms. O(matches).
-stretch best_stretch(const std::vector<match>& matches, std::span<const std::uint32_t> weights,
-                     std::size_t max_bytes) {
+/// The best passage from one match to another that is no longer than `max_bytes`. Two windows slide with the same end:
+/// the longest one, and the shortest one that has all of its distinct terms. O(matches).
+match_range best_match_range(const std::vector<match>& matches, std::span<const std::uint32_t> weights,
+                             std::size_t max_bytes) {
     held_terms longest(weights), shortest(weights);
     merit best_merit;
-    stretch best;
+    match_range best;
     for (std::size_t last = 0, first = 0, near = 0; last < matches.size(); ++last) {
         longest.add(matches[last].what);
         shortest.add(matches[last].what);
         while (first < last && matches[last].end - matches[first].begin > max_bytes)
             longest.remove(matches[first++].what);
         while (near < first || shortest.repeats(matches[near].what)) shortest.remove(matches[near++].what);
-        // A phrase before it may reach over the last match.
+        // A phrase before it may extend past the last match.
         const std::uint32_t begin = std::min(matches[near].end, matches[last].begin);
         const merit of = {longest.different(),
                           -static_cast<int>(std::bit_width((matches[last].begin - begin) / 16)),
@@ -188,8 +188,8 @@ void snippet_finder::look_through(const text::token_list& words, std::size_t beg
 }
 
 std::string snippet_finder::passage(std::string_view text, std::size_t max_bytes) const {
-    const stretch core = best_stretch(matches_, sought_.weights, max_bytes);
-    // What is left of the length goes before and after the matches, a third and two thirds.
+    const match_range core = best_match_range(matches_, sought_.weights, max_bytes);
+    // The remaining length goes before and after the matches, a third and two thirds.
     const std::size_t spare = max_bytes > core.end - core.begin ? max_bytes - (core.end - core.begin) : 0;
     std::size_t begin = core.begin > spare / 3 ? back_to_word(text, core.begin - spare / 3) : 0;
     std::size_t end = begin + max_bytes;
@@ -208,13 +208,13 @@ std::string snippet_finder::passage(std::string_view text, std::size_t max_bytes
     return line;
 }
 
-std::size_t first_piece(std::string_view text, std::size_t most) {
-    if (text.size() <= most) return text.size();
+std::size_t first_piece(std::string_view text, std::size_t max) {
+    if (text.size() <= max) return text.size();
     for (const char end : {'\n', ' '}) {
-        if (const std::size_t at = text.rfind(end, most - 1); at != std::string_view::npos) return at + 1;
+        if (const std::size_t at = text.rfind(end, max - 1); at != std::string_view::npos) return at + 1;
     }
-    std::size_t at = most;
-    while (at > 1 && most - at < 3 && is_continuation(text[at])) --at;
+    std::size_t at = max;
+    while (at > 1 && max - at < 3 && is_continuation(text[at])) --at;
     return at;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passage of a document that shows best why it answers a query.
+// The passage of a document that shows best why it matches a query.
 #pragma once
 
 #include <cstddef>
@@ -13,50 +13,52 @@
 
 namespace quern {
 
-/// What a passage is to show.
+/// The terms that a passage should show.
 struct sought_terms {
     std::span<const std::string> words;                 ///< sorted
-    std::span<const std::vector<std::string>> phrases;  ///< of words that must stand together
+    std::span<const std::vector<std::string>> phrases;  ///< of words that must be adjacent
     std::span<const std::uint32_t> weights;             ///< of the words, then of the phrases; from 1
 };
 
-/// How much the passages of a document are worth where they hold a word of this many of the collection's documents: 1 for one
-/// that all hold, 4 · ln 2 more each time there are half as many.
+/// The weight of a word in passages if this many of the collection's documents have it: 1 if all have it, 4 · ln 2 more
+/// for each halving of that number.
 std::uint32_t weight_in_passages(std::uint64_t documents, std::uint64_t holders);
 
-/// Whether more than three quarters of the documents hold a word. Beside rarer words it says nothing of a passage.
-constexpr bool is_everywhere(std::uint64_t documents, std::uint64_t holders) {
+/// Whether more than three quarters of the documents have a word. Next to rarer words it contributes nothing to a
+/// passage.
+constexpr bool is_common(std::uint64_t documents, std::uint64_t holders) {
     return holders > documents - documents / 4;
 }
 
 struct snippet_match {
-    std::uint32_t what;  ///< a word's place in `sought`, or that many and a phrase's place
+    std::uint32_t what;  ///< a word's index in `sought`, or a phrase's index plus the number of words
     std::uint32_t begin, end;
 };
 
-/// Finds a passage in a text whose words come in pieces: those of a long one need not be held together. What it is given
-/// must outlive it.
+/// Finds a passage in a text whose words arrive in pieces: those of a long text need not be in memory together. Its
+/// arguments must outlive it.
 class snippet_finder {
   public:
     explicit snippet_finder(const sought_terms& sought) : sought_(sought) {}
     /// The words of the next piece, which begins at this byte of the text. A phrase is found within a piece.
     void look_through(const text::token_list& words, std::size_t begin);
-    /// As snippet() says.
+    /// As snippet().
     std::string passage(std::string_view text, std::size_t max_bytes) const;
 
   private:
     sought_terms sought_;
-    std::vector<snippet_match> matches_;  // as they begin; none ends before an earlier one does
+    std::vector<snippet_match> matches_;  // by begin; none ends before an earlier one does
 };
 
-/// Bytes of the text's first piece of `most` at most: up to the end of a line, where words end by every rule; else up to
+/// Length of the text's first piece, at most `max`: up to the end of a line, where words end by every rule; else up to
 /// a blank, or a character.
-std::size_t first_piece(std::string_view text, std::size_t most);
+std::size_t first_piece(std::string_view text, std::size_t max);
 
-/// A passage of at most about `max_bytes` of `text`, in one line, cut at words, "…" where something is left
-/// out. Of all stretches between words it is the one whose different terms weigh most together; then that in which they stand
-/// nearest each other (by powers of two), then that with the most of them by weight, then the first; without any,
-/// the beginning of the text. `words` are the text's own (from the analyzer of the store). O(words + matches).
+/// A passage of at most about `max_bytes` of `text`, in one line, cut at words, with "…" where something is omitted. It
+/// maximises, in this order: the total weight of its distinct terms; their nearness (by powers of two); the total
+/// weight of all matches; then the first is chosen. Without matches, the beginning of the text.
+///
+/// `words` are those of the text (from the store's analyzer). O(words + matches).
 std::string snippet(std::string_view text, const text::token_list& words, const sought_terms& sought,
                     std::size_t max_bytes);
 

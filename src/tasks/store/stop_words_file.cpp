@@ -12,7 +12,7 @@ namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
-/// As a manifest names a file: "@" and the hash of its bytes.
+/// The name of a file in a manifest: "@" and the hash of its bytes.
 std::string recorded_name(std::string_view words) {
     return fmt::format("@{:016x}", hash64(words));
 }
@@ -26,7 +26,7 @@ bool is_file(const std::string& stop_words) {
     return !is_builtin_stop_list(stop_words) && !is_recorded_name(stop_words);
 }
 
-/// The bytes of the copy in `store`; nothing where the options record none.
+/// The bytes of the copy in `store`; nothing if the options record none.
 std::optional<std::string> kept_bytes(const text_options& recorded, const fs::path& store) {
     if (!is_recorded_name(recorded.stop_words)) return {};
     const fs::path kept = store / stop_words_file_name;
@@ -38,10 +38,10 @@ std::optional<std::string> kept_bytes(const text_options& recorded, const fs::pa
     std::string words;
     try {
         words = text::read_stop_word_file(kept.string());
-    } catch (const usage_error&) {  // it was none of the user's to name
+    } catch (const usage_error&) {  // the user did not name it
         throw fail("cannot be read");
     }
-    if (recorded_name(words) != recorded.stop_words) throw fail("is not the list the store was made with");
+    if (recorded_name(words) != recorded.stop_words) throw fail("does not belong to this store");
     return words;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user's stop words travel with the store, because a query must be read as the collection was.
+// A user's stop words are stored with the index, because a query must be analysed like the collection.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,19 @@ namespace quern {
 
 inline constexpr std::string_view stop_words_file_name = "stop_words.txt";
 
-/// Where `text.stop_words` names a file, copies it into `store`; returns the options to record, in which the
-/// file is named "@" and its content's hash. Throws usage_error where it cannot be read.
+/// If `text.stop_words` names a file, copies it into `store`; returns the options to record, in which the file's name
+/// is "@" and its content's hash. Throws usage_error if it cannot be read.
 text_options keep_stop_words(const text_options& text, const std::filesystem::path& store);
 
-/// The options with which to read a query: a recorded file becomes the copy in `store`. Throws as
-/// `check_stop_words`.
+/// The options for analysing a query: a recorded file becomes the copy in `store`. Throws as `check_stop_words`.
 text_options with_stop_words_of(const text_options& recorded, const std::filesystem::path& store);
 
-/// Bytes of the copy in `store`, 0 where the options record none. Throws damaged_store where it is missing or
-/// not what was recorded.
+/// Bytes of the copy in `store`, 0 if the options record none. Throws damaged_store if it is missing or differs from
+/// the recorded one.
 std::uint64_t check_stop_words(const text_options& recorded, const std::filesystem::path& store);
 
-/// Makes the analyzers of a store, which read as its corpus was read. It holds the words of a recorded file: another store may
-/// stand in this one's place later, or none.
+/// Makes the analyzers of a store, which follow the rules of its corpus. It holds the words of a recorded file, because
+/// the store may be replaced or removed later.
 class analyzer_maker {
   public:
     /// Throws as check_stop_words.

@@ -18,18 +18,18 @@ store_info read_store_info(const std::filesystem::path& store) {
     if (!is_store(store)) {
         std::error_code unseen;
         throw usage_error(store.string() +
-                          (std::filesystem::exists(store, unseen) ? ": is no store" : ": no such store"));
+                          (std::filesystem::exists(store, unseen) ? ": not a store" : ": no such store"));
     }
     return store_layout::read_manifest(store);
 }
 
-std::uint64_t verify_store(const std::filesystem::path& store, const context& run) {
-    const std::uint64_t bytes = check_files(store, read_store_info(store), run);
+std::uint64_t verify_store(const std::filesystem::path& store, const context& ctx) {
+    const std::uint64_t bytes = check_files(store, read_store_info(store), ctx);
     const opened_store opened(store);
-    check_words(opened, run);
+    check_words(opened, ctx);
     opened.link_ranks();
     opened.document_vectors();
-    opened.copies().check(opened.info().documents);
+    opened.duplicates().check(opened.info().documents);
     return bytes;
 }
 

@@ -7,36 +7,36 @@
 
 #include "io/vectors/vector_file.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/pinned_to_device.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/stage_clock.hpp"
 #include "tasks/vectors/truth_comparison.hpp"
 
 namespace quern {
 namespace {
 
-context placed(const context& asked, run_statistics& statistics) {
-    context run = pinned_to_device(asked, "nearest", statistics);
-    if (asked.device.ordinal == device_choice::all_ordinals) {
-        run.device = asked.device;
+context placed(const context& requested, run_statistics& statistics) {
+    context ctx = pinned_to_device(requested, "nearest", statistics, offered_places::several_gpus);
+    if (requested.device.ordinal == device_choice::all_ordinals) {
+        ctx.device = requested.device;
         statistics.device = "cuda:all";
     }
-    return run;
+    return ctx;
 }
 
 distance_number number_of(vector_type type, bool sparse, vector_metric metric) {
     if (metric == vector_metric::l2) return distance_number::float64;
-    if (type == vector_type::f64 && metric != vector_metric::cosine) return distance_number::float64;
+    if (type == vector_type::f64) return distance_number::float64;
     const bool floats =
         sparse || type == vector_type::f32 || type == vector_type::f16 || type == vector_type::bf16;
     return floats || metric == vector_metric::cosine ? distance_number::float32 : distance_number::integer;
 }
 
-/// The message of a bad component, with the file it is in.
+/// The message of an invalid component, with its file.
 [[noreturn]] void throw_in(const std::filesystem::path& path, const invalid_value& problem) {
     throw invalid_input(path.string(), 0, problem.what());
 }
 
-/// The two matrices of a run whose rankings all have the same length.
+/// The two matrices of a run in which all rankings have the same length.
 class matrix_files {
   public:
     matrix_files(const nearest_request& request, std::uint64_t queries, std::uint64_t columns)
@@ -48,10 +48,7 @@ class matrix_files {
         narrow_.assign(distances.begin(), distances.end());
         distances_.row(std::span<const float>(narrow_));
     }
-    void commit() {
-        distances_.commit();
-        ids_.commit();
-    }
+    void commit() { io::bin_writer::commit_together(ids_, distances_); }
 
   private:
     io::bin_writer ids_, distances_;
@@ -61,14 +58,13 @@ class matrix_files {
 /// The two files of one run.
 class opened_files {
   public:
-    opened_files(const nearest_request& request, const context& run)
-        : request_(request), set_(open(request.vectors, run)), queries_(open(request.queries, run)) {
+    opened_files(const nearest_request& request, const context& ctx)
+        : request_(request), set_(open(request.vectors, ctx)), queries_(open(request.queries, ctx)) {
         if (set_.sparse() != queries_.sparse()) {
             throw usage_error(request.vectors.string() + " is " + kind(set_) + " and " +
-                              request.queries.string() + " is " + kind(queries_) +
-                              ": both must be of one kind");
+                              request.queries.string() + " is " + kind(queries_) + " (expected one kind)");
         }
-        io::match_types(set_, queries_, run);
+        io::match_types(set_, queries_, ctx);
         check_alike();
         files_.rows = set_.rows();
         files_.queries = queries_.rows();
@@ -85,11 +81,11 @@ class opened_files {
     const nearest_files& files() const { return files_; }
     std::uint64_t bytes() const { return set_.file_bytes() + queries_.file_bytes(); }
 
-    vector_set make_set(const context& run) const {
+    vector_set make_set(const context& ctx) const {
         const vector_set_options options{.metric = files_.metric, .method = request_.method};
         try {
-            return files_.sparse ? vector_set(set_.sparse_rows(), options, run)
-                                 : vector_set(set_.dense(), options, run);
+            return files_.sparse ? vector_set(set_.sparse_rows(), options, ctx)
+                                 : vector_set(set_.dense(), options, ctx);
         } catch (const invalid_value& problem) {
             throw_in(request_.vectors, problem);
         }
@@ -131,11 +127,11 @@ class opened_files {
     }
 
   private:
-    io::vector_file open(const std::filesystem::path& path, const context& run) const {
+    io::vector_file open(const std::filesystem::path& path, const context& ctx) const {
         return io::open_vectors(
-            path, {.tensor = request_.tensor, .as_bits = request_.metric == vector_metric::hamming}, run);
+            path, {.tensor = request_.tensor, .as_bits = request_.metric == vector_metric::hamming}, ctx);
     }
-    /// What is wrong with the two of them names both.
+    /// Reports an inconsistency between the two with both names.
     void check_alike() const {
         const auto is = [](const std::filesystem::path& path, const std::string& what) {
             return path.string() + " is of " + what;
@@ -193,25 +189,26 @@ double nearest_recall::recall() const {
     return all == 0 ? 1 : static_cast<double>(found) / static_cast<double>(all);
 }
 
-nearest_result nearest(const nearest_request& request, const context& asked, const nearest_sink& each) {
+nearest_result nearest(const nearest_request& request, const context& requested, const nearest_sink& sink) {
     nearest_result result;
-    const context run = placed(asked, result.statistics);
+    const context ctx = placed(requested, result.statistics);
     if (!request.ibin.empty() && request.radius) {
         throw usage_error("within a radius rankings differ in length: they are no matrix, " +
                           request.ibin.filename().string());
     }
     stage_clock clock(result.statistics);
-    const opened_files opened(request, run);
+    ctx.report({"read", 0, 0, "bytes"});
+    const opened_files opened(request, ctx);
     const nearest_files& files = opened.files();
     retrieval_options options{.k = request.k, .radius = request.radius};
     std::vector<std::uint64_t> allowed;
     if (!request.allowed.empty()) {
-        allowed = io::read_allowed(request.allowed, files.rows, run);
+        allowed = io::read_allowed(request.allowed, files.rows, ctx);
         options.allowed = allowed;
     }
     std::optional<truth_comparison> comparison;
     if (!request.truth.empty()) {
-        comparison.emplace(io::read_truth(request.truth, files.rows, run), request.truth, files.queries,
+        comparison.emplace(io::read_truth(request.truth, files.rows, ctx), request.truth, files.queries,
                            request.k);
     }
     const std::uint64_t candidates = request.allowed.empty() ? files.rows : ones_in(allowed);
@@ -219,18 +216,19 @@ nearest_result nearest(const nearest_request& request, const context& asked, con
     if (!request.ibin.empty()) matrices.emplace(request, files.queries, std::min(request.k, candidates));
     clock.end_stage("read", opened.bytes());
 
-    vector_set set = opened.make_set(run);
+    vector_set set = opened.make_set(ctx);
     opened.search(
         set, options,
         [&](std::uint64_t query, std::span<const std::uint32_t> ids, std::span<const double> distances) {
             result.listed += ids.size();
             if (comparison) comparison->take(query, ids, distances);
             if (matrices) matrices->row(ids, distances);
-            if (each) each(files, query, ids, distances);
+            if (sink) sink(files, query, ids, distances);
         });
     const retrieval_record record = set.record();
     clock.end_stage("nearest", record.tile_bytes);
     if (comparison) {
+        ctx.report({"compare", 0, 0, "queries"});
         const bool greatest_first = files.metric == vector_metric::ip;
         result.recall = comparison->result(
             greatest_first,

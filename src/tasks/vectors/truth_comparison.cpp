@@ -15,7 +15,7 @@ truth_comparison::truth_comparison(io::neighbour_truth truth, const std::filesys
     if (truth_.queries != queries) {
         throw invalid_input(
             path.string(), 0,
-            "is of " + std::to_string(truth_.queries) + " queries, and there are " + std::to_string(queries));
+            "has " + std::to_string(truth_.queries) + " queries, but there are " + std::to_string(queries));
     }
     recall_.queries = queries;
     recall_.depth = std::min(k, truth_.k);
@@ -27,7 +27,7 @@ truth_comparison::truth_comparison(io::neighbour_truth truth, const std::filesys
         if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end()) {
             throw invalid_input(
                 path.string(), 0,
-                "query " + std::to_string(query) + " has the id " + std::to_string(*twice) + " twice");
+                "query " + std::to_string(query) + " repeats the id " + std::to_string(*twice));
         }
     }
 }
@@ -43,7 +43,7 @@ void truth_comparison::take(std::uint64_t query, std::span<const std::uint32_t> 
     std::ranges::sort(theirs);
     std::ranges::set_difference(theirs, ours, std::back_inserter(absent));
     recall_.found += theirs.size() - absent.size();
-    // A ranking that is short, by a filter or a radius, has lost nothing to ties.
+    // A ranking shortened by a filter or a radius has lost nothing to ties.
     if (!absent.empty() && ours.size() == depth)
         missing_.push_back({query, distances[depth - 1], std::move(absent)});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rankings against a given truth. What the truth has and a ranking has not is looked at again: is it as near as the
-// ranking's last (a tie, broken another way), or is the truth wrong?
+// Compares rankings with a given truth. An id in the truth that is missing from a ranking is checked again: is it as
+// near as the ranking's last (a tie, broken differently), or is the truth wrong?
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace quern {
 
 class truth_comparison {
   public:
-    /// Throws invalid_input where the truth is not of so many queries, or has an id twice in one.
+    /// Throws invalid_input if the truth has another number of queries, or a repeated id within one.
     truth_comparison(io::neighbour_truth truth, const std::filesystem::path& path, std::uint64_t queries,
                      std::uint64_t k);
 
-    /// The ranking of each query, once.
+    /// Call once with the ranking of each query.
     void take(std::uint64_t query, std::span<const std::uint32_t> ids, std::span<const double> distances);
 
     /// The distances of chosen vectors (a bitmap) to a query, nearest first.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pipeline over units of the corpus:
 //   cut (in order) → parse (parallel) → admit: ids (in order) → analyse and number within the unit (parallel)
-//       → number all over (in order; distinct words only) → renumber (parallel) → append (in order).
-// A unit repeats its words some twenty times, so that the one table of all words is asked rarely, and each unit's own
-// table stays in the cache. Of a store the first three steps are to decompress its texts.
+//       → number globally (in order; distinct words only) → renumber (parallel) → append (in order).
+// A unit repeats its words about twenty times, so that the global table of all words is used rarely, and each unit's
+// local table stays in the cache. For a store the first three steps decompress its texts.
 #include "tasks/words/corpus_words.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace quern {
 namespace {
 
 struct unit_in_work : document_unit {
-    word_tally distinct;
+    word_count_table distinct;
     std::vector<std::uint32_t> numbers, number_of_distinct, document_lengths;
     std::uint64_t occurrences = 0;
     std::uint64_t first_block = 0, last_block = 0;  ///< of a store
@@ -35,14 +35,14 @@ text::boundaries boundaries_of(const document& d, window_limit limit) {
     return d.line_paragraphs ? text::boundaries::line_paragraphs : text::boundaries::paragraphs;
 }
 
-/// From documents to words: the steps that all sources share. Each member is touched by one in-order step only.
+/// From documents to words: the steps that all sources share. Only one in-order step uses each member.
 class word_reader {
   public:
-    word_reader(const space_question& question, const text_options& text, bool keep_lengths,
-                corpus_words& into, const context& run)
-        : question_(question), keep_lengths_(keep_lengths), into_(into), run_(run), words_(text) {}
+    word_reader(const space_params& params, const text_options& text, bool keep_lengths, corpus_words& into,
+                const context& ctx)
+        : params_(params), keep_lengths_(keep_lengths), into_(into), ctx_(ctx), words_(text) {}
 
-    /// Behind the steps that give a unit its documents.
+    /// Added after the steps that give a unit its documents.
     void add_steps(pipeline<unit_in_work>& line) {
         line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
         line.in_order([this](unit_in_work& unit) { number(unit); });
@@ -56,11 +56,11 @@ class word_reader {
 
   private:
     void analyse(unit_in_work& unit) {
-        const auto dropped = question_.gaps == gap_policy::keep ? text::dropped_words::keep_place
-                                                                : text::dropped_words::left_out;
+        const auto dropped = params_.gaps == gap_policy::keep ? text::dropped_words::keep_place
+                                                              : text::dropped_words::excluded;
         for (const document& d : unit.parsed.documents) {
-            run_.check_stop();
-            const text::token_list& words = words_.of(d, boundaries_of(d, question_.window_end), dropped);
+            ctx_.check_stop();
+            const text::token_list& words = words_.of(d, boundaries_of(d, params_.window_end), dropped);
             const std::size_t before = unit.numbers.size();
             add_document(words, unit);
             if (keep_lengths_) {
@@ -80,17 +80,11 @@ class word_reader {
             }
             unit.numbers.push_back(passage_end);
         };
-        for (const std::uint32_t end : ends_of(words, question_.window_end)) add_until(end);
+        for (const std::uint32_t end : ends_of(words, params_.window_end)) add_until(end);
         if (at < words.tokens.size()) add_until(static_cast<std::uint32_t>(words.tokens.size()));
     }
 
-    void number(unit_in_work& unit) {
-        into_.distinct.add(unit.distinct, unit.number_of_distinct);
-        if (into_.distinct.memory_bytes() > run_.memory_limit() / 4) {
-            throw out_of_memory("the distinct words", 2 * into_.distinct.memory_bytes(),
-                                run_.memory_limit() / 4);
-        }
-    }
+    void number(unit_in_work& unit) { into_.distinct.add(unit.distinct, unit.number_of_distinct); }
 
     void append(unit_in_work& unit) {
         into_.occurrences += unit.occurrences;
@@ -99,20 +93,22 @@ class word_reader {
         into_.numbers.append(std::move(unit.numbers));
     }
 
-    const space_question& question_;
+    const space_params& params_;
     const bool keep_lengths_;
     corpus_words& into_;
-    const context& run_;
+    const context& ctx_;
     document_words words_;
 };
 
 }  // namespace
 
 void read_words(const words_options& options, const text_options& text, bool keep_lengths, corpus_words& into,
-                const context& run) {
-    word_reader words(options.question, text, keep_lengths, into, run);
-    admitted_corpus corpus(options.inputs, options.input_format, options.max_errors, run);
-    pipeline<unit_in_work> line(units_at_once(run));
+                const context& ctx) {
+    word_reader words(options.params, text, keep_lengths, into, ctx);
+    // Sentences are found in whole texts, so that all words of one text are in memory.
+    admitted_corpus corpus(options.inputs, options.input_format, options.follow_links, options.max_errors,
+                           options.ids, {.a_byte = 4, .a_word = 48, .a_distinct_word = 100}, text, ctx);
+    pipeline<unit_in_work> line(units_at_once(ctx));
     corpus.begin(line);
     words.add_steps(line);
     corpus.run(line);
@@ -121,16 +117,16 @@ void read_words(const words_options& options, const text_options& text, bool kee
     into.record = std::move(corpus.record());
 }
 
-void read_words(const opened_store& store, const space_question& question, const text_options& text,
-                bool keep_lengths, corpus_words& into, const context& run) {
-    constexpr std::uint64_t blocks_at_once = 16;  // some 1 MiB, or a document
-    word_reader words(question, text, keep_lengths, into, run);
+void read_words(const opened_store& store, const space_params& params, const text_options& text,
+                bool keep_lengths, corpus_words& into, const context& ctx) {
+    constexpr std::uint64_t blocks_at_once = 16;  // about 1 MiB, or a document
+    word_reader words(params, text, keep_lengths, into, ctx);
     into.verbatim = store.info().verbatim;
     std::uint64_t next = 0;
-    pipeline<unit_in_work> line(run.thread_count() + std::size_t{2});
+    pipeline<unit_in_work> line(ctx.thread_count() + std::size_t{2});
     line.from([&](unit_in_work& unit) {
-        run.check_stop();
-        run.report({"read", next, store.text_blocks(), "blocks"});
+        ctx.check_stop();
+        ctx.report({"read texts", next, store.text_blocks(), "blocks"});
         unit.first_block = next;
         next = std::min(next + blocks_at_once, store.text_blocks());
         unit.last_block = next;
@@ -151,7 +147,7 @@ void read_words(const opened_store& store, const space_question& question, const
         for (const document& d : unit.parsed.documents) into.input_bytes += d.text.size();
     });
     words.add_steps(line);
-    run_parallel(run, [&] { line.run(); });
+    run_parallel(ctx, [&] { line.run(); });
 }
 
 }  // namespace quern

@@ -3,13 +3,21 @@
 #include "tasks/words/document_matrix.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/canonical_math.hpp"
-#include "quern/base/error.hpp"
+#include "device/paced_checks.hpp"
 
 namespace quern {
 
+document_matrix::document_matrix(std::uint32_t words, scratch_folder& scratch, const context& ctx)
+    : words_(words),
+      place_(ctx),
+      seen_(words),
+      all_(scratch, "words_of_documents", place_.memory().limit() / 2) {}
+
 void document_matrix::add(std::span<const std::uint32_t> text) {
+    constexpr std::size_t happens_before = std::size_t{1} << 18;
     touched_.clear();
     for (const std::uint32_t word : text) {
         if (word >= words_) continue;
@@ -17,23 +25,36 @@ void document_matrix::add(std::span<const std::uint32_t> text) {
     }
     std::ranges::sort(touched_);
     for (const std::uint32_t word : touched_) {
-        all_.push_back({word, seen_[word]});
+        latest_.push_back({word, seen_[word]});
         seen_[word] = 0;
     }
-    ends_.push_back(all_.size());
-    // Twice: the entries by document, then by word.
-    const std::uint64_t bytes = all_.capacity() * sizeof(occurrence) * 2;
-    if (bytes > budget_) throw out_of_memory("the words of the documents", bytes, budget_);
+    occurrences_ += touched_.size();
+    ends_.push_back(occurrences_);
+    if (latest_.size() >= happens_before) hand_over();
 }
 
-context_matrix document_matrix::finish() {
+void document_matrix::hand_over() {
+    all_.append(std::exchange(latest_, {}));
+}
+
+void document_matrix::finish() {
+    hand_over();
     std::vector<std::uint64_t> total(words_);
-    for (const occurrence& o : all_) total[o.word] += o.count;
+    all_.for_each([&](std::span<const occurrence> some) {
+        for (const occurrence& o : some) total[o.word] += o.count;
+    });
     std::vector<double> evenness(words_);  // Σ p log p
-    for (const occurrence& o : all_) {
-        const double p = static_cast<double>(o.count) / static_cast<double>(total[o.word]);
-        evenness[o.word] += p * canonical_log(p);
-    }
+    all_.for_each([&](std::span<const occurrence> some) {
+        place_.ctx().check_stop();
+        for (const occurrence& o : some) {
+            const double p = static_cast<double>(o.count) / static_cast<double>(total[o.word]);
+            evenness[o.word] += p * canonical_log(p);
+        }
+    });
+    place_entries(evenness);
+}
+
+void document_matrix::place_entries(std::span<const double> evenness) {
     const double log_documents = canonical_log(static_cast<double>(documents()));
     constexpr double rounding = 1e-9;  // what is left of a word that every document has as often
     const auto weight = [&](const occurrence& o) {
@@ -41,30 +62,31 @@ context_matrix document_matrix::finish() {
         if (global < rounding) return 0.0F;
         return static_cast<float>(canonical_log(1 + static_cast<double>(o.count)) * global);
     };
-
-    context_matrix matrix;
-    matrix.words = words_;
-    matrix.relations = 1;
-    matrix.offsets.assign(words_ + std::size_t{1}, 0);
-    matrix.column_counts.assign(documents(), 0);
-    for (const occurrence& o : all_) matrix.offsets[o.word + std::size_t{1}] += weight(o) > 0 ? 1 : 0;
-    for (std::uint32_t w = 0; w < words_; ++w) matrix.offsets[w + std::size_t{1}] += matrix.offsets[w];
-    matrix.columns.resize(matrix.offsets.back());
-    matrix.weights.resize(matrix.offsets.back());
-    std::vector<std::uint64_t> next(matrix.offsets.begin(), matrix.offsets.end() - 1);
+    offsets_.assign(words_ + std::size_t{1}, 0);
+    column_counts_.assign(documents(), 0);
+    all_.for_each([&](std::span<const occurrence> some) {
+        for (const occurrence& o : some) offsets_[o.word + std::size_t{1}] += weight(o) > 0 ? 1 : 0;
+    });
+    for (std::uint32_t w = 0; w < words_; ++w) offsets_[w + std::size_t{1}] += offsets_[w];
+    columns_ = {place_, offsets_.back(), "the words of the documents"};
+    weights_ = {place_, offsets_.back(), "the words of the documents"};
+    std::vector<std::uint64_t> next(offsets_.begin(), offsets_.end() - 1);
     std::uint64_t i = 0;
-    for (std::uint32_t d = 0; d < documents(); ++d) {
-        for (; i < ends_[d]; ++i) {
-            matrix.column_counts[d] += all_[i].count;
-            const float w = weight(all_[i]);
+    std::uint32_t document = 0;
+    paced_checks checks(place_.ctx(), scattered_values);
+    all_.drain([&](std::span<const occurrence> some) {
+        for (const occurrence& o : some) {
+            checks.after(1);
+            while (i == ends_[document]) ++document;
+            ++i;
+            column_counts_[document] += o.count;
+            const float w = weight(o);
             if (!(w > 0)) continue;
-            const std::uint64_t at = next[all_[i].word]++;
-            matrix.columns[at] = d;
-            matrix.weights[at] = w;
+            const std::uint64_t at = next[o.word]++;
+            columns_.data()[at] = document;
+            weights_.data()[at] = w;
         }
-    }
-    all_ = {};
-    return matrix;
+    });
 }
 
 }  // namespace quern

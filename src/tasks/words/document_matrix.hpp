@@ -2,38 +2,56 @@
 // Words by documents, for latent semantic analysis of documents: log-entropy weights (Dumais, "Improving the retrieval
 // of information from external sources", 1991), the customary ones,
 //     log(1 + f) · (1 + Σ p log p / log D),  f: occurrences in the document, p = f / all occurrences, D documents:
-// what counts is how often a word occurs where it occurs, and how unevenly over the documents.
+// they depend on how often a word occurs in its documents, and how unevenly it is distributed.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "device/files/scratch_folder.hpp"
+#include "device/files/spilled_array.hpp"
 #include "quern/ops/word_similarity.hpp"
+#include "tasks/words/number_stream.hpp"
 
 namespace quern {
 
 class document_matrix {
   public:
-    explicit document_matrix(std::uint32_t words, std::uint64_t memory_bytes)
-        : words_(words), budget_(memory_bytes), seen_(words) {}
+    /// Holds at most about the context's memory; the rest is in scratch files. `scratch` must outlive it.
+    document_matrix(std::uint32_t words, scratch_folder& scratch, const context& ctx);
 
-    /// The next document: ids of words, and marks, which do not count. Throws out_of_memory beyond the budget.
+    /// The next document: ids of words, and marks, which do not count.
     void add(std::span<const std::uint32_t> text);
     std::uint32_t documents() const { return static_cast<std::uint32_t>(ends_.size()); }
-    /// Once, last. Column d is document d; a weight of 0 is no entry.
-    context_matrix finish();
+    /// Makes the matrix: once, last. Column d is document d; a weight of 0 is not an entry.
+    void finish();
+    context_matrix_view view() const {
+        return {words_, 1, offsets_, columns_.span(), weights_.span(), column_counts_};
+    }
+    std::uint64_t spilled_bytes() const {
+        return all_.spilled_bytes() + columns_.spilled_bytes() + weights_.spilled_bytes();
+    }
 
   private:
     struct occurrence {
         std::uint32_t word, count;
     };
+    void hand_over();
+    void place_entries(std::span<const double> evenness);
+
     std::uint32_t words_;
-    std::uint64_t budget_;
-    std::vector<std::uint32_t> seen_;  ///< by word, in the document at hand
+    cpu_place place_;
+    std::vector<std::uint32_t> seen_;  ///< by word, in the current document
     std::vector<std::uint32_t> touched_;
-    std::vector<occurrence> all_;  ///< document by document, words rising
+    std::vector<occurrence> latest_;
+    number_stream<occurrence> all_;  ///< document by document, words rising
+    std::uint64_t occurrences_ = 0;
     std::vector<std::uint64_t> ends_;
+
+    std::vector<std::uint64_t> offsets_, column_counts_;
+    spilled_array<std::uint32_t> columns_;
+    spilled_array<float> weights_;
 };
 
 }  // namespace quern

@@ -26,7 +26,7 @@ class number_stream {
     number_stream(scratch_folder& scratch, std::string name, std::uint64_t memory_bytes)
         : scratch_(scratch), name_(std::move(name)), budget_(memory_bytes) {}
 
-    /// Throws io_error where the scratch folder has no room.
+    /// Throws io_error if the scratch folder is full.
     void append(std::vector<Value> values) {
         size_ += values.size();
         const std::uint64_t bytes = values.size() * sizeof(Value);
@@ -43,44 +43,44 @@ class number_stream {
         spill_->append({reinterpret_cast<const char*>(values.data()), bytes});
     }
 
-    /// Calls take(span) for stretches of all values in order; nothing is appended after.
-    template <class Take>
-    void for_each(const Take& take) {
-        for (std::vector<Value>& piece : pieces_) take(std::span<Value>(piece));
-        for_each_spilled(take);
+    /// Calls sink(span) for batches of all values in order; nothing may be appended afterwards.
+    template <class Sink>
+    void for_each(const Sink& sink) {
+        for (std::vector<Value>& piece : pieces_) sink(std::span<Value>(piece));
+        for_each_spilled(sink);
     }
 
-    /// The same, once. What was handed over is gone.
-    template <class Take>
-    void drain(const Take& take) {
+    /// The same, once. Batches are released afterwards.
+    template <class Sink>
+    void drain(const Sink& sink) {
         for (std::vector<Value>& piece : pieces_) {
-            take(std::span<Value>(piece));
+            sink(std::span<Value>(piece));
             held_ -= piece.capacity() * sizeof(Value);
             release(piece);
         }
         pieces_.clear();
-        for_each_spilled(take);
+        for_each_spilled(sink);
         if (spill_ == nullptr) return;
         spill_.reset();
         scratch_.give_back(spilled_);
     }
 
-    std::uint64_t size() const { return size_; }  ///< values, in all
+    std::uint64_t size() const { return size_; }  ///< total number of values
     std::uint64_t memory_bytes() const { return held_; }
     std::uint64_t spilled_bytes() const { return spilled_; }
 
   private:
-    template <class Take>
-    void for_each_spilled(const Take& take) {
+    template <class Sink>
+    void for_each_spilled(const Sink& sink) {
         if (spill_ == nullptr) return;
         spill_->flush();
-        constexpr std::uint64_t most = (std::uint64_t{4} << 20) / sizeof(Value) * sizeof(Value);
+        constexpr std::uint64_t max = (std::uint64_t{4} << 20) / sizeof(Value) * sizeof(Value);
         std::vector<Value> piece;
-        for (std::uint64_t at = 0; at < spilled_; at += most) {
-            const std::uint64_t bytes = std::min(most, spilled_ - at);
+        for (std::uint64_t at = 0; at < spilled_; at += max) {
+            const std::uint64_t bytes = std::min(max, spilled_ - at);
             piece.resize(bytes / sizeof(Value));
             spill_->read_at(at, {reinterpret_cast<char*>(piece.data()), bytes});
-            take(std::span<Value>(piece));
+            sink(std::span<Value>(piece));
         }
     }
 

@@ -9,7 +9,6 @@
 #include "device/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
 #include "io/files/npy.hpp"
-#include "io/store/section.hpp"
 #include "io/store/string_column.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 namespace layout = space_layout;
 
-/// XXH3 of bytes that come in pieces.
+/// XXH3 of bytes that arrive in pieces.
 class running_checksum {
   public:
     running_checksum() { XXH3_64bits_reset(state_.get()); }
@@ -39,6 +38,10 @@ template <class Value>
 void space_writer::write(std::string_view name, std::span<const Value> values) {
     io::section_writer section(layout::file_of(folder_, name));
     section.append_values(values);
+    end_section(name, section);
+}
+
+void space_writer::end_section(std::string_view name, io::section_writer& section) {
     const auto done = section.finish();
     sections_.push_back({std::string(name), done.file_bytes, done.checksum});
 }
@@ -64,10 +67,23 @@ void space_writer::write_relations(std::span<const std::string> names) {
     write_strings(layout::relations, names);
 }
 
-void space_writer::write_contexts(const context_matrix& matrix) {
+void space_writer::append_contexts(std::span<const std::uint32_t> columns, std::span<const float> weights) {
+    if (!contexts_) {
+        contexts_ = std::make_unique<io::section_writer>(layout::file_of(folder_, layout::contexts));
+        weights_ = std::make_unique<io::section_writer>(layout::file_of(folder_, layout::context_weights));
+    }
+    contexts_->append_values(columns);
+    weights_->append_values(weights);
+    entries_ += columns.size();
+}
+
+void space_writer::end_contexts(const context_matrix& matrix) {
+    append_contexts({}, {});  // creates empty sections, too
     write(layout::context_ends, std::span<const std::uint64_t>(matrix.offsets));
-    write(layout::contexts, std::span<const std::uint32_t>(matrix.columns));
-    write(layout::context_weights, std::span<const float>(matrix.weights));
+    end_section(layout::contexts, *contexts_);
+    end_section(layout::context_weights, *weights_);
+    contexts_.reset();
+    weights_.reset();
     write(layout::context_counts, std::span<const std::uint64_t>(matrix.column_counts));
 }
 
@@ -104,14 +120,14 @@ std::uint64_t space_writer::bytes() const {
     return all;
 }
 
-std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& run) {
+std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& ctx) {
     constexpr std::size_t piece = 8 << 20;
     const io::mapped_file mapped(file, io::mapped_file::access::sequential);
     running_checksum checksum;
     for (std::size_t at = 0; at < mapped.size(); at += piece) {
-        run.check_stop();
+        ctx.check_stop();
         checksum.add(mapped.text().substr(at, piece));
-        run.report({"verify", std::min(at + piece, mapped.size()), mapped.size(), "bytes"});
+        ctx.report({"verify", std::min(at + piece, mapped.size()), mapped.size(), "bytes"});
     }
     return checksum.value();
 }

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "io/store/section.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/words/vocabulary.hpp"
@@ -17,17 +19,20 @@ namespace quern {
 
 class space_writer {
   public:
-    /// Into `folder`, which exists; `scratch`: a file for what waits.
+    /// Into `folder`, which exists; `scratch`: a file for intermediate data.
     space_writer(std::filesystem::path folder, std::filesystem::path scratch)
         : folder_(std::move(folder)), scratch_(std::move(scratch)) {}
 
     void write_words(const chosen_words& words);
     void write_relations(std::span<const std::string> names);
-    void write_contexts(const context_matrix& matrix);
+    /// First the entries, as context_counter delivers them; then the rest of the matrix.
+    void append_contexts(std::span<const std::uint32_t> columns, std::span<const float> weights);
+    void end_contexts(const context_matrix& matrix);
+    std::uint64_t entries() const { return entries_; }
     void write_neighbours(const neighbour_lists& lists);
     void write_vectors(const word_vectors& vectors);
 
-    /// Rows of scores, N of N, in order: calls `rows(take)`, which calls take() for each.
+    /// All N rows of N scores, in order: calls `rows(take)`, which calls take() for each.
     using row_sink = std::function<void(std::span<const double>)>;
     void write_similarities(std::uint32_t words, const std::function<void(const row_sink&)>& rows);
 
@@ -42,12 +47,16 @@ class space_writer {
     template <class Strings>
     void write_strings(std::string_view name, const Strings& strings);
 
+    void end_section(std::string_view name, io::section_writer& section);
+
     std::filesystem::path folder_, scratch_;
+    std::unique_ptr<io::section_writer> contexts_, weights_;  ///< until they are complete
+    std::uint64_t entries_ = 0;
     std::vector<store_section> sections_;
     std::uint64_t matrix_bytes_ = 0, matrix_checksum_ = 0;
 };
 
-/// Reads a file from front to back; its XXH3 checksum with 64 bits. Throws io_error, interrupted.
-std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& run);
+/// Reads a file from front to back; returns its 64-bit XXH3 checksum. Throws io_error, interrupted.
+std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& ctx);
 
 }  // namespace quern

@@ -23,8 +23,9 @@ triple_line parse_triple(std::string_view line) {
         return one;
     };
     const auto word = field(), relation = field(), other = field(), count = field();
-    if (!other) return fault("has fewer than three fields: word, relation, other word");
-    if (line.data() != nullptr) return fault("has more than four fields: word, relation, other word, count");
+    if (!other) return fault("has fewer than three fields (expected word, relation, other word)");
+    if (line.data() != nullptr)
+        return fault("has more than four fields (expected word, relation, other word, count)");
     out.word = *word;
     out.relation = *relation;
     out.other = *other;
@@ -32,10 +33,10 @@ triple_line parse_triple(std::string_view line) {
     if (!count) return out;
     const char* const last = count->data() + count->size();
     const auto [end, failure] = std::from_chars(count->data(), last, out.count);
-    // Sums of counts are to stay far from where integers end.
-    constexpr std::uint64_t most = std::uint64_t{1} << 53;
-    if (failure != std::errc{} || end != last || out.count == 0 || out.count > most) {
-        return fault("has a count that is no whole number from 1 to 2^53");
+    // Keeps sums of counts far below the maximum integer.
+    constexpr std::uint64_t max = std::uint64_t{1} << 53;
+    if (failure != std::errc{} || end != last || out.count == 0 || out.count > max) {
+        return fault("has an invalid count (expected an integer from 1 to 2^53)");
     }
     return out;
 }

@@ -16,20 +16,20 @@ constexpr std::size_t triples_at_once = std::size_t{1} << 16;
 
 class line_reader {
   public:
-    line_reader(const words_options& options, read_triples_result& into, const context& run)
-        : options_(options), into_(into), run_(run) {}
+    line_reader(const words_options& options, read_triples_result& into, const context& ctx)
+        : options_(options), into_(into), ctx_(ctx) {}
 
     void read(const std::filesystem::path& input) {
-        const auto source = io::open_bytes(input, run_);
+        const auto source = io::open_bytes(input, ctx_);
         const std::uint64_t before = into_.input_bytes;
         std::string held, piece(piece_bytes, '\0');
         std::uint64_t number = 0;
         bool skipping = false;  // the rest of a line that is too long
         for (;;) {
-            run_.check_stop();
+            ctx_.check_stop();
             const std::size_t got = source->read(piece);
             into_.input_bytes = before + source->consumed();
-            run_.report({"read", source->consumed(), source->size(), "bytes"});
+            ctx_.report({"read", source->consumed(), source->size(), "bytes"});
             if (got == 0) break;
             for (std::string_view rest(piece.data(), got); !rest.empty();) {
                 const std::size_t end = rest.find('\n');
@@ -63,10 +63,10 @@ class line_reader {
         if (line.empty()) return;
         const triple_line triple = parse_triple(line);
         if (triple.fault != nullptr) return reject(path, number, triple.fault);
-        // A word counts on both sides of a triple: twice this sum is still a number of 64 bits.
-        constexpr std::uint64_t most = (std::uint64_t{1} << 63) - 1;
-        if (triple.count > most - into_.occurrences) {
-            throw invalid_input(path, number, "the counts of all triples come to 2^63 or more");
+        // A word counts on both sides of a triple: twice this sum must still fit 64 bits.
+        constexpr std::uint64_t max = (std::uint64_t{1} << 63) - 1;
+        if (triple.count > max - into_.occurrences) {
+            throw invalid_input(path, number, "the counts of all triples add up to 2^63 or more");
         }
         ++into_.record.counts.documents;
         into_.occurrences += triple.count;
@@ -77,8 +77,8 @@ class line_reader {
         into_.triples.append(std::move(pending_));
         pending_.clear();
         const std::uint64_t tables = into_.distinct.memory_bytes() + into_.relations.memory_bytes();
-        if (tables > run_.memory_limit() / 4) {
-            throw out_of_memory("the distinct words", 2 * tables, run_.memory_limit() / 4);
+        if (tables > ctx_.memory_limit() / 4) {
+            throw out_of_memory("the distinct words", 2 * tables, ctx_.memory_limit() / 4);
         }
     }
 
@@ -86,21 +86,21 @@ class line_reader {
         document d;
         d.path = path;
         d.line = number;
-        ++into_.record.counts.documents;  // reject() takes it back
+        ++into_.record.counts.documents;  // reject() undoes this
         into_.record.reject(d, "the line " + std::string(fault));
         into_.record.refuse_early(options_.max_errors, options_.inputs);
     }
 
     const words_options& options_;
     read_triples_result& into_;
-    const context& run_;
+    const context& ctx_;
     std::vector<word_triple> pending_;
 };
 
 }  // namespace
 
-void read_triples(const words_options& options, read_triples_result& into, const context& run) {
-    line_reader reader(options, into, run);
+void read_triples(const words_options& options, read_triples_result& into, const context& ctx) {
+    line_reader reader(options, into, ctx);
     for (const std::filesystem::path& input : options.inputs) reader.read(input);
     reader.finish();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triples of a parser's, a line each: `word TAB relation TAB other word [TAB count]`.
+// A parser's triples, one per line: `word TAB relation TAB other word [TAB count]`.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "quern/tasks/words.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/words/number_stream.hpp"
-#include "tasks/words/word_tally.hpp"
+#include "tasks/words/word_counts.hpp"
 
 namespace quern {
 
@@ -18,15 +18,15 @@ struct read_triples_result {
     read_triples_result(scratch_folder& scratch, std::uint64_t memory_bytes)
         : triples(scratch, "triples", memory_bytes) {}
 
-    word_tally distinct;   ///< words on either side, each as often as its triples count
-    word_tally relations;  ///< by first appearance
+    word_count_table distinct;   ///< words on either side, each with the counts of its triples
+    word_count_table relations;  ///< by first appearance
     number_stream<word_triple> triples;
     std::uint64_t occurrences = 0;  ///< the sum of all counts
     std::uint64_t input_bytes = 0;
     reading_record record;  ///< "documents" are lines
 };
 
-/// Empty lines are passed over. Throws as words() does; a line that is no triple counts as rejected.
-void read_triples(const words_options& options, read_triples_result& into, const context& run);
+/// Skips empty lines. Throws as words() does; an invalid line counts as rejected.
+void read_triples(const words_options& options, read_triples_result& into, const context& ctx);
 
 }  // namespace quern

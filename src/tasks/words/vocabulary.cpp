@@ -7,7 +7,8 @@
 
 namespace quern {
 
-chosen_words choose_words(const word_tally& distinct, std::uint64_t min_count, std::uint32_t most) {
+chosen_words choose_words(const word_count_table& distinct, std::uint64_t min_count, std::uint32_t max,
+                          cpu_place& place) {
     std::vector<std::uint32_t> order;
     for (std::uint32_t n = 0; n < distinct.size(); ++n) {
         if (distinct.count(n) >= min_count) order.push_back(n);
@@ -16,16 +17,17 @@ chosen_words choose_words(const word_tally& distinct, std::uint64_t min_count, s
         const std::uint64_t left = distinct.count(a), right = distinct.count(b);
         return left != right ? left > right : distinct.word(a) < distinct.word(b);
     };
-    if (order.size() > most) {
-        std::ranges::nth_element(order, order.begin() + most, before);
-        order.resize(most);
+    if (order.size() > max) {
+        std::ranges::nth_element(order, order.begin() + max, before);
+        order.resize(max);
     }
     std::ranges::sort(order, before);
 
     chosen_words chosen;
-    chosen.id_of.assign(distinct.size(), unknown_word);
+    chosen.id_of = {place, distinct.size(), "the ids of words"};
+    std::ranges::fill(chosen.id_of.span(), unknown_word);
     for (const std::uint32_t n : order) {
-        chosen.id_of[n] = chosen.size();
+        chosen.id_of.data()[n] = chosen.size();
         chosen.words.emplace_back(distinct.word(n));
         chosen.frequencies.push_back(distinct.count(n));
     }

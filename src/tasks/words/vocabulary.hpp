@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which words a space has, and their ids: the most frequent ones, by falling frequency, then by bytes.
+// The words of a space, and their ids: the most frequent ones, by falling frequency, then by bytes.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,21 @@
 #include <string_view>
 #include <vector>
 
-#include "tasks/words/word_tally.hpp"
+#include "device/files/spilled_array.hpp"
+#include "tasks/words/word_counts.hpp"
 
 namespace quern {
 
 struct chosen_words {
     std::vector<std::string> words;  ///< by id
     std::vector<std::uint64_t> frequencies;
-    std::vector<std::uint32_t> id_of;  ///< of each number of the tally; unknown_word where it is not chosen
+    spilled_array<std::uint32_t> id_of;  ///< of each number of the counts; unknown_word if it is not chosen
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(words.size()); }
 };
 
-chosen_words choose_words(const word_tally& distinct, std::uint64_t min_count, std::uint32_t most);
+/// `place` must outlive the result.
+chosen_words choose_words(const word_count_table& distinct, std::uint64_t min_count, std::uint32_t max,
+                          cpu_place& place);
 
 }  // namespace quern

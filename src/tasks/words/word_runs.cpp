@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on disk holds its words in order, each as what it shares with the one before, what it adds, and its value. What
-// is left in memory at the end is sorted in stretches, one for each piece of work, and the merge takes stretches and
+// A run on disk has its words in order, each as the length shared with the preceding word, the rest, and its value.
+// Words still in memory at the end are sorted in segments, one per piece of work, and the merge treats segments and
 // runs alike.
 #include "tasks/words/word_runs.hpp"
 
@@ -15,7 +15,7 @@
 namespace quern {
 namespace {
 
-/// Words in rising order, one after the other.
+/// Words in rising order.
 class word_source {
   public:
     word_source() = default;
@@ -28,8 +28,8 @@ class word_source {
     std::string_view word;
 };
 
-/// A heap's order: the least word on top; of equal ones the least value, so that nothing depends on the runs.
-bool behind(const word_source* a, const word_source* b) {
+/// A heap's order: the smallest word on top; of equal ones the smallest value, so that nothing depends on the runs.
+bool after(const word_source* a, const word_source* b) {
     if (a->key != b->key) return a->key > b->key;
     const int order = a->word.compare(b->word);
     return order != 0 ? order > 0 : a->value > b->value;
@@ -86,10 +86,10 @@ class word_runs::run_on_disk final : public word_source {
     std::string buffer_, letters_;
 };
 
-class word_runs::stretch_in_memory final : public word_source {
+class word_runs::range_in_memory final : public word_source {
   public:
-    stretch_in_memory(const word_tally& words, const value_of_word& value_of,
-                      std::span<const sorted_word> sorted)
+    range_in_memory(const word_count_table& words, const value_of_word& value_of,
+                    std::span<const sorted_word> sorted)
         : words_(words), value_of_(value_of), sorted_(sorted) {}
 
     bool next() override {
@@ -102,7 +102,7 @@ class word_runs::stretch_in_memory final : public word_source {
     }
 
   private:
-    const word_tally& words_;
+    const word_count_table& words_;
     const value_of_word& value_of_;
     std::span<const sorted_word> sorted_;
     std::size_t at_ = 0;
@@ -151,28 +151,28 @@ void word_runs::spill(const value_of_word& value_of) {
     write();
     spilled_->flush();
     runs_.push_back({begin, end});
-    words_ = word_tally();
+    words_ = word_count_table();
 }
 
-void word_runs::sort_stretches(const context& run) {
+void word_runs::sort_ranges(const context& ctx) {
     if (std::exchange(complete_, true)) return;
     sorted_ = unsorted();
-    cpu_place place(run);
+    cpu_place place(ctx);
     const std::size_t pieces = pieces_for(place, sorted_.size(), 1 << 14, 2);
-    for (std::size_t p = 0; p < pieces; ++p) stretch_ends_.push_back(piece_of(sorted_.size(), pieces, p).end);
+    for (std::size_t p = 0; p < pieces; ++p) range_ends_.push_back(piece_of(sorted_.size(), pieces, p).end);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(sorted_.size(), pieces, p);
         sort(std::span(sorted_).subspan(begin, end - begin));
     });
 }
 
-void word_runs::for_each(const context& run, const value_of_word& value_of,
-                         const std::function<void(std::string_view, std::span<const std::uint64_t>)>& take) {
-    sort_stretches(run);
+void word_runs::for_each(const context& ctx, const value_of_word& value_of,
+                         const std::function<void(std::string_view, std::span<const std::uint64_t>)>& sink) {
+    sort_ranges(ctx);
     std::vector<std::unique_ptr<word_source>> sources;
     std::size_t begin = 0;
-    for (const std::size_t end : stretch_ends_) {
-        sources.push_back(std::make_unique<stretch_in_memory>(
+    for (const std::size_t end : range_ends_) {
+        sources.push_back(std::make_unique<range_in_memory>(
             words_, value_of, std::span<const sorted_word>(sorted_).subspan(begin, end - begin)));
         begin = end;
     }
@@ -185,31 +185,31 @@ void word_runs::for_each(const context& run, const value_of_word& value_of,
     for (const auto& source : sources) {
         if (source->next()) heap.push_back(source.get());
     }
-    std::ranges::make_heap(heap, behind);
+    std::ranges::make_heap(heap, after);
     std::string word;
     std::vector<std::uint64_t> values;
     for (std::uint64_t taken = 0; !heap.empty(); ++taken) {
-        if (taken % 65536 == 0) run.check_stop();
+        if (taken % 65536 == 0) ctx.check_stop();
         word.assign(heap.front()->word);
         const std::uint64_t key = heap.front()->key;
         values.clear();
         while (!heap.empty() && heap.front()->key == key && heap.front()->word == word) {
-            std::ranges::pop_heap(heap, behind);
+            std::ranges::pop_heap(heap, after);
             values.push_back(heap.back()->value);
             if (heap.back()->next()) {
-                std::ranges::push_heap(heap, behind);
+                std::ranges::push_heap(heap, after);
             } else {
                 heap.pop_back();
             }
         }
-        take(word, values);
+        sink(word, values);
     }
 }
 
 void word_runs::forget_words() {
-    words_ = word_tally();
+    words_ = word_count_table();
     sorted_ = {};
-    stretch_ends_ = {};
+    range_ends_ = {};
 }
 
 }  // namespace quern

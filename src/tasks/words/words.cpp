@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a corpus to a space: read and number the words, choose the vocabulary, count, weigh, compare, write. The corpus
-// is read once; its words wait as numbers of 4 bytes until the vocabulary is known. Everything goes into a folder under
-// another name, which gets its own at the very end.
+// From a corpus to a word space: read and number the words, choose the vocabulary, count, weigh, compare, write. The
+// corpus is read once; its words are kept as 4-byte numbers until the vocabulary is known. Everything is written to a
+// folder under a temporary name, which gets the final name at the very end.
 #include "quern/tasks/words.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <optional>
@@ -14,39 +15,42 @@
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
+#include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/reading_rules.hpp"
-#include "tasks/pinned_to_device.hpp"
-#include "tasks/stage_clock.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/corpus_words.hpp"
 #include "tasks/words/document_matrix.hpp"
-#include "tasks/words/door.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/space_writer.hpp"
 #include "tasks/words/triple_reader.hpp"
 #include "tasks/words/vocabulary.hpp"
+#include "tasks/words/words_checks.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
 
-/// The work of one call, in the order of its members' names.
+/// The work of one call; the members' names give the order.
 class words_run {
   public:
-    /// `store`: read in place of the inputs; or none.
-    words_run(const words_options& options, const opened_store* store, const context& run)
+    /// `store`: read instead of the inputs; or null.
+    words_run(const words_options& options, const opened_store* store, const context& ctx)
         : options_(options),
           store_(store),
-          question_(options.question),
-          run_(pinned_to_device(run, "words", result_.statistics)),
+          params_(options.params),
+          ctx_(pinned_to_device(ctx, "words", result_.statistics)),
           folder_(options.space, options.force ? io::existing::replace : io::existing::refuse),
-          scratch_(run_),
+          scratch_(ctx_),
           writer_(folder_.temporary(), scratch_.file("string_ends")) {}
 
     words_result run() {
         read();
-        count_and_weigh();
+        ::malloc_trim(0);  // freed memory goes back to the system, also from the threads' heaps
+        count_and_weight();
+        ::malloc_trim(0);
         compare();
         write();
         return std::move(result_);
@@ -54,110 +58,167 @@ class words_run {
 
   private:
     bool of_triples() const { return options_.input_format == triples_format; }
-    bool by_documents() const { return makes_vectors() && question_.lsa_of == reduced_matrix::documents; }
-    bool makes_vectors() const { return question_.dimensions != 0; }
+    bool by_documents() const { return makes_vectors() && params_.lsa_of == reduced_matrix::documents; }
+    bool makes_vectors() const { return params_.dimensions != 0; }
 
-    /// The run, left with what the parts that stay in memory leave of its budget.
-    context with_memory_beside(std::uint64_t held) const {
-        context left = run_;
-        const std::uint64_t limit = run_.memory_limit();
-        left.memory_bytes = std::max(limit / 4, limit - std::min(limit, held));
-        return left;
+    context with_memory(std::uint64_t bytes) const {
+        context made = ctx_;
+        made.memory_bytes = bytes;
+        return made;
+    }
+    /// The context, with the memory left by the parts that stay in memory.
+    context with_extra_memory(std::uint64_t held) const {
+        const std::uint64_t limit = ctx_.memory_limit();
+        return with_memory(std::max(limit / 4, limit - std::min(limit, held)));
+    }
+    std::uint64_t memory_of_documents() const { return by_documents() ? ctx_.memory_limit() / 4 : 0; }
+
+    /// The contexts are in the space already.
+    context_matrix_view contexts() const {
+        const std::uint64_t entries = writer_.entries();
+        return {matrix_.words,
+                matrix_.relations,
+                matrix_.offsets,
+                {reinterpret_cast<const std::uint32_t*>(columns_.bytes().data()), entries},
+                {reinterpret_cast<const float*>(weights_.bytes().data()), entries},
+                matrix_.column_counts};
     }
 
     void read() {
         text_ = keep_stop_words(options_.text, folder_.temporary());
-        const std::uint64_t memory = run_.memory_limit() / 4;
+        const std::uint64_t memory = ctx_.memory_limit() / 4;
         if (of_triples()) {
             triples_.emplace(scratch_, memory);
-            read_triples(options_, *triples_, run_);
+            read_triples(options_, *triples_, ctx_);
         } else {
             corpus_.emplace(scratch_, memory);
             const text_options text = with_stop_words_of(text_, folder_.temporary());
             if (store_ != nullptr) {
-                read_words(*store_, question_, text, by_documents(), *corpus_, run_);
+                read_words(*store_, params_, text, by_documents(), *corpus_, ctx_);
             } else {
-                read_words(options_, text, by_documents(), *corpus_, run_);
+                read_words(options_, text, by_documents(), *corpus_, ctx_);
             }
         }
-        word_tally& distinct = of_triples() ? triples_->distinct : corpus_->distinct;
         reading_record& record = of_triples() ? triples_->record : corpus_->record;
         info_.documents = of_triples() ? 0 : record.counts.documents;
         info_.occurrences = of_triples() ? triples_->occurrences : corpus_->occurrences;
-        info_.distinct = distinct.size();
         info_.verbatim = of_triples() || corpus_->verbatim;
         result_.counts = std::move(record.counts);
         result_.issues = std::move(record.issues);
         clock_.end_stage("read", of_triples() ? triples_->input_bytes : corpus_->input_bytes);
 
-        chosen_ = choose_words(distinct, question_.min_count, question_.vocabulary);
-        distinct = {};
+        ctx_.report({"vocabulary", 0, 0, "words"});
+        choose();
         if (chosen_.size() < 2) {
             refuse(fmt::format(
                 "of {} distinct words {} occurs at least {} times (--min-count), and two are needed",
-                info_.distinct, chosen_.size() == 0 ? "none" : "one", question_.min_count));
+                info_.distinct, chosen_.size() == 0 ? "none" : "one", params_.min_count));
         }
         writer_.write_words(chosen_);
+        words_ = chosen_.size();
+        require_memory();
         release(chosen_.words);
         release(chosen_.frequencies);
-        words_ = static_cast<std::uint32_t>(
-            std::ranges::count_if(chosen_.id_of, [](std::uint32_t id) { return id != unknown_word; }));
         clock_.end_stage("vocabulary", 0);
+    }
+
+    void choose() {
+        if (of_triples()) {
+            chosen_ = choose_words(triples_->distinct, params_.min_count, params_.vocabulary, vocabulary_);
+            info_.distinct = triples_->distinct.size();
+            triples_->distinct = {};
+        } else {
+            chosen_ = corpus_->distinct.choose(params_.min_count, params_.vocabulary, vocabulary_);
+            info_.distinct = corpus_->distinct.distinct();
+            result_.statistics.counts["spilled_bytes"] += corpus_->distinct.spilled_bytes();
+        }
+    }
+
+    /// What stays in memory for each word, whatever is spilled: sums, ends of rows, neighbours, and vectors that are compared.
+    std::uint64_t bytes_of_a_word() const {
+        const std::uint64_t sums = 40, neighbour = 12;
+        const bool keeps_vectors = params_.measure == word_measure::lsa;
+        return sums + neighbour * std::min<std::uint64_t>(params_.top, words_) +
+               (keeps_vectors ? sizeof(float) * params_.dimensions : 0);
+    }
+    /// A quarter of the budget is for the steps themselves; 12 MB next to it are for what stays.
+    void require_memory() const {
+        constexpr std::uint64_t extra = std::uint64_t{12} << 20;
+        const std::uint64_t stays = held_by_counting() + bytes_of_a_word() * words_,
+                            limit = ctx_.memory_limit();
+        if (stays <= extra || (stays - extra) / 3 * 4 <= limit) return;
+        throw out_of_memory(fmt::format("a space of {} words with {} neighbours each", words_,
+                                        std::min<std::uint64_t>(params_.top, words_)),
+                            (stays - extra) / 3 * 4, limit);
     }
 
     [[noreturn]] void refuse(const std::string& why) const {
         throw too_little(options_.inputs.front().string(), 0, "is too little for a thesaurus: " + why);
     }
 
-    void count_and_weigh() {
+    void count_and_weight() {
         const std::uint64_t held =
             of_triples() ? triples_->triples.memory_bytes()
                          : corpus_->numbers.memory_bytes() + 4 * corpus_->document_lengths.capacity();
-        const context run = with_memory_beside(held + 4 * chosen_.id_of.capacity());
+        const context ctx = with_extra_memory(held + vocabulary_.memory().used() + memory_of_documents() +
+                                              held_by_counting());
         const std::uint32_t relations = of_triples() ? triples_->relations.size() : 0;
-        context_counter counter(words_, relations, question_.counting, run);
+        context_counter counter(words_, relations, params_.counting, ctx);
         of_triples() ? push_triples(counter) : push_words(counter);
-        release(chosen_.id_of);
+        chosen_.id_of = {};
         clock_.end_stage("count", 0);
 
-        matrix_ = counter.weigh(question_.weighing);
+        ctx_.report({"weigh", 0, 0, "words"});
+        matrix_ = counter.pmi(params_.pmi,
+                              [&](std::span<const std::uint32_t> columns, std::span<const float> weights) {
+                                  writer_.append_contexts(columns, weights);
+                              });
         const counting_record& record = counter.record();
-        info_.meetings = record.meetings;
+        info_.cooccurrences = record.cooccurrences;
         info_.triples = record.triples;
         info_.relations = matrix_.relations;
-        info_.entries = matrix_.columns.size();
+        info_.entries = writer_.entries();
         result_.statistics.counts["spilled_bytes"] += record.bytes_spilled;
-        clock_.end_stage("weigh", matrix_.columns.size() * 8);
+        clock_.end_stage("weigh", info_.entries * 8);
         if (record.triples == 0) {
-            refuse(of_triples() ? "no two words of the vocabulary are in a triple together"
-                                : fmt::format("no two words of the vocabulary meet within {} places",
-                                              question_.counting.window));
+            refuse(of_triples() ? "no triple has two words of the vocabulary"
+                                : fmt::format("no two words of the vocabulary co-occur within {} positions",
+                                              params_.counting.window));
         }
         if (info_.entries == 0) {
-            run_.log(log_level::warning,
-                     "no two words meet more often than by chance: no word has contexts or neighbours");
+            ctx_.log(log_level::warning,
+                     "no two words co-occur more often than by chance: no word has contexts or neighbours");
         }
     }
 
+    /// Sums of rows and of columns, offsets and weights.
+    std::uint64_t held_by_counting() const {
+        const counting_options& requested = params_.counting;
+        const std::uint64_t relations = of_triples() ? triples_->relations.size()
+                                        : requested.relation == word_relation::position ? 2 * requested.window
+                                                                                        : 1;
+        return 40 * relations * words_;
+    }
+
     void push_words(context_counter& counter) {
-        if (by_documents()) documents_.emplace(words_, run_.memory_limit() / 2);
-        // Document d is taken where d · lsa_words / occurrences, rounded down, rises with it.
+        if (by_documents()) documents_.emplace(words_, scratch_, with_memory(memory_of_documents()));
+        // Takes document d if d · lsa_words / occurrences, rounded down, increases there.
         const std::uint64_t all = corpus_->occurrences;
         const auto is_taken = [&](std::uint64_t d) {
-            const std::uint64_t most = question_.lsa_words;
-            return most == all_words || all <= most || (d + 1) * most / all != d * most / all;
+            const std::uint64_t max = params_.lsa_words;
+            return max == all_words || all <= max || (d + 1) * max / all != d * max / all;
         };
         std::size_t document = 0;
-        std::vector<std::uint32_t> text;  // of the document at hand
+        std::vector<std::uint32_t> text;  // of the current document
         std::uint64_t done = 0;
         corpus_->numbers.drain([&](std::span<std::uint32_t> numbers) {
-            run_.check_stop();
+            ctx_.check_stop();
             for (std::uint32_t& n : numbers) {
-                if (n < passage_end) n = chosen_.id_of[n];
+                if (n < passage_end) n = chosen_.id_of.data()[n];
             }
             counter.push(std::span<const std::uint32_t>(numbers));
             done += numbers.size();
-            run_.report({"count", done, corpus_->numbers.size(), "words"});
+            ctx_.report({"count", done, corpus_->numbers.size(), "words"});
             if (!documents_) return;
             for (std::span<std::uint32_t> rest = numbers;;) {
                 while (document < corpus_->document_lengths.size() &&
@@ -178,8 +239,8 @@ class words_run {
     }
 
     void push_triples(context_counter& counter) {
-        // Relations by their names, so that what is computed does not depend on the order of lines.
-        const word_tally& names = triples_->relations;
+        // Relations by name, so that the result does not depend on the order of lines.
+        const word_count_table& names = triples_->relations;
         std::vector<std::uint32_t> order(names.size()), rank(names.size());
         for (std::uint32_t r = 0; r < names.size(); ++r) order[r] = r;
         std::ranges::sort(order, {}, [&](std::uint32_t r) { return names.word(r); });
@@ -190,86 +251,100 @@ class words_run {
         }
         writer_.write_relations(sorted);
         std::vector<word_triple> known;
+        std::uint64_t done = 0;
         triples_->triples.drain([&](std::span<const word_triple> triples) {
-            run_.check_stop();
+            ctx_.check_stop();
             known.clear();
             for (const word_triple& t : triples) {
-                const std::uint32_t word = chosen_.id_of[t.word], other = chosen_.id_of[t.other];
+                const std::uint32_t word = chosen_.id_of.data()[t.word],
+                                    other = chosen_.id_of.data()[t.other];
                 if (word == unknown_word || other == unknown_word) continue;
                 known.push_back({word, rank[t.relation], other, t.count});
             }
             counter.push(std::span<const word_triple>(known));
+            done += triples.size();
+            ctx_.report({"count", done, 0, "triples"});
         });
         result_.statistics.counts["spilled_bytes"] += triples_->triples.spilled_bytes();
         triples_.reset();
     }
 
     void compare() {
-        const std::uint64_t held = matrix_bytes(matrix_);
-        writer_.write_contexts(matrix_);
+        ctx_.report({"write", 0, 0, "bytes"});
+        writer_.end_contexts(matrix_);
+        columns_ = io::mapped_file(space_layout::file_of(folder_.temporary(), space_layout::contexts));
+        weights_ = io::mapped_file(space_layout::file_of(folder_.temporary(), space_layout::context_weights));
         clock_.end_stage("write", writer_.bytes());
         if (makes_vectors()) make_vectors();
-        const context run = with_memory_beside(held + 4 * vectors_.values.size());
-        const similarity_options asked = similarity_of(question_, options_.method);
+        const std::uint64_t sums_of_a_word = 64, neighbour = 12;
+        const context ctx = with_extra_memory(
+            held_bytes() + 4 * vectors_.values.size() +
+            words_ * (sums_of_a_word + neighbour * std::min<std::uint64_t>(params_.top, words_)));
+        const similarity_options requested = similarity_of(params_, options_.method);
         neighbour_lists lists;
-        if (question_.top == 0) {
+        if (params_.top == 0) {
             lists.offsets.assign(std::size_t{words_} + 1, 0);
-        } else if (question_.measure == word_measure::lsa) {
-            lists = similar_vectors(vectors_, question_.lsa_measure, question_.top, run);
+        } else if (params_.measure == word_measure::lsa) {
+            lists = similar_vectors(vectors_, params_.lsa_measure, params_.top, ctx);
         } else {
-            lists = similar_words(matrix_.view(), asked, run);
+            lists = similar_words(contexts(), requested, ctx);
         }
         info_.neighbours = lists.words.size();
         clock_.end_stage("similar", 0);
         writer_.write_neighbours(lists);
         lists = {};
-        if (question_.full_matrix) write_all_similarities(asked, run);
+        ctx_.check_stop();
+        if (params_.full_matrix) write_all_similarities(requested, ctx);
     }
 
     void make_vectors() {
         if (by_documents() && documents_->documents() < 2) {
             refuse("latent semantic analysis of documents needs two documents");
         }
-        const context_matrix of_documents = by_documents() ? documents_->finish() : context_matrix();
-        documents_.reset();
-        const context_matrix& matrix = by_documents() ? of_documents : matrix_;
-        reduction_options asked;
+        ctx_.report({"vectors", 0, 0, "blocks"});
+        if (by_documents()) documents_->finish();
+        const context_matrix_view matrix = by_documents() ? documents_->view() : contexts();
+        svd_options requested;
         const auto smaller = std::min<std::uint64_t>(matrix.words, matrix.column_counts.size());
-        asked.dimensions = static_cast<unsigned>(std::min<std::uint64_t>(question_.dimensions, smaller));
-        asked.seed = question_.seed;
-        if (asked.dimensions < question_.dimensions) {
-            run_.log(log_level::info, fmt::format("vectors have {} dimensions, not {}: there are no more",
-                                                  asked.dimensions, question_.dimensions));
+        requested.dimensions = static_cast<unsigned>(std::min<std::uint64_t>(params_.dimensions, smaller));
+        requested.seed = params_.seed;
+        if (requested.dimensions < params_.dimensions) {
+            ctx_.log(log_level::info, fmt::format("vectors have {} dimensions, not {}: more do not exist",
+                                                  requested.dimensions, params_.dimensions));
         }
-        vectors_ = reduce(matrix.view(), asked, with_memory_beside(matrix_bytes(matrix_)));
+        vectors_ = truncated_svd(matrix, requested, with_extra_memory(held_bytes() + memory_of_documents()));
+        if (documents_) result_.statistics.counts["spilled_bytes"] += documents_->spilled_bytes();
+        documents_.reset();
         info_.dimensions = vectors_.dimensions;
         writer_.write_vectors(vectors_);
         clock_.end_stage("vectors", vectors_.values.size() * sizeof(float));
+        if (params_.measure != word_measure::lsa) release(vectors_.values);
     }
 
-    void write_all_similarities(const similarity_options& asked, const context& run) {
-        writer_.write_similarities(words_, [&](const space_writer::row_sink& take) {
-            if (question_.measure == word_measure::lsa) {
-                write_vector_similarities(take, run);
+    void write_all_similarities(const similarity_options& requested, const context& ctx) {
+        writer_.write_similarities(words_, [&](const space_writer::row_sink& sink) {
+            if (params_.measure == word_measure::lsa) {
+                write_vector_similarities(sink, ctx);
                 return;
             }
-            all_similarities(matrix_.view(), asked, run, [&](std::uint32_t w, std::span<const double> row) {
-                run.check_stop();
-                run.report({"similarities", w, words_, "words"});
-                take(row);
+            all_similarities(contexts(), requested, ctx, [&](std::uint32_t w, std::span<const double> row) {
+                ctx.check_stop();
+                ctx.report({"similarities", w, words_, "words"});
+                sink(row);
             });
         });
         clock_.end_stage("similarities", writer_.matrix_bytes());
     }
 
-    /// Lists of all words, turned back into rows. A vector that has no direction is near to nothing, itself included.
-    void write_vector_similarities(const space_writer::row_sink& take, const context& run) const {
+    /// Converts the lists of all words back into rows. A vector without a direction is similar to nothing, including
+    /// itself.
+    void write_vector_similarities(const space_writer::row_sink& sink, const context& ctx) const {
         const std::uint64_t bytes = std::uint64_t{words_} * words_ * 12;
-        if (bytes > run.memory_limit()) {
-            throw out_of_memory("the similarities of all vectors", bytes, run.memory_limit());
+        if (bytes > ctx.memory_limit()) {
+            throw out_of_memory("the similarities of all vectors", bytes, ctx.memory_limit());
         }
         const neighbour_lists lists =
-            similar_vectors(vectors_, question_.lsa_measure, std::max(1U, words_ - 1), run);
+            similar_vectors(vectors_, params_.lsa_measure, std::max(1U, words_ - 1), ctx);
         std::vector<double> row(words_);
         for (std::uint32_t w = 0; w < words_; ++w) {
             std::ranges::fill(row, 0);
@@ -277,14 +352,15 @@ class words_run {
             for (std::uint64_t i = lists.offsets[w]; i < lists.offsets[w + 1]; ++i) {
                 row[lists.words[i]] = lists.scores[i];
             }
-            take(row);
+            sink(row);
         }
     }
 
     void write() {
+        ctx_.report({"commit", 0, 0, "bytes"});
         info_.format_version = space_format_version;
         info_.unicode_version = text::unicode_version();
-        info_.asked = space_layout::asked_of(text_, question_);
+        info_.requested = space_layout::requested_of(text_, params_);
         info_.vocabulary = words_;
         info_.matrix_bytes = writer_.matrix_bytes();
         info_.sections = writer_.sections();
@@ -293,13 +369,13 @@ class words_run {
         result_.occurrences = info_.occurrences;
         result_.distinct = info_.distinct;
         result_.vocabulary = info_.vocabulary;
-        result_.meetings = info_.meetings;
+        result_.cooccurrences = info_.cooccurrences;
         result_.entries = info_.entries;
         result_.dimensions = info_.dimensions;
         result_.space_bytes = writer_.bytes();
         note_counts();
         write_file(folder_.file(space_layout::statistics), to_json(result_.statistics));
-        run_.check_stop();
+        ctx_.check_stop();
         folder_.commit();
         clock_.end_stage("commit", result_.space_bytes);
     }
@@ -311,28 +387,27 @@ class words_run {
         counts["words"] = info_.occurrences;
         counts["distinct"] = info_.distinct;
         counts["vocabulary"] = info_.vocabulary;
-        counts["meetings"] = info_.meetings;
+        counts["meetings"] = info_.cooccurrences;
         counts["triples"] = info_.triples;
         counts["entries"] = info_.entries;
         counts["neighbours"] = info_.neighbours;
         counts["rejected"] = result_.counts.rejected;
         counts["damaged"] = result_.counts.damaged;
-        counts["cut"] = result_.counts.cut;
+        counts["cut"] = result_.counts.truncated;
         counts["space_bytes"] = result_.space_bytes;
         for (const auto& [reason, count] : result_.counts.skipped) counts["skipped: " + reason] = count;
-        statistics.threads = run_.thread_count();
+        statistics.threads = ctx_.thread_count();
         statistics.peak_memory_bytes = peak_memory_bytes();
     }
 
-    static std::uint64_t matrix_bytes(const context_matrix& matrix) {
-        return 8 * (matrix.columns.size() + matrix.column_counts.size() + matrix.offsets.size());
-    }
+    /// The part of the contexts that is in memory.
+    std::uint64_t held_bytes() const { return 8 * (matrix_.column_counts.size() + matrix_.offsets.size()); }
 
     const words_options& options_;
     const opened_store* const store_;
-    const space_question question_;
+    const space_params params_;
     words_result result_;
-    context run_;
+    context ctx_;
     stage_clock clock_{result_.statistics};
     io::atomic_folder folder_;
     scratch_folder scratch_;
@@ -341,26 +416,28 @@ class words_run {
     word_space_info info_;
     std::optional<corpus_words> corpus_;
     std::optional<read_triples_result> triples_;
+    cpu_place vocabulary_{with_memory(ctx_.memory_limit() / 4)};
     chosen_words chosen_;
     std::uint32_t words_ = 0;
     std::optional<document_matrix> documents_;
-    context_matrix matrix_;
+    context_matrix matrix_;              ///< without entries:
+    io::mapped_file columns_, weights_;  ///< in place, in the space
     word_vectors vectors_;
 };
 
 }  // namespace
 
-words_result words(const words_options& request, const context& run) {
+words_result words(const words_options& request, const context& ctx) {
     const words_options options = checked(request);
     if (is_store(options.inputs.front())) {
         const opened_store store = open_store(options.inputs.front());
-        return words_run(options, &store, run).run();
+        return words_run(options, &store, ctx).run();
     }
-    return words_run(options, nullptr, run).run();
+    return words_run(options, nullptr, ctx).run();
 }
 
-words_result words_of_store(const opened_store& store, const words_options& options, const context& run) {
-    return words_run(options, &store, run).run();
+words_result words_of_store(const opened_store& store, const words_options& options, const context& ctx) {
+    return words_run(options, &store, ctx).run();
 }
 
 }  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a CUDA place does: streams, faults noted by kernels, errors of the device, memory that is kept.
+// Specific to a CUDA place: streams, faults recorded by kernels, device errors, cached memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,13 +27,13 @@ using testing::HasSubstr;
 constexpr std::size_t mib = 1 << 20;
 constexpr unsigned block_threads = 256;
 
-/// One thread, one value: adds `what`. Any grid that covers `count`.
+/// One thread adds `what` to one value. Any grid that covers `count`.
 __global__ void add_kernel(std::uint32_t* values, std::size_t count, std::uint32_t what) {
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i < count) values[i] += what;
 }
 
-/// One thread, one value: every multiple of `every` (but 0) is a fault. Any grid that covers `count`.
+/// One thread per value: every multiple of `every` except 0 is a fault. Any grid that covers `count`.
 __global__ void find_fault_kernel(const std::uint32_t* values, std::size_t count, std::uint32_t every,
                                   fault kind, std::uint64_t* fault_word) {
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -71,7 +71,7 @@ cuda_array<std::uint32_t> on_device(cuda_place& place, const std::vector<std::ui
     return array_from(place, std::span<const std::uint32_t>(values));
 }
 
-/// What `act` throws; fails the test where it throws nothing, or something else.
+/// The message that `act` throws; fails the test if it throws nothing, or something else.
 template <class Error, class Act>
 std::string said(const Act& act) {
     try {
@@ -124,7 +124,7 @@ TEST_F(cuda_place_test, copies_and_fills_within) {
 }
 
 TEST_F(cuda_place_test, reads_pinned_memory_before_copy_in_returns) {
-    // A kernel holds the stream back, so that a copy which did not wait would read what is written afterwards.
+    // A kernel delays the stream, so that a copy that did not wait would read later values.
     for (const std::size_t size : {std::size_t{16}, std::size_t{1} << 16, std::size_t{1} << 20}) {
         std::uint32_t* pinned = nullptr;
         ASSERT_EQ(cudaMallocHost(&pinned, size * sizeof *pinned), cudaSuccess);
@@ -145,7 +145,7 @@ TEST_F(cuda_place_test, throws_the_first_noted_fault_once) {
     find_faults(place(), array.span(), 977, fault::key_not_a_number);
     EXPECT_EQ(said<invalid_value>([&] { place().synchronise(); }), "key 977 is not a number");
     EXPECT_NO_THROW(place().synchronise());
-    add(place(), array.span(), 1);  // the place goes on
+    add(place(), array.span(), 1);  // the place stays usable
     EXPECT_EQ(to_host(place(), array.span())[5], 6u);
 }
 
@@ -209,7 +209,7 @@ TEST_F(cuda_place_test, that_does_not_exist_is_not_opened) {
 TEST_F(cuda_place_test, uses_memory_again) {
     cuda_place small(context::cuda());
     const std::size_t piece = tested_with().small_sizes ? 8 * mib : free_memory() / 10 * 4;
-    // Three times what there is, one after the other, and in pieces that do not fit where the others were.
+    // Three times the available memory, sequentially, and in pieces that do not fit into the others' place.
     for (int i = 0; i < 8; ++i) EXPECT_EQ(make_array<char>(small, piece, "a large piece").size(), piece);
     for (int i = 0; i < 3; ++i) {
         std::vector<cuda_array<char>> halves;
@@ -222,14 +222,13 @@ TEST_F(cuda_place_test, uses_memory_again) {
 }
 
 TEST_F(cuda_place_test, says_how_much_memory_is_free_when_the_device_has_no_more) {
-    context run = context::cuda();
-    run.gpu_memory_bytes = std::numeric_limits<std::int64_t>::max();  // the budget allows anything
-    cuda_place large(run);
-    std::size_t free = 0, asked = 0;  // all that there is: some is always in use
-    ASSERT_EQ(cudaMemGetInfo(&free, &asked), cudaSuccess);
-    EXPECT_THAT(said<out_of_memory>([&] { make_array<char>(large, asked, "the index"); }),
-                AllOf(HasSubstr("the index needs " + std::to_string(asked) + " bytes of memory; "),
-                      HasSubstr(" are free")));
+    context ctx = context::cuda();
+    ctx.gpu_memory_bytes = std::numeric_limits<std::int64_t>::max();  // the budget allows anything
+    cuda_place large(ctx);
+    std::size_t free = 0, requested = 0;  // all of the memory: some is always in use
+    ASSERT_EQ(cudaMemGetInfo(&free, &requested), cudaSuccess);
+    EXPECT_THAT(said<out_of_memory>([&] { make_array<char>(large, requested, "the index"); }),
+                AllOf(HasSubstr("the index needs "), HasSubstr(" GiB of memory; "), HasSubstr(" are free")));
     EXPECT_EQ(large.memory().used(), 0u);
     EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
     const auto array = on_device(large, counted(10));
@@ -256,9 +255,9 @@ TEST_F(cuda_place_test, budget_is_nine_tenths_of_what_is_free) {
 
 TEST_F(cuda_place_test, stops_transfers_when_the_run_is_to_stop) {
     std::atomic<int> signal{0};
-    context run = context::cuda();
-    run.stop_signal = &signal;
-    cuda_place stopping(run);
+    context ctx = context::cuda();
+    ctx.stop_signal = &signal;
+    cuda_place stopping(ctx);
     const auto values = counted(9 * mib);
     const auto array = on_device(stopping, values);
     std::vector<std::uint32_t> back(values.size());
@@ -335,7 +334,7 @@ TEST_F(cuda_place_test, of_several_devices_take_turns_in_one_thread) {
     EXPECT_EQ(to_host(first, a.span())[7], 10u);
 }
 
-/// An address that no kernel may write makes the device unusable for the whole process: in a process of its own.
+/// An invalid address in a kernel makes the device unusable for the whole process: so use a separate process.
 TEST(cuda_place_death_test, errors_inside_a_kernel_are_thrown_by_synchronise) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     std::string why_none;
@@ -356,7 +355,7 @@ TEST(cuda_place_death_test, errors_inside_a_kernel_are_thrown_by_synchronise) {
                                                       : 0);  // destructors of place and array must not throw
         },
         testing::ExitedWithCode(0),
-        "first: cudaStreamSynchronize.* failed: an illegal memory access.*src/device/cuda/place.cu:");
+        "first: cudaStreamSynchronize.* failed: an illegal memory access.*src/device/cuda/cuda_place.cu:");
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ inline void put(const std::filesystem::path& path, std::string_view text) {
 class files : public testing::Test {
   protected:
     void SetUp() override {
-        context run;
-        run.scratch = std::filesystem::path(testing::TempDir()) / "quern-files-test";
-        place_ = std::make_unique<scratch_folder>(run);
+        context ctx;
+        ctx.scratch = std::filesystem::path(testing::TempDir()) / "quern-files-test";
+        place_ = std::make_unique<scratch_folder>(ctx);
     }
     std::filesystem::path at(std::string_view name) const { return place_->file(name); }
     std::set<std::string> names() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered files and scratch folders: complete or reported, and nothing left behind.
+// Buffered files and scratch folders: complete or reported, and nothing left after.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ TEST_F(files, writer_says_when_the_disk_is_full) {
     EXPECT_THROW(late.close(), io_error);
 }
 
-TEST_F(files, a_whole_file_replaces_what_was_there_and_is_told_of_a_full_disk) {
+TEST_F(files, a_whole_file_replaces_what_was_there_and_reports_a_full_disk) {
     write_file(at("a"), "a long text");
     write_file(at("a"), std::string_view("b\0c", 3));
     EXPECT_EQ(content(at("a")), std::string("b\0c", 3));
@@ -101,43 +101,43 @@ TEST_F(files, stale_sweep_touches_only_exact_names) {
 }
 
 TEST_F(files, scratch_folders_are_apart_and_leave_nothing) {
-    context run;
-    run.scratch = at("made/on/demand");
-    in_killed_process([&] { put((new scratch_folder(run))->file("run"), "x"); });
+    context ctx;
+    ctx.scratch = at("made/on/demand");
+    in_killed_process([&] { put((new scratch_folder(ctx))->file("run"), "x"); });
     {
-        scratch_folder one(run);
-        scratch_folder two(run);
+        scratch_folder one(ctx);
+        scratch_folder two(ctx);
         EXPECT_NE(one.path(), two.path());
         put(one.file("run"), "x");
-        EXPECT_EQ(std::distance(fs::directory_iterator(run.scratch), {}), 2);
+        EXPECT_EQ(std::distance(fs::directory_iterator(ctx.scratch), {}), 2);
     }
-    EXPECT_TRUE(fs::is_empty(run.scratch));
+    EXPECT_TRUE(fs::is_empty(ctx.scratch));
 }
 
 TEST_F(files, scratch_folders_that_cannot_be_made_are_io_errors_naming_the_folder) {
     put(at("file"), "x");
-    context run;
-    run.scratch = at("file") / "below";
+    context ctx;
+    ctx.scratch = at("file") / "below";
     try {
-        scratch_folder{run};
+        scratch_folder{ctx};
         ADD_FAILURE() << "made below a file";
     } catch (const io_error& failed) {
-        EXPECT_THAT(failed.what(), ::testing::HasSubstr(run.scratch.string()));
+        EXPECT_THAT(failed.what(), ::testing::HasSubstr(ctx.scratch.string()));
     }
 }
 
 TEST_F(files, scratch_bytes_are_refused_before_they_are_written) {
-    context run;
-    run.scratch = at("scratch");
-    run.scratch_bytes = 1000;
-    scratch_folder scratch(run);
-    const auto refused = [&run](scratch_folder& folder, std::uint64_t bytes, int code) {
+    context ctx;
+    ctx.scratch = at("scratch");
+    ctx.scratch_bytes = 1000;
+    scratch_folder scratch(ctx);
+    const auto refused = [&ctx](scratch_folder& folder, std::uint64_t bytes, int code) {
         try {
             folder.take(bytes);
             ADD_FAILURE() << bytes << " bytes were allowed";
         } catch (const io_error& failed) {
             EXPECT_EQ(failed.code(), code);
-            EXPECT_THAT(failed.what(), ::testing::StartsWith(run.scratch.string() + ": cannot spill " +
+            EXPECT_THAT(failed.what(), ::testing::StartsWith(ctx.scratch.string() + ": cannot spill " +
                                                              std::to_string(bytes) + " bytes beside "));
             return std::string(failed.what());
         }
@@ -152,10 +152,10 @@ TEST_F(files, scratch_bytes_are_refused_before_they_are_written) {
     scratch.take(600);
     refused(scratch, 1, EDQUOT);
 
-    run.scratch_bytes = 0;
-    scratch_folder whole_disk(run);
+    ctx.scratch_bytes = 0;
+    scratch_folder whole_disk(ctx);
     whole_disk.take(1000);
-    const std::uint64_t too_many = std::filesystem::space(run.scratch).capacity + 1;
+    const std::uint64_t too_many = std::filesystem::space(ctx.scratch).capacity + 1;
     EXPECT_THAT(refused(whole_disk, too_many, ENOSPC), ::testing::HasSubstr(" are free: "));
 }
 

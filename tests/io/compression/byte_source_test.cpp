@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte sources of every format against the reference compressors: round trips, damage at every place, pipes,
-// early ends. What must never happen: a crash, a hang, or wrong bytes without an exception.
+// Byte sources of every format against the reference compressors: round trips, damage at every position, pipes, early
+// ends. Must never happen: a crash, a hang, or wrong bytes without an exception.
 #include "io/byte_source.hpp"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ outcome drain(byte_source& source, std::size_t piece_bytes = 1U << 16) {
         while (const std::size_t count = source.read(piece)) {
             result.bytes.append(piece, 0, count);
             if (count < piece.size()) {
-                // A short count is the end or comes before an exception, never in between.
+                // A short count is the end or precedes an exception; it never occurs in between.
                 EXPECT_EQ(source.read(piece), 0U);
             }
         }
@@ -51,9 +51,9 @@ outcome drain(byte_source& source, std::size_t piece_bytes = 1U << 16) {
 }
 
 outcome unpack(std::string_view packed, unsigned threads, std::size_t piece_bytes = 1U << 16) {
-    context run;
-    run.threads = threads;
-    const auto source = open_bytes_memory(packed, "sample", run);
+    context ctx;
+    ctx.threads = threads;
+    const auto source = open_bytes_memory(packed, "sample", ctx);
     return drain(*source, piece_bytes);
 }
 
@@ -113,7 +113,7 @@ TEST(byte_source, members_follow_each_other) {
             plain += part;
         }
         expect_round_trip(packed, plain);
-        // Member ends at every place of a reader's buffer.
+        // Members end at every position of a reader's buffer.
         std::string small;
         std::string small_plain;
         for (int i = 0; i < 3000; ++i) {
@@ -122,6 +122,45 @@ TEST(byte_source, members_follow_each_other) {
             small_plain += part;
         }
         expect_round_trip(small, small_plain);
+    }
+}
+
+// libzstd returns no bytes from a call that hits damage, not even those of earlier blocks.
+TEST(byte_source, zstd_gives_every_block_before_the_damage_whatever_the_buffer) {
+    constexpr std::size_t block = std::size_t{128} << 10;
+    const std::string plain = test::random_bytes(3 * block, 256, 5) + test::words(block, 6);
+    std::string packed = test::pack_zstd(plain);
+    // The first blocks are stored uncompressed, after three bytes each.
+    const std::size_t last = packed.find(plain.substr(2 * block, 64)) + block;
+    ASSERT_LT(last + 10, packed.size());
+    packed[last] = static_cast<char>(packed[last] | 6);  // an invalid kind of block
+    for (const unsigned threads : {1U, 2U}) {
+        context ctx;
+        ctx.threads = threads;
+        for (const std::size_t buffer : {1UL, 999UL, 65'536UL, block - 1, block, block + 1, 8 * block}) {
+            const outcome got = drain(*open_bytes_memory(packed, "sample", ctx), buffer);
+            EXPECT_THAT(got.problem, HasSubstr("zstd data are damaged"));
+            EXPECT_TRUE(got.bytes == plain.substr(0, 3 * block))
+                << got.bytes.size() << ' ' << threads << ' ' << buffer;
+        }
+    }
+}
+
+TEST(byte_source, zstd_damage_anywhere_leaves_the_same_bytes_for_every_buffer) {
+    const std::string sound = test::pack_zstd(test::words(400'000, 7)) +
+                              test::pack_zstd(std::string(300'000, 'z')) +
+                              test::pack_zstd(test::random_bytes(150'000, 256, 8));
+    context several;
+    several.threads = 2;
+    for (std::size_t at = 4; at < sound.size(); at += sound.size() / 61) {
+        std::string packed = sound;
+        packed[at] = static_cast<char>(~packed[at]);
+        const outcome first = drain(*open_bytes_memory(packed, "sample", context{}), 1U << 20);
+        for (const std::size_t buffer : {7'000UL, 65'536UL, 131'073UL}) {
+            const outcome other = drain(*open_bytes_memory(packed, "sample", several), buffer);
+            EXPECT_TRUE(other.bytes == first.bytes) << at << ' ' << buffer << ' ' << other.bytes.size();
+            EXPECT_EQ(other.problem, first.problem) << at << ' ' << buffer;
+        }
     }
 }
 
@@ -139,10 +178,10 @@ TEST(byte_source, xz_blocks_and_stream_padding) {
 TEST(byte_source, what_the_budget_cannot_hold_is_no_damage) {
     const auto asks = [](const std::string& packed, std::uint64_t budget, const std::string& bytes) {
         for (const unsigned threads : {1U, 3U}) {
-            context run;
-            run.threads = threads;
-            run.memory_bytes = budget;
-            const auto source = open_bytes_memory(packed, "sample", run);
+            context ctx;
+            ctx.threads = threads;
+            ctx.memory_bytes = budget;
+            const auto source = open_bytes_memory(packed, "sample", ctx);
             try {
                 drain(*source);
                 ADD_FAILURE() << "decoded beyond the budget";
@@ -152,10 +191,10 @@ TEST(byte_source, what_the_budget_cannot_hold_is_no_damage) {
         }
     };
     const std::string plain = test::words(1'500'000, 4);
-    asks(test::pack_zstd_long(plain, 27), 64 << 20, "134217728 bytes of memory; 33554432 are free");
-    asks(test::pack_zstd("sound") + test::pack_zstd_long(plain, 26), 64 << 20, "67108864 bytes");
-    asks(test::pack_zstd(plain), 1 << 20, "1500000 bytes");  // no window but the content itself
-    asks(test::pack_xz_wide(plain), 64 << 20, "671");        // 64 MiB and the decoder's own
+    asks(test::pack_zstd_long(plain, 27), 64 << 20, "128 MiB of memory; 16 MiB are free");
+    asks(test::pack_zstd("sound") + test::pack_zstd_long(plain, 26), 64 << 20, "64 MiB");
+    asks(test::pack_zstd(plain), 1 << 20, "1.5 MiB");  // no window except the content itself
+    asks(test::pack_xz_wide(plain), 64 << 20, "64");   // 64 MiB and the decoder's own memory
     expect_round_trip(test::pack_zstd_long(plain, 27), plain);
     expect_round_trip(test::pack_xz_wide(plain), plain);
 }
@@ -178,7 +217,7 @@ TEST(byte_source, what_follows_a_member_is_reported_after_its_bytes) {
         }
         const auto got = unpack(packed + "garbage that is long enough", 1);
         EXPECT_THAT(got.problem, HasSubstr(format.name));
-        // liblzma does not tell what follows from damage, nor where it began.
+        // liblzma reports neither what follows the damage nor where it began.
         if (format.name == "xz"sv) continue;
         EXPECT_THAT(got.problem, HasSubstr("byte " + std::to_string(packed.size())));
     }
@@ -194,13 +233,13 @@ TEST(byte_source, cut_off_anywhere_gives_a_prefix_and_says_so) {
             if (size == first) continue;
             const auto got = unpack(std::string_view(packed).substr(0, size), 1 + size % 2);
             ASSERT_TRUE((plain + "second").starts_with(got.bytes)) << size;
-            ASSERT_THAT(got.problem, HasSubstr("cut off")) << size;
+            ASSERT_THAT(got.problem, HasSubstr("truncated")) << size;
             ASSERT_TRUE(size < first || got.bytes.starts_with(plain)) << size;
         }
     }
 }
 
-// A checksum at the very end says that bytes are wrong, and nothing is lost. Behind it lies more, unread.
+// A checksum at the very end reveals wrong bytes, but nothing is lost. More follows, unread.
 TEST(byte_source, a_wrong_checksum_at_the_end_loses_nothing) {
     const std::string plain = test::words(2000, 9);
     std::string gzip = test::pack_gzip(plain), bzip2 = test::pack_bzip2(plain);
@@ -210,11 +249,11 @@ TEST(byte_source, a_wrong_checksum_at_the_end_loses_nothing) {
         for (const unsigned threads : {1U, 2U}) {
             const auto got = unpack(packed, threads);
             EXPECT_TRUE(got.bytes == plain);
-            EXPECT_THAT(got.problem, HasSubstr("everything was read, but some of it is wrong"));
+            EXPECT_THAT(got.problem, HasSubstr("everything was read, but parts are wrong"));
             EXPECT_THAT(got.problem, testing::Not(HasSubstr("lost")));
             const auto followed = unpack(packed + packed, threads);
             EXPECT_TRUE(followed.bytes == plain);
-            EXPECT_THAT(followed.problem, HasSubstr("what follows is not read"));
+            EXPECT_THAT(followed.problem, HasSubstr("the rest is not read"));
         }
     }
 }
@@ -273,14 +312,14 @@ RC_GTEST_PROP(byte_source_property, round_trips, (std::vector<std::pair<std::uin
 class byte_source_files : public testing::Test {
   protected:
     byte_source_files() {
-        run_.scratch = std::filesystem::path(testing::TempDir()) / "quern-bytes-test";
-        place_ = std::make_unique<scratch_folder>(run_);
+        ctx_.scratch = std::filesystem::path(testing::TempDir()) / "quern-bytes-test";
+        place_ = std::make_unique<scratch_folder>(ctx_);
     }
     std::string put(std::string_view name, std::string_view bytes) const {
         std::ofstream(place_->file(name), std::ios::binary) << bytes;
         return place_->file(name).string();
     }
-    context run_;
+    context ctx_;
     std::unique_ptr<scratch_folder> place_;
 };
 
@@ -288,7 +327,7 @@ TEST_F(byte_source_files, files_count_what_they_consume) {
     const std::string plain = test::words(2'000'000, 3);
     for (const auto& format : formats()) {
         const std::string packed = format.pack(plain);
-        const auto source = open_bytes(put(format.name, packed), run_);
+        const auto source = open_bytes(put(format.name, packed), ctx_);
         EXPECT_EQ(source->size(), packed.size());
         EXPECT_EQ(source->name(), place_->file(format.name).string());
         std::string piece(1000, '\0');
@@ -300,11 +339,11 @@ TEST_F(byte_source_files, files_count_what_they_consume) {
 }
 
 TEST_F(byte_source_files, what_cannot_be_opened) {
-    EXPECT_THROW(open_bytes(place_->file("absent"), run_), usage_error);
-    EXPECT_THROW(open_bytes(place_->file("absent/below"), run_), usage_error);
-    EXPECT_THROW(open_bytes(place_->path(), run_), usage_error);
+    EXPECT_THROW(open_bytes(place_->file("absent"), ctx_), usage_error);
+    EXPECT_THROW(open_bytes(place_->file("absent/below"), ctx_), usage_error);
+    EXPECT_THROW(open_bytes(place_->path(), ctx_), usage_error);
     try {
-        const auto source = open_bytes(put("bad.bz2", "BZh9 is no header of bzip2"), run_);
+        const auto source = open_bytes(put("bad.bz2", "BZh9 is no header of bzip2"), ctx_);
         std::string piece(10, '\0');
         source->read(piece);
         FAIL();
@@ -326,7 +365,7 @@ TEST_F(byte_source_files, pipes_deliver_in_small_pieces) {
                 write_all(end, std::string_view(packed).substr(at, at < 10 ? 97 : 97), fifo);
             }
         });
-        const auto source = open_bytes(fifo, run_);
+        const auto source = open_bytes(fifo, ctx_);
         EXPECT_EQ(source->size(), 0U);
         const auto got = drain(*source);
         writer.join();
@@ -347,9 +386,9 @@ TEST_F(byte_source_files, an_idle_pipe_does_not_hold_up_the_end_nor_the_stop_fla
             const std::string path = "/proc/self/fd/" + std::to_string(ends[0]);
             write_all(write_end, std::string_view(packed).substr(0, 20'000), path);
             std::atomic<int> stop{0};
-            run_.stop_signal = &stop;
-            run_.threads = threads;
-            auto source = open_bytes(path, run_);
+            ctx_.stop_signal = &stop;
+            ctx_.threads = threads;
+            auto source = open_bytes(path, ctx_);
             std::string piece(3'000'000, '\0');
             std::thread interrupter([&] {
                 ::usleep(30'000);
@@ -359,7 +398,7 @@ TEST_F(byte_source_files, an_idle_pipe_does_not_hold_up_the_end_nor_the_stop_fla
             interrupter.join();
             stop = 0;
             write_all(write_end, std::string_view(packed).substr(0, 20'000), path);
-            source = open_bytes(path, run_);  // destroyed while its threads wait
+            source = open_bytes(path, ctx_);  // destroyed while its threads wait
         }
     }
 }
@@ -369,9 +408,9 @@ TEST_F(byte_source_files, sources_may_be_destroyed_at_any_time) {
     for (const auto& format : formats()) {
         const std::string packed = format.pack(plain);
         for (const unsigned threads : {1U, 2U, 4U}) {
-            run_.threads = threads;
+            ctx_.threads = threads;
             for (const std::size_t bytes : {0U, 1U, 100'000U, 1'000'000U}) {
-                const auto source = open_bytes_memory(packed, "sample", run_);
+                const auto source = open_bytes_memory(packed, "sample", ctx_);
                 std::string piece(bytes, '\0');
                 EXPECT_EQ(source->read(piece), bytes);
             }

@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sched.h>
 
 #include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "io/byte_source.hpp"
 #include "io/compression/bzip2_block.hpp"
@@ -21,11 +23,11 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The plain bytes, and "!" + reason behind them where the source threw.
+/// The plain bytes, followed by "!" + reason if the source threw.
 std::string unpack(std::string_view packed, unsigned threads) {
-    context run;
-    run.threads = threads;
-    const auto source = open_bytes_memory(packed, "sample", run);
+    context ctx;
+    ctx.threads = threads;
+    const auto source = open_bytes_memory(packed, "sample", ctx);
     std::string plain;
     std::string piece(1 << 18, '\0');
     try {
@@ -136,8 +138,8 @@ TEST(bzip2, whole_blocks_before_damage_arrive_and_the_message_says_where) {
     }
 }
 
-/// A block's first stage written by hand, with Huffman codes of 8 bits for every one of 256 symbols but the
-/// last: its symbols are then bytes of our choice, so that a block magic can stand inside it.
+/// A block's first stage written by hand, with 8-bit Huffman codes for all 256 symbols but the last: its symbols are
+/// then arbitrary bytes, so that they can contain a block magic.
 std::string stream_with_false_magics(std::string& plain);
 
 TEST(bzip2, magic_numbers_inside_a_block_do_not_break_it) {
@@ -148,7 +150,7 @@ TEST(bzip2, magic_numbers_inside_a_block_do_not_break_it) {
     ASSERT_TRUE(sound);
     ASSERT_GT(block_positions(packed).size(), 100U);
     expect_all_threads(packed, plain);
-    // Between true neighbours, too.
+    // Also between true neighbours.
     const std::string around = test::pack_bzip2(test::words(250'000, 1), 1);
     const std::string words = test::words(250'000, 1);
     expect_all_threads(around + packed + around + packed, words + plain + words + plain);
@@ -159,8 +161,8 @@ std::uint32_t block_checksum(std::string_view plain) {
 }
 
 std::string stream_with_false_magics(std::string& plain) {
-    // Symbols: RUNA 0, RUNB 1, 253 places of the move-to-front list, end 255 (254 bytes in use). All 256
-    // codes are 8 bits long and canonical: symbol s is the byte s.
+    // Symbols: RUNA 0, RUNB 1, 253 positions of the move-to-front list, end 255 (254 bytes in use). All 256 codes are 8
+    // bits long and canonical: symbol s is the byte s.
     constexpr unsigned used = 254;
     std::vector<std::uint8_t> symbols;
     const std::string_view magic = "\x31\x41\x59\x26\x53\x59";
@@ -173,7 +175,7 @@ std::string stream_with_false_magics(std::string& plain) {
     const std::size_t groups = (symbols.size() + 49) / 50;
     const auto size = static_cast<std::uint32_t>(symbols.size() - 1);
     std::string best;
-    // The checksum is that of what libbz2 makes of it: write once, decode, and write again.
+    // The checksum is that of libbz2's output: write once, decode, and write again.
     std::uint32_t checksum = 0;
     for (int round = 0; round < 2; ++round) {
         std::string packed = "BZh1";
@@ -207,8 +209,8 @@ std::string stream_with_false_magics(std::string& plain) {
 }
 
 TEST(bzip2, randomised_blocks_of_old_writers) {
-    // Set the flag of a sound block: libbz2 then undoes a disorder that was never made, which gives other
-    // bytes whose checksum makes the stream sound again.
+    // Set the flag of a valid block: libbz2 then reverses a randomisation that never happened, which gives other bytes;
+    // with their checksum the stream is valid again.
     const std::string packed = test::pack_bzip2(test::words(30'000, 1) + std::string(500, 'a'), 1);
     std::string changed = packed;
     put_bits(changed, 32 + 48 + 32, 1, 1);
@@ -217,7 +219,7 @@ TEST(bzip2, randomised_blocks_of_old_writers) {
     ASSERT_FALSE(sound);
     const std::uint32_t checksum = block_checksum(plain);
     put_bits(changed, 32 + 48, checksum, 32);
-    // The stream's checksum stands behind the end magic.
+    // The stream's checksum follows the end magic.
     std::uint64_t end = changed.size() * 8;
     const auto magic_at = [&](std::uint64_t at) {
         std::uint64_t value = 0;
@@ -251,6 +253,30 @@ TEST(bzip2, checksums_match_the_definition) {
         }
         EXPECT_EQ(bzip2::update_checksum(~0U, std::string_view(text).substr(0, size)), slow);
     }
+}
+
+// On one processor the reader is often destroyed just when its only worker looks for another piece: if that worker
+// missed the end and waited, it would never finish.
+TEST(bzip2, a_source_ends_while_its_worker_reads) {
+    constexpr std::string_view no_block("BZh3\x20\x2c\xdc\x2c\xdc\xff\x00\x00\x00\x33\x52\x03\x60\x0a\x75",
+                                        19);
+    std::thread([&] {
+        cpu_set_t all, one;
+        sched_getaffinity(0, sizeof all, &all);
+        CPU_ZERO(&one);
+        int cpu = 0;
+        while (!CPU_ISSET(cpu, &all)) ++cpu;
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        context ctx;
+        ctx.threads = 2;
+        ctx.memory_bytes = 64 << 20;  // for one worker
+        std::string out(100, '\0');
+        for (int i = 0; i < 10'000; ++i) {
+            const auto source = open_bytes_memory(no_block, "sample", ctx);
+            EXPECT_THROW(source->read(out), invalid_input);
+        }
+    }).join();
 }
 
 TEST(bzip2, a_real_file_equals_what_libbz2_gives) {

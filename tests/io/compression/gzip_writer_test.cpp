@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is compressed comes back by zlib's own reader, as one member, whatever the sizes and cuts.
+// Compressed data is read back by zlib's own reader, as one member, for any sizes and cuts.
 #include "io/compression/gzip_writer.hpp"
 
 #include <gtest/gtest.h>
@@ -17,17 +17,17 @@ namespace {
 constexpr std::size_t piece = std::size_t{256} << 10;  // of gzip_writer.cpp
 
 std::string packed(std::string_view plain, unsigned threads, std::size_t step, std::uint64_t memory = 0) {
-    context run;
-    run.threads = threads;
-    run.memory_bytes = memory;
+    context ctx;
+    ctx.threads = threads;
+    ctx.memory_bytes = memory;
     std::string out;
-    gzip_writer writer([&](std::string_view bytes) { out += bytes; }, run);
+    gzip_writer writer([&](std::string_view bytes) { out += bytes; }, ctx);
     for (std::size_t at = 0; at < plain.size(); at += step) writer.append(plain.substr(at, step));
     writer.finish();
     return out;
 }
 
-/// The first member of `bytes`; says where it ends.
+/// The first member of `bytes`; sets its end.
 std::string first_member(const std::string& bytes, std::size_t size, std::size_t& end) {
     z_stream stream{};
     EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);  // gzip alone
@@ -58,7 +58,7 @@ std::string sample(std::size_t size, bool random) {
     return text;
 }
 
-TEST(GzipWriter, ComesBackAsOneMember) {
+TEST(gzip_writer_test, comes_back_as_one_member) {
     for (const bool random : {false, true}) {
         for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}, piece - 1, piece,
                                        piece + 1, 4 * piece, 9 * piece + 77}) {
@@ -77,19 +77,19 @@ TEST(GzipWriter, ComesBackAsOneMember) {
     }
 }
 
-TEST(GzipWriter, PiecesKnowWhatCameBeforeThem) {
-    // Noise that returns after 16 KiB: only a reader of what came before compresses the beginning of a piece.
+TEST(gzip_writer_test, pieces_know_what_came_before_them) {
+    // Noise that repeats after 16 KiB: only a reader of the preceding bytes can compress the beginning of a piece.
     const std::string noise = sample(16 << 10, true);
     std::string plain;
     while (plain.size() < 8 * piece) plain += noise;
     EXPECT_LT(packed(plain, 3, plain.size()).size(), noise.size() + plain.size() / 100);
 }
 
-TEST(GzipWriter, StopsWhenTold) {
+TEST(gzip_writer_test, stops_when_requested) {
     const std::atomic<int> stop = SIGTERM;
-    context run;
-    run.stop_signal = &stop;
-    gzip_writer writer([](std::string_view) {}, run);
+    context ctx;
+    ctx.stop_signal = &stop;
+    gzip_writer writer([](std::string_view) {}, ctx);
     writer.append("a");
     EXPECT_THROW(writer.finish(), interrupted);
 }

@@ -68,7 +68,7 @@ std::string pack_zstd_long(std::string_view plain, int window_log) {
     std::string packed(ZSTD_compressBound(plain.size()) + 64, '\0');
     ZSTD_outBuffer out{packed.data(), packed.size(), 0};
     ZSTD_inBuffer in{plain.data(), plain.size(), 0};
-    // Told of the end only after the first flush, it cannot know the length when it writes the header.
+    // It learns of the end only after the first flush, so that it cannot write the length into the header.
     for (const auto directive : {ZSTD_e_flush, ZSTD_e_end}) {
         check(ZSTD_compressStream2(context.get(), &out, &in, directive) == 0, "zstd");
     }

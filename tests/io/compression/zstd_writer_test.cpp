@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is compressed comes back by zstd's own reader, as one frame, whatever the sizes and cuts.
+// Compressed data is read back by zstd's own reader, as one frame, for any sizes and cuts.
 #include "io/compression/zstd_writer.hpp"
 
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t piece = std::size_t{1} << 20;  // of zstd_writer.cpp
 
 std::string packed(std::string_view plain, unsigned threads, std::size_t step) {
-    context run;
-    run.threads = threads;
+    context ctx;
+    ctx.threads = threads;
     std::string out;
-    zstd_writer writer([&](std::string_view bytes) { out += bytes; }, run);
+    zstd_writer writer([&](std::string_view bytes) { out += bytes; }, ctx);
     for (std::size_t at = 0; at < plain.size(); at += step) writer.append(plain.substr(at, step));
     writer.finish();
     return out;
@@ -36,7 +36,7 @@ std::string sample(std::size_t size) {
     return text;
 }
 
-TEST(ZstdWriter, ComesBackAsOneFrame) {
+TEST(zstd_writer_test, comes_back_as_one_frame) {
     for (const std::size_t size :
          {std::size_t{0}, std::size_t{1}, std::size_t{40'000}, piece - 1, piece, piece + 1, 3 * piece + 77}) {
         const std::string plain = sample(size), whole = packed(plain, 1, size + 1);
@@ -52,11 +52,11 @@ TEST(ZstdWriter, ComesBackAsOneFrame) {
     }
 }
 
-TEST(ZstdWriter, StopsWhenTold) {
+TEST(zstd_writer_test, stops_when_requested) {
     const std::atomic<int> stop = SIGTERM;
-    context run;
-    run.stop_signal = &stop;
-    zstd_writer writer([](std::string_view) {}, run);
+    context ctx;
+    ctx.stop_signal = &stop;
+    zstd_writer writer([](std::string_view) {}, ctx);
     writer.append("a");
     EXPECT_THROW(writer.finish(), interrupted);
 }

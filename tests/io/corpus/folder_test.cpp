@@ -7,6 +7,7 @@
 
 #include "io/compression/packers.hpp"
 #include "io/corpus/reading.hpp"
+#include "no_more_files.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io::testing {
@@ -14,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
@@ -36,25 +38,89 @@ TEST(folder, files_are_read_within_the_run_s_limits) {
     const temporary_folder folder;
     folder.write("a.txt.zst", test::pack_zstd_long(test::words(100'000, 1), 27));
     corpus_options options;
-    context run;
-    run.memory_bytes = 64 << 20;
+    context ctx;
+    ctx.memory_bytes = 64 << 20;
     const std::vector<fs::path> whole{folder.path()}, one{folder.path() / "a.txt.zst"};
     for (const auto& inputs : {whole, one}) {
         options.form = corpus_form::folder;
-        const auto corpus = open_corpus(inputs, options, run);
-        EXPECT_THROW(read_all(*corpus), out_of_memory);
+        const parsed_unit read = read_all(*open_corpus(inputs, options, ctx));
+        EXPECT_EQ(read.counts.rejected, 1U);
+        EXPECT_THAT(read.issues[0].reason, HasSubstr("the zstd window of"));
     }
-    // The stop flag reaches units that are already cut.
+    // The stop flag also stops units that are already cut.
     std::atomic<int> signal = 0;
-    run = {};
-    run.stop_signal = &signal;
+    ctx = {};
+    ctx.stop_signal = &signal;
     for (const auto& inputs : {whole, one}) {
-        const auto unit = open_corpus(inputs, options, run)->next();
+        const auto unit = open_corpus(inputs, options, ctx)->next();
         ASSERT_NE(unit, nullptr);
         signal = 2;
         EXPECT_THROW(unit->parse(), interrupted);
         signal = 0;
     }
+}
+
+TEST(folder, where_no_file_can_be_opened_the_run_fails_and_no_file_is_rejected) {
+    const temporary_folder folder;
+    folder.write("a.txt", "text");
+    folder.write("b/c.jsonl", "{\"id\":\"1\",\"text\":\"a document\"}\n");
+    const auto corpus = open_corpus({folder.path()}, {}, context{});
+    const auto unit = corpus->next();
+    ASSERT_NE(unit, nullptr);
+    const quern::testing::no_more_files limit;
+    EXPECT_THROW(unit->parse(), io_error);
+    const auto again = [&] { return open_corpus({folder.path()}, {}, context{})->next(); };
+    EXPECT_THROW(again(), io_error);
+}
+
+TEST(folder, a_document_that_needs_more_memory_than_there_is_is_put_off_and_then_rejected) {
+    const temporary_folder folder;
+    folder.write("a.txt", "first");
+    const auto large = folder.write("b.txt", std::string(300'000, 'x'));
+    folder.write("c.txt.gz", test::pack_gzip(std::string(300'000, 'y')));
+    std::string tags = "<p>";
+    for (int i = 0; i < 10'000; ++i) tags += "<i>a</i>";
+    folder.write("d.html", tags);
+    folder.write("e.txt", "last");
+    const auto unit = open_corpus({folder.path()}, {}, {})->next();
+    parsed_unit out;
+    for (int put_off = 0; put_off < 3; ++put_off) EXPECT_FALSE(unit->parse_within({100'000, false}, out));
+    EXPECT_THAT(ids(out), ElementsAre("a.txt"));
+    EXPECT_TRUE(unit->parse_within({1'000'000, true}, out));
+    EXPECT_THAT(ids(out), ElementsAre("a.txt", "e.txt"));
+    EXPECT_EQ(out.counts.documents, 2U);
+    EXPECT_EQ(out.counts.rejected, 3U);
+    EXPECT_THAT(issues(out),
+                ElementsAre(HasSubstr("larger than the 250000 bytes"), HasSubstr("larger than the"),
+                            HasSubstr("the tree of the page needs")));
+    EXPECT_EQ(out.issues[0].path, large.native());
+    const auto all = read_all({folder.path()});
+    EXPECT_EQ(all.documents.size(), 5U);
+}
+
+TEST(folder, what_is_put_off_keeps_what_the_walk_noted) {
+    const temporary_folder folder;
+    folder.write(".hidden", "x");
+    folder.write("a.txt", std::string(300'000, 'x'));
+    const auto unit = open_corpus({folder.path()}, {}, {})->next();
+    parsed_unit out;
+    EXPECT_FALSE(unit->parse_within({100'000, false}, out));
+    EXPECT_TRUE(unit->parse_within({}, out));
+    EXPECT_THAT(ids(out), ElementsAre("a.txt"));
+    EXPECT_THAT(out.counts.skipped, ElementsAre(Pair("hidden file", 1)));
+}
+
+TEST(folder, a_file_of_a_terabyte_without_bytes_costs_nothing) {
+    const temporary_folder folder;
+    const auto sparse = folder.write("a.txt", "text");
+    folder.write("b.txt", "text");
+    fs::resize_file(sparse, std::uintmax_t{1} << 40);
+    corpus_options options;
+    options.max_document_bytes = 256 << 20;
+    options.document_memory = 4 << 20;
+    const auto all = read_all({folder.path()}, options);
+    EXPECT_THAT(ids(all), ElementsAre("b.txt"));
+    EXPECT_EQ(all.counts.rejected + all.counts.skipped.at("file: .txt"), 1U);
 }
 
 TEST(folder, counts_what_it_leaves_out) {
@@ -68,8 +134,9 @@ TEST(folder, counts_what_it_leaves_out) {
     const auto all = read_all({folder.path()});
     EXPECT_THAT(ids(all), ElementsAre("kept.txt"));
     EXPECT_THAT(all.issues, IsEmpty());
-    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("binary file", 2), Pair("file of another kind: .csv", 1),
-                                                Pair("hidden file", 1), Pair("hidden folder", 1)));
+    EXPECT_THAT(all.counts.skipped,
+                ElementsAre(Pair("file: .csv", 1), Pair("file: .png", 1), Pair("file: .txt", 1),
+                            Pair("hidden file", 1), Pair("hidden folder", 1)));
 }
 
 TEST(folder, reads_every_file_once_through_links) {
@@ -89,10 +156,22 @@ TEST(folder, reads_every_file_once_through_links) {
     fs::create_symlink("nowhere", folder.path() / "broken.txt");
     fs::create_symlink("itself", folder.path() / "itself");
     fs::create_symlink("a/real.txt/below", folder.path() / "below");
-    const auto all = read_all({folder.path()});
+    corpus_options options;
+    options.follow_links = true;
+    const auto all = read_all({folder.path()}, options);
     EXPECT_THAT(ids(all), ElementsAre("a/real.txt", "deep/further.txt", "deep/up/far.txt", "first.txt"));
     EXPECT_THAT(issues(all), IsEmpty());
     EXPECT_EQ(all.counts.skipped.at("link that leads nowhere"), 3u);
+
+    const auto inside = read_all({folder.path()});
+    EXPECT_THAT(ids(inside), ElementsAre("a/real.txt"));
+    EXPECT_THAT(issues(inside), IsEmpty());
+    EXPECT_EQ(inside.counts.skipped.at("link that leads out of the folder"), 3u);
+    EXPECT_EQ(inside.counts.skipped.at("link inside the folder"), 3u);
+    EXPECT_EQ(inside.counts.skipped.at("link that leads nowhere"), 3u);
+    // An input named by the user is read under any name.
+    fs::create_symlink(folder.path() / "a", outside.path() / "named");
+    EXPECT_THAT(ids(read_all({outside.path() / "named"})), ElementsAre("real.txt"));
 }
 
 TEST(folder, an_unreadable_file_is_an_issue) {
@@ -101,7 +180,7 @@ TEST(folder, an_unreadable_file_is_an_issue) {
     folder.write("open.txt", "x");
     chmod(locked.c_str(), 0);
     if (geteuid() == 0) {
-        // The superuser reads everything; a file that vanishes while the folder is read fails for all.
+        // The superuser can read everything; a file that disappears while the folder is read fails for everyone.
         const auto reader = open_corpus({folder.path()}, {}, context{});
         const auto unit = reader->next();
         fs::remove(locked);
@@ -143,7 +222,7 @@ TEST(folder, front_matter_is_no_text_and_gives_the_title) {
         {"---\ntitle: >-\n  folded\n  lines\nlayout: page\n---\nx\n", "folded lines", "x\n"},
         {"---\nlayout: page\ntags: [a,\nb]\n---\n\n# The heading\n", "The heading", "\n# The heading\n"},
         {"+++\ntitle = \"Of TOML\"\n[extra]\ntitle = \"inner\"\n+++\ntext\n", "Of TOML", "text\n"},
-        // Rules across the page, and marks without an end.
+        // Horizontal rules, and marks without an end.
         {"---\n\nA paragraph of prose.\n\n---\n# After\n", "After",
          "---\n\nA paragraph of prose.\n\n---\n# After\n"},
         {"---\ntitle: X\nNo line of YAML.\n---\n", "No line of YAML.",
@@ -217,11 +296,10 @@ TEST(folder, what_opens_like_a_collection_and_holds_none_is_what_its_name_says) 
     EXPECT_EQ(all.documents[0].text, "{ in braces }\n{\"x\": 1}\n");
     EXPECT_THAT(all.issues, IsEmpty());
     EXPECT_THAT(all.counts.skipped,
-                ElementsAre(Pair("file of another kind: .json", 2), Pair("file of another kind: .jsonl", 1),
-                            Pair("file of another kind: .xyz", 1)));
+                ElementsAre(Pair("file: .json", 2), Pair("file: .jsonl", 1), Pair("file: .xyz", 1)));
 }
 
-TEST(folder, json_lines_are_told_by_most_of_their_first_lines) {
+TEST(folder, json_lines_are_detected_by_most_of_their_first_lines) {
     const temporary_folder folder;
     const std::string good = "{\"text\":\"x\",\"id\":\"good\"}\n";
     const std::string padded = "{\"text\":\"" + std::string(100'000, 'x') + "\",\"id\":";
@@ -234,7 +312,7 @@ TEST(folder, json_lines_are_told_by_most_of_their_first_lines) {
     ASSERT_EQ(all.issues.size(), 1u);
     EXPECT_EQ(all.issues[0].path, (folder.path() / "a.json").native());
     EXPECT_EQ(all.issues[0].line, 1u);
-    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file of another kind: .dat", 2)));
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file: .dat", 2)));
 }
 
 TEST(folder, the_form_folder_takes_every_file_as_a_text) {
@@ -250,7 +328,7 @@ TEST(folder, the_form_folder_takes_every_file_as_a_text) {
     EXPECT_THAT(ids(all), ElementsAre("a.jsonl", "b.csv", "c.xyz"));
     EXPECT_EQ(all.documents[1].text, "two,three\n");
     EXPECT_EQ(all.documents[2].title, "Page");
-    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("binary file", 1), Pair("hidden file", 1)));
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file: .bin", 1), Pair("hidden file", 1)));
 }
 
 TEST(folder, a_named_form_reads_every_file) {

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <random>
 
 #include "io/corpus/html_scan.hpp"
+#include "io/corpus/html_tree.hpp"
 #include "io/corpus/reading.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::io::testing {
 namespace {
@@ -57,9 +60,9 @@ TEST(html, prefers_the_declared_main_text) {
     EXPECT_EQ(text_of("<div>before</div><div role=main>" + filler + "</div>"), filler);
     EXPECT_EQ(text_of("<div id=content><div>frame</div><div id=mw-content-text>" + filler + "</div></div>"),
               filler);
-    // Under a third of the page: not the main text after all.
+    // Less than a third of the page: not the main text.
     EXPECT_EQ(text_of("<main>little</main><div>" + filler + "</div>"), "little\n\n" + filler);
-    // One of several articles is a part of a list.
+    // One of several articles is part of a list.
     EXPECT_EQ(text_of("<article>" + filler + "</article><article>two</article>"), filler + "\n\ntwo");
 }
 
@@ -118,8 +121,8 @@ TEST(html, decodes_by_declaration) {
     EXPECT_EQ(text_of("\xFF\xFE<\0p\0>\0\xE9\0"s), "é");
     const auto guessed = parse_html("<p>caf\xE9", "");
     EXPECT_EQ(guessed.text, "café");
-    EXPECT_EQ(guessed.mended, "not UTF-8: read as Windows-1252");
-    EXPECT_EQ(parse_html("<meta charset=utf-8><p>é", "").mended, "");
+    EXPECT_EQ(guessed.repaired, "not UTF-8: read as Windows-1252");
+    EXPECT_EQ(parse_html("<meta charset=utf-8><p>é", "").repaired, "");
 }
 
 TEST(html, reads_self_closed_elements_of_xhtml) {
@@ -186,17 +189,116 @@ TEST(html, reads_hostile_pages_in_linear_time) {
         const auto begin = std::chrono::steady_clock::now();
         const auto read = parse_html(page, "a.html");
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-        // Ten seconds a megabyte are far above a linear reading under sanitizers, and far below any other.
+        // Ten seconds a megabyte are far above linear reading under sanitizers, and far below anything else.
         EXPECT_LT(spent.count(), 10.0 * static_cast<double>(page.size() + 100'000) / 1e6)
             << page.substr(0, 60);
     }
     EXPECT_EQ(parse_html(pages[0], "").text, "deep");
-    EXPECT_NE(parse_html(pages[0], "").mended, "");
+    EXPECT_NE(parse_html(pages[0], "").repaired, "");
 }
 
 bool is_tame(std::string_view html) {
     std::string slim;
-    return io::is_tame(html, slim);
+    std::uint64_t bytes = 0;
+    return io::is_tame(html, slim, bytes);
+}
+
+/// The memory of a tame page's tree, and the estimate made before.
+void expect_no_larger_tree_than_reported(const std::string& html) {
+    std::string slim;
+    std::uint64_t reported = 0;
+    if (!io::is_tame(html, slim, reported)) return;
+    const html_tree tree(slim);
+    ASSERT_LE(tree.memory_bytes(), reported) << html.substr(0, 200);
+}
+
+TEST(html, the_size_of_a_tree_is_known_before_it_is_built) {
+    const std::vector<std::string> parts = {"a",
+                                            "word ",
+                                            "<p>",
+                                            "</p>",
+                                            "<b>",
+                                            "</b>",
+                                            "<i a=b>",
+                                            "</i>",
+                                            "<br>",
+                                            "</br>",
+                                            "<xyzzy>",
+                                            "</xyzzy>",
+                                            "<table>",
+                                            "<tr>",
+                                            "<td>",
+                                            "</table>",
+                                            "<a href=x class='long name' title=t>",
+                                            "</a>",
+                                            "<li>",
+                                            "<ul>",
+                                            "</ul>",
+                                            "&amp;",
+                                            "&notit;",
+                                            "<!-- c -->",
+                                            "<!x>",
+                                            "<?x>",
+                                            "<title>t",
+                                            "</title>",
+                                            "<svg><g/>",
+                                            "</svg>",
+                                            "<math>",
+                                            "<mi>",
+                                            "</math>",
+                                            "<select>",
+                                            "<option>",
+                                            "</select>",
+                                            "<template>",
+                                            "</template>",
+                                            "<font a b c d e f g h>",
+                                            "<nobr>",
+                                            "<ruby>",
+                                            "<rt>",
+                                            "<textarea>",
+                                            "</textarea>",
+                                            "\n",
+                                            "<div id=main>",
+                                            "</div>",
+                                            "<body a=b>",
+                                            "<form>",
+                                            "</form>",
+                                            "<h1>",
+                                            "</h1>",
+                                            "<input type=x>",
+                                            "<frameset>",
+                                            "<isindex>",
+                                            "<plaintext>",
+                                            "<script>x</script>",
+                                            "<style>y</style>",
+                                            "<button>",
+                                            "<object>",
+                                            "</object>",
+                                            "\xC3\xA9"};
+    std::mt19937 random(7);
+    for (int page = 0; page < 3000; ++page) {
+        // Few kinds of parts in each page, so that every mixture of two or three occurs often.
+        std::vector<std::string> some;
+        for (std::size_t n = 1 + random() % 5; n != 0; --n) some.push_back(parts[random() % parts.size()]);
+        std::string html;
+        for (std::size_t n = random() % 400; n != 0; --n) html += some[random() % some.size()];
+        expect_no_larger_tree_than_reported(html);
+    }
+    for (const char* part :
+         {"<b><p>", "<b><i><u><p>x", "<i>a</i>", "<b>1<p>2</b>3</p>", "<br a=b c=d>", "a&lt;"})
+        expect_no_larger_tree_than_reported(repeated(part, 20'000));
+    expect_no_larger_tree_than_reported(repeated("<p>" + std::string(40'000, 'x'), 50));
+}
+
+TEST(html, a_tree_that_has_no_room_is_not_built) {
+    const std::string page = repeated("<p>some words</p>", 1000);
+    EXPECT_THROW(parse_html(page, "", {200'000}), out_of_memory);
+    EXPECT_EQ(parse_html(page, "", {2'000'000}).text, parse_html(page, "").text);
+    // Beyond a size that does not depend on the room, it is read without a tree.
+    const html_page flat = parse_html("<html><body>" + repeated("<b><p>", 700'000) + "x", "", {64 << 20});
+    EXPECT_EQ(flat.text, "x");
+    EXPECT_NE(flat.repaired, "");
+    EXPECT_THROW(parse_html(repeated("<a href=x>", 1'000'000), "", {20 << 20}), out_of_memory);
 }
 
 TEST(html, ordinary_pages_are_read_with_their_structure) {

@@ -40,10 +40,10 @@ TEST(jsonl, takes_integers_of_any_size_as_they_are_written) {
 
 TEST(jsonl, says_why_a_line_is_rejected_and_goes_on) {
     const auto all = read(
-        "{\"text\":\"no id\"}\n"                          // 1
+        "{\"ids\":7,\"txt\":\"no text\"}\n"               // 1
         "{\"id\":\"\",\"text\":\"\"}\n"                   // 2
         "{\"id\":1.5,\"text\":\"\"}\n"                    // 3
-        "{\"id\":null,\"text\":\"\"}\n"                   // 4
+        "{\"id\":[7],\"text\":\"\"}\n"                    // 4
         "{\"id\":\"a\"}\n"                                // 5
         "{\"id\":\"a\",\"text\":7}\n"                     // 6
         "\n"                                              // 7
@@ -58,11 +58,14 @@ TEST(jsonl, says_why_a_line_is_rejected_and_goes_on) {
     EXPECT_THAT(ids(all), ElementsAre("last"));
     const auto said = issues(all);
     ASSERT_EQ(said.size(), 13u);
-    EXPECT_EQ(said[0], "1: the id is missing: a document needs \"id\" and \"text\"");
+    EXPECT_EQ(
+        said[0],
+        "1: no text: expected \"text\" (or \"contents\", \"content\", \"body\"), found \"ids\", \"txt\"");
     EXPECT_EQ(said[1], "2: the id is empty");
     EXPECT_EQ(said[2], "3: the id is neither a string nor an integer");
     EXPECT_EQ(said[3], "4: the id is neither a string nor an integer");
-    EXPECT_EQ(said[4], "5: the text is missing");
+    EXPECT_EQ(said[4],
+              "5: no text: expected \"text\" (or \"contents\", \"content\", \"body\"), found \"id\"");
     EXPECT_EQ(said[5], "6: the text is not a string");
     EXPECT_EQ(said[6], "8: the title is not a string");
     EXPECT_EQ(said[7], "9: the links are not an array of strings or integers");
@@ -72,6 +75,54 @@ TEST(jsonl, says_why_a_line_is_rejected_and_goes_on) {
     EXPECT_EQ(said[11], "13: not a JSON object");
     EXPECT_TRUE(said[12].starts_with("14: malformed JSON")) << said[12];
     EXPECT_EQ(all.counts.rejected, 13u);
+}
+
+TEST(jsonl, a_line_without_an_id_goes_by_its_place) {
+    const auto all =
+        read("{\"text\":\"one\"}\n\n{\"id\":null,\"text\":\"two\"}\n{\"id\":\"a\",\"text\":\"three\"}\n");
+    EXPECT_THAT(ids(all), ElementsAre("input:1", "input:3", "a"));
+    EXPECT_TRUE(all.documents[0].is_numbered);
+    EXPECT_FALSE(all.documents[2].is_numbered);
+    EXPECT_THAT(all.issues, IsEmpty());
+    const temporary_folder folder;
+    folder.write("in/b.jsonl", "{\"text\":\"one\",\"url\":\"x\"}\n{\"text\":\"two\",\"url\":\"y\"}\n");
+    EXPECT_THAT(ids(read_all({folder.path()})), ElementsAre("in/b.jsonl:1", "in/b.jsonl:2"));
+}
+
+TEST(jsonl, takes_the_common_names_of_ids_and_texts_in_order) {
+    const auto all = read(
+        "{\"_id\":\"1\",\"title\":\"T\",\"text\":\"a\",\"metadata\":{\"text\":5}}\n"
+        "{\"docid\":2,\"contents\":\"b\"}\n"
+        "{\"body\":\"c\",\"content\":\"d\",\"doc_id\":\"3\",\"docid\":\"4\"}\n"
+        "{\"text\":\"e\",\"content\":{},\"id\":5,\"_id\":[]}\n"
+        "{\"content\":{},\"id\":6,\"_id\":[],\"text\":\"f\"}\n"
+        "{\"content\":7,\"id\":7}\n"
+        // The same by the slow reader.
+        "{\"_id\":[],\"content\":{},\"id\":8,\"text\":\"g\",\"n\":1e400}\n");
+    EXPECT_THAT(ids(all), ElementsAre("1", "2", "4", "5", "6", "8"));
+    std::string texts;
+    for (const document& d : all.documents) texts += d.text;
+    EXPECT_EQ(texts, "abdefg");
+    EXPECT_EQ(all.documents[0].title, "T");
+    EXPECT_THAT(issues(all), ElementsAre("6: the text is not a string"));
+}
+
+TEST(jsonl, a_number_beyond_a_double_in_another_member_does_no_harm) {
+    const std::string digits(400, '9');
+    const auto all = read(
+        "{\"id\":1,\"text\":\"1e400\",\"n\":1e400}\n{\"n\":[-1.5E+999,{\"m\":1e-999}],\"id\":\"2\",\"text\":"
+        "\"b\"}\n"
+        "{\"id\":3,\"n\":" +
+        digits + ",\"text\":\"c\"}\n{\"id\":4,\"n\":" + digits +
+        ".5e99,\"text\":\"\\\"1e400\"}\n"
+        "{\"id\":5,\"n\":1e400e5,\"text\":\"\"}\n{\"id\":6,\"n\":01e400,\"text\":\"\"}\n{\"id\":7,\"n\":1."
+        "e400,\"text\":\"\"}\n"
+        "{\"id\":1e400,\"text\":\"\"}\n");
+    EXPECT_THAT(ids(all), ElementsAre("1", "2", "3", "4"));
+    EXPECT_EQ(all.documents[0].text, "1e400");
+    EXPECT_EQ(all.documents[3].text, "\"1e400");
+    EXPECT_EQ(all.counts.rejected, 4u);
+    EXPECT_EQ(issues(all).back(), "8: the id is neither a string nor an integer");
 }
 
 TEST(jsonl, malformed_values_of_ignored_members_are_malformed_lines) {
@@ -112,9 +163,9 @@ TEST(jsonl, mends_halves_of_surrogate_pairs) {
     EXPECT_EQ(all.documents[0].text, "x\uFFFDy");
     EXPECT_EQ(all.documents[1].text, "\uFFFD😀\uFFFD");
     EXPECT_EQ(all.documents[2].text, "\uFFFD");
-    EXPECT_THAT(issues(all), ElementsAre("mended 1: an escaped half of a surrogate pair replaced",
-                                         "mended 2: an escaped half of a surrogate pair replaced",
-                                         "mended 3: an escaped half of a surrogate pair replaced"));
+    EXPECT_THAT(issues(all), ElementsAre("mended 1: an escaped lone surrogate replaced",
+                                         "mended 2: an escaped lone surrogate replaced",
+                                         "mended 3: an escaped lone surrogate replaced"));
 }
 
 TEST(jsonl, takes_values_nested_deeper_than_the_fast_parser_goes) {

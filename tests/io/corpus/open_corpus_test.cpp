@@ -12,8 +12,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(open_corpus, names_every_form_both_ways) {
-    for (const auto form : {corpus_form::wikipedia, corpus_form::folder, corpus_form::jsonl, corpus_form::tsv,
-                            corpus_form::trec, corpus_form::wikiextractor, corpus_form::lines}) {
+    for (const auto form :
+         {corpus_form::wikipedia, corpus_form::folder, corpus_form::jsonl, corpus_form::tsv, corpus_form::csv,
+          corpus_form::trec, corpus_form::wikiextractor, corpus_form::lines}) {
         EXPECT_EQ(corpus_form_named(name_of(form)), form);
     }
     EXPECT_EQ(corpus_form_named("json"), std::nullopt);
@@ -42,20 +43,24 @@ std::string refusal(std::string_view bytes, const std::string& name) {
 TEST(open_corpus, says_what_it_cannot_tell) {
     using namespace std::string_literals;
     EXPECT_THAT(refusal("a,b\nc,d\n", "x.csv"),
-                HasSubstr("tried wikipedia, jsonl, tsv, trec, wikiextractor"));
+                HasSubstr("found \"a\", \"b\" (tried wikipedia, jsonl, tsv, csv, trec, wikiextractor"));
     EXPECT_THAT(refusal("\x7F"
                         "ELF\0\0"s,
                         "program"),
                 HasSubstr("not text"));
     EXPECT_THAT(refusal(" [\n {\"id\":1}]", "x.json"), HasSubstr("a JSON array"));
     EXPECT_THAT(refusal("{\n \"cells\": [\n ]\n}\n", "x.ipynb"),
-                HasSubstr("JSON, but no lines that are objects"));
+                HasSubstr("JSON, but not one object a line"));
     EXPECT_THAT(refusal("%PDF-1.4\n", "x.pdf"), HasSubstr("a PDF file"));
+    EXPECT_THAT(refusal("PK\3\4 [Content_Types].xml", "x.docx"),
+                HasSubstr("an office document: save it as text"));
+    EXPECT_THAT(refusal("PAR1\x15\x04\x15", "x.parquet"), HasSubstr("a Parquet file: convert it"));
     EXPECT_THAT(refusal("a.txt" + std::string(252, '\0') + "ustar" + std::string(250, '\0'), "x.tar"),
                 HasSubstr("a tar archive"));
 }
 
-// Documents of an input that ends early are kept; how many are lost is not known. A file that is one document is cut.
+// Documents of an input that ends early are kept; the number of lost ones is unknown. A single-document file is
+// truncated.
 TEST(open_corpus, an_input_that_ends_early_is_incomplete) {
     const temporary_folder folder;
     std::string lines;
@@ -65,7 +70,7 @@ TEST(open_corpus, an_input_that_ends_early_is_incomplete) {
     const auto cut = read_all({folder.write("in/cut.jsonl.gz", packed)});
     EXPECT_GT(cut.documents.size(), 1000U);
     EXPECT_EQ(cut.counts.incomplete, 1U);
-    EXPECT_EQ(cut.counts.cut, 1U);
+    EXPECT_EQ(cut.counts.truncated, 1U);
     EXPECT_TRUE(cut.issues.back().incomplete);
     EXPECT_EQ(read_all({folder.path() / "in"}).counts.incomplete, 1U);
     EXPECT_EQ(read_all({folder.write("text/nothing.jsonl.gz", packed.substr(0, 12)).parent_path()})
@@ -77,7 +82,7 @@ TEST(open_corpus, an_input_that_ends_early_is_incomplete) {
     std::string text = test::pack_gzip(test::words(100'000, 1));
     text.resize(text.size() / 2);
     const auto one = read_all({folder.write("one.txt.gz", text)});
-    EXPECT_EQ(one.counts.cut, 1U);
+    EXPECT_EQ(one.counts.truncated, 1U);
     EXPECT_EQ(one.counts.incomplete, 0U);
 }
 
@@ -95,7 +100,8 @@ TEST(open_corpus, says_what_lines_of_json_lack) {
         read_all({folder.write("x.dat", "{\"id\":1}\n{\"id\":2}\n"), folder.write("y.jsonl", "{\"id\":\n")});
     EXPECT_THAT(ids(all), ElementsAre());
     ASSERT_EQ(all.issues.size(), 3u);
-    EXPECT_EQ(all.issues[0].reason, "the text is missing");
+    EXPECT_EQ(all.issues[0].reason,
+              "no text: expected \"text\" (or \"contents\", \"content\", \"body\"), found \"id\"");
     EXPECT_THAT(all.issues[2].reason, HasSubstr("malformed JSON"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the corpus tests: files in a folder of their own, and a whole corpus read in one go.
+// Helpers of the corpus tests: files in a separate folder, and a whole corpus read at once.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class temporary_folder {
     std::filesystem::path path_;
 };
 
-/// Everything a corpus holds. Checks on the way that the counts agree with what was delivered.
+/// Everything in a corpus. Also checks that the counts agree with the delivered documents.
 inline parsed_unit read_all(corpus_reader& reader) {
     parsed_unit all;
     while (const auto unit = reader.next()) {
@@ -81,7 +81,7 @@ inline std::vector<std::string> ids(const parsed_unit& all) {
     return out;
 }
 
-/// One line an issue: "line: reason", with "mended " before it where nothing was rejected.
+/// One line per issue: "line: reason", preceded by "mended " if nothing was rejected.
 inline std::vector<std::string> issues(const parsed_unit& all) {
     std::vector<std::string> out;
     for (const auto& each : all.issues) {
@@ -90,7 +90,7 @@ inline std::vector<std::string> issues(const parsed_unit& all) {
     return out;
 }
 
-/// The whole of what was read as one text: equal texts, equal readings. Paths are left out.
+/// Everything read as one text: equal texts mean equal readings. Paths are omitted.
 inline std::string shown(const parsed_unit& all) {
     std::string out;
     const auto field = [&out](std::string_view name, std::string_view value) {

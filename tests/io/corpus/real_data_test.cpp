@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real collections, with counts that were taken by other means (grep, Python's json): skipped where the
-// development data is not at hand.
+// Real collections, with counts determined by other means (grep, Python's json): skipped if the development data is not
+// available.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -66,7 +66,7 @@ TEST(real_data, wikiextractor_files) {
     EXPECT_EQ(german.documents, 4372u);
     EXPECT_EQ(german.titled, 4372u);
     EXPECT_EQ(german.counts.rejected + german.counts.damaged, 0u) << german.first_issue;
-    // A folder of such files is read by their form.
+    // A folder of such files is read in their form.
     const auto chinese = total_of({*data / "wordsim/corpus_zh"});
     EXPECT_EQ(chinese.documents, 16991u);
     EXPECT_EQ(chinese.counts.rejected + chinese.counts.damaged, 0u) << chinese.first_issue;
@@ -97,7 +97,7 @@ TEST(real_data, reuters) {
     EXPECT_EQ(all.documents, 15000u);
 }
 
-/// The HTML pages of Debian's cppreference-doc-en-html, unpacked: CPPREFERENCE names their folder.
+/// Debian's cppreference-doc-en-html, unpacked: CPPREFERENCE names its folder usr/share/cppreference/doc/html.
 TEST(real_data, cppreference) {
     const char* folder = std::getenv("CPPREFERENCE");
     if (folder == nullptr) GTEST_SKIP() << "CPPREFERENCE is not set";

@@ -40,8 +40,8 @@ TEST(trec, reports_what_is_missing) {
     EXPECT_THAT(ids(all), ElementsAre("a", "b", "c", "d"));
     EXPECT_EQ(all.documents[3].text, "cut of");
     EXPECT_THAT(issues(all), ElementsAre("1: no DOCNO", "3: text outside of <DOC> … </DOC>",
-                                         "8: a closing tag without its <DOC>", "mended 9: cut off: no </DOC>",
-                                         "mended 14: cut off: no </DOC>"));
+                                         "8: a closing tag without <DOC>", "mended 9: truncated: no </DOC>",
+                                         "mended 14: truncated: no </DOC>"));
 }
 
 TEST(trec, reads_reuters) {
@@ -68,7 +68,7 @@ TEST(trec, reads_web_pages_as_pages) {
     EXPECT_EQ(all.documents[0].text, "One\n\ntwo");
 }
 
-TEST(trec, is_told_from_content) {
+TEST(trec, is_detected_from_content) {
     const temporary_folder folder;
     const auto all =
         read_all({folder.write("a", "<DOC>\n<DOCNO>1</DOCNO></DOC>"),

@@ -68,7 +68,7 @@ TEST(lines, a_rejected_document_keeps_its_number) {
     }
 }
 
-TEST(records, are_kept_byte_for_byte_where_asked_for) {
+TEST(records, are_kept_byte_for_byte_on_request) {
     const std::string tsv = "\na\tone\r\nno tab\nb\ttw\xFFo\n\nc\tlast",
                       jsonl = "{\"id\": 1, \"text\":\"x\" , \"more\":[]}\r\n {\"id\":2,\"text\":\"\"} \n";
     corpus_options options;

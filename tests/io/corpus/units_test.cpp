@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every form: the same bytes give the same documents whatever the unit size, and no bytes make a
-// reader fail.
+// Properties of every form: the same bytes give the same documents for any unit size, and no bytes make a reader fail.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
@@ -30,7 +29,7 @@ void expect_same_in_any_units(const std::string& bytes, corpus_form form, std::u
     }
 }
 
-/// Pieces that the forms are made of, and that break them, in random order.
+/// Parts of the forms, and parts that break them, in random order.
 std::string jumble(std::mt19937_64& random, std::size_t pieces) {
     static const std::string parts[] = {"{\"id\":\"a\",\"text\":\"b\"}\n",
                                         "{\"id\":1,\"text\":\"\\ud800\",\"links\":[1,\"x\"]}\n",
@@ -43,6 +42,9 @@ std::string jumble(std::mt19937_64& random, std::size_t pieces) {
                                         "word\n",
                                         "id\ttext\n",
                                         "\t",
+                                        "\"",
+                                        "a,\"b\n",
+                                        ",",
                                         "<DOC>\n",
                                         "<DOCNO>",
                                         "1</DOCNO>\n",
@@ -88,6 +90,9 @@ TEST(corpus_units, documents_do_not_depend_on_the_unit_size) {
             expect_same_in_any_units(bytes, form, 1 << 30);
             expect_same_in_any_units(bytes, form, 50);
         }
+        expect_same_in_any_units("text,id\n" + bytes, corpus_form::csv, 1 << 30);
+        expect_same_in_any_units("text,id\nx,y\n" + bytes, corpus_form::csv, 50);
+        expect_same_in_any_units("text\tid\n" + bytes, corpus_form::tsv, 50);
     }
 }
 

@@ -59,11 +59,12 @@ TEST(wikiextractor, reports_what_is_missing) {
     EXPECT_THAT(ids(all), ElementsAre("1", "2", "3"));
     EXPECT_EQ(all.documents[0].text, "kept");
     EXPECT_EQ(all.documents[2].text, "cut");
-    EXPECT_THAT(issues(all), ElementsAre("1: text outside of <doc> … </doc>", "mended 2: cut off: no </doc>",
-                                         "11: the id is missing or empty", "mended 15: cut off: no </doc>"));
+    EXPECT_THAT(issues(all),
+                ElementsAre("1: text outside of <doc> … </doc>", "mended 2: truncated: no </doc>",
+                            "11: the id is missing or empty", "mended 15: truncated: no </doc>"));
 }
 
-TEST(wikiextractor, is_told_from_content_alone_and_in_folders) {
+TEST(wikiextractor, is_detected_from_content_alone_and_in_folders) {
     const temporary_folder folder;
     const std::string_view one = "<doc id=\"7\" url=\"u\" title=\"T\">\nT\n\nx\n</doc>\n";
     folder.write("AA/wiki_00", one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise of the output files: under its final name a file or folder is whole or absent, whatever fails.
+// The guarantee of the output files: under its final name a file or folder is complete or absent, whatever fails.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(files, joined_files_are_one_text) {
     std::string whole;
     joined_files joined;
     int number = 0;
-    // Within a page, up to a joint exactly, nothing at all, over several joints.
+    // Within a page, exactly up to a joint, nothing at all, over several joints.
     for (const std::uint64_t more : {std::uint64_t{5}, joint - 5, std::uint64_t{0}, std::uint64_t{1},
                                      3 * joint, std::uint64_t{4096}, 10 * joint + 7, std::uint64_t{1}}) {
         const std::string overlap(joined.overlap());
@@ -101,7 +101,7 @@ TEST_F(files, atomic_file_appears_on_commit_only) {
     EXPECT_THAT(names(), ElementsAre("out"));
 }
 
-TEST_F(files, atomic_file_refuses_to_overwrite_unless_told) {
+TEST_F(files, atomic_file_refuses_to_overwrite_unless_forced) {
     put(at("out"), "old");
     EXPECT_THROW(atomic_file{at("out")}, usage_error);
     EXPECT_THROW(atomic_file(place_->path(), existing::replace), usage_error);
@@ -122,6 +122,30 @@ TEST_F(files, atomic_file_does_not_overwrite_what_appeared_meanwhile) {
     put(at("out"), "theirs");
     EXPECT_THROW(file.commit(), usage_error);
     EXPECT_EQ(content(at("out")), "theirs");
+}
+
+TEST_F(files, atomic_files_appear_together_or_not_at_all) {
+    atomic_file first(at("first")), second(at("second")), third(at("third"), existing::replace);
+    atomic_file* const all[] = {&first, &third, &second};
+    for (atomic_file* const file : all) file->append("new");
+    put(at("second"), "of another process");
+    EXPECT_THROW(atomic_file::commit_together(all), usage_error);
+    EXPECT_FALSE(fs::exists(at("first")));
+    EXPECT_FALSE(fs::exists(at("third")));
+    EXPECT_EQ(content(at("second")), "of another process");
+    EXPECT_FALSE(first.is_published());
+}
+
+TEST_F(files, atomic_file_writes_to_an_open_descriptor) {
+    put(at("open"), "before, ");
+    const descriptor file(::open(at("open").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    atomic_file to("/dev/fd/" + std::to_string(file.number()));
+    to.append("after");
+    to.commit();
+    EXPECT_EQ(content(at("open")), "before, after");
+    fs::create_symlink("/proc/self/fd/" + std::to_string(file.number()), at("link"));
+    atomic_file(at("link")).commit();
+    EXPECT_THROW(atomic_file("/dev/fd/12345"), io_error);
 }
 
 TEST_F(files, atomic_file_follows_links_and_writes_devices_directly) {
@@ -209,14 +233,26 @@ TEST_F(files, two_step_replacement_ends_in_the_new_folder_or_the_old_one) {
     fs::create_directory(at("fresh"));
     put(at("fresh") / "new", "2");
     detail::replace_in_two_steps(at("fresh"), at("store"));
-    EXPECT_THAT(names(), ElementsAre("store"));
+    EXPECT_THAT(names(), ElementsAre("fresh", "store"));
     EXPECT_TRUE(fs::exists(at("store") / "new"));
+    EXPECT_TRUE(fs::exists(at("fresh") / "old"));
+    fs::remove_all(at("fresh"));
     EXPECT_THROW(detail::replace_in_two_steps(at("absent"), at("store")), io_error);
     EXPECT_TRUE(fs::exists(at("store") / "new"));
-    // Killed between the steps: only the renamed old folder is there.
+    // Killed between the steps: only the renamed old folder exists.
     fs::rename(at("store"), at(".store.quern-old"));
     EXPECT_THROW(atomic_folder{at("store")}, usage_error);
     EXPECT_TRUE(fs::exists(at("store") / "new"));
+}
+
+TEST_F(files, what_the_disk_does_not_confirm_is_in_place_and_said_to_be) {
+    try {
+        confirm_name(at("absent/name"));
+        ADD_FAILURE() << "confirmed";
+    } catch (const io_error& failed) {
+        EXPECT_THAT(failed.what(), HasSubstr("absent/name: is written and in place, but the disk did not"));
+    }
+    EXPECT_NO_THROW(confirm_name(at("name")));
 }
 
 TEST_F(files, a_name_has_one_holder_and_a_killed_one_holds_nothing) {

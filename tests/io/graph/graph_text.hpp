@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs and matrices from texts in hand, for tests.
+// Graphs and matrices from texts, for tests.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "io/graph/read_graph.hpp"
-#include "io/graph/read_matrix.hpp"
+#include "io/matrix/read_matrix.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 
 inline named_graph graph_of(std::string_view text, const graph_options& options = {}, unsigned threads = 3) {
-    const context run = context::cpu(threads);
-    return read_graph(*open_bytes_memory(text, "sample", run), options, run);
+    const context ctx = context::cpu(threads);
+    return read_graph(*open_bytes_memory(text, "sample", ctx), options, ctx);
 }
 inline matrix_rows matrix_of(std::string_view text, unsigned threads = 3) {
-    const context run = context::cpu(threads);
-    return read_matrix(*open_bytes_memory(text, "sample", run), run);
+    const context ctx = context::cpu(threads);
+    return read_matrix(*open_bytes_memory(text, "sample", ctx), ctx);
 }
 
 /// "from>to" with names, in the order of the list; with weights "from>to=weight".
@@ -42,7 +42,7 @@ inline std::vector<std::string> names(const named_graph& graph) {
     return all;
 }
 
-/// What reading says; "read" where it says nothing.
+/// The error message of reading; "read" if there is none.
 template <class Read>
 std::string said_by(const Read& read) {
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading as a whole: many blocks, all numbers of threads, every instruction set, compression, memory; what a list holds
-// against a plain reader of lines.
+// Reading as a whole: many blocks, all numbers of threads, every instruction set, compression, memory; compared with a
+// plain reader of lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "graph_text.hpp"
-#include "io/graph/text_blocks.hpp"
+#include "io/lines/text_blocks.hpp"
 #include "on_every_target.hpp"
 #include "temporary_folder.hpp"
 
@@ -42,7 +42,7 @@ std::string gzipped(const std::string& text) {
     return packed;
 }
 
-/// How ids of a list look. Their numbers of digits differ, so that every path of the parser is taken.
+/// The form of a list's ids. Their numbers of digits differ, so that every path of the parser is taken.
 struct id_shape {
     const char* name;
     std::string (*id)(std::uint64_t);
@@ -104,7 +104,7 @@ std::string text_of(const std::vector<std::pair<std::string, std::string>>& link
     for (std::size_t i = 0; i < links.size(); ++i) {
         const bool plain = i % 1000 < 900;
         const std::size_t separator = plain ? 0 : random() % 5, end = plain ? 0 : random() % 8;
-        // Behind names what is passed over must be told from them.
+        // After names, skipped text must be distinguishable from them.
         text += links[i].first + separators[separator] + links[i].second +
                 ends[end == 5 && separator != 0 ? 0 : end];
     }
@@ -157,8 +157,8 @@ TEST(read_graph, several_lists_are_one_graph) {
     const auto graph = read({"a", "b"});
     EXPECT_THAT(shown(graph), ElementsAre("1>2", "2>30", "30>4"));
     EXPECT_THAT(names(graph), ElementsAre("1", "2", "4", "30"));
-    EXPECT_THAT(said_by([&] { read({"a", "c"}); }), HasSubstr("a graph of its own"));
-    EXPECT_THAT(said_by([&] { read({"a", "d"}); }), HasSubstr("d:2: one field only"));
+    EXPECT_THAT(said_by([&] { read({"a", "c"}); }), HasSubstr("must be the only input"));
+    EXPECT_THAT(said_by([&] { read({"a", "d"}); }), HasSubstr("d:2: only one field"));
     EXPECT_THAT(said_by([&] { read({"a", "none"}); }), HasSubstr("none"));
     EXPECT_EQ(read({}).nodes(), 0u);
 }
@@ -170,7 +170,7 @@ TEST(read_graph, compressed_and_cut_off) {
     for (const std::size_t kept : {packed.size() - 1, packed.size() / 2, std::size_t{20}}) {
         const std::string cut = packed.substr(0, kept);
         EXPECT_THROW(graph_of(cut), invalid_input) << kept;
-        EXPECT_THAT(said_by([&] { graph_of(cut); }), HasSubstr("sample: gzip data are cut off"));
+        EXPECT_THAT(said_by([&] { graph_of(cut); }), HasSubstr("sample: gzip data are truncated"));
     }
     std::string damaged = packed;
     damaged[packed.size() / 2] ^= 0x55;
@@ -185,12 +185,12 @@ TEST(read_graph, the_first_wrong_line_is_named_whatever_the_threads) {
     }
     for (const unsigned threads : {1u, 2u, 7u}) {
         EXPECT_THAT(said_by([&] { graph_of(text, {}, threads); }),
-                    HasSubstr("sample:250251: one field only"));
+                    HasSubstr("sample:250251: only one field"));
     }
-    // A wrong line stands before damaged bytes, and is what is said.
+    // A wrong line precedes damaged bytes, and is reported.
     const std::string packed = gzipped(text);
     EXPECT_THAT(said_by([&] { graph_of(packed.substr(0, packed.size() - 9), {}, 4); }),
-                HasSubstr("sample:250251: one field only"));
+                HasSubstr("sample:250251: only one field"));
 }
 
 TEST(read_graph, lines_up_to_a_mebibyte) {
@@ -238,24 +238,24 @@ TEST(read_graph, memory_is_counted) {
     const auto links = random_links(id_shapes[0], 300'000);
     const std::string text = text_of(links);
     for (const std::uint64_t budget : {std::uint64_t{1} << 20, 8 * std::uint64_t{300'000}}) {
-        context run = context::cpu(2);
-        run.memory_bytes = budget;
-        EXPECT_THROW(read_graph(*open_bytes_memory(text, "sample", run), {}, run), out_of_memory) << budget;
+        context ctx = context::cpu(2);
+        ctx.memory_bytes = budget;
+        EXPECT_THROW(read_graph(*open_bytes_memory(text, "sample", ctx), {}, ctx), out_of_memory) << budget;
     }
-    context run = context::cpu(2);
-    run.memory_bytes = 8 * std::uint64_t{300'000} + (1 << 16);
-    expect_same(read_graph(*open_bytes_memory(text, "sample", run), {}, run), links);
+    context ctx = context::cpu(2);
+    ctx.memory_bytes = 8 * std::uint64_t{300'000} + (1 << 16);
+    expect_same(read_graph(*open_bytes_memory(text, "sample", ctx), {}, ctx), links);
     const std::string named = text_of(random_links(id_shapes[4], 100'000));
-    run.memory_bytes = 820'000;  // the links, but not their names
-    EXPECT_THROW(read_graph(*open_bytes_memory(named, "sample", run), {}, run), out_of_memory);
+    ctx.memory_bytes = 820'000;  // the links, but not their names
+    EXPECT_THROW(read_graph(*open_bytes_memory(named, "sample", ctx), {}, ctx), out_of_memory);
 }
 
-TEST(read_graph, stops_when_it_is_asked_to) {
+TEST(read_graph, stops_when_requested) {
     const std::string text = text_of(random_links(id_shapes[0], 300'000));
     const std::atomic<int> signal{2};
-    context run = context::cpu(2);
-    run.stop_signal = &signal;
-    EXPECT_THROW(read_graph(*open_bytes_memory(text, "sample", run), {}, run), interrupted);
+    context ctx = context::cpu(2);
+    ctx.stop_signal = &signal;
+    EXPECT_THROW(read_graph(*open_bytes_memory(text, "sample", ctx), {}, ctx), interrupted);
 }
 
 TEST(read_graph, a_large_symmetric_matrix) {
@@ -298,7 +298,7 @@ RC_GTEST_PROP(read_graph, any_list_reads_as_a_plain_reader_reads_it, ()) {
         rc::gen::nonEmpty(
             rc::gen::container<std::string>(rc::gen::elementOf(std::string("abcXYZ0123456789_.:/é")))));
     auto links = *rc::gen::container<std::vector<std::pair<std::string, std::string>>>(rc::gen::pair(id, id));
-    // Two lists that hold a heading or nothing but names at first are read otherwise, as they should be.
+    // Two lists that begin with a heading, or with names only, are correctly read in another way.
     links.insert(links.begin(), {"1", "2"});
     std::string text;
     for (const auto& [from, to] : links) text += from + "\t" + to + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs and matrices that others made, in the folder `graphs` of QUERN_DATA: sizes as their publishers state them.
+// External graphs and matrices, in the folder `graphs` of QUERN_DATA: sizes as stated by their publishers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct known_graph {
     const char* file;
     std::uint32_t nodes;
     std::uint64_t links, loops;
-    std::uint32_t dangling;  ///< nodes without links out
+    std::uint32_t dangling;  ///< without nodes that have no links
 };
 const known_graph known_graphs[] = {
     {"cnr-2000.txt.zst", 325'557, 3'216'152, 87'442, 78'056},

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "io/store/string_column.hpp"
+#include "no_more_files.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern::io {
@@ -23,13 +24,13 @@ std::string random_bytes(std::size_t count) {
     return bytes;
 }
 
-class Section : public ::testing::TestWithParam<std::size_t> {
+class section_test : public ::testing::TestWithParam<std::size_t> {
   protected:
     temporary_folder folder_;
     std::filesystem::path file_ = folder_ / "s.section";
 };
 
-TEST_P(Section, GivesBackWhatWasWritten) {
+TEST_P(section_test, gives_back_what_was_written) {
     const std::string payload = random_bytes(GetParam());
     section_writer writer(file_);
     for (std::size_t i = 0, step = 1; i < payload.size(); i += step, step = step * 3 % 70'001) {
@@ -46,7 +47,20 @@ TEST_P(Section, GivesBackWhatWasWritten) {
     EXPECT_THROW(section.bytes(1, ~std::uint64_t{0}), damaged_store);
 }
 
-TEST_P(Section, RefusesEveryFlippedByte) {
+TEST_P(section_test, a_passing_failure_is_no_damage) {
+    section_writer writer(file_);
+    writer.append(random_bytes(GetParam()));
+    writer.finish();
+    {
+        const testing::no_more_files limit;
+        EXPECT_THROW(section_view(file_, "s"), io_error);
+    }
+    EXPECT_NO_THROW(section_view(file_, "s"));
+    std::filesystem::remove(file_);
+    EXPECT_THROW(section_view(file_, "s"), damaged_store);
+}
+
+TEST_P(section_test, refuses_every_flipped_byte) {
     const std::string payload = random_bytes(GetParam());
     section_writer writer(file_);
     writer.append(payload);
@@ -55,7 +69,7 @@ TEST_P(Section, RefusesEveryFlippedByte) {
     const std::size_t step = whole.size() > 2'000 ? 997 : 1;
     const std::size_t padding_begin = payload.size(), padding_end = (payload.size() + 7) / 8 * 8;
     for (std::size_t i = 0; i<whole.size(); i += i + 200> whole.size() ? 1 : step) {
-        if (i >= padding_begin && i < padding_end) continue;  // stands for nothing
+        if (i >= padding_begin && i < padding_end) continue;  // not covered
         std::string damaged = whole;
         damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
         write_file(file_, damaged);
@@ -67,7 +81,7 @@ TEST_P(Section, RefusesEveryFlippedByte) {
     }
 }
 
-TEST_P(Section, RefusesAnotherSection) {
+TEST_P(section_test, refuses_another_section) {
     section_writer writer(file_);
     writer.append(random_bytes(GetParam()));
     const auto summary = writer.finish();
@@ -80,10 +94,10 @@ TEST_P(Section, RefusesAnotherSection) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Section, ::testing::Values(0, 1, 7, 8, 65'535, 65'536, 65'537, 300'000));
+INSTANTIATE_TEST_SUITE_P(sizes, section_test, ::testing::Values(0, 1, 7, 8, 65'535, 65'536, 65'537, 300'000));
 
-// Damage is told where it is touched, and only there.
-TEST(SectionBlocks, AreCheckedOneByOne) {
+// Damage is reported on access, and only there.
+TEST(section_blocks_test, are_checked_one_by_one) {
     const temporary_folder folder;
     const auto file = folder / "s.section";
     section_writer writer(file);
@@ -98,7 +112,7 @@ TEST(SectionBlocks, AreCheckedOneByOne) {
     EXPECT_THROW(section.bytes(200'100, 1), damaged_store);
 }
 
-TEST(StringColumn, GivesBackItsStrings) {
+TEST(string_column_test, gives_back_its_strings) {
     const temporary_folder folder;
     const std::vector<std::string> values = {"", "a", "", std::string(70'000, 'x'), "\xff\0b", "end"};
     string_column_writer writer(folder / "c.section", folder / "ends");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense vectors from binary files: what was written comes back, as a view where it can, and what lies is refused.
+// Dense vectors from binary files: written data is read back, as a view if possible, and inconsistent headers are
+// refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -29,7 +30,7 @@ matrix<T> any_matrix(std::size_t rows, std::size_t columns) {
     return made;
 }
 
-/// Whether the view points into the file: behind a header, and memory begins with a page.
+/// Whether the view points into the file: after a header, while memory begins at a page.
 bool is_mapped(const vector_file& file) {
     return reinterpret_cast<std::uintptr_t>(file.dense().values.data()) % 4096 != 0;
 }
@@ -113,7 +114,7 @@ TEST_F(vector_files, what_can_be_used_as_it_lies_is_not_copied) {
     const vector_file vecs = opened("a.fvecs", vecs_of(rows));
     EXPECT_TRUE(is_mapped(vecs));
     EXPECT_EQ(vecs.dense().stride, 12u);
-    // A header that leaves the numbers at an odd offset: they are copied to where floats may lie.
+    // A header that puts the numbers at an odd offset: they are copied to aligned memory.
     const vector_file odd = opened(
         "odd.npy", npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)} ", flat(rows)));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(odd.dense().values.data()) % 4, 0u);
@@ -130,12 +131,12 @@ TEST_F(vector_files, headers_of_npy_as_programs_write_them) {
           "{'descr':'<f4','fortran_order':False,'shape':(1,2)}",
           "{\"shape\": (1L, 2L,), \"fortran_order\": False, \"descr\": \"<f4\"}  \n",
           "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",    // one vector
-          "{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }"}) {  // one row has no other order
+          "{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }"}) {  // a single row has no other order
         EXPECT_THAT(rows_of<float>(opened("a.npy", npy_bytes(header, one))),
                     ElementsAre(ElementsAre(1.5f, -2.0f)))
             << header;
     }
-    // Content decides before the name.
+    // Content takes precedence over the name.
     EXPECT_EQ(opened("a.fvecs", npy_of("<f4", "(1, 2)", one)).format(), "npy");
     EXPECT_EQ(opened("noname", npy_of("<f4", "(1, 2)", one)).format(), "npy");
 
@@ -166,7 +167,7 @@ TEST_F(vector_files, headers_of_npy_as_programs_write_them) {
     EXPECT_THAT(said_of("a.npy", good.substr(0, 9)), Eq("the file ends within the header at offset 9"));
     EXPECT_THAT(said_of("a.npy", good.substr(0, 50)),
                 HasSubstr("the header ends at offset 128, but the file ends at 50"));
-    EXPECT_THAT(said_of("a.npy", "\x93NUMPX"), StartsWith("no .npy"));
+    EXPECT_THAT(said_of("a.npy", "\x93NUMPX"), StartsWith("not a .npy file"));
     std::string newer = good;
     newer[6] = 4;
     EXPECT_THAT(said_of("a.npy", newer), Eq("version 4 at offset 6; 1, 2 and 3 are read"));
@@ -213,7 +214,7 @@ TEST_F(vector_files, sizes_that_lie_are_refused_with_the_offset) {
                 HasSubstr("2^63"));
     EXPECT_THAT(said_of("a.idx", magic + "\x02" + big(2)),
                 HasSubstr("the file ends within the header at offset 8"));
-    EXPECT_THAT(said_of("a.idx", std::string("\0\0\x0a\x01", 4)), StartsWith("no idx file"));
+    EXPECT_THAT(said_of("a.idx", std::string("\0\0\x0a\x01", 4)), StartsWith("not an idx file"));
     EXPECT_THAT(said_of("a.idx", magic + std::string(1, '\0')), HasSubstr("no dimensions"));
     EXPECT_THAT(said_of("a.vectors", bin), HasSubstr("neither its name nor its first bytes say"));
     EXPECT_THROW(open_vectors(at("absent.npy"), {}, context::cpu(1)), usage_error);

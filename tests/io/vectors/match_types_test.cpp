@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two files, one type: no value changes on the way.
+// Two files, one type: no value changes in the conversion.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <cmath>
 
-#include "ops/ranked_retrieval/components.hpp"
+#include "ops/nearest/distance/components.hpp"
 #include "vector_bytes.hpp"
 
 namespace quern::io {
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using namespace ranked_retrieval_detail;
+using namespace nearest_detail;
 
 std::vector<std::vector<double>> values_of(const vector_file& file) {
     const vectors_view& view = file.dense();
@@ -94,7 +94,7 @@ TEST_F(matching, types_that_both_can_have) {
     EXPECT_EQ(queries.dense().type, u8);
 }
 
-TEST_F(matching, every_half_and_what_lies_beside_it) {
+TEST_F(matching, every_half_and_what_lies_next_to_it) {
     std::vector<std::uint16_t> halves;
     for (std::uint32_t bits = 0; bits < 65536; ++bits)
         if ((bits & 0x7c00) != 0x7c00) halves.push_back(static_cast<std::uint16_t>(bits));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of vectors that others made, in the folder `vectors` of QUERN_DATA: sizes, ends and sums as NumPy reads them.
+// External vector files, in the folder `vectors` of QUERN_DATA: sizes, ends and sums as read by NumPy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

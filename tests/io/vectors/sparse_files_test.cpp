@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse vectors, tensors with names, and files that are compressed.
+// Sparse vectors, named tensors, and compressed files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -47,7 +47,7 @@ std::string csr_of(const sparse& rows, std::int64_t columns) {
            ids + values;
 }
 
-/// Sorted, with what stands at the same place added.
+/// Sorted, with duplicate entries added up.
 sparse tidied(const sparse& rows) {
     sparse made;
     for (const auto& row : rows) {
@@ -234,12 +234,12 @@ TEST_F(vector_files, compressed_files_are_read_in_memory) {
         EXPECT_EQ(file.file_bytes(), packed.size());
     }
     EXPECT_THAT(said_of("a.npy.gz", gzipped(npy).substr(0, 30)), HasSubstr("gzip"));
-    // More than the run may have.
+    // More than the memory limit of the run.
     put(at("zeros.npy.gz"), gzipped(npy_of("|u1", "(1, 50000000)", std::string(50'000'000, '\0'))));
     context small = context::cpu(1);
     small.memory_bytes = 10'000'000;
     EXPECT_THROW(open_vectors(at("zeros.npy.gz"), {}, small), out_of_memory);
-    // 35,615 rows begin as gzip does: the name says what they are, and they fit.
+    // 35,615 rows begin like gzip: the name identifies them, and they fit.
     const std::vector<std::vector<std::uint8_t>> many(35'615, {7});
     EXPECT_EQ(opened("many.u8bin", bin_of(many, 1)).rows(), 35'615u);
     ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);

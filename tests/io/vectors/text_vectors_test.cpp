@@ -107,7 +107,8 @@ TEST_F(vector_files, text_of_every_kind_comes_back) {
 }
 
 TEST_F(vector_files, numbers_are_the_nearest_floats) {
-    // Short ones, long ones, and those next to the middle between two floats, where a double on the way may err.
+    // Short ones, long ones, and those next to the middle between two floats, where rounding through a double may be
+    // wrong.
     std::mt19937_64 random(7);
     words texts = {"0",
                    "-0",
@@ -182,7 +183,7 @@ TEST_F(vector_files, words_and_headers_of_text) {
                 ElementsAre("5", "7"));  // words that are numbers, under a header
     EXPECT_THAT(names("2 1\n5 3\n7 5\n"), ElementsAre("5", "7"));
     EXPECT_THAT(names("5 3 4\n7 5 6\n"), IsEmpty());
-    // Two whole numbers are a vector where nothing says that they are a header.
+    // Two integers are a vector if nothing shows that they are a header.
     EXPECT_THAT(rows_of<float>(opened("a.txt", "0 5\n3 4\n")),
                 ElementsAre(ElementsAre(0, 5), ElementsAre(3, 4)));
     EXPECT_THAT(rows_of<float>(opened("a.txt", "7 8")), ElementsAre(ElementsAre(7, 8)));
@@ -221,7 +222,7 @@ TEST_F(vector_files, the_first_bad_line_is_named_whatever_the_threads) {
 }
 
 TEST_F(vector_files, a_line_at_the_very_end_of_a_page) {
-    // Numbers are looked at sixteen bytes at a time: never behind the last page of the file.
+    // Numbers are read sixteen bytes at a time, but never past the last page of the file.
     std::string text;
     while (text.size() < 8192 - 8) text += "1 2 3 4\n";
     text += "1 2 3 44";
@@ -241,8 +242,8 @@ TEST_F(vector_files, binary_words_that_lie) {
     EXPECT_EQ(said("1 2\n" + row + row), "13 bytes follow the last of 1 words at offset 17");
     EXPECT_EQ(said("2 2\n" + row + std::string(13, 'x')),
               "word 1 at offset 17 does not end with a blank before offset 30");
-    EXPECT_THAT(said("2\n" + row), StartsWith("no word2vec file"));
-    EXPECT_THAT(said(little(2) + little(2) + row), StartsWith("no word2vec file"));
+    EXPECT_THAT(said("2\n" + row), StartsWith("not a word2vec file"));
+    EXPECT_THAT(said(little(2) + little(2) + row), StartsWith("not a word2vec file"));
     EXPECT_THAT(said("1 0\n"), StartsWith("says 1 words of 0 numbers at offset 0"));
     EXPECT_THAT(said("18446744073709551615 2\n"), StartsWith("says 18446744073709551615 words"));
     EXPECT_THAT(said("4000000000 4000000000\n"),

@@ -60,7 +60,7 @@ std::string vecs_of(const std::vector<std::vector<T>>& rows) {
     for (const auto& row : rows) bytes += little(static_cast<std::int32_t>(row.size())) + little_all(row);
     return bytes;
 }
-/// .fbin and its like.
+/// .fbin and similar ones.
 template <class T>
 std::string bin_of(const std::vector<std::vector<T>>& rows, std::size_t columns) {
     std::string bytes =
@@ -85,7 +85,7 @@ class vector_files : public files {
         put(at(name), bytes);
         return open_vectors(at(name), options, context::cpu(threads));
     }
-    /// What is said of the file that is refused, without its name; "" where it is not.
+    /// The message for a refused file, without its name; "" if it is accepted.
     std::string said_of(const std::string& name, std::string_view bytes,
                         const vector_file_options& options = {}) const {
         return said_by(name, [&] { opened(name, bytes, options); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A byte source over a string, which may break at its end as a damaged archive does.
+// A byte source over a string, which may fail at its end like a damaged archive.
 #pragma once
 
 #include <algorithm>

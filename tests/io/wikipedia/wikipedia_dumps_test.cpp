@@ -23,9 +23,9 @@ void PrintTo(const dump& d, std::ostream* out) {
     *out << d.file;
 }
 
-class WikipediaDumps : public testing::TestWithParam<dump> {};
+class wikipedia_dumps_test : public testing::TestWithParam<dump> {};
 
-TEST_P(WikipediaDumps, AreReadWhole) {
+TEST_P(wikipedia_dumps_test, are_read_whole) {
     const dump& expected = GetParam();
     const char* const data = std::getenv("QUERN_DATA");
     if (data == nullptr) GTEST_SKIP() << "QUERN_DATA is not set";
@@ -61,7 +61,7 @@ TEST_P(WikipediaDumps, AreReadWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    SevenWikis, WikipediaDumps,
+    seven_wikis, wikipedia_dumps_test,
     testing::Values(dump{"bgwiki-latest-pages-articles-shortened.xml.bz2", 1, 0, 2, "Григориански_календар",
                          "Григорианският календар (понякога наричан"},
                     dump{"enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2", 106, 99, 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader on small dumps: what each kind of page becomes, and what damage costs.
+// The reader on small dumps: the result for each kind of page, and the effects of damage.
 #include "io/corpus/wikipedia.hpp"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ std::vector<std::string> ids(const parsed_unit& unit) {
     return out;
 }
 
-TEST(Wikipedia, AnArticleIsADocument) {
+TEST(wikipedia_test, an_article_is_a_document) {
     const auto got = read(head + page("Antica Roma", "'''Roma''' &amp;amp; [[altro#x|altri]]") + tail);
     ASSERT_THAT(got.documents, SizeIs(1));
     EXPECT_EQ(got.documents[0].id, "Antica_Roma");
@@ -68,7 +68,7 @@ TEST(Wikipedia, AnArticleIsADocument) {
     EXPECT_THAT(got.issues, IsEmpty());
 }
 
-TEST(Wikipedia, AnEmptyArticleIsADocumentWithoutText) {
+TEST(wikipedia_test, an_empty_article_is_a_document_without_text) {
     const auto got =
         read(head + page("A", "") + "<page><title>B</title><ns>0</ns><revision><text /></revision></page>" +
              "<page><title>C</title><ns>0</ns></page>" + tail);
@@ -77,7 +77,7 @@ TEST(Wikipedia, AnEmptyArticleIsADocumentWithoutText) {
     EXPECT_THAT(got.issues, IsEmpty());
 }
 
-TEST(Wikipedia, OtherNamespacesAndModelsAreSkippedAndCounted) {
+TEST(wikipedia_test, other_namespaces_and_models_are_skipped_and_counted) {
     const auto got = read(
         head + page("Categoria:A", "x", "<ns>14</ns>") + page("B", "x", "<ns>1</ns>") +
         "<page><title>C</title><ns>0</ns><revision><model>css</model><text>x</text></revision></page>" +
@@ -88,14 +88,14 @@ TEST(Wikipedia, OtherNamespacesAndModelsAreSkippedAndCounted) {
                                                          Pair("page of another content model", 1)));
 }
 
-TEST(Wikipedia, WithoutNsTheTitleTells) {
+TEST(wikipedia_test, without_ns_the_title_tells) {
     const auto got = read(head + page("Categoria:A", "x", "") + page("Category:B", "x", "") +
                           page("C: D", "x", "") + tail);
     EXPECT_THAT(ids(got), ElementsAre("C:_D"));
     EXPECT_EQ(got.counts.skipped.at("page of another namespace"), 2);
 }
 
-TEST(Wikipedia, RedirectsByElementAndByWord) {
+TEST(wikipedia_test, redirects_by_element_and_by_word) {
     const auto got =
         read(head + page("A", "#REDIRECT [[x]]", "<ns>0</ns><redirect title=\"B c\" />") +
              page("D", "#rinvia[[e f#g]]") + page("H", "\n#Doorverwijzing: [[i|j]]") +
@@ -108,20 +108,20 @@ TEST(Wikipedia, RedirectsByElementAndByWord) {
     EXPECT_THAT(ids(got), ElementsAre("U", "W"));
 }
 
-TEST(Wikipedia, TheLastRevisionCounts) {
+TEST(wikipedia_test, the_last_revision_counts) {
     std::string dump = head + "<page>\n<title>A</title>\n<ns>0</ns>\n";
     for (int i = 0; i < 50; ++i) {
         dump += "<revision>\n<model>" + std::string(i == 49 ? "wikitext" : "css") + "</model><text>t" +
                 std::to_string(i) + std::string(100, '\n') + "</text></revision>\n";
     }
     dump += "</page>\n" + page("B", "b") + tail;
-    // A history may be larger than a document: only what is kept counts.
+    // A history may be larger than a document: only the kept part counts.
     const auto got = read(dump, 4 << 20, {}, 1000);
     EXPECT_THAT(ids(got), ElementsAre("A", "B"));
     EXPECT_EQ(got.documents[0].text, "t49");
 }
 
-TEST(Wikipedia, LinesAreRightBehindDroppedRevisions) {
+TEST(wikipedia_test, lines_are_right_after_dropped_revisions) {
     const auto got = read(
         "<mediawiki>\n<page>\n<title>A</title>\n<revision>\n<text>x</text></revision>\n"
         "<revision>\n<text>\x02</text></revision>\n</page></mediawiki>");
@@ -129,7 +129,7 @@ TEST(Wikipedia, LinesAreRightBehindDroppedRevisions) {
     EXPECT_EQ(got.issues[0].line, 7);
 }
 
-TEST(WikipediaDamage, ForbiddenCharactersAreMended) {
+TEST(wikipedia_damage_test, forbidden_characters_are_repaired) {
     const auto got = read(head + page("A", "a\x02\xFF & b <c> &nbsp; &#0;d") + page("B", "b") + tail);
     EXPECT_THAT(ids(got), ElementsAre("A", "B"));
     EXPECT_EQ(got.documents[0].text, "a\xEF\xBF\xBD & b <c> \xC2\xA0 d");
@@ -141,7 +141,7 @@ TEST(WikipediaDamage, ForbiddenCharactersAreMended) {
     EXPECT_EQ(got.counts.damaged, 1);
 }
 
-TEST(WikipediaDamage, AnUnclosedPageEndsWhereTheNextBegins) {
+TEST(wikipedia_damage_test, an_unclosed_page_ends_where_the_next_begins) {
     const auto got = read(head + "<page><title>A</title><ns>0</ns><revision><text>a b\n" + page("B", "b") +
                           "<page><title>C</title>" + page("D", "d") + tail);
     EXPECT_THAT(ids(got), ElementsAre("A", "B", "D"));
@@ -150,7 +150,7 @@ TEST(WikipediaDamage, AnUnclosedPageEndsWhereTheNextBegins) {
     EXPECT_EQ(got.counts.rejected, 1);
 }
 
-TEST(WikipediaDamage, ACutOffDumpKeepsWhatIsThere) {
+TEST(wikipedia_damage_test, a_truncated_dump_keeps_what_it_has) {
     const std::string whole = head + page("A", "a") + page("B", "some text of b") + tail;
     const auto in_text = read(whole.substr(0, whole.find("text of b")));
     EXPECT_THAT(ids(in_text), ElementsAre("A", "B"));
@@ -165,7 +165,7 @@ TEST(WikipediaDamage, ACutOffDumpKeepsWhatIsThere) {
     for (std::size_t n = 0; n <= whole.size(); ++n) {
         const auto part = read(whole.substr(0, n));
         EXPECT_LE(part.issues.size(), 1u) << n;
-        // Nobody knows how many pages would have followed. Before its root's tag it is no dump yet.
+        // The number of pages lost is unknown. Before the end of its root tag it is not yet a dump.
         if (n >= whole.find('>') + 1 && n <= whole.rfind("</")) EXPECT_EQ(part.counts.incomplete, 1) << n;
     }
     EXPECT_EQ(read(whole).counts.incomplete, 0);
@@ -173,7 +173,7 @@ TEST(WikipediaDamage, ACutOffDumpKeepsWhatIsThere) {
               0);  // pages without a dump around them
 }
 
-TEST(WikipediaDamage, ADamagedArchiveIsAnIssue) {
+TEST(wikipedia_damage_test, a_damaged_archive_is_an_issue) {
     const auto got = read(head + page("A", "a"), 1, "bzip2 data is damaged");
     EXPECT_THAT(ids(got), ElementsAre("A"));
     ASSERT_THAT(got.issues, SizeIs(1));
@@ -183,7 +183,7 @@ TEST(WikipediaDamage, ADamagedArchiveIsAnIssue) {
               1);
 }
 
-TEST(WikipediaDamage, JunkBetweenPagesIsOneIssue) {
+TEST(wikipedia_damage_test, junk_between_pages_is_one_issue) {
     const auto got = read(head + page("A", "a") + "junk <b> junk\n" + page("B", "b") +
                           "<pag><title>C</title></page>\n" + page("D", "d") + tail);
     EXPECT_THAT(ids(got), ElementsAre("A", "B", "D"));
@@ -193,21 +193,21 @@ TEST(WikipediaDamage, JunkBetweenPagesIsOneIssue) {
     EXPECT_TRUE(got.issues[1].rejected);
 }
 
-TEST(WikipediaDamage, APageWithoutTitleIsRejected) {
+TEST(wikipedia_damage_test, a_page_without_title_is_rejected) {
     const auto got =
         read(head + "<page><ns>0</ns><revision><text>x</text></revision></page>" + page(" ", "x") + tail);
     EXPECT_THAT(got.documents, IsEmpty());
     EXPECT_EQ(got.counts.rejected, 2);
 }
 
-TEST(WikipediaDamage, MisnestedElementsCutOnePageOnly) {
+TEST(wikipedia_damage_test, misnested_elements_cut_one_page_only) {
     const auto got = read(head + "<page><title>A</title><ns>0</ns><revision><text>a</revision></page>" +
                           page("B", "b") + tail);
     EXPECT_THAT(ids(got), ElementsAre("A", "B"));
     EXPECT_EQ(got.counts.damaged, 1);
 }
 
-TEST(WikipediaDamage, APageBeyondTheLimitIsRejected) {
+TEST(wikipedia_damage_test, a_page_beyond_the_limit_is_rejected) {
     const auto got =
         read(head + page("A", std::string(2000, 'x')) + page("B", "b") + tail, 4 << 20, {}, 1000);
     EXPECT_THAT(ids(got), ElementsAre("B"));
@@ -216,7 +216,7 @@ TEST(WikipediaDamage, APageBeyondTheLimitIsRejected) {
     EXPECT_EQ(got.issues[0].line, 10);
 }
 
-TEST(WikipediaForms, HeadsInEveryShape) {
+TEST(wikipedia_forms_test, heads_in_every_shape) {
     const std::string a = page("A", "a");
     EXPECT_THAT(
         ids(read("<?xml version=\"1.0\"?>\n<!-- <page> c -->\n<!DOCTYPE mediawiki>" + head + a + tail)),
@@ -229,7 +229,7 @@ TEST(WikipediaForms, HeadsInEveryShape) {
     EXPECT_THAT(read("<mediawiki><siteinfo><case>x" + a + tail).issues, SizeIs(1));
 }
 
-TEST(WikipediaForms, SeveralDumpsInARowKeepTheirOwnSettings) {
+TEST(wikipedia_forms_test, several_dumps_in_a_row_keep_their_own_settings) {
     const std::string cased =
         "<mediawiki><siteinfo><case>case-sensitive</case><namespaces><namespace key=\"14\">Rubrik</namespace>"
         "</namespaces></siteinfo>";
@@ -241,14 +241,14 @@ TEST(WikipediaForms, SeveralDumpsInARowKeepTheirOwnSettings) {
     EXPECT_THAT(got.issues, IsEmpty());
 }
 
-TEST(WikipediaForms, CdataAndCommentsAreNoPages) {
+TEST(wikipedia_forms_test, cdata_and_comments_are_no_pages) {
     const auto got = read(head + page("A", "<![CDATA[<page> & </page>]]> b<!-- <page> -->c") + tail);
     EXPECT_THAT(ids(got), ElementsAre("A"));
     EXPECT_EQ(got.documents[0].text, "<page> & </page> bc");
     EXPECT_THAT(got.issues, IsEmpty());
 }
 
-TEST(WikipediaForms, MarkupLargerThanARead) {
+TEST(wikipedia_forms_test, markup_larger_than_a_read) {
     const std::string filler(700000, 'x');
     const auto got = read(head + page("A", "a<!-- " + filler + "-->b<![CDATA[" + filler + "]]>") +
                           page("B", "b<!-- " + filler + filler) + page("C", "c") + tail);
@@ -257,7 +257,7 @@ TEST(WikipediaForms, MarkupLargerThanARead) {
     EXPECT_THAT(got.issues, SizeIs(1));
 }
 
-TEST(WikipediaForms, EntitiesOfADtdAreNotExpanded) {
+TEST(wikipedia_forms_test, entities_of_a_dtd_are_not_expanded) {
     const auto got = read("<!DOCTYPE m [<!ENTITY a \"aaaa\"><!ENTITY b SYSTEM \"file:///etc/passwd\">]>" +
                           head + page("A", "&a;&b;") + tail);
     ASSERT_THAT(ids(got), ElementsAre("A"));
@@ -277,7 +277,7 @@ std::string utf16(std::string_view ascii_and_eszett, bool big_endian, bool mark)
     return out;
 }
 
-TEST(WikipediaForms, EveryEncoding) {
+TEST(wikipedia_forms_test, every_encoding) {
     const std::string dump = head + page("A", "Ma$") + tail;
     for (const bool big : {false, true}) {
         for (const bool mark : {false, true}) {
@@ -294,7 +294,7 @@ TEST(WikipediaForms, EveryEncoding) {
     EXPECT_EQ(read("\xEF\xBB\xBF" + head + page("A", "Maß") + tail).documents.at(0).text, "Maß");
 }
 
-TEST(WikipediaForms, DamagedUtf16IsMendedAndTold) {
+TEST(wikipedia_forms_test, damaged_utf16_is_repaired_and_reported) {
     std::string bytes = utf16(head + page("A", "a$b") + tail, false, true);
     const std::size_t at = bytes.find(utf16("$", false, false));
     bytes[at + 1] = '\xD8';  // half a surrogate pair
@@ -306,14 +306,14 @@ TEST(WikipediaForms, DamagedUtf16IsMendedAndTold) {
     EXPECT_THAT(got.issues, SizeIs(1));
 }
 
-TEST(WikipediaForms, AnUnknownEncodingIsToldAndReadAsUtf8) {
+TEST(wikipedia_forms_test, an_unknown_encoding_is_reported_and_read_as_utf8) {
     const auto got = read("<?xml version='1.0' encoding='x-none'?>" + head + page("A", "ß") + tail);
     ASSERT_THAT(ids(got), ElementsAre("A"));
     EXPECT_EQ(got.documents[0].text, "ß");
     EXPECT_THAT(got.issues, SizeIs(1));
 }
 
-TEST(WikipediaUnits, HoldPagesUpToTheirSize) {
+TEST(wikipedia_units_test, hold_pages_up_to_their_size) {
     std::string dump = head;
     for (int i = 0; i < 100; ++i) dump += page("A" + std::to_string(i), std::string(100, 'x'));
     corpus_options options;
@@ -327,11 +327,11 @@ TEST(WikipediaUnits, HoldPagesUpToTheirSize) {
     EXPECT_GT(units, 10u);
 }
 
-TEST(WikipediaUnits, StopWhenAskedTo) {
+TEST(wikipedia_units_test, stop_when_requested) {
     const std::atomic<int> signal = 2;
-    context run;
-    run.stop_signal = &signal;
-    const auto reader = read_wikipedia(std::make_unique<memory_source>(head + tail), {}, run);
+    context ctx;
+    ctx.stop_signal = &signal;
+    const auto reader = read_wikipedia(std::make_unique<memory_source>(head + tail), {}, ctx);
     EXPECT_THROW(reader->next(), interrupted);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for any input: markup soup, hostile nesting, and the same documents whatever the unit size.
+// Properties for any input: markup soup, hostile nesting, and the same documents for any unit size.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -39,7 +39,7 @@ clean_text clean(const std::string& wikitext, const char* language = "zh") {
     return out;
 }
 
-RC_GTEST_PROP(WikitextProperties, SoupGivesTidyText, ()) {
+RC_GTEST_PROP(wikitext_properties_test, soup_gives_tidy_text, ()) {
     const std::string source = *markup_soup();
     const std::string text = clean(source).text;
     RC_ASSERT(text.find("\n\n\n") == std::string::npos);
@@ -50,8 +50,8 @@ RC_GTEST_PROP(WikitextProperties, SoupGivesTidyText, ()) {
     if (!text.empty()) RC_ASSERT(text.front() != '\n' && text.back() != '\n');
 }
 
-/// Braces in even runs, and single ones only in the marks of tables. Braces to the left and right of what goes
-/// may else meet in the text: {{{}}{| is a brace, an empty template, and another brace.
+/// Braces in runs of even length, and single ones only in the marks of tables. Otherwise braces to the left and right
+/// of a dropped part could become adjacent in the text: {{{}}{| is a brace, an empty template, and another brace.
 void leave_out_braces_that_join(std::string& source) {
     for (const char brace : {'{', '}'}) {
         for (std::size_t at = 0; (at = source.find(brace, at)) != std::string::npos;) {
@@ -65,8 +65,8 @@ void leave_out_braces_that_join(std::string& source) {
     }
 }
 
-RC_GTEST_PROP(WikitextProperties, NoPairedTemplateIsLeft, ()) {
-    // <nowiki> and the like may show braces: they are left out here.
+RC_GTEST_PROP(wikitext_properties_test, no_paired_template_is_left, ()) {
+    // <nowiki> and similar tags may show braces: they are excluded here.
     std::string source = *markup_soup();
     for (std::size_t at = 0; (at = source.find_first_of("<&", at)) != std::string::npos;) source[at] = '.';
     leave_out_braces_that_join(source);
@@ -75,7 +75,7 @@ RC_GTEST_PROP(WikitextProperties, NoPairedTemplateIsLeft, ()) {
     if (open != std::string::npos) RC_ASSERT(text.find("}}", open) == std::string::npos);
 }
 
-RC_GTEST_PROP(WikitextProperties, TextWithoutMarkupStays, ()) {
+RC_GTEST_PROP(wikitext_properties_test, text_without_markup_stays, ()) {
     const auto words = *rc::gen::container<std::vector<std::string>>(
         rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange('a', 'z'))));
     std::string line;
@@ -113,7 +113,7 @@ std::string read_all(const std::string& bytes, std::uint64_t unit_bytes) {
     return described(all);
 }
 
-RC_GTEST_PROP(WikipediaProperties, UnitSizeChangesNothing, ()) {
+RC_GTEST_PROP(wikipedia_properties_test, unit_size_changes_nothing, ()) {
     const auto piece = rc::gen::element<std::string>(
         "<mediawiki>", "</mediawiki>", "<siteinfo>",
         "<namespaces><namespace key=\"1\">N</namespace></namespaces>", "</siteinfo>", "<page>", "</page>\n",
@@ -127,7 +127,7 @@ RC_GTEST_PROP(WikipediaProperties, UnitSizeChangesNothing, ()) {
     RC_ASSERT(read_all(source, 50) == expected);
 }
 
-TEST(WikitextProperties, HostileInputTakesLinearTime) {
+TEST(wikitext_properties_test, hostile_input_takes_linear_time) {
     const char* const pieces[] = {"{{",
                                   "{",
                                   "}}",
@@ -196,7 +196,7 @@ TEST(WikitextProperties, HostileInputTakesLinearTime) {
     }
 }
 
-TEST(WikipediaProperties, HostileDumpsTakeLinearTime) {
+TEST(wikipedia_properties_test, hostile_dumps_take_linear_time) {
     for (const char* const piece :
          {"<", "<!--", "<![CDATA[", "<page>", "<page><!--", "<page><![CDATA[", "<?", "<mediawiki>",
           "<mediawiki><siteinfo>", "<revision>", "</page>", "<page><revision>", "<!DOCTYPE", "a<b "}) {

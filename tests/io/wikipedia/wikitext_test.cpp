@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rule of the cleaning as small cases of wikitext and the prose expected of it.
+// Each cleaning rule as small cases of wikitext with the expected prose.
 #include "io/corpus/wikitext.hpp"
 
 #include <gmock/gmock.h>
@@ -41,9 +41,9 @@ void PrintTo(const golden& g, std::ostream* out) {
     *out << g.name;
 }
 
-class Wikitext : public testing::TestWithParam<golden> {};
+class wikitext_test : public testing::TestWithParam<golden> {};
 
-TEST_P(Wikitext, GivesTheProseExpected) {
+TEST_P(wikitext_test, gives_the_prose_expected) {
     EXPECT_EQ(text(GetParam().wikitext), GetParam().prose);
 }
 
@@ -52,7 +52,7 @@ std::string name_of_case(const testing::TestParamInfo<golden>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Lines, Wikitext,
+    lines, wikitext_test,
     testing::Values(golden{"empty", "", ""}, golden{"one_line", "Plain text.", "Plain text."},
                     golden{"white_space", "  a\t b  \n\n\n\n c \n", "a b\n\nc"},
                     golden{"lines_of_a_paragraph", "a\nb\n\nc", "a\nb\n\nc"},
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
-    Templates, Wikitext,
+    templates, wikitext_test,
     testing::Values(golden{"plain", "a {{b}} c", "a c"},
                     golden{"with_arguments", "{{Infobox\n| a = [[b]]\n| c = {{d|e}}\n}}\nText", "Text"},
                     golden{"nested", "a{{b{{c{{d}}e}}f}}g", "ag"},
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
-    Brackets, Wikitext,
+    brackets, wikitext_test,
     testing::Values(golden{"empty_left", "Rome ({{IPA|x}}) is", "Rome is"},
                     golden{"empty_left_with_punctuation", "Rome ({{a}}, {{b}}; ) is", "Rome is"},
                     golden{"beginning_lost", "Rome ({{a}}; 753 BC) is", "Rome (753 BC) is"},
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
-    Tables, Wikitext,
+    tables, wikitext_test,
     testing::Values(golden{"simple", "a\n{| class=x\n|-\n! h\n| c || d\n|}\nb", "a\nb"},
                     golden{"nested", "{|\n|\n{|\n|x\n|}\n|y\n|}z", "z"},
                     golden{"indented", ":: {|\n|x\n|}\na", "a"},
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
-    Links, Wikitext,
+    links, wikitext_test,
     testing::Values(golden{"plain", "a [[b]] c", "a b c"}, golden{"label", "[[a|b]]", "b"},
                     golden{"trail", "[[bus]]es and [[a|b]]s", "buses and bs"},
                     golden{"label_with_bar", "[[a|b|c]]", "b|c"},
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
-    Quotes, Wikitext,
+    quotes, wikitext_test,
     testing::Values(golden{"italic_bold", "''a'' '''b''' '''''c'''''", "a b c"},
                     golden{"apostrophe", "it's the '90s", "it's the '90s"}, golden{"four", "''''a'''", "'a"},
                     golden{"six", "''''''a'''''", "'a"},
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
-    Tags, Wikitext,
+    tags, wikitext_test,
     testing::Values(
         golden{"ref", "a<ref>b [[c]]</ref>d<ref name=\"e\" />f.", "adf."},
         golden{"ref_case", "a<REF name=x>b</Ref >c", "ac"}, golden{"ref_unclosed", "a<ref>b\n\nc", "a\n\nc"},
@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
-    Entities, Wikitext,
+    entities, wikitext_test,
     testing::Values(golden{"named", "a&ndash;b &eacute; &lt;x&gt; &quot;", "a–b é <x> \""},
                     golden{"numbers", "&#8211;&#x2013;&#X2013;", "–––"},
                     golden{"windows_1252", "&#150;&#133;", "–…"}, golden{"once", "&amp;nbsp;", "&nbsp;"},
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
                     golden{"control", "a&#0;&#1;&#xD800;&#x110000;b", "ab"}),
     name_of_case);
 
-TEST(WikitextVariants, ShowTheSimplifiedFormWhereTheWikiHasVariants) {
+TEST(wikitext_variants_test, show_the_simplified_form_where_the_wiki_has_variants) {
     wiki_site chinese;
     chinese.set_language("zh");
     EXPECT_EQ(text("-{zh-hant:電腦;zh-hans:电脑;}-是", chinese), "电脑是");
@@ -221,16 +221,16 @@ TEST(WikitextVariants, ShowTheSimplifiedFormWhereTheWikiHasVariants) {
     EXPECT_EQ(text("N-{4-x}-N"), "N-{4-x}-N");
 }
 
-TEST(WikitextLinks, AreIdsInOrderWithRepeats) {
+TEST(wikitext_links_test, are_ids_in_order_with_repeats) {
     EXPECT_THAT(links("[[b c]] [[A_d|x]] [[b  c]]s"), ElementsAre("B_c", "A_d", "B_c"));
 }
 
-TEST(WikitextLinks, LoseAnchorsEscapesAndEntities) {
+TEST(wikitext_links_test, lose_anchors_escapes_and_entities) {
     EXPECT_THAT(links("[[a#b|c]] [[:d]] [[caf%C3%A9]] [[AT&amp;T]] [[#x]] [[élan]] [[ß]]"),
                 ElementsAre("A", "D", "Café", "AT&T", "Élan", "ß"));
 }
 
-TEST(WikitextLinks, LeaveOutOtherNamespacesAndSites) {
+TEST(wikitext_links_test, leave_out_other_namespaces_and_sites) {
     EXPECT_THAT(
         links("[[Category:A]] [[File:b.jpg|[[c]]]] [[de:d]] [[:fr:e]] [[wikt:f]] [[User:g]] [[Help:h|i]]"),
         IsEmpty());
@@ -238,24 +238,24 @@ TEST(WikitextLinks, LeaveOutOtherNamespacesAndSites) {
                 ElementsAre("Star_Trek:_Voyager", "2001:_Odyssey"));
 }
 
-TEST(WikitextLinks, LeaveOutWhatIsDroppedWithItsSurroundings) {
+TEST(wikitext_links_test, leave_out_what_is_dropped_with_its_surroundings) {
     EXPECT_THAT(links("{{x|[[a]]}} [[b]]\n{|\n|[[c]]\n|}\n<ref>[[d]]</ref>[[e]]"), ElementsAre("B", "E"));
     EXPECT_THAT(links("[[a]]\n{|\n|[[b]]\n==H==\n[[c]]"), ElementsAre("A", "C"));
 }
 
-TEST(WikitextLinks, KeepTheirCaseWhereTheWikiTellsItApart) {
+TEST(wikitext_links_test, keep_their_case_where_the_wiki_tells_it_apart) {
     wiki_site site;
     site.set_first_letter(false);
     EXPECT_THAT(links("[[a b]]", site), ElementsAre("a_b"));
 }
 
-TEST(WikitextLinks, KnowTheWikisOwnNamespaces) {
+TEST(wikitext_links_test, know_the_wikis_own_namespaces) {
     EXPECT_EQ(text("[[Categoria:A]][[Immagine:b.jpg|x]]c [[Portale:D|e]]", italian()), "c e");
     EXPECT_THAT(links("[[categoria:A]] [[Portale:D|e]] [[DISCUSSIONE:F]] [[g]]", italian()),
                 ElementsAre("G"));
 }
 
-TEST(WikitextLinks, GeorgianTitlesKeepTheirLetters) {
+TEST(wikitext_links_test, georgian_titles_keep_their_letters) {
     EXPECT_THAT(links("[[საქართველო]]"), ElementsAre("საქართველო"));
 }
 

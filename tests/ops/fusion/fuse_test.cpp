@@ -67,7 +67,7 @@ TEST(fusion, every_rule_and_normalisation_is_as_worded) {
     }
 }
 
-// Powers of two change no digit: what is far from 1 is normalised as what is near.
+// Powers of two change no digit: scores far from 1 are normalised like those near it.
 TEST(fusion, scores_of_any_size_are_normalised) {
     const std::vector<double> near = {7, 3, 2.5, -1};
     for (const score_normalisation how :
@@ -100,9 +100,9 @@ TEST(fusion, what_is_wrong_is_named) {
         }
         return std::string();
     };
-    EXPECT_EQ(fault({{2, 0, 2}, {3, 2, 1}}), "1:2 the id is in the list twice");
+    EXPECT_EQ(fault({{2, 0, 2}, {3, 2, 1}}), "1:2 the id occurs twice in the list");
     EXPECT_EQ(fault({{2, 3}, {3, 2}}), "1:1 the id is out of range");
-    EXPECT_EQ(fault({{2, 1}, {3, 4}}), "1:1 the score is greater than the one before it");
+    EXPECT_EQ(fault({{2, 1}, {3, 4}}), "1:1 the score is greater than the previous one");
     EXPECT_EQ(fault({{2, 1}, {3, std::nan("")}}), "1:1 the score is not a finite number");
     const std::vector<one_run> huge = {{{0, 1}, {1e308, 1}}, {{2, 0}, {1e308, 1e308}}};
     try {
@@ -111,7 +111,7 @@ TEST(fusion, what_is_wrong_is_named) {
     } catch (const list_fault& found) {
         EXPECT_EQ(found.list(), 1u);
         EXPECT_EQ(found.position(), 1u);
-        EXPECT_STREQ(found.what(), "the fused score of its document is beyond the greatest double");
+        EXPECT_STREQ(found.what(), "the fused score of its document exceeds the range of double");
     }
     const std::vector<std::uint32_t> ids = {2, 1}, ranks = {1, 0};
     const std::vector<double> scores = {2, 1};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integer iteration of every place beside the slow one: ranks, steps, changes, all of it, bit for bit.
+// Compares the integer iteration of every place with the slow one: ranks, steps, changes, bit for bit.
 #include "ops/link_rank/fixed_page_rank.hpp"
 
 #include "on_each_place.hpp"
 #include "on_every_target.hpp"
 #include "ops/link_rank/graphs.hpp"
-#include "ops/link_rank/questions.hpp"
+#include "ops/link_rank/integer_problem.hpp"
 #include "reference/page_rank_reference.hpp"
 
 namespace quern {
@@ -20,11 +20,11 @@ class fixed_page_rank_test : public on_place<Tested> {
     void expect_reference(const link_graph& graph, const page_rank_options& options, const std::string& what,
                           unsigned digits = 30) {
         cpu_place host(context::cpu(1));
-        const integer_question asked(host, graph.view(), options);
-        fixed_question question = asked.question();
-        question.contribution_digits = digits;
-        const fixed_answer found = fixed_page_rank(this->place(), graph.view(), question);
-        const fixed_answer expected = reference::fixed_page_rank(graph.view(), question);
+        const integer_problem requested(host, graph.view(), options);
+        fixed_page_rank_params params = requested.params();
+        params.contribution_digits = digits;
+        const fixed_page_rank_result found = fixed_page_rank(this->place(), graph.view(), params);
+        const fixed_page_rank_result expected = reference::fixed_page_rank(graph.view(), params);
         EXPECT_EQ(found.iterations, expected.iterations) << what;
         EXPECT_EQ(found.change, expected.change) << what;
         EXPECT_EQ(found.converged, expected.converged) << what;
@@ -101,7 +101,7 @@ TYPED_TEST(fixed_page_rank_test, many_sizes_match_reference) {
     }
 }
 
-// Vectors of every width, beside the scalar ends of blocks.
+// Vectors of every width, and the scalar ends of blocks.
 TEST(fixed_page_rank, every_instruction_set_matches_reference) {
     std::mt19937_64 random(9);
     cpu_place place(context::cpu(1));
@@ -111,14 +111,15 @@ TEST(fixed_page_rank, every_instruction_set_matches_reference) {
     for (const dangling_rule rule : {dangling_rule::uniform, dangling_rule::preference}) {
         page_rank_options options{.tolerance = 1e-14, .dangling = rule};
         if (rule == dangling_rule::preference) options.preference = seeds;
-        const integer_question asked(place, graph.view(), options);
-        const fixed_answer expected = reference::fixed_page_rank(graph.view(), asked.question());
-        on_every_target(
-            [&] { EXPECT_EQ(fixed_page_rank(place, graph.view(), asked.question()).ranks, expected.ranks); });
+        const integer_problem requested(place, graph.view(), options);
+        const fixed_page_rank_result expected = reference::fixed_page_rank(graph.view(), requested.params());
+        on_every_target([&] {
+            EXPECT_EQ(fixed_page_rank(place, graph.view(), requested.params()).ranks, expected.ranks);
+        });
     }
 }
 
-// Large enough that the CPU keeps what hot nodes send together (hot_first.hpp).
+// Large enough that the CPU stores the contributions of hot nodes together (degree_ordering.hpp).
 TYPED_TEST(fixed_page_rank_test, many_nodes_without_order_match_reference) {
     if (tested_with().small_sizes) GTEST_SKIP() << "large";
     std::mt19937_64 random(10);
@@ -130,7 +131,7 @@ TYPED_TEST(fixed_page_rank_test, many_nodes_without_order_match_reference) {
 
 TYPED_TEST(fixed_page_rank_test, no_nodes) {
     const link_graph graph;
-    const fixed_answer found = fixed_page_rank(this->place(), graph.view(), {});
+    const fixed_page_rank_result found = fixed_page_rank(this->place(), graph.view(), {});
     EXPECT_TRUE(found.ranks.empty());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs for tests: small ones that each have something nasty, and random ones of every kind.
+// Graphs for tests: small ones with one difficult property each, and random ones of every kind.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ inline std::map<std::string, link_graph> nasty_graphs() {
     cycle.push_back({n - 1, 0});
     for (std::uint32_t u = 0; u < 60; ++u)
         for (std::uint32_t v = 0; v < 60; ++v) complete.push_back({u, v});
-    for (std::uint32_t v = 1; v < n; ++v) {  // one node with nearly all links, and a long way back to it
+    for (std::uint32_t v = 1; v < n; ++v) {  // one node with nearly all links, and a long path back to it
         for (int again = 0; again < 3; ++again) hub.push_back({0, v});
         if (v % 7 != 0) hub.push_back({v, v % 11 == 0 ? 0 : v - 1});
     }
@@ -58,7 +58,7 @@ inline std::map<std::string, link_graph> nasty_graphs() {
     return graphs;
 }
 
-/// Sources and targets skewed by `skew` (1: not), one node in `dangling` without links out (0: none).
+/// Sources and targets skewed by `skew` (1: not), one node in `dangling` without outgoing links (0: none).
 inline link_graph random_graph(std::mt19937_64& random, std::uint32_t nodes, std::size_t count,
                                double skew = 2, unsigned dangling = 4, bool weighted = false) {
     const auto some_node = [&] {
@@ -70,7 +70,7 @@ inline link_graph random_graph(std::mt19937_64& random, std::uint32_t nodes, std
     while (all.size() < count) {
         const std::uint32_t from = some_node();
         if (dangling != 0 && (from * 2654435761u >> 16) % dangling == 0) {
-            if (random() % 64 == 0) --count;  // where all are dangling, an end comes too
+            if (random() % 64 == 0) --count;  // where all are dangling, it must end too
             continue;
         }
         all.push_back({from, some_node()});
@@ -81,7 +81,7 @@ inline link_graph random_graph(std::mt19937_64& random, std::uint32_t nodes, std
     return graph_of(nodes, all, weights);
 }
 
-/// The same links from any order of the list.
+/// The same links from a list in any order.
 inline link_graph shuffled(const link_graph& graph, std::uint64_t seed) {
     std::vector<std::pair<link, double>> all;
     for (std::uint32_t v = 0; v < graph.nodes; ++v)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HITS: the integers of every place beside the slow ones, bit for bit; the door beside the definition.
+// HITS: compares the integers of every place with the slow ones, bit for bit, and the public function with the definition.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "on_each_place.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/graphs.hpp"
-#include "ops/link_rank/questions.hpp"
+#include "ops/link_rank/integer_problem.hpp"
 #include "quern/base/error.hpp"
 #include "reference/page_rank_reference.hpp"
 
@@ -24,10 +24,10 @@ class fixed_hits_test : public on_place<Tested> {
   protected:
     void expect_reference(const link_graph& graph, const hits_options& options, const std::string& what) {
         cpu_place host(context::cpu(1));
-        const integer_hits_question asked(host, graph.view(), options);
-        const fixed_hits_answer found =
-            fixed_hits(this->place(), graph.view(), asked.back(), asked.question());
-        const fixed_hits_answer expected = reference::fixed_hits(graph.view(), asked.question());
+        const integer_hits_problem requested(host, graph.view(), options);
+        const fixed_hits_result found =
+            fixed_hits(this->place(), graph.view(), requested.back(), requested.params());
+        const fixed_hits_result expected = reference::fixed_hits(graph.view(), requested.params());
         EXPECT_EQ(found.authorities, expected.authorities) << what;
         EXPECT_EQ(found.hubs, expected.hubs) << what;
         EXPECT_EQ(found.iterations, expected.iterations) << what;
@@ -64,7 +64,7 @@ TEST(hits, comes_to_the_definition) {
         EXPECT_EQ(found.authorities.order, reference::order_by_rank(found.authorities.ranks));
         EXPECT_EQ(found.hubs.order, reference::order_by_rank(found.hubs.ranks));
         EXPECT_TRUE(std::isnan(found.hubs.error_bound));
-        EXPECT_EQ(found.hubs.place, "cpu (asked for)");
+        EXPECT_EQ(found.hubs.place, "cpu (requested)");
     }
 }
 

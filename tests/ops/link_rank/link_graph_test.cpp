@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs from links against the obvious way: sort triples, then count.
+// Compares graphs from links with the obvious method: sort triples, then count.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -114,10 +114,10 @@ TEST(link_graph, refuses_ends_and_weights_and_names_the_first) {
 }
 
 TEST(link_graph, budget_is_honoured) {
-    context run = context::cpu(2);
-    run.memory_bytes = 1 << 20;
+    context ctx = context::cpu(2);
+    ctx.memory_bytes = 1 << 20;
     const std::vector<link> links(1 << 20);
-    EXPECT_THROW(make_link_graph(1, links, {}, run), out_of_memory);
+    EXPECT_THROW(make_link_graph(1, links, {}, ctx), out_of_memory);
 }
 
 /// Links whose ends are skewed: some nodes have very many, most have none.
@@ -181,17 +181,17 @@ TEST(link_graph, of_sorted_links_is_that_of_the_list) {
 TEST(link_graph, of_sorted_links_takes_the_memory_of_the_graph) {
     const auto links = skewed_links(1000, 1 << 20, 5);
     const sorted_links sorted = sorted_by_source(1000, links);
-    context run = context::cpu(2);
-    run.memory_bytes = (std::uint64_t{4} << 20) + (64 << 10);
-    expect_equal(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, run),
+    context ctx = context::cpu(2);
+    ctx.memory_bytes = (std::uint64_t{4} << 20) + (64 << 10);
+    expect_equal(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, ctx),
                  plain_link_graph(1000, links, {}));
-    EXPECT_THROW(make_link_graph(1000, links, {}, run), out_of_memory);
-    run.memory_bytes = std::uint64_t{4} << 20;
-    EXPECT_THROW(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, run), out_of_memory);
+    EXPECT_THROW(make_link_graph(1000, links, {}, ctx), out_of_memory);
+    ctx.memory_bytes = std::uint64_t{4} << 20;
+    EXPECT_THROW(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, ctx), out_of_memory);
     const std::atomic<int> signal{2};
-    run = context::cpu(1);
-    run.stop_signal = &signal;
-    EXPECT_THROW(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, run), interrupted);
+    ctx = context::cpu(1);
+    ctx.stop_signal = &signal;
+    EXPECT_THROW(link_rank_detail::graph_of_sorted_links(sorted.ends, sorted.targets, ctx), interrupted);
 }
 
 TEST(link_graph, ids_beyond_16_million) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageRank from its door: against the definition in long double, for every option, and the promises of its header.
+// PageRank through its public function: against the definition in long double, for every option, and the promises of its
+// header.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -26,7 +27,7 @@ reference::long_reals as_reals(const std::vector<double>& values) {
     return {values.begin(), values.end()};
 }
 
-/// Ranks within their bound of the truth, which is not far from the tolerance; in their order; converged.
+/// Ranks within their bound of the truth, which is close to the tolerance; in order; converged.
 void expect_true_ranks(const link_graph& graph, page_rank_options options, const std::string& what) {
     options.tolerance = 1e-9;
     const link_ranks found = page_rank(graph.view(), options, one_thread);
@@ -37,7 +38,7 @@ void expect_true_ranks(const link_graph& graph, page_rank_options options, const
     EXPECT_TRUE(found.converged) << what;
     EXPECT_LT(found.change, 1e-9) << what;
     EXPECT_EQ(found.order, reference::order_by_rank(found.ranks)) << what;
-    EXPECT_EQ(found.place, "cpu (asked for)");
+    EXPECT_EQ(found.place, "cpu (requested)");
 }
 
 const dangling_rule every_rule[] = {dangling_rule::uniform, dangling_rule::preference, dangling_rule::none};
@@ -66,15 +67,16 @@ TEST(page_rank, a_cycle_is_even) {
 TEST(page_rank, known_values) {  // α = 1/2: 0 → 1 → 2, 2 has no links
     const link_graph graph = graph_of(3, {{0, 1}, {1, 2}});
     page_rank_options options{.damping = 0.5, .tolerance = 1e-15, .dangling = dangling_rule::none};
-    const link_ranks lost = page_rank(graph.view(), options, one_thread);
-    EXPECT_THAT(lost.ranks, testing::Pointwise(testing::DoubleNear(1e-14), {1 / 6.0, 1 / 4.0, 7 / 24.0}));
-    EXPECT_THAT(lost.order, testing::ElementsAre(2, 1, 0));
+    const link_ranks dangling_mass = page_rank(graph.view(), options, one_thread);
+    EXPECT_THAT(dangling_mass.ranks,
+                testing::Pointwise(testing::DoubleNear(1e-14), {1 / 6.0, 1 / 4.0, 7 / 24.0}));
+    EXPECT_THAT(dangling_mass.order, testing::ElementsAre(2, 1, 0));
     options.dangling = dangling_rule::uniform;  // as many parts, of a sum of 1
     const link_ranks shared = page_rank(graph.view(), options, one_thread);
     EXPECT_THAT(shared.ranks, testing::Pointwise(testing::DoubleNear(1e-14), {4 / 17.0, 6 / 17.0, 7 / 17.0}));
 }
 
-// networkx 3.6.1, _pagerank_python, tol=1e-16: its default gives what is lost to the preference.
+// networkx 3.6.1, _pagerank_python, tol=1e-16: by default it gives the lost mass to the preference.
 TEST(page_rank, as_networkx_has_it) {
     const links all = {{0, 1}, {0, 2}, {1, 2}, {2, 0}, {2, 3}, {4, 2}, {4, 5}, {5, 5}, {5, 3}, {6, 4}};
     const link_graph graph = graph_of(8, all);
@@ -195,7 +197,7 @@ TEST(page_rank, says_that_it_has_not_converged) {
     EXPECT_GT(stopped.change, 1e-12);
     const reference::long_reals expected = reference::page_rank(graph.view(), {});
     EXPECT_LE(reference::distance(as_reals(stopped.ranks), expected), stopped.error_bound);
-    // Below what the grid can hold, it ends, says so, and is as right as the grid.
+    // Below the grid's precision, it ends, reports that, and is as accurate as the grid.
     const link_ranks beyond =
         page_rank(graph.view(), {.tolerance = 1e-30, .max_iterations = 100'000}, one_thread);
     EXPECT_FALSE(beyond.converged);
@@ -237,7 +239,7 @@ TEST(page_rank, the_same_bits_for_any_threads_and_order_of_links) {
     }
 }
 
-// Any graph, any options: within the bound that is told, and in the order of the ranks that are told.
+// Any graph, any options: within the reported bound, and in the order of the reported ranks.
 RC_GTEST_PROP(page_rank, the_bound_holds, (std::uint64_t seed)) {
     std::mt19937_64 random(seed);
     const auto nodes = static_cast<std::uint32_t>(*rc::gen::inRange(1, 300));
@@ -289,23 +291,24 @@ TEST(page_rank, refuses_options_out_of_range) {
     EXPECT_EQ(with([](page_rank_options&) {}), "");
     for (const double damping : {-0.1, 1.0, nan})
         EXPECT_EQ(with([=](page_rank_options& o) { o.damping = damping; }),
-                  "the damping is 0 or more and less than 1");
+                  "invalid damping (expected at least 0 and less than 1)");
     for (const double tolerance : {0.0, -1.0, nan, infinity})
         EXPECT_EQ(with([=](page_rank_options& o) { o.tolerance = tolerance; }),
-                  "the tolerance is a finite number greater than 0");
-    EXPECT_EQ(with([](page_rank_options& o) { o.max_iterations = 0; }), "there is one iteration at least");
+                  "invalid tolerance (expected a finite number above 0)");
+    EXPECT_EQ(with([](page_rank_options& o) { o.max_iterations = 0; }),
+              "invalid number of iterations 0 (expected at least 1)");
     EXPECT_EQ(with([](page_rank_options& o) { o.dangling = static_cast<dangling_rule>(7); }),
-              "there is no such rule for nodes without links");
+              "unknown rule for nodes without links");
     const std::vector<double> two = {1, 2}, negative = {1, -1, 2}, not_a_number = {1, 1, nan}, zeros(3),
                               endless = {infinity, 0, 0};
     EXPECT_EQ(with([&](page_rank_options& o) { o.preference = two; }),
               "the preference has 2 values, but there are 3 nodes");
     EXPECT_EQ(with([&](page_rank_options& o) { o.preference = negative; }),
-              "the preference of node 1 is not a finite number of 0 or more");
+              "the preference of node 1 is not a finite number of at least 0");
     EXPECT_EQ(with([&](page_rank_options& o) { o.start = not_a_number; }),
-              "the start of node 2 is not a finite number of 0 or more");
+              "the start of node 2 is not a finite number of at least 0");
     EXPECT_EQ(with([&](page_rank_options& o) { o.start = endless; }),
-              "the start of node 0 is not a finite number of 0 or more");
+              "the start of node 0 is not a finite number of at least 0");
     EXPECT_EQ(with([&](page_rank_options& o) { o.preference = zeros; }),
               "the preference is 0 for every node");
 }
@@ -315,32 +318,32 @@ TEST(page_rank, refuses_what_is_no_graph) {
         return refused([&](link_graph& g, page_rank_options&) { change(g); });
     };
     EXPECT_EQ(with([](link_graph& g) { g.offsets.pop_back(); }),
-              "this is no graph: there are not as many offsets as nodes and one");
-    EXPECT_EQ(with([](link_graph& g) { g.offsets.clear(); }), "this is no graph: it has no offsets");
-    EXPECT_EQ(with([](link_graph& g) { g.offsets[0] = 1; }), "this is no graph: the first offset is not 0");
+              "invalid graph: the number of offsets is not the number of nodes plus 1");
+    EXPECT_EQ(with([](link_graph& g) { g.offsets.clear(); }), "invalid graph: no offsets");
+    EXPECT_EQ(with([](link_graph& g) { g.offsets[0] = 1; }), "invalid graph: the first offset is not 0");
     EXPECT_EQ(with([](link_graph& g) { g.offsets[3] = 2; }),
-              "this is no graph: the last offset is not the number of links");
+              "invalid graph: the last offset is not the number of links");
     EXPECT_EQ(with([](link_graph& g) { g.offsets[1] = ~std::uint64_t{0}; }),
-              "this is no graph: the links of node 1 end before they begin");
+              "invalid graph: the links of node 1 end before they begin");
     EXPECT_EQ(with([](link_graph& g) { g.sources[2] = 3; }),
-              "this is no graph: the source of link 2 is not a node");
+              "invalid graph: the source of link 2 is not a node");
     EXPECT_EQ(with([](link_graph& g) { std::swap(g.sources[1], g.sources[2]); }),
-              "this is no graph: the sources of node 2 do not rise");
+              "invalid graph: the sources of node 2 do not ascend");
     EXPECT_EQ(with([](link_graph& g) { g.weights[1] = 0; }),
-              "this is no graph: the weight of link 1 is not a positive finite number");
+              "invalid graph: the weight of link 1 is not a positive finite number");
     EXPECT_EQ(with([](link_graph& g) { g.weights.pop_back(); }),
-              "this is no graph: there is not one weight a link");
+              "invalid graph: the number of weights is not the number of links");
     EXPECT_EQ(with([](link_graph& g) { g.out_degrees.pop_back(); }),
-              "this is no graph: there is not one degree a node");
+              "invalid graph: the number of degrees is not the number of nodes");
     EXPECT_EQ(with([](link_graph& g) { std::swap(g.out_degrees[0], g.out_degrees[1]); }),
-              "this is no graph: its degrees are not those of its links");
+              "invalid graph: the degrees do not match the links");
 }
 
-TEST(page_rank, stops_when_asked) {
+TEST(page_rank, stops_when_requested) {
     std::atomic<int> signal = 2;
-    context run = one_thread;
-    run.stop_signal = &signal;
-    EXPECT_THROW(page_rank(nasty_graphs().at("hub").view(), {}, run), interrupted);
+    context ctx = one_thread;
+    ctx.stop_signal = &signal;
+    EXPECT_THROW(page_rank(nasty_graphs().at("hub").view(), {}, ctx), interrupted);
 }
 
 }  // namespace

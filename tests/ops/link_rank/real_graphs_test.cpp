@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real graphs, from the folder "graphs" of QUERN_DATA: the order of the best is that of the truth, whatever the order of
-// the links and the number of threads. Only "FROM TO" lines are read here, plainly; the program's reader is io's.
+// Real graphs, from the folder "graphs" of QUERN_DATA: the order of the best is the true one, for any order of the links
+// and any number of threads. Only "FROM TO" lines are read here; the program's reader belongs to io.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace test_graphs;
 
-/// Nodes are the words that occur, numbered as they come.
+/// Nodes are the words that occur, numbered by first appearance.
 link_graph read_links(const std::filesystem::path& path) {
     const std::string command = "zstd -dcq '" + path.string() + "'";
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
@@ -67,11 +67,11 @@ TEST(real_graphs, order_of_the_best_is_true) {
         for (std::uint32_t v = 0; v < graph.nodes; ++v) error += std::fabs(found.ranks[v] - expected[v]);
         EXPECT_LE(error, found.error_bound) << name;
 
-        // Places whose true ranks are closer than the reference itself is exact stand in any order there.
+        // Places whose true ranks are closer than the reference's precision may have any order there.
         std::size_t wrong = 0, too_close = 0;
         const std::vector<std::uint32_t> order = reference::order_by_rank(expected);
-        for (std::size_t place = 0; place < std::min<std::size_t>(10'000, order.size()); ++place) {
-            const std::uint32_t mine = found.order[place], its = order[place];
+        for (std::size_t rank = 0; rank < std::min<std::size_t>(10'000, order.size()); ++rank) {
+            const std::uint32_t mine = found.order[rank], its = order[rank];
             if (mine == its) continue;
             (std::fabs(expected[mine] - expected[its]) < 1e-15L * expected[its] + 1e-17L ? too_close
                                                                                          : wrong) += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageRank in doubles over stored matrices: true within its bound, and the same bits in every format that says so.
+// PageRank in doubles over stored matrices: true within its bound, and the same bits in every format that promises them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ TYPED_TEST(page_rank_storage_test, every_format_is_true_and_most_are_the_same) {
                   rank_storage::brc, rank_storage::brcp, rank_storage::brcp_paper}) {
                 const auto name = std::string(rank_storage_names[static_cast<std::size_t>(storage)]);
                 options.storage = storage;
-                const link_ranks found = page_rank(graph->view(), options, TypeParam::run());
+                const link_ranks found = page_rank(graph->view(), options, TypeParam::ctx());
                 long double error = 0;
                 for (std::uint32_t v = 0; v < graph->nodes; ++v)
                     error += std::fabs(found.ranks[v] - expected[v]);
@@ -62,13 +62,13 @@ TYPED_TEST(page_rank_storage_test, nasty_graphs) {
     for (const auto& [name, graph] : nasty_graphs()) {
         page_rank_options options{.tolerance = 1e-9, .storage = rank_storage::brcp};
         const reference::long_reals expected = reference::page_rank(graph.view(), options);
-        const link_ranks found = page_rank(graph.view(), options, TypeParam::run());
+        const link_ranks found = page_rank(graph.view(), options, TypeParam::ctx());
         long double error = 0;
         for (std::uint32_t v = 0; v < graph.nodes; ++v) error += std::fabs(found.ranks[v] - expected[v]);
         EXPECT_LE(error, found.error_bound) << name;
         EXPECT_TRUE(found.converged) << name;
         options.start = found.ranks;
-        EXPECT_LE(page_rank(graph.view(), options, TypeParam::run()).iterations, 1u) << name;
+        EXPECT_LE(page_rank(graph.view(), options, TypeParam::ctx()).iterations, 1u) << name;
     }
 }
 

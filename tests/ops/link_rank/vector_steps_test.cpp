@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/link_rank/vector_steps.hpp"
+#include "ops/link_rank/papers/vector_steps.hpp"
 
 #include <cmath>
 
@@ -31,29 +31,28 @@ TYPED_TEST(vector_steps_test, every_operation_is_rounded_once) {
             std::vector<std::uint8_t> dangling(n);
             for (std::uint8_t& is : dangling) is = random() % 4 == 0 ? 1 : 0;
 
-            std::vector<double> next(n), change(n), lost(n);
+            std::vector<double> next(n), change(n), dangling_mass(n);
             for (std::size_t v = 0; v < n; ++v) {
-                volatile double sum =
-                    step.follow * products[v];  // volatile: rounded here, whatever the compiler
+                volatile double sum = step.follow * products[v];  // volatile: rounded here, by any compiler
                 sum = sum + step.each;
                 if (with_preference) {
-                    volatile const double preferred = step.prefer * preference[v];
-                    sum = sum + preferred;
+                    volatile const double personalised_share = step.prefer * preference[v];
+                    sum = sum + personalised_share;
                 }
                 next[v] = sum;
                 change[v] = std::abs(next[v] - before[v]);
-                lost[v] = dangling[v] != 0 ? next[v] : 0;
+                dangling_mass[v] = dangling[v] != 0 ? next[v] : 0;
             }
 
-            const auto given = this->array(products), preferred = this->array(preference);
+            const auto given = this->array(products), personalised_share = this->array(preference);
             const auto ranks = this->array(before);
             const auto is_dangling = this->array(dangling);
             const auto changes = this->template output<double>(n), losts = this->template output<double>(n);
-            take_rank_step(this->place(), step, given.view(), preferred.view(), is_dangling.view(),
+            take_rank_step(this->place(), step, given.view(), personalised_share.view(), is_dangling.view(),
                            ranks.span(), changes.span(), losts.span());
             EXPECT_EQ(ranks.host(), next) << n;
             EXPECT_EQ(changes.host(), change) << n;
-            EXPECT_EQ(losts.host(), lost) << n;
+            EXPECT_EQ(losts.host(), dangling_mass) << n;
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Method `automatic` finds what `exhaustive` finds, and that is what the plain table of every pair says: on texts made to
-// pass or to break filters, at every threshold, with old and new texts, at every place.
+// Method `automatic` finds the same as `exhaustive` and as the plain table of every pair: on texts made to pass or to break
+// filters, at every threshold, with old and new texts, at every place.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -10,11 +10,11 @@
 #include <string>
 
 #include "on_each_place.hpp"
-#include "ops/near_duplicates/find_exhaustively.hpp"
-#include "ops/near_duplicates/gram_filter.hpp"
-#include "ops/near_duplicates/methods.hpp"
-#include "ops/near_duplicates/sketch.hpp"
-#include "ops/near_duplicates/units.hpp"
+#include "ops/near_duplicates/duplicate_methods.hpp"
+#include "ops/near_duplicates/exact/find_exhaustively.hpp"
+#include "ops/near_duplicates/filter/gram_filter.hpp"
+#include "ops/near_duplicates/filter/sketch.hpp"
+#include "ops/near_duplicates/texts/units.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/text_sketches.hpp"
 #include "reference/edit_distance_reference.hpp"
@@ -56,10 +56,11 @@ class truth_of {
     std::vector<duplicate_pair> below(const decimal& threshold, const duplicate_scope& scope = {}) const {
         std::vector<duplicate_pair> pairs;
         for (const duplicate_pair& pair : all_) {
-            const bool asked = pair.b >= scope.first_new && (scope.within_new || pair.a < scope.first_new);
+            const bool requested =
+                pair.b >= scope.first_new && (scope.within_new || pair.a < scope.first_new);
             const bool near =
                 pair.distance * threshold.denominator < threshold.numerator * pair.of || pair.of == 0;
-            if (asked && near) pairs.push_back(pair);
+            if (requested && near) pairs.push_back(pair);
         }
         return pairs;
     }
@@ -190,7 +191,7 @@ TYPED_TEST(automatic_test, copies_are_pairs_of_all_their_likes) {
 }
 
 TYPED_TEST(automatic_test, crosses_the_tiles_of_the_join) {
-    // More texts than a tile of the GPU or a piece of the CPU has, all within each other's lengths.
+    // More texts than a tile of the GPU or a piece of the CPU, all within each other's lengths.
     std::mt19937_64 random(11);
     corpus texts;
     const std::size_t count = tested_with().small_sizes ? 300 : 600;
@@ -198,26 +199,26 @@ TYPED_TEST(automatic_test, crosses_the_tiles_of_the_join) {
     this->expect_found(texts, {12, 100});
 }
 
-/// Sketches of the texts before `end`, in stretches that end at `cuts`.
+/// Sketches of the texts before `end`, in ranges that end at `cuts`.
 struct kept_sketches {
-    std::vector<std::vector<text_sketch>> stretches;
+    std::vector<std::vector<text_sketch>> chunks;
 
     void add(const corpus& texts, std::uint32_t end, edit_unit unit, std::span<const duplicate_pair> pairs) {
         std::uint32_t first = 0;
-        for (const auto& stretch : stretches) first += static_cast<std::uint32_t>(stretch.size());
+        for (const auto& chunk : chunks) first += static_cast<std::uint32_t>(chunk.size());
         std::vector<text_sketch> made;
         for (std::uint32_t i = first; i < end; ++i) made.push_back(sketch_text(texts.list()[i], unit));
         link_equal_texts(made, first, pairs);
-        stretches.push_back(std::move(made));
+        chunks.push_back(std::move(made));
     }
     text_sketches list() const {
         text_sketches all;
-        for (const auto& stretch : stretches) all.stretches.emplace_back(stretch);
+        for (const auto& chunk : chunks) all.chunks.emplace_back(chunk);
         return all;
     }
 };
 
-/// All pairs, found as the texts come in pieces that end at `cuts`.
+/// All pairs, with texts added in pieces that end at `cuts`.
 template <class Unit, class Place>
 std::vector<duplicate_pair> found_in_pieces(Place& place, const corpus& texts,
                                             const std::vector<std::uint32_t>& cuts,
@@ -290,7 +291,7 @@ TYPED_TEST(automatic_test, reads_no_old_text_that_its_sketch_rules_out) {
     kept.add(texts, 26, edit_unit::byte, {});
     texts.add(std::string(299, 'h') + "x");
     for (std::size_t i = 0; i < 26; ++i)
-        if (i != 7) texts.bytes[i * 300] = '?';  // what its sketch does not know
+        if (i != 7) texts.bytes[i * 300] = '?';  // not known to its sketch
     text_sketches known = kept.list();
     std::atomic<int> others{0}, wanted{0};
     known.before_reading = [&](std::uint32_t i) { ++(i == 7 ? wanted : others); };
@@ -361,7 +362,7 @@ TEST(near_duplicates, refuses_sketches_of_other_texts) {
     const corpus texts{"a", "b"};
     const auto refused = [&](std::vector<text_sketch> sketches) {
         text_sketches known;
-        known.stretches.emplace_back(sketches);
+        known.chunks.emplace_back(sketches);
         EXPECT_THROW(near_duplicates(texts.list(), known, {}, {1, true}, context::cpu()), usage_error);
     };
     text_sketch one = sketch_text("a", edit_unit::byte);
@@ -372,7 +373,7 @@ TEST(near_duplicates, refuses_sketches_of_other_texts) {
     refused({one});
 }
 
-/// The other methods read every old text, and say so before.
+/// The other methods read every old text, and report that first.
 TEST(near_duplicates, methods_without_sketches_tell_what_they_read) {
     const corpus texts{"some text", "some texd", "another"};
     for (const auto method : {duplicate_method::exhaustive, duplicate_method::signature}) {
@@ -386,18 +387,18 @@ TEST(near_duplicates, methods_without_sketches_tell_what_they_read) {
     }
 }
 
-TEST(near_duplicates, stops_when_it_is_told_to) {
+TEST(near_duplicates, stops_when_requested) {
     const std::atomic<int> stop = 2;
-    context run = context::cpu(1);
-    run.stop_signal = &stop;
-    EXPECT_THROW(near_duplicates(hostile().list(), {}, {}, run), interrupted);
+    context ctx = context::cpu(1);
+    ctx.stop_signal = &stop;
+    EXPECT_THROW(near_duplicates(hostile().list(), {}, {}, ctx), interrupted);
 }
 
-/// d edits never break a bound: the filters are told the true distance.
+/// d edits never break a bound: the filters get the true distance.
 TEST(filters, never_lose_a_pair) {
     std::mt19937_64 random(1);
     gram_filter<std::uint8_t> grams;
-    std::vector<std::vector<std::uint8_t>> kept(3000);  // a filter looks at its last text once more
+    std::vector<std::vector<std::uint8_t>> kept(3000);  // a filter reads its last text again
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const unsigned letters = 1 + static_cast<unsigned>(random() % 5);
         const std::string a = random_text(random, random() % 200, letters),

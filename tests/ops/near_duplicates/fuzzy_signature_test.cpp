@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/near_duplicates/fuzzy_signature.hpp"
+#include "ops/near_duplicates/papers/signatures/fuzzy_signature.hpp"
 
 #include <gmock/gmock.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/near_duplicates/signature_join.hpp"
+#include "ops/near_duplicates/papers/signatures/signature_join.hpp"
 
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
@@ -8,7 +8,7 @@
 
 #include "on_each_place.hpp"
 #include "on_every_target.hpp"
-#include "ops/near_duplicates/signature_join_bits.hpp"
+#include "ops/near_duplicates/papers/signatures/signature_join_bits.hpp"
 #include "reference/fuzzy_signature_reference.hpp"
 #include "signature_texts.hpp"
 
@@ -24,7 +24,7 @@ pairs as_pairs(const std::vector<candidate>& found) {
     return all;
 }
 
-/// Signatures without texts: hashes could make any.
+/// Signatures without texts, which some hashes could produce.
 struct made_signatures {
     std::vector<std::uint8_t> letters, levels;
     std::vector<std::uint64_t> offsets{0};
@@ -213,7 +213,7 @@ TYPED_TEST(signature_join_test, thresholds_and_slacks) {
 }
 
 TYPED_TEST(signature_join_test, made_signatures_of_all_lengths) {
-    // More rows of one length than a tile has, whatever the tile; letters that occur more often than a code counts.
+    // More rows of one length than a tile of any size; letters that occur more often than a code counts.
     this->expect_reference(make_signatures(8, 2400, 1, 64), with(duplicate_method::signature));
     this->expect_reference(make_signatures(9, 300, 30, 1), with(duplicate_method::signature));
     this->expect_reference(make_signatures(10, 150, 128, 64), with(duplicate_method::signature, 128));
@@ -223,7 +223,7 @@ TYPED_TEST(signature_join_test, made_signatures_of_all_lengths) {
 }
 
 TYPED_TEST(signature_join_test, everything_is_near_everything) {
-    // More than a queue of 2^22 pairs holds, and every pair is found twice: at B, and at 2B.
+    // More than a queue of 2^22 pairs holds; every pair is found twice: at B, and at 2B.
     constexpr std::uint32_t count = 3000;
     made_signatures made;
     for (std::uint32_t i = 0; i < count; ++i) made.add(5, "\1\2\3", "\4");

@@ -10,7 +10,7 @@
 
 namespace quern {
 
-/// Texts as a list; not from offset 0 on, as a part of a larger list has them.
+/// Texts as a list; offsets do not start at 0, as in a part of a larger list.
 struct listed_texts {
     std::string bytes = "before";
     std::vector<std::uint64_t> offsets;
@@ -32,7 +32,7 @@ inline std::string random_text(std::mt19937_64& random, std::size_t size, unsign
     return text;
 }
 
-/// A copy with some edits: single bytes, and now and then a stretch put in or taken out.
+/// A copy with some edits: single bytes, and sometimes a passage inserted or removed.
 inline std::string edited(std::mt19937_64& random, std::string text, unsigned edits) {
     for (; edits > 0 && !text.empty(); --edits) {
         const std::size_t at = random() % text.size();
@@ -75,7 +75,7 @@ inline std::vector<std::string> hostile_texts() {
         std::string periodic;
         while (periodic.size() < size) periodic += "the same words again ";
         texts.push_back(periodic.substr(0, size));
-        // Its cuts are not spread evenly: none at first, or none at last.
+        // Its cuts are not uniform: none at first, or none at last.
         texts.push_back(std::string(size, 'a') + random_text(random, size / 4, 26));
         texts.push_back(random_text(random, size / 4, 26) + std::string(size, 'a'));
     }

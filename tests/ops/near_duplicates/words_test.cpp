@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The methods of words against their references, and on data made to trip them.
+// The methods of words against their references, and on adversarial data.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <random>
 
 #include "on_every_target.hpp"
-#include "ops/near_duplicates/hamming_join.hpp"
-#include "ops/near_duplicates/hamming_kernels.hpp"
-#include "ops/near_duplicates/methods.hpp"
-#include "ops/near_duplicates/simhash.hpp"
-#include "ops/near_duplicates/word_sets.hpp"
+#include "ops/near_duplicates/duplicate_methods.hpp"
+#include "ops/near_duplicates/papers/words/hamming_join.hpp"
+#include "ops/near_duplicates/papers/words/hamming_kernels.hpp"
+#include "ops/near_duplicates/papers/words/simhash.hpp"
+#include "ops/near_duplicates/papers/words/word_sets.hpp"
 #include "quern/base/error.hpp"
 #include "reference/word_methods_reference.hpp"
 
@@ -188,7 +188,7 @@ TEST(word_methods, know_no_pair_of_fewer_than_two_documents) {
             EXPECT_THAT(find(all, options_for(method)), IsEmpty());
         EXPECT_EQ(find({{}, {0}}, options_for(method)), pairs());
     }
-    // No offsets at all are no documents either.
+    // No offsets also mean no documents.
     cpu_place place(context::cpu(1));
     duplicate_counts counts;
     EXPECT_THAT(find_by_shingles(place, {}, {}, {}, counts), IsEmpty());
@@ -216,7 +216,7 @@ TEST(word_methods, lists_may_begin_anywhere) {
                 ElementsAre(duplicate_pair{0, 1, 0, 64}));
 }
 
-// 200,000 copies of a template page, all but two of them old: the pairs asked for are 400,001 of 2 · 10¹⁰.
+// 200,000 copies of a template page, all but two of them old: 400,001 of 2 · 10¹⁰ pairs are requested.
 TEST(word_methods, copies_cost_no_more_than_their_pairs) {
     documents all(200'000, {1, 2, 3, 4, 5, 6});
     for (std::uint32_t i = 0; i < 10; ++i)
@@ -232,13 +232,13 @@ TEST(word_methods, copies_cost_no_more_than_their_pairs) {
     }
 }
 
-// Collisions make no class and tear none apart.
+// Collisions neither make nor split a class.
 TEST(word_methods, classes_do_not_depend_on_hashes) {
     const documents all = families(300, 4, 5, 9);
     const flat input(all);
     std::vector<std::uint8_t> alone(all.size());
     for (std::size_t d = 0; d < all.size(); d += 7) alone[d] = 1;
-    std::vector<std::uint32_t> wanted;  // the class of each document, by comparing with all before it
+    std::vector<std::uint32_t> wanted;  // the class of each document, by comparing with all earlier ones
     std::uint32_t classes = 0;
     for (std::size_t d = 0; d < all.size(); ++d) {
         std::size_t same = 0;
@@ -260,14 +260,14 @@ TEST(word_methods, classes_do_not_depend_on_hashes) {
     }
 }
 
-TEST(word_methods, stop_when_they_are_asked_to) {
+TEST(word_methods, stop_when_requested) {
     const std::atomic<int> signal{15};
-    context run = context::cpu(2);
-    run.stop_signal = &signal;
+    context ctx = context::cpu(2);
+    ctx.stop_signal = &signal;
     const documents all = families(50, 20, 20, 3);
     const flat input(all);
     duplicate_counts counts;
-    cpu_place place(run);
+    cpu_place place(ctx);
     EXPECT_THROW(find_by_shingles(place, input.view(), {}, {}, counts), interrupted);
     EXPECT_THROW(find_by_simhash(place, input.view(), 20, {}, {}, counts), interrupted);
     EXPECT_THROW(find_by_i_match(place, input.view(), 20, {}, {}, counts), interrupted);
@@ -325,23 +325,23 @@ TEST(shingle, of_a_hundred_words_and_of_the_greatest_ids) {
     }
 }
 
-// Numbered in many parts where memory is short, and not at all where it does not suffice.
+// Numbered in many parts if memory is short, and not at all if it does not suffice.
 TEST(shingle, the_same_whatever_memory_there_is) {
     const documents all = families(2000, 300, 60, 8);
     const flat input(all);
     const pairs wanted = find(all, options_for(duplicate_method::shingle));
     ASSERT_GT(wanted.size(), 100u);
     for (const std::uint64_t bytes_a_word : {20u, 28u, 60u, 400u}) {
-        context run = context::cpu(2);
-        run.memory_bytes = bytes_a_word * input.words.size() + (1 << 17);
-        cpu_place place(run);
+        context ctx = context::cpu(2);
+        ctx.memory_bytes = bytes_a_word * input.words.size() + (1 << 17);
+        cpu_place place(ctx);
         duplicate_counts counts;
         EXPECT_EQ(find_by_shingles(place, input.view(), {}, {}, counts), wanted) << bytes_a_word;
-        EXPECT_LE(place.memory().peak(), run.memory_bytes);
+        EXPECT_LE(place.memory().peak(), ctx.memory_bytes);
     }
-    context run = context::cpu(2);
-    run.memory_bytes = 4 * input.words.size();
-    cpu_place place(run);
+    context ctx = context::cpu(2);
+    ctx.memory_bytes = 4 * input.words.size();
+    cpu_place place(ctx);
     duplicate_counts counts;
     EXPECT_THROW(find_by_shingles(place, input.view(), {}, {}, counts), out_of_memory);
 }
@@ -394,7 +394,7 @@ TEST(simhash, takes_the_hashes_it_is_given) {
     EXPECT_THROW(near_duplicates(with_hashes, vocabulary + 1, options, {}, context::cpu(1)), usage_error);
 }
 
-// Fingerprints a few bits apart, among them chains that cross the bound; every cut into blocks finds the same.
+// Fingerprints a few bits apart, including chains that cross the bound; every choice of blocks finds the same.
 TEST(simhash, every_plan_finds_every_pair_once) {
     std::mt19937_64 random(6);
     std::set<std::uint64_t> different;
@@ -415,7 +415,7 @@ TEST(simhash, every_plan_finds_every_pair_once) {
     cpu_place place(context::cpu(3));
     for (const bool within_new : {true, false}) {
         const duplicate_scope scope{1, within_new};
-        for (const auto& [bits, most_agreeing] :
+        for (const auto& [bits, max_agreeing] :
              {std::pair{1u, 63u}, {2u, 4u}, {3u, 4u}, {7u, 2u}, {16u, 1u}, {16u, 2u}}) {
             std::vector<std::array<std::uint64_t, 3>> wanted;
             for (std::uint32_t a = 0; a < all.size(); ++a)
@@ -424,7 +424,7 @@ TEST(simhash, every_plan_finds_every_pair_once) {
                     if (distance <= bits && may_pair(class_age(a % 3), class_age(b % 3), scope))
                         wanted.push_back({a, b, distance});
                 }
-            for (unsigned agreeing = 0; agreeing <= most_agreeing; agreeing += agreeing < 4 ? 1 : 59) {
+            for (unsigned agreeing = 0; agreeing <= max_agreeing; agreeing += agreeing < 4 ? 1 : 59) {
                 duplicate_counts counts;
                 const auto found =
                     join_by_hamming_distance(place, lists, bits, {bits + agreeing, agreeing}, scope, counts);
@@ -470,7 +470,7 @@ TEST(simhash, distances_are_counted_by_every_instruction_set) {
 }
 
 TEST(i_match, quintiles_of_idf) {
-    // Ten words occur, in 9, 7, 7, 5, 4, 3, 2, 1, 1, 1 documents: of the rarest three none is rarer.
+    // Ten words occur, in 9, 7, 7, 5, 4, 3, 2, 1, 1, 1 documents: none is rarer than the rarest three.
     const std::vector<std::uint64_t> frequencies{1, 9, 7, 0, 7, 5, 4, 3, 2, 1, 1};
     EXPECT_THAT(idf_quintiles(frequencies, 9), ElementsAre(5, 1, 2, 0, 2, 2, 3, 3, 4, 5, 5));
     EXPECT_THAT(idf_quintiles({}, 3), IsEmpty());

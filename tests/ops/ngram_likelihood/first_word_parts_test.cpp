@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections of several parts: what is dealt out, and the n-grams that are counted.
-#include "ops/ngram_likelihood/first_word_parts.hpp"
+// Collections of several parts: the partition, and the counted n-grams.
+#include "ops/ngram_likelihood/order/first_word_parts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace quern {
 namespace {
 
-/// Words by a skewed law, those of `vocabulary` among them.
+/// Words by a skewed distribution, including `vocabulary` itself.
 std::vector<std::uint32_t> made_words(std::size_t size, std::uint32_t vocabulary) {
     std::mt19937_64 random(vocabulary);
     std::vector<std::uint32_t> words(size);
@@ -32,7 +32,7 @@ TEST(first_word_parts, hold_every_position_in_order) {
                 cpu_place place(context::cpu(threads));
                 const ngram_detail::first_word_parts parts(place, words, vocabulary);
                 std::vector<std::uint32_t> positions(size);
-                parts.deal(place, std::span<std::uint32_t>(positions));
+                parts.partition(place, std::span<std::uint32_t>(positions));
                 ASSERT_EQ(parts.begins().front(), 0U);
                 ASSERT_EQ(parts.begins().back(), size);
                 if (size < 1'000'000 || vocabulary == 0) {

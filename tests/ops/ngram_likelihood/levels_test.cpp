@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPUs count by, on the CPU, where its text is the same: against the CPU's own method, in one piece, in pieces, and with
-// words that the host brings.
+// The GPU's counting method, run on the CPU with the same code: against the CPU's own method, in one piece, in pieces, and
+// with words that the host provides.
 #include <gtest/gtest.h>
 
-#include "ops/ngram_likelihood/level_pieces.hpp"
+#include "ops/ngram_likelihood/levels/level_pieces.hpp"
 #include "ops/ngram_likelihood/ngram_texts.hpp"
 
 namespace quern {
@@ -18,25 +18,25 @@ ngram_result by_levels(const ngram_texts& texts, const ngram_options& options, s
     const std::function<void(const ngram_rows&)> take = [&](const ngram_rows& rows) {
         result.tables[rows.n - result.tables.front().n].append(rows);
     };
-    context run = context::cpu(2);
-    run.memory_bytes = memory;
-    cpu_place place(run);
+    context ctx = context::cpu(2);
+    ctx.memory_bytes = memory;
+    cpu_place place(ctx);
     const ngram_collection collection = texts.view();
     level_pieces<cpu_place>(place, collection, collection.words.size(), options, take).run(result.record);
     return result;
 }
 
 void expect_as_automatic(const ngram_texts& texts, ngram_options options, std::uint64_t memory,
-                         std::uint64_t least_pieces) {
+                         std::uint64_t min_pieces) {
     options.history_counts = true;
     const ngram_result expected = ngram_likelihood(texts.view(), options, context::cpu(2));
     const ngram_result found = by_levels(texts, options, memory);
-    EXPECT_GE(found.record.pieces, least_pieces);
+    EXPECT_GE(found.record.pieces, min_pieces);
     ASSERT_EQ(found.record.totals, expected.record.totals);
     ASSERT_EQ(rows_of(found, texts, true), rows_of(expected, texts, true));
 }
 
-ngram_options asked(std::uint64_t number) {
+ngram_options requested(std::uint64_t number) {
     constexpr ngram_smoothing smoothings[] = {ngram_smoothing::jelinek_mercer, ngram_smoothing::absolute,
                                               ngram_smoothing::dirichlet};
     return {.order = static_cast<unsigned>(1 + number % 7),
@@ -51,7 +51,7 @@ TEST(ngram_levels, one_piece) {
     for (const text_kind kind : every_text_kind) {
         for (const std::uint32_t vocabulary : {1u, 3u, 40u, 70'000u}) {
             for (const unsigned order : {1u, 2u, 3u, 5u, 12u}) {
-                ngram_options options = asked(++number);
+                ngram_options options = requested(++number);
                 options.order = order;
                 expect_as_automatic(make_texts(kind, 30, 60, vocabulary, number % 2 == 0, number), options,
                                     std::uint64_t{1} << 30, 1);
@@ -60,17 +60,17 @@ TEST(ngram_levels, one_piece) {
     }
 }
 
-TEST(ngram_levels, pieces_of_first_words_beside_all_words) {
+TEST(ngram_levels, pieces_of_first_words_next_to_all_words) {
     for (std::uint64_t number = 0; number < 12; ++number) {
         const auto texts = make_texts(text_kind::uniform, 300, 300, 500, number % 2 == 0, number);
-        expect_as_automatic(texts, asked(number), std::uint64_t{2500} << 10, 2);
+        expect_as_automatic(texts, requested(number), std::uint64_t{2500} << 10, 2);
     }
 }
 
 TEST(ngram_levels, pieces_that_the_host_brings) {
     for (std::uint64_t number = 0; number < 12; ++number) {
         const auto texts = make_texts(text_kind::uniform, 300, 300, 500, number % 2 == 0, number);
-        expect_as_automatic(texts, asked(number), std::uint64_t{900} << 10, 4);
+        expect_as_automatic(texts, requested(number), std::uint64_t{900} << 10, 4);
     }
 }
 

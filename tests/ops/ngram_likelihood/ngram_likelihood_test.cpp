@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every method against counting with maps, on texts of every kind; the paper's example; sums of probabilities; the doors.
+// Every method against counting with maps, on texts of every kind; the paper's example; sums of probabilities; the checks
+// of the public functions.
 #include "quern/ops/ngram_likelihood.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +43,7 @@ class ngram_likelihood_on : public on_place<Tested> {
             if (method == ngram_method::strings && texts.has_unknown()) continue;
             if (!runs_here(method)) continue;
             options.method = method;
-            const ngram_result found = ngram_likelihood(texts.view(), options, Tested::run());
+            const ngram_result found = ngram_likelihood(texts.view(), options, Tested::ctx());
             ASSERT_EQ(rows_of(found, texts, true), expected)
                 << name_of(method) << ", order " << options.order << ", " << what;
             ASSERT_EQ(found.record.totals, totals) << name_of(method) << ", " << what;
@@ -65,7 +66,7 @@ class ngram_likelihood_on : public on_place<Tested> {
         for (ngram_totals& of_n : totals) of_n.rows = 0;
         const auto view = texts.view();
         const ngram_record record =
-            count_collection_ngrams(view, options, Tested::run(), [&](const collection_ngrams& ngrams) {
+            count_collection_ngrams(view, options, Tested::ctx(), [&](const collection_ngrams& ngrams) {
                 ASSERT_EQ(ngrams.positions.size(), ngrams.counts.size());
                 ASSERT_EQ(ngrams.positions.size(), ngrams.history_counts.size());
                 for (std::size_t i = 0; i < ngrams.counts.size(); ++i) {
@@ -79,7 +80,7 @@ class ngram_likelihood_on : public on_place<Tested> {
         ASSERT_EQ(record.totals, totals) << name_of(options.method) << ", " << what;
         ngram_options without = options;
         without.history_counts = false;
-        count_collection_ngrams(view, without, Tested::run(), [&](const collection_ngrams& ngrams) {
+        count_collection_ngrams(view, without, Tested::ctx(), [&](const collection_ngrams& ngrams) {
             ASSERT_TRUE(ngrams.history_counts.empty());
         });
     }
@@ -151,7 +152,7 @@ TYPED_TEST(ngram_likelihood_on, every_smoothing_and_measure) {
     }
 }
 
-TYPED_TEST(ngram_likelihood_on, rare_ngrams_are_left_out_and_change_no_count) {
+TYPED_TEST(ngram_likelihood_on, rare_ngrams_are_excluded_and_change_no_count) {
     for (const std::uint64_t least : {2u, 3u, 40u}) {
         const auto texts = make_texts(text_kind::copied, 25, 30, 9, false, least);
         for (const auto smoothing : {ngram_smoothing::jelinek_mercer, ngram_smoothing::absolute})
@@ -182,14 +183,14 @@ TYPED_TEST(ngram_likelihood_on, pieces_join_where_a_collection_is_cut_for_thread
 }
 
 TYPED_TEST(ngram_likelihood_on, little_gpu_memory_gives_the_same_in_pieces) {
-    for (const std::uint64_t kib : {1500, 900}) {  // with all words beside a piece; brought by the host
+    for (const std::uint64_t kib : {1500, 900}) {  // with all words besides a piece; copied by the host
         const auto texts = make_texts(text_kind::uniform, 300, 300, 500, true, kib);
         for (const ngram_smoothing smoothing : {ngram_smoothing::jelinek_mercer, ngram_smoothing::absolute}) {
             const ngram_options options{.order = 4, .smoothing = smoothing, .history_counts = true};
             const ngram_result expected = ngram_likelihood(texts.view(), options, context::cpu(2));
-            context run = TypeParam::run();
-            run.gpu_memory_bytes = kib << 10;
-            const ngram_result found = ngram_likelihood(texts.view(), options, run);
+            context ctx = TypeParam::ctx();
+            ctx.gpu_memory_bytes = kib << 10;
+            const ngram_result found = ngram_likelihood(texts.view(), options, ctx);
             if (std::is_same_v<typename TypeParam::place_type, cuda_place>) {
                 EXPECT_GT(found.record.pieces, 1u);
             }
@@ -207,10 +208,10 @@ TEST(ngram_likelihood, little_memory_gives_the_same_by_sorted_runs) {
             .order = 7, .smoothing = ngram_smoothing::absolute, .history_counts = true};
         const auto expected = rows_of(ngram_likelihood(texts.view(), options, context::cpu(1)), texts, true);
         for (const unsigned threads : {1u, 3u}) {
-            context run = context::cpu(threads);
-            run.memory_bytes = std::uint64_t{700} << 10;
-            run.scratch = folder.path();
-            const ngram_result found = ngram_likelihood(texts.view(), options, run);
+            context ctx = context::cpu(threads);
+            ctx.memory_bytes = std::uint64_t{700} << 10;
+            ctx.scratch = folder.path();
+            const ngram_result found = ngram_likelihood(texts.view(), options, ctx);
             EXPECT_GT(found.record.bytes_spilled, 0u);
             ASSERT_EQ(rows_of(found, texts, true), expected) << threads << " threads";
             EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
@@ -219,7 +220,7 @@ TEST(ngram_likelihood, little_memory_gives_the_same_by_sorted_runs) {
 }
 
 TEST(ngram_likelihood, long_ties_are_sorted_by_what_follows) {
-    // Longer stretches of equal words than one thread sorts by itself, and documents that end within them.
+    // Longer ranges of equal words than one thread sorts, and documents that end within them.
     std::vector<word_list> documents{word_list(50'000, 1), word_list(20'000, 1), word_list(30'000, 1)};
     documents[1].back() = 0;
     documents[2].back() = 2;
@@ -240,10 +241,10 @@ TEST(ngram_likelihood, any_memory_from_little_to_enough_does) {
     const auto expected = rows_of(ngram_likelihood(texts.view(), options, context::cpu(1)), texts, true);
     unsigned in_memory = 0;
     for (std::uint64_t kib = 600; kib < 40'000; kib = kib * 5 / 4) {
-        context run = context::cpu(3);
-        run.memory_bytes = kib << 10;
-        run.scratch = folder.path();
-        const ngram_result found = ngram_likelihood(texts.view(), options, run);
+        context ctx = context::cpu(3);
+        ctx.memory_bytes = kib << 10;
+        ctx.scratch = folder.path();
+        const ngram_result found = ngram_likelihood(texts.view(), options, ctx);
         ASSERT_EQ(rows_of(found, texts, true), expected) << kib << " KiB";
         in_memory += found.record.bytes_spilled == 0 ? 1 : 0;
     }
@@ -252,14 +253,14 @@ TEST(ngram_likelihood, any_memory_from_little_to_enough_does) {
 
 TEST(ngram_likelihood, too_little_memory_is_said) {
     const auto texts = make_texts(text_kind::skewed, 400, 400, 3000, true, 8);
-    context run = context::cpu(1);
-    run.memory_bytes = 1000;
+    context ctx = context::cpu(1);
+    ctx.memory_bytes = 1000;
     for (const ngram_method method :
          {ngram_method::automatic, ngram_method::dictionary, ngram_method::suffix_sigma})
-        EXPECT_THROW(ngram_likelihood(texts.view(), {.method = method}, run), out_of_memory);
+        EXPECT_THROW(ngram_likelihood(texts.view(), {.method = method}, ctx), out_of_memory);
 }
 
-/// The paper's table 1: a, b, c, w, x, y, z are the words 0 to 6; documents 0, 1, 4 and 6 are filled up with other words.
+/// The paper's table 1: a, b, c, w, x, y, z are the words 0 to 6; documents 0, 1, 4 and 6 are padded with other words.
 TYPED_TEST(ngram_likelihood_on, the_papers_example) {
     enum : std::uint32_t { a, b, c, w, x, y, z };
     const ngram_texts texts(
@@ -271,7 +272,7 @@ TYPED_TEST(ngram_likelihood_on, the_papers_example) {
         if (!this->runs_here(method)) continue;
         with_method.method = method;
         const auto found =
-            rows_of(ngram_likelihood(texts.view(), with_method, TypeParam::run()), texts, true);
+            rows_of(ngram_likelihood(texts.view(), with_method, TypeParam::ctx()), texts, true);
         const auto counts = [&](const word_list& words, std::uint32_t document) {
             for (const auto& row : found)
                 if (row.words == words && row.document == document) return row;
@@ -307,7 +308,7 @@ TEST(ngram_likelihood, probabilities_after_a_history_sum_to_one) {
             }
             ASSERT_GT(sums.size(), 400u);
             for (auto& [key, sum] : sums) {
-                // The words that follow the history elsewhere alone have no row.
+                // Words that follow the history only elsewhere have no row.
                 for (const std::uint32_t word : counter.of(key.first).followers) {
                     if (held[key].contains(word)) continue;
                     word_list ngram = key.first;
@@ -355,15 +356,16 @@ void expect_refused(const ngram_collection& collection, const ngram_options& opt
 TEST(ngram_likelihood, refuses_what_is_wrong) {
     const std::vector<std::uint32_t> words{0, 1, 5, 2};
     const std::vector<std::uint64_t> documents{0, 2, 4}, falling{0, 3, 2, 4}, short_of{0, 3}, none;
-    expect_refused<usage_error>({words, documents, 5}, {.order = 0}, "the order must be 1 to 32");
-    expect_refused<usage_error>({words, documents, 5}, {.order = 33}, "the order must be 1 to 32");
+    expect_refused<usage_error>({words, documents, 5}, {.order = 0}, "the order must be between 1 and 32");
+    expect_refused<usage_error>({words, documents, 5}, {.order = 33}, "the order must be between 1 and 32");
     expect_refused<usage_error>({words, documents, 5}, {.lambda = 1.5}, "lambda must be in [0, 1]");
     expect_refused<usage_error>({words, documents, 5}, {.mu = std::numeric_limits<double>::quiet_NaN()},
                                 "mu must be");
     expect_refused<usage_error>({words, documents, 5}, {.delta = -0.1}, "delta must be in [0, 1]");
-    expect_refused<usage_error>({words, documents, 5}, {.min_count = 0}, "the least count must be 1 or more");
+    expect_refused<usage_error>({words, documents, 5}, {.min_count = 0},
+                                "the minimum count must be at least 1");
     expect_refused<usage_error>({words, documents, 0xffffffff}, {}, "more than 2^32 - 2 words");
-    expect_refused<invalid_value>({words, documents, 4}, {}, "word 2 is beyond the vocabulary");
+    expect_refused<invalid_value>({words, documents, 4}, {}, "word 2 is outside the vocabulary");
     expect_refused<invalid_value>({words, falling, 5}, {}, "see segment 1");
     expect_refused<invalid_value>({words, short_of, 5}, {}, "see segment 0");
     expect_refused<invalid_value>({words, none, 5}, {}, "see segment 0");
@@ -375,7 +377,7 @@ TEST(ngram_likelihood, refuses_what_is_wrong) {
     expect_refused<usage_error>({{}, documents, 0, "abc", starts, too_few}, by_strings,
                                 "4 starts of words, but 1 lengths");
     expect_refused<invalid_value>({{}, documents, 0, "abc", starts, lengths}, by_strings,
-                                  "word 2 ends beyond the text");
+                                  "word 2 ends past the end of the text");
 }
 
 TYPED_TEST(ngram_likelihood_on, nothing_gives_nothing) {
@@ -383,7 +385,7 @@ TYPED_TEST(ngram_likelihood_on, nothing_gives_nothing) {
         if (!this->runs_here(method)) continue;
         for (const std::vector<std::uint64_t>& documents : {std::vector<std::uint64_t>{}, {0}, {0, 0, 0}}) {
             const ngram_result found =
-                ngram_likelihood({{}, documents, 0}, {.order = 2, .method = method}, TypeParam::run());
+                ngram_likelihood({{}, documents, 0}, {.order = 2, .method = method}, TypeParam::ctx());
             ASSERT_EQ(found.tables.size(), 2u);
             EXPECT_TRUE(found.tables[0].documents.empty());
             EXPECT_THAT(found.record.totals,
@@ -392,14 +394,14 @@ TYPED_TEST(ngram_likelihood_on, nothing_gives_nothing) {
     }
 }
 
-TEST(ngram_likelihood, stops_when_told_to_and_passes_on_what_the_taker_throws) {
+TEST(ngram_likelihood, stops_on_request_and_rethrows_what_the_sink_throws) {
     const auto texts = make_texts(text_kind::skewed, 300, 400, 40, false, 3);
     const std::atomic<int> signal = 2;
-    context run = context::cpu(3);
-    run.stop_signal = &signal;
+    context ctx = context::cpu(3);
+    ctx.stop_signal = &signal;
     for (const ngram_method method : every_method) {
         const ngram_options options{.method = method};
-        EXPECT_THROW(ngram_likelihood(texts.view(), options, run), interrupted);
+        EXPECT_THROW(ngram_likelihood(texts.view(), options, ctx), interrupted);
         EXPECT_THROW(ngram_likelihood(texts.view(), options, context::cpu(3),
                                       [](const ngram_rows&) { throw usage_error("enough"); }),
                      usage_error);

@@ -26,7 +26,7 @@ inline void PrintTo(const ngram_row& row, std::ostream* out) {
 
 using reference::word_list;
 
-/// Documents, flat as the operation takes them, with words as strings beside, whose bytes are in the order of the ids.
+/// Documents in the flat form of the operation, also with words as strings, whose bytes are in the order of the ids.
 class ngram_texts {
   public:
     ngram_texts(std::vector<word_list> documents, std::uint32_t vocabulary)
@@ -93,7 +93,7 @@ inline ngram_texts make_texts(text_kind kind, std::size_t count, std::size_t lon
     return {std::move(documents), vocabulary};
 }
 
-/// As the reference has them.
+/// In the reference's form.
 inline std::vector<reference::ngram_row> rows_of(const ngram_result& result, const ngram_texts& texts,
                                                  bool history_counts) {
     std::vector<reference::ngram_row> rows;

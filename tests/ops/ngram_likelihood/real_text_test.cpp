@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that people wrote, in the folder of QUERN_DATA: every method against every other, and counts against maps.
+// Text written by people, in the folder of QUERN_DATA: every method against every other, and counts against maps.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace quern {
 namespace {
 
 /// The [a-z0-9]+ words of a text as documents that end at blank lines, or after `longest` words.
-ngram_texts read_texts(const std::filesystem::path& path, std::size_t longest, std::size_t most) {
+ngram_texts read_texts(const std::filesystem::path& path, std::size_t longest, std::size_t max) {
     std::ifstream file(path, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     std::vector<std::vector<std::string>> documents(1);
@@ -30,7 +30,7 @@ ngram_texts read_texts(const std::filesystem::path& path, std::size_t longest, s
         }
         if (!word.empty()) {
             documents.back().push_back(std::exchange(word, {}));
-            if (++words == most) break;
+            if (++words == max) break;
         }
         if ((c == '\n' && std::exchange(blank, true)) || documents.back().size() == longest)
             documents.emplace_back();
@@ -45,7 +45,7 @@ ngram_texts read_texts(const std::filesystem::path& path, std::size_t longest, s
         numbered.emplace_back();
         for (const std::string& each : document) numbered.back().push_back(ids[each]);
     }
-    // The rarest of the alphabet are unknown, so that there are such.
+    // The rarest of the alphabet are unknown, so that unknown words occur.
     const std::uint32_t vocabulary = next - next / 50;
     for (word_list& document : numbered)
         for (std::uint32_t& id : document) id = std::min(id, vocabulary);

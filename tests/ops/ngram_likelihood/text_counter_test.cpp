@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that become words where they are counted, against words cut and looked up here one by one.
+// Texts that are tokenised during counting, against words cut and looked up here one by one.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -31,19 +31,19 @@ sample make_sample(std::size_t documents, std::uint64_t seed) {
                 made.text += "aAbBc1"[random() % 6];
             made.text += random() % 9 == 0 ? "\xc3\xa9, " : " ";
         }
-        if (random() % 3 == 0 && !made.text.empty()) made.text += "ab";  // goes on into no other document
+        if (random() % 3 == 0 && !made.text.empty()) made.text += "ab";  // continues into no other document
         made.documents.push_back(made.text.size());
     }
     return made;
 }
 
-/// As ngram_likelihood() takes it.
-struct cut_sample {
+/// In the form of ngram_likelihood().
+struct tokenized_sample {
     std::vector<std::string> dictionary;
     std::vector<std::uint32_t> words;
     std::vector<std::uint64_t> documents{0};
 
-    cut_sample(const sample& from, bool digits, unsigned every) {
+    tokenized_sample(const sample& from, bool digits, unsigned every) {
         std::vector<std::string> spelt;
         std::map<std::string, std::uint32_t> ids;
         for (std::size_t d = 1; d < from.documents.size(); ++d) {
@@ -89,7 +89,7 @@ struct taken_rows {
             rows.emplace_back(block.n, block.documents[r], block.firsts[r], block.in_document[r],
                               block.in_collection[r], block.weights[r]);
     }
-    /// Blocks of different n come in any order.
+    /// Blocks of different n arrive in any order.
     std::vector<row> by_length() const {
         std::vector<row> sorted = rows;
         std::ranges::stable_sort(sorted, {}, [](const row& r) { return std::get<0>(r); });
@@ -97,15 +97,15 @@ struct taken_rows {
     }
 };
 
-void expect_as_words(const sample& from, unsigned every, const ngram_options& options, const context& run) {
+void expect_as_words(const sample& from, unsigned every, const ngram_options& options, const context& ctx) {
     for (const bool digits : {true, false}) {
-        const cut_sample cut(from, digits, every);
+        const tokenized_sample cut(from, digits, every);
         ngram_options by_words = options;
         by_words.method = ngram_method::automatic;
         taken_rows expected, found;
         const ngram_record of_words =
             ngram_likelihood(cut.view(), by_words, context::cpu(1), std::ref(expected));
-        ngram_text_counter counter(cut.views(), run);
+        ngram_text_counter counter(cut.views(), ctx);
         const ngram_record of_text = counter.count(from.view(digits), options, std::ref(found));
         ASSERT_EQ(found.by_length(), expected.by_length());
         ASSERT_EQ(of_text.totals, of_words.totals);
@@ -120,23 +120,23 @@ TYPED_TEST(ngram_text_counter_on, counts_what_its_words_count) {
             const unsigned every = method == ngram_method::strings ? 1'000'000 : 5;
             for (const std::size_t documents : {0, 1, 200})
                 expect_as_words(make_sample(documents, order), every,
-                                {.order = order, .only = order == 8, .method = method}, TypeParam::run());
+                                {.order = order, .only = order == 8, .method = method}, TypeParam::ctx());
         }
     }
 }
 
-TYPED_TEST(ngram_text_counter_on, text_beyond_memory_is_cut_in_stretches) {
-    context run = TypeParam::run();
-    run.memory_bytes = run.gpu_memory_bytes = std::uint64_t{1} << 20;
+TYPED_TEST(ngram_text_counter_on, text_beyond_memory_is_cut_into_ranges) {
+    context ctx = TypeParam::ctx();
+    ctx.memory_bytes = ctx.gpu_memory_bytes = std::uint64_t{1} << 20;
     const sample from = make_sample(1500, 9);  // more than a sixteenth of it
     ASSERT_GT(from.text.size(), std::size_t{1} << 16);
-    expect_as_words(from, 5, {.order = 3}, run);
+    expect_as_words(from, 5, {.order = 3}, ctx);
 }
 
 TYPED_TEST(ngram_text_counter_on, refuses_what_is_wrong) {
     const std::vector<std::string_view> falling{"b", "a"}, words{"a", "b"};
-    EXPECT_THROW(ngram_text_counter(falling, TypeParam::run()), usage_error);
-    ngram_text_counter counter(words, TypeParam::run());
+    EXPECT_THROW(ngram_text_counter(falling, TypeParam::ctx()), usage_error);
+    ngram_text_counter counter(words, TypeParam::ctx());
     const std::vector<std::uint64_t> beyond{0, 9}, unsorted{0, 3, 2, 4};
     const auto ignore = [](const ngram_rows&) {};
     EXPECT_THROW(counter.count({"a b c", beyond}, {}, ignore), invalid_value);

@@ -50,38 +50,38 @@ TEST(packed_lists, hold_what_was_written) {
         for (const unsigned threads : {1u, 3u}) {
             const packed_lists packed =
                 pack_lists(lists, collection.lengths, 0, documents, context::cpu(threads));
-            std::uint64_t most = 0;
+            std::uint64_t max = 0;
             for (std::size_t w = 0; w < lists.size(); ++w) {
                 EXPECT_EQ(read(packed, w), collection.words[w]);
-                most += most_units(lists[w], collection.lengths, 0, documents);
+                max += max_units(lists[w], collection.lengths, 0, documents);
             }
-            EXPECT_LE(packed.units.size(), most);
+            EXPECT_LE(packed.units.size(), max);
         }
     }
 }
 
-// What is charged for a range is what its blocks take, and a tail at most 65 units: half of the documents, half of it.
-TEST(packed_lists, most_units_of_a_range) {
+// The estimate for a range is the size of its blocks, and at most 65 units for a tail: half of the documents, half of it.
+TEST(packed_lists, max_units_of_a_range) {
     const auto collection = random_sample(50'000, {0.9, 0.1, 0.003, 0.0001}, 9);
     for (const auto& word : collection.words) {
         const encoded_list encoded(word, collection.lengths);
         const posting_list list = encoded.view();
-        const auto most = [&](std::uint64_t first, std::uint64_t last) {
-            return most_units(list, collection.lengths, first, last);
+        const auto max = [&](std::uint64_t first, std::uint64_t last) {
+            return max_units(list, collection.lengths, first, last);
         };
         for (const auto& [first, last] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
                  {0, 50'000}, {0, 4'096}, {4'096, 8'192}, {0, 24'576}, {24'576, 50'000}, {49'152, 50'000}}) {
             const std::uint64_t units =
                 pack_lists({&list, 1}, collection.lengths, first, last, context::cpu(1)).units.size();
-            EXPECT_GE(most(first, last), units);
-            EXPECT_LE(most(first, last), units + 66);
+            EXPECT_GE(max(first, last), units);
+            EXPECT_LE(max(first, last), units + 66);
         }
         const std::uint64_t a_block = 65;  // lies in both halves
-        EXPECT_LE(most(0, 24'576) + most(24'576, 50'000), most(0, 50'000) + a_block);
+        EXPECT_LE(max(0, 24'576) + max(24'576, 50'000), max(0, 50'000) + a_block);
     }
 }
 
-// A range has at least its documents, and blocks that begin before it or end behind it.
+// A range has at least its documents, and blocks that begin before it or end after it.
 TEST(packed_lists, of_a_range) {
     const auto collection = random_sample(5'000, {0.7, 0.01}, 2);
     for (const auto& word : collection.words) {
@@ -122,7 +122,7 @@ TEST(packed_lists, refuse_entries_that_cannot_be) {
     posting_list list = encoded.view();
     list.bytes = list.bytes.first(40);
     EXPECT_THROW(pack_lists({&list, 1}, collection.lengths, 0, 1'000, context::cpu(1)), damaged_store);
-    EXPECT_THROW(most_units(list, collection.lengths, 0, 500), damaged_store);
+    EXPECT_THROW(max_units(list, collection.lengths, 0, 500), damaged_store);
 }
 
 }  // namespace

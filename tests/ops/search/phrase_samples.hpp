@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small collection with its words in order: as the reference wants it, and encoded as a store does.
+// A small collection with its words in order: in the reference's form, and encoded as in a store.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class worded_collection {
   public:
     worded_collection(reference::documents_of_words documents, std::uint32_t vocabulary)
         : documents_(std::move(documents)),
-          frequent_(most_frequent(documents_, vocabulary)),
+          frequent_(words_by_frequency(documents_, vocabulary)),
           code_(frequent_, vocabulary) {
         std::vector<reference::word_documents> words(vocabulary);
         for (std::uint32_t d = 0; d < documents_.size(); ++d) {
@@ -52,8 +52,8 @@ class worded_collection {
     }
 
   private:
-    static std::vector<std::uint32_t> most_frequent(const reference::documents_of_words& documents,
-                                                    std::uint32_t vocabulary) {
+    static std::vector<std::uint32_t> words_by_frequency(const reference::documents_of_words& documents,
+                                                         std::uint32_t vocabulary) {
         std::vector<std::uint64_t> frequencies(vocabulary);
         for (const auto& words : documents)
             for (const std::uint32_t word : words) ++frequencies[word];

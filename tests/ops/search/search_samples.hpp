@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small collections for the tests of search: as the reference wants them and encoded.
+// Small collections for the tests of search: in the reference's form and encoded.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,8 @@ inline constexpr search_detail::strategy all_strategies[] = {{4096, false}, {409
 using query = std::vector<std::pair<std::size_t, std::uint32_t>>;  // word, count
 
 struct encoded_query {
-    /// Some of a word's documents and a few that have words but not this one, others for each word; none for every fourth word.
+    /// Some of a word's documents and a few that have words but not this one, different for each word; none for every
+    /// fourth word.
     static reference::word_documents in_titles(const sample& collection, std::size_t word) {
         reference::word_documents titles;
         if (word % 4 == 3) return titles;
@@ -81,15 +82,15 @@ struct encoded_query {
     std::vector<reference::query_word> words;
     std::vector<query_term> terms;
 
-    encoded_query(const sample& collection, const query& asked, bool with_lengths = true) {
-        for (const auto& [word, count] : asked) {
+    encoded_query(const sample& collection, const query& requested, bool with_lengths = true) {
+        for (const auto& [word, count] : requested) {
             lists.emplace_back(collection.words[word],
                                with_lengths ? collection.lengths : std::span<const std::uint32_t>{});
             words.push_back({collection.words[word], count, in_titles(collection, word)});
         }
         for (const auto& word : words) titles.emplace_back(word.titles, std::span<const std::uint32_t>{});
-        for (std::size_t i = 0; i < asked.size(); ++i)
-            terms.push_back({lists[i].view(), asked[i].second, titles[i].view()});
+        for (std::size_t i = 0; i < requested.size(); ++i)
+            terms.push_back({lists[i].view(), requested[i].second, titles[i].view()});
     }
 };
 

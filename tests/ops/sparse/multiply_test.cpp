@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door of y = A·x: every format, on every place, in both precisions.
+// The public function y = A·x: every format, on every place, in both precisions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ sparse_matrix_view<Value> view_of(const sparse_case<Value>& made) {
 }
 
 template <class Tested>
-class sparse_door_test : public on_place<Tested> {
+class sparse_checks_test : public on_place<Tested> {
   protected:
     template <class Value>
     void expect_every_storage(const sparse_case<Value>& made) {
@@ -41,7 +41,7 @@ class sparse_door_test : public on_place<Tested> {
             options.storage = storage;
             options.repeat = 3;
             const auto found =
-                multiply<Value>(view_of(made), std::span<const Value>(made.x), options, Tested::run());
+                multiply<Value>(view_of(made), std::span<const Value>(made.x), options, Tested::ctx());
             ASSERT_EQ(found.y.size(), expected.size());
             if (rounds_once(storage)) {
                 EXPECT_TRUE(expected.empty() || std::memcmp(found.y.data(), expected.data(),
@@ -57,32 +57,32 @@ class sparse_door_test : public on_place<Tested> {
             if (storage != sparse_storage::automatic) {
                 EXPECT_EQ(found.storage, storage);
             }
-            EXPECT_THAT(found.place, testing::HasSubstr("asked for"));
+            EXPECT_THAT(found.place, testing::HasSubstr("requested"));
         }
     }
 };
-TYPED_TEST_SUITE(sparse_door_test, tested_places, tested_place_names);
+TYPED_TEST_SUITE(sparse_checks_test, tested_places, tested_place_names);
 
-TYPED_TEST(sparse_door_test, every_storage) {
+TYPED_TEST(sparse_checks_test, every_storage) {
     std::vector<std::uint64_t> lengths;
     for (std::uint64_t i = 0; i < 300; ++i) lengths.push_back(i * i % 19);
     this->expect_every_storage(sparse_case_of<float>("f32", 100, lengths, sparse_values::ordinary, 1));
     this->expect_every_storage(sparse_case_of<double>("f64", 100, lengths, sparse_values::ordinary, 2));
 }
 
-TYPED_TEST(sparse_door_test, nothing) {
+TYPED_TEST(sparse_checks_test, nothing) {
     this->expect_every_storage(sparse_case<float>{});
     this->expect_every_storage(sparse_case_of<double>("no entries", 3, {0, 0}, sparse_values::ordinary, 1));
     sparse_matrix_view<float> none;
-    EXPECT_TRUE(multiply<float>(none, {}, {}, TypeParam::run()).y.empty());
+    EXPECT_TRUE(multiply<float>(none, {}, {}, TypeParam::ctx()).y.empty());
 }
 
-TYPED_TEST(sparse_door_test, refusals) {
+TYPED_TEST(sparse_checks_test, refusals) {
     const auto made = sparse_case_of<float>("refused", 5, {2, 3, 40}, sparse_values::ordinary, 1);
     const auto product_of = [&](sparse_matrix_view<float> matrix, std::size_t x_size,
                                 multiply_options options) {
         const std::vector<float> x(x_size, 1);
-        return multiply<float>(matrix, std::span<const float>(x), options, TypeParam::run());
+        return multiply<float>(matrix, std::span<const float>(x), options, TypeParam::ctx());
     };
     EXPECT_THAT([&] { product_of(view_of(made), 4, {}); },
                 testing::ThrowsMessage<usage_error>("the vector has 4 values, but the matrix has 5 columns"));
@@ -106,12 +106,12 @@ TYPED_TEST(sparse_door_test, refusals) {
     EXPECT_THROW(product_of(view_of(padded), 5, {sparse_storage::ell, 1}), usage_error);
 }
 
-/// As docs/primitives/sparse.md has it for a CPU.
-TYPED_TEST(sparse_door_test, automatic_looks_at_padding) {
+/// As in docs/primitives/sparse.md for a CPU.
+TYPED_TEST(sparse_checks_test, automatic_looks_at_padding) {
     if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
     const auto chosen = [&]<class Value>(const std::vector<std::uint64_t>& lengths, Value /*type*/) {
         const auto made = sparse_case_of<Value>("chosen", 100, lengths, sparse_values::ordinary, 1);
-        return multiply<Value>(view_of(made), std::span<const Value>(made.x), {}, TypeParam::run()).storage;
+        return multiply<Value>(view_of(made), std::span<const Value>(made.x), {}, TypeParam::ctx()).storage;
     };
     const std::vector<std::uint64_t> alike(640, 12);
     std::vector<std::uint64_t> mixed, few;
@@ -124,12 +124,12 @@ TYPED_TEST(sparse_door_test, automatic_looks_at_padding) {
     EXPECT_EQ(chosen(few, 0.0), sparse_storage::csr);
 }
 
-TYPED_TEST(sparse_door_test, a_run_that_is_stopped_stops) {
+TYPED_TEST(sparse_checks_test, a_run_that_is_stopped_stops) {
     const std::atomic<int> stop{2};
-    context run = TypeParam::run();
-    run.stop_signal = &stop;
+    context ctx = TypeParam::ctx();
+    ctx.stop_signal = &stop;
     const auto made = sparse_case_of<float>("stopped", 5, {2, 3}, sparse_values::ordinary, 1);
-    EXPECT_THROW(multiply<float>(view_of(made), std::span<const float>(made.x), {}, run), interrupted);
+    EXPECT_THROW(multiply<float>(view_of(made), std::span<const float>(made.x), {}, ctx), interrupted);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds that rule out pairs, held against exact scores: rows of weights as hostile as floats allow, and tiles of
-// any size. A bound that is too low loses neighbours, a slack that is too small does too.
+// Compares the bounds that exclude pairs with exact scores: rows of adversarial weights, and tiles of any size. A bound
+// that is too low loses neighbours, and so does a slack that is too small.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "../../on_each_place.hpp"
-#include "ops/word_similarity/bound_tiles.hpp"
-#include "ops/word_similarity/terms.hpp"
+#include "ops/word_similarity/bounds/bound_tiles.hpp"
+#include "ops/word_similarity/exact/terms.hpp"
 #include "word_matrices.hpp"
 
 namespace quern {
@@ -17,7 +17,7 @@ namespace {
 
 using namespace word_similarity_detail;
 
-/// How the weights of a matrix lie to each other.
+/// The relative size of a matrix's weights.
 enum class weights {
     usual,
     of_all_sizes,
@@ -35,7 +35,7 @@ float weight_of(weights kind, double row, double u) {
             return std::ldexp(1.F + static_cast<float>(u), static_cast<int>(u * 271) - 145);
         case weights::rows_of_all_sizes:
             return std::ldexp(1.F + static_cast<float>(u), static_cast<int>(row * 200) - 110);
-        case weights::near_one_unit:  // beside one_heavy's row, some 2^-22: products round to 1 or 2 units
+        case weights::near_one_unit:  // next to one_heavy's row, some 2^-22: products round to 1 or 2 units
             return std::ldexp(0.7F + static_cast<float>(u), -22);
         case weights::least:
             return std::numeric_limits<float>::denorm_min() * (1 + std::floor(static_cast<float>(3 * u)));
@@ -69,7 +69,7 @@ constexpr weights all_kinds[] = {weights::usual,         weights::of_all_sizes, 
                                  weights::equal,         weights::one_heavy};
 constexpr similarity_measure all_measures[] = {similarity_measure::lin, similarity_measure::cosine};
 
-/// Every pair: its exact score lies below its bound, and above the bound less either row's slack.
+/// For every pair, the exact score is below its bound, and above the bound minus either row's slack.
 void expect_bounds_hold(const context_matrix& matrix, similarity_measure measure) {
     cpu_place place(context::cpu(1));
     owned_rows owned = restrict_columns(place, matrix.view(), all_columns);
@@ -132,7 +132,7 @@ RC_GTEST_PROP(bound_rows, hold_for_any_weights, ()) {
     RC_ASSERT(!testing::Test::HasFatalFailure());
 }
 
-/// Enough words for tiles, candidates and thresholds, few neighbours asked for: as the plain method.
+/// Enough words for tiles, candidates and thresholds, few neighbours requested: the result of the plain method.
 template <class Tested>
 class hostile_weights_test : public on_place<Tested> {};
 TYPED_TEST_SUITE(hostile_weights_test, tested_places, tested_place_names);
@@ -140,7 +140,7 @@ TYPED_TEST_SUITE(hostile_weights_test, tested_places, tested_place_names);
 TYPED_TEST(hostile_weights_test, lose_no_neighbour) {
     for (const weights kind : all_kinds)
         for (const similarity_measure measure : all_measures) {
-            // More than a tile of the CPU's where weights differ most; elsewhere enough for bounds.
+            // More than a tile of the CPU's where weights differ most; otherwise enough for bounds.
             const bool many = kind == weights::of_all_sizes && !tested_with().small_sizes;
             const std::uint32_t words = many ? 1300 : 300;
             const context_matrix matrix = made(words, 90, kind, 7);
@@ -151,7 +151,7 @@ TYPED_TEST(hostile_weights_test, lose_no_neighbour) {
                 similarity_options options;
                 options.measure = measure;
                 options.top = top;
-                const neighbour_lists found = similar_words(matrix.view(), options, TypeParam::run());
+                const neighbour_lists found = similar_words(matrix.view(), options, TypeParam::ctx());
                 options.method = similarity_method::compressed;
                 const neighbour_lists expected = similar_words(matrix.view(), options, context::cpu());
                 ASSERT_EQ(found.offsets, expected.offsets);
@@ -168,14 +168,14 @@ TEST(bound_tiles, hold_every_entry_once_whatever_their_size) {
     fix_sums(place, owned.rows);
     for (const similarity_measure measure : all_measures) {
         const bound_rows rows(place, owned.rows, measure);
-        for (const std::uint64_t most :
-             {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{20'000}, most_entries_of_a_tile}) {
-            SCOPED_TRACE(most);
+        for (const std::uint64_t max :
+             {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{20'000}, max_entries_of_a_tile}) {
+            SCOPED_TRACE(max);
             std::size_t next = 0;
-            for (const bound_tile& tile : cut_into_tiles(place, rows, owned.rows.column_count, most)) {
+            for (const bound_tile& tile : cut_into_tiles(place, rows, owned.rows.column_count, max)) {
                 ASSERT_EQ(tile.words.begin, next);
                 next = tile.words.end;
-                ASSERT_TRUE(tile.size() == 1 || rows.end(next - 1) - rows.begin(tile.words.begin) <= most);
+                ASSERT_TRUE(tile.size() == 1 || rows.end(next - 1) - rows.begin(tile.words.begin) <= max);
                 // Every entry of the tile's words is found in the column's postings or its dense vector.
                 for (std::size_t position = tile.words.begin; position < next; ++position)
                     for (std::uint64_t i = rows.begin(position); i < rows.end(position); ++i) {

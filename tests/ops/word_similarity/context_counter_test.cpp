@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-/// Words of a Zipf-like distribution, unknown ones and ends of passages among them.
+/// Words of a Zipf-like distribution, including unknown ones and ends of passages.
 std::vector<std::uint32_t> random_text(std::size_t size, std::uint32_t words, std::uint64_t seed,
                                        unsigned unknown_in = 10, unsigned end_in = 15) {
     std::mt19937_64 random(seed);
@@ -46,7 +46,7 @@ void expect_valid(const context_matrix& matrix, std::uint32_t words, std::uint32
         }
 }
 
-void expect_same(const context_matrix& got, const reference::weighed_reference& expected) {
+void expect_same(const context_matrix& got, const reference::weighted_reference& expected) {
     EXPECT_EQ(got.column_counts, expected.column_counts);
     ASSERT_EQ(got.columns.size(), expected.weights.size());
     std::size_t i = 0;
@@ -77,9 +77,9 @@ constexpr bool tight_memory_spills = std::is_same_v<typename Tested::place_type,
 template <class Tested>
 class context_counter_test : public on_place<Tested> {
   protected:
-    /// The place of these tests; a counter opens one of its own.
-    context run() const {
-        context made = Tested::run();
+    /// The context of these tests; a counter opens its own place.
+    context ctx() const {
+        context made = Tested::ctx();
         made.memory_bytes = std::uint64_t{64} << 20;
         made.gpu_memory_bytes = std::uint64_t{256} << 20;
         made.scratch = scratch_.path();
@@ -90,29 +90,28 @@ class context_counter_test : public on_place<Tested> {
     }
     /// In pushes of random size, empty ones too.
     context_matrix count(const std::vector<std::uint32_t>& text, std::uint32_t words,
-                         const counting_options& counting, const weighing_options& weighing,
-                         const context& on, std::size_t most_at_once = 1000) {
+                         const counting_options& counting, const pmi_options& pmi, const context& on,
+                         std::size_t max_at_once = 1000) {
         context_counter counter(words, 0, counting, on);
         std::mt19937_64 random(text.size());
         for (std::size_t at = 0; at < text.size();) {
-            const std::size_t size = std::min<std::size_t>(random() % (most_at_once + 1), text.size() - at);
+            const std::size_t size = std::min<std::size_t>(random() % (max_at_once + 1), text.size() - at);
             counter.push(std::span(text).subspan(at, size));
             at += size;
         }
-        context_matrix matrix = counter.weigh(weighing);
+        context_matrix matrix = counter.pmi(pmi);
         record_ = counter.record();
         return matrix;
     }
     void expect_as_reference(const std::vector<std::uint32_t>& text, std::uint32_t words,
-                             const counting_options& counting, const weighing_options& weighing,
-                             const context& on) {
-        const context_matrix got = count(text, words, counting, weighing, on);
+                             const counting_options& counting, const pmi_options& pmi, const context& on) {
+        const context_matrix got = count(text, words, counting, pmi, on);
         expect_valid(got, words, relations_of(counting));
         const auto counts = reference::count_text(text, counting);
-        const auto expected = reference::weigh(counts, words, relations_of(counting), weighing);
+        const auto expected = reference::pmi(counts, words, relations_of(counting), pmi);
         expect_same(got, expected);
         EXPECT_EQ(record_.words_read, text.size() - std::count(text.begin(), text.end(), passage_end));
-        EXPECT_EQ(record_.meetings, expected.total);
+        EXPECT_EQ(record_.cooccurrences, expected.total);
         EXPECT_EQ(record_.triples, counts.size());
         EXPECT_FALSE(record_.place.empty());
     }
@@ -128,16 +127,16 @@ TYPED_TEST_SUITE(context_counter_test, tested_places, tested_place_names);
 
 TYPED_TEST(context_counter_test, a_text_by_hand) {
     // a b a | c b, unknown words at ?
-    context_counter counter(3, 0, {.window = 2, .relation = word_relation::position}, this->run());
+    context_counter counter(3, 0, {.window = 2, .relation = word_relation::position}, this->ctx());
     counter.push(std::vector<std::uint32_t>{0, 1, unknown_word});
     counter.push(std::vector<std::uint32_t>{0, passage_end, 2, 1});
-    const context_matrix matrix = counter.weigh({.discount = {0, 1}});
+    const context_matrix matrix = counter.pmi({.discount = {0, 1}});
     // -2: b←a (the second); -1: b←a, and b←c; +1: a→b, c→b; +2: b→a. With columns r · 3 + w'.
     EXPECT_THAT(matrix.column_counts, ::testing::ElementsAre(0, 1, 0, 1, 0, 1, 0, 2, 0, 1, 0, 0));
-    EXPECT_EQ(counter.record().meetings, 6);
+    EXPECT_EQ(counter.record().cooccurrences, 6);
     EXPECT_EQ(counter.record().triples, 6);
     EXPECT_EQ(counter.record().words_read, 6);
-    // Only b's left neighbours differ: log(1 · 2 / (2 · 1)) = 0 of either; every other pair has a relation of its own.
+    // Only b's left neighbours differ: log(1 · 2 / (2 · 1)) = 0 for either; every other pair has its own relation.
     EXPECT_TRUE(matrix.columns.empty());
 }
 
@@ -149,20 +148,20 @@ TYPED_TEST(context_counter_test, every_option_matches_reference) {
                 SCOPED_TRACE(::testing::Message()
                              << static_cast<int>(relation) << " " << window << " " << self);
                 const counting_options counting{window, relation, self};
-                for (const auto kind : {information_kind::conditional, information_kind::independent})
+                for (const auto kind : {pmi_kind::conditional, pmi_kind::independent})
                     for (const decimal discount :
                          {decimal{0, 1}, decimal{95, 100}, decimal{999999999, 1000000000}})
-                        this->expect_as_reference(text, 40, counting, {discount, kind, 0}, this->run());
+                        this->expect_as_reference(text, 40, counting, {discount, kind, 0}, this->ctx());
             }
 }
 
 TYPED_TEST(context_counter_test, sizes_of_text_and_vocabulary) {
     for (const std::size_t size : test_sizes())
         for (const std::uint32_t words : {1U, 2U, 15U, 16U, 17U, 127U, 128U, 1000U}) {
-            if (size > 20'000) continue;  // the reference takes its time
+            if (size > 20'000) continue;  // the reference is slow
             SCOPED_TRACE(::testing::Message() << size << " words of " << words);
             this->expect_as_reference(random_text(size, words, size + words), words, {.window = 3}, {},
-                                      this->run());
+                                      this->ctx());
         }
 }
 
@@ -174,15 +173,15 @@ TYPED_TEST(context_counter_test, nothing_to_count) {
                                                      {passage_end, passage_end},
                                                      {unknown_word},
                                                      {unknown_word, unknown_word, passage_end}}) {
-            const auto matrix = this->count(text, words, {}, {}, this->run());
+            const auto matrix = this->count(text, words, {}, {}, this->ctx());
             expect_valid(matrix, words, 1);
             EXPECT_TRUE(matrix.columns.empty());
             EXPECT_EQ(matrix.column_counts, std::vector<std::uint64_t>(words));
-            EXPECT_EQ(this->record_.meetings, 0);
+            EXPECT_EQ(this->record_.cooccurrences, 0);
         }
     }
-    context_counter untouched(3, 0, {}, this->run());
-    expect_valid(untouched.weigh({}), 3, 1);
+    context_counter untouched(3, 0, {}, this->ctx());
+    expect_valid(untouched.pmi({}), 3, 1);
 }
 
 TYPED_TEST(context_counter_test, hostile_texts) {
@@ -194,22 +193,22 @@ TYPED_TEST(context_counter_test, hostile_texts) {
     for (const auto& text : {one_word, ends, in_turn, alone, far})
         for (const auto relation : {word_relation::none, word_relation::position})
             for (const bool self : {false, true})
-                this->expect_as_reference(text, 50, {5, relation, self},
-                                          {{0, 1}, information_kind::conditional, 0}, this->run());
+                this->expect_as_reference(text, 50, {5, relation, self}, {{0, 1}, pmi_kind::conditional, 0},
+                                          this->ctx());
 }
 
 TYPED_TEST(context_counter_test, a_window_longer_than_every_passage) {
     this->expect_as_reference(random_text(2000, 30, 5), 30, {100, word_relation::position, true}, {},
-                              this->run());
+                              this->ctx());
     this->expect_as_reference(random_text(600, 30, 6, 0, 0), 30, {100, word_relation::none, true}, {},
-                              this->run());
+                              this->ctx());
 }
 
-TYPED_TEST(context_counter_test, least_weight) {
+TYPED_TEST(context_counter_test, min_weight) {
     const auto text = random_text(5000, 60, 9);
     for (const double least : {0.5, 1.0, 2.5, 100.0}) {
-        const weighing_options weighing{{0, 1}, information_kind::conditional, least};
-        this->expect_as_reference(text, 60, {}, weighing, this->run());
+        const pmi_options pmi{{0, 1}, pmi_kind::conditional, least};
+        this->expect_as_reference(text, 60, {}, pmi, this->ctx());
     }
 }
 
@@ -217,9 +216,9 @@ TYPED_TEST(context_counter_test, memory_that_holds_a_little_at_a_time) {
     const auto text = random_text(200'000, 300, 3, 10, 200);
     for (const auto relation : {word_relation::none, word_relation::position}) {
         const counting_options counting{3, relation, false};
-        const auto whole = this->count(text, 300, counting, {}, this->run());
+        const auto whole = this->count(text, 300, counting, {}, this->ctx());
         EXPECT_EQ(this->record_.runs_spilled, 0);
-        context tight = this->run();
+        context tight = this->ctx();
         tight.memory_bytes = std::uint64_t{relation == word_relation::none ? 1U : 4U} << 20;
         tight.gpu_memory_bytes = std::uint64_t{3} << 20;
         expect_same_bits(this->count(text, 300, counting, {}, tight), whole);
@@ -232,30 +231,30 @@ TYPED_TEST(context_counter_test, memory_that_holds_a_little_at_a_time) {
 TYPED_TEST(context_counter_test, segments_of_many_lengths) {
     const auto text = random_text(6000, 5, 4, 10, 50);
     const counting_options counting{10, word_relation::none, false};
-    const auto whole = this->count(text, 5, counting, {}, this->run());
-    std::uint64_t most_runs = 0;
+    const auto whole = this->count(text, 5, counting, {}, this->ctx());
+    std::uint64_t max_runs = 0;
     for (std::uint64_t kib = 28; kib < 160; kib += 12) {
-        context tight = this->run();
+        context tight = this->ctx();
         tight.memory_bytes = (kib + (tight.threads > 1 ? 50 : 0)) << 10;
         tight.gpu_memory_bytes = std::uint64_t{3} << 20;
         expect_same_bits(this->count(text, 5, counting, {}, tight), whole);
-        most_runs = std::max(most_runs, this->record_.runs_spilled);
+        max_runs = std::max(max_runs, this->record_.runs_spilled);
     }
-    // A GPU's keys of five words never run out of memory: it merges what the segments give.
+    // A GPU's keys of five words never run out of memory: it merges the results of the segments.
     if (tight_memory_spills<TypeParam>) {
-        EXPECT_GT(most_runs, 1);
+        EXPECT_GT(max_runs, 1);
     }
 }
 
 TYPED_TEST(context_counter_test, memory_that_holds_no_counters) {
-    context tight = this->run();
+    context tight = this->ctx();
     tight.memory_bytes = 10'000;
     tight.gpu_memory_bytes = 10'000;
     EXPECT_THROW(this->count(random_text(1000, 5000, 1), 5000, {}, {}, tight), out_of_memory);
 }
 
 TYPED_TEST(context_counter_test, scratch_that_holds_no_run) {
-    context tight = this->run();
+    context tight = this->ctx();
     tight.memory_bytes = std::uint64_t{1} << 20;
     tight.gpu_memory_bytes = std::uint64_t{3} << 20;
     tight.scratch_bytes = 100;
@@ -265,7 +264,7 @@ TYPED_TEST(context_counter_test, scratch_that_holds_no_run) {
 
 TYPED_TEST(context_counter_test, a_stop_is_seen) {
     const std::atomic<int> stop{2};
-    context stopped = this->run();
+    context stopped = this->ctx();
     stopped.stop_signal = &stop;
     EXPECT_THROW(this->count(random_text(5000, 30, 3), 30, {}, {}, stopped), interrupted);
 }
@@ -274,7 +273,7 @@ TYPED_TEST(context_counter_test, a_large_text_has_the_bits_of_one_thread) {
     const auto text = random_text(large_size() / 4, 20'000, 7, 20, 60);
     for (const auto relation : {word_relation::none, word_relation::position}) {
         const counting_options counting{3, relation, false};
-        context one = context::cpu(1), here = this->run();
+        context one = context::cpu(1), here = this->ctx();
         one.scratch = this->scratch_.path();
         one.memory_bytes = here.memory_bytes = std::uint64_t{1} << 30;
         here.gpu_memory_bytes = std::uint64_t{8} << 30;
@@ -299,32 +298,32 @@ std::vector<word_triple> random_triples(std::size_t size, std::uint32_t words, s
 TYPED_TEST(context_counter_test, triples_match_reference) {
     for (const std::size_t size : {0, 1, 2, 100, 5000, 20'000})
         for (const bool self : {false, true})
-            for (const auto kind : {information_kind::conditional, information_kind::independent}) {
+            for (const auto kind : {pmi_kind::conditional, pmi_kind::independent}) {
                 const auto triples = random_triples(size, 70, 5, size);
-                context_counter counter(70, 5, {.count_self = self}, this->run());
+                context_counter counter(70, 5, {.count_self = self}, this->ctx());
                 counter.push(std::span(triples).first(size / 3));
                 counter.push(std::span(triples).subspan(size / 3));
-                const weighing_options weighing{{95, 100}, kind, 0};
-                const auto got = counter.weigh(weighing);
+                const pmi_options pmi{{95, 100}, kind, 0};
+                const auto got = counter.pmi(pmi);
                 expect_valid(got, 70, 5);
                 const auto counts = reference::count_triples(triples, self);
-                expect_same(got, reference::weigh(counts, 70, 5, weighing));
+                expect_same(got, reference::pmi(counts, 70, 5, pmi));
                 EXPECT_EQ(counter.record().triples, counts.size());
             }
 }
 
 TYPED_TEST(context_counter_test, triples_beyond_memory) {
     const auto triples = random_triples(200'000, 400, 3, 2);
-    context tight = this->run();
+    context tight = this->ctx();
     const auto count = [&](const context& on, std::uint64_t& runs) {
         context_counter counter(400, 3, {}, on);
         counter.push(triples);
-        auto matrix = counter.weigh({});
+        auto matrix = counter.pmi({});
         runs = counter.record().runs_spilled;
         return matrix;
     };
     std::uint64_t runs = 0;
-    const auto whole = count(this->run(), runs);
+    const auto whole = count(this->ctx(), runs);
     EXPECT_EQ(runs, 0);
     tight.memory_bytes = std::uint64_t{5} << 20;
     expect_same_bits(count(tight, runs), whole);
@@ -334,20 +333,20 @@ TYPED_TEST(context_counter_test, triples_beyond_memory) {
 
 TYPED_TEST(context_counter_test, counts_up_to_two_to_the_63) {
     constexpr std::uint64_t half = std::uint64_t{1} << 62;
-    const std::vector<word_triple> most{{0, 0, 1, half}, {1, 0, 0, half - 1}, {2, 0, 1, 1}};
-    context_counter fits(3, 1, {}, this->run());
-    fits.push(most);
-    const auto matrix = fits.weigh({});
-    expect_same(matrix, reference::weigh(reference::count_triples(most, false), 3, 1, {}));
+    const std::vector<word_triple> max{{0, 0, 1, half}, {1, 0, 0, half - 1}, {2, 0, 1, 1}};
+    context_counter fits(3, 1, {}, this->ctx());
+    fits.push(max);
+    const auto matrix = fits.pmi({});
+    expect_same(matrix, reference::pmi(reference::count_triples(max, false), 3, 1, {}));
     for (const std::uint64_t last : {std::uint64_t{2}, half, ~std::uint64_t{0}}) {
-        context_counter beyond(3, 1, {}, this->run());
+        context_counter beyond(3, 1, {}, this->ctx());
         beyond.push(std::vector<word_triple>{{0, 0, 1, half}, {1, 0, 0, half - 1}, {2, 0, 1, last}});
-        EXPECT_THAT([&] { beyond.weigh({}); }, ThrowsMessage<usage_error>(HasSubstr("2^63")));
+        EXPECT_THAT([&] { beyond.pmi({}); }, ThrowsMessage<usage_error>(HasSubstr("2^63")));
     }
 }
 
 TYPED_TEST(context_counter_test, refusals) {
-    const context on = this->run();
+    const context on = this->ctx();
     const auto made = [&](std::uint32_t words, std::uint32_t relations, counting_options options) {
         return context_counter(words, relations, options, on);
     };
@@ -366,17 +365,17 @@ TYPED_TEST(context_counter_test, refusals) {
     EXPECT_THROW(counter.push(std::vector<std::uint32_t>{0xfffffffd}), usage_error);
     EXPECT_THROW(counter.push(std::vector<word_triple>{{0, 2, 1, 1}}), usage_error);
     EXPECT_THROW(counter.push(std::vector<word_triple>{{0, 0, passage_end, 1}}), usage_error);
-    EXPECT_THROW(counter.weigh({.discount = {1, 1}}), usage_error);
-    EXPECT_THROW(counter.weigh({.discount = {0, 0}}), usage_error);
-    EXPECT_THROW(counter.weigh({.min_weight = -1}), usage_error);
-    EXPECT_THROW(counter.weigh({.min_weight = std::nan("")}), usage_error);
-    // What was refused has changed nothing.
+    EXPECT_THROW(counter.pmi({.discount = {1, 1}}), usage_error);
+    EXPECT_THROW(counter.pmi({.discount = {0, 0}}), usage_error);
+    EXPECT_THROW(counter.pmi({.min_weight = -1}), usage_error);
+    EXPECT_THROW(counter.pmi({.min_weight = std::nan("")}), usage_error);
+    // Rejected input has changed nothing.
     counter.push(std::vector<std::uint32_t>{1, 2, 1, 3});
     EXPECT_THROW(counter.push(std::vector<word_triple>{{0, 0, 1, 1}}), usage_error);
-    const auto matrix = counter.weigh({});
-    expect_same(matrix, reference::weigh(reference::count_text({1, 2, 1, 3}, {}), 10, 1, {}));
+    const auto matrix = counter.pmi({});
+    expect_same(matrix, reference::pmi(reference::count_text({1, 2, 1, 3}, {}), 10, 1, {}));
     EXPECT_THROW(counter.push(std::vector<std::uint32_t>{1}), usage_error);
-    EXPECT_THROW(counter.weigh({}), usage_error);
+    EXPECT_THROW(counter.pmi({}), usage_error);
 }
 
 TYPED_TEST(context_counter_test, properties) {
@@ -389,13 +388,12 @@ TYPED_TEST(context_counter_test, properties) {
         const counting_options counting{*rc::gen::inRange(1U, 11U),
                                         *rc::gen::element(word_relation::none, word_relation::position),
                                         *rc::gen::arbitrary<bool>()};
-        const weighing_options weighing{
-            {*rc::gen::inRange<std::uint64_t>(0, 100), 100},
-            *rc::gen::element(information_kind::conditional, information_kind::independent),
-            *rc::gen::element(0.0, 0.3)};
-        context on = this->run();
+        const pmi_options pmi{{*rc::gen::inRange<std::uint64_t>(0, 100), 100},
+                              *rc::gen::element(pmi_kind::conditional, pmi_kind::independent),
+                              *rc::gen::element(0.0, 0.3)};
+        context on = this->ctx();
         if (*rc::gen::arbitrary<bool>()) on.memory_bytes = std::uint64_t{64} << 10;
-        this->expect_as_reference(text, words, counting, weighing, on);
+        this->expect_as_reference(text, words, counting, pmi, on);
         RC_ASSERT(!::testing::Test::HasFailure());
     });
     EXPECT_TRUE(holds);

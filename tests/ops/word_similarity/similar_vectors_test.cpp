@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against the formula, pair by pair in double; where the vectors are small integers every sum is exact, and the
-// neighbours, scores and ties must be the reference's to the last bit.
+// Against the formula, pair by pair in double; if the vectors are small integers every sum is exact, and the neighbours,
+// scores and ties must equal the reference's to the last bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ lists by_formula(const word_vectors& v, vector_measure measure, std::size_t top)
     return result;
 }
 
-// The same scores but for rounding, in the promised order, and each the score of its pair.
+// The same scores up to rounding, in the promised order, and each the score of its pair.
 void expect_close(const lists& found, const lists& expected, const lists& all) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t w = 0; w < found.size(); ++w) {
@@ -124,7 +124,7 @@ TEST(similar_vectors, both_measures_match_the_formula) {
     }
 }
 
-TEST(similar_vectors, vectors_closer_than_floats_tell_apart_are_told_apart) {
+TEST(similar_vectors, vectors_closer_than_floats_are_distinguished) {
     // All within 1e-6 of one direction: the fast pass sees nothing but ties, and the first coordinate decides.
     const std::uint32_t words = 2000;
     const auto v = make_vectors(
@@ -162,9 +162,9 @@ TEST(similar_vectors, vectors_without_direction_have_no_neighbours_and_are_none)
 }
 
 TEST(similar_vectors, the_least_and_the_greatest_floats) {
-    const float least = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max();
+    const float least = std::numeric_limits<float>::denorm_min(), max = std::numeric_limits<float>::max();
     const auto v = make_vectors(4, 2, [&](auto w, auto d) {
-        return w < 2 ? (d == 0 ? least : static_cast<float>(w) * least) : d == w - 2 ? most : -most;
+        return w < 2 ? (d == 0 ? least : static_cast<float>(w) * least) : d == w - 2 ? max : -max;
     });
     const auto found = unpacked(similar_vectors(v, vector_measure::cosine, 3, context::cpu(1)));
     EXPECT_NEAR(found[0][0].score, std::sqrt(0.5), 1e-15);
@@ -198,7 +198,7 @@ TEST(similar_vectors, pairs_have_the_same_scores) {
     for (std::uint32_t a = 0; a < 70; ++a)
         for (std::uint32_t b = 0; b < 70; ++b) pairs.emplace_back(b, a);
     for (const auto measure : {vector_measure::cosine, vector_measure::pearson}) {
-        std::vector<double> expected(pairs.size());  // 0 with a vector that has no direction, itself too
+        std::vector<double> expected(pairs.size());  // 0 with a vector without a direction, including itself
         const auto found = unpacked(similar_vectors(v, measure, 100, context::cpu(1)));
         for (std::uint32_t w = 0; w < 70; ++w) {
             for (const neighbour& n : found[w]) expected[w * 70 + n.word] = n.score;
@@ -210,9 +210,9 @@ TEST(similar_vectors, pairs_have_the_same_scores) {
     const std::pair<std::uint32_t, std::uint32_t> beyond[] = {{0, 70}};
     EXPECT_THROW((void)pair_similarities(v, vector_measure::cosine, beyond, context::cpu(1)), usage_error);
     const std::atomic<int> stop{2};
-    context run = context::cpu(2);
-    run.stop_signal = &stop;
-    EXPECT_THROW((void)pair_similarities(v, vector_measure::cosine, pairs, run), interrupted);
+    context ctx = context::cpu(2);
+    ctx.stop_signal = &stop;
+    EXPECT_THROW((void)pair_similarities(v, vector_measure::cosine, pairs, ctx), interrupted);
 }
 
 TEST(similar_vectors, refuses_what_is_none) {
@@ -225,9 +225,9 @@ TEST(similar_vectors, refuses_what_is_none) {
     bad.values[4] = std::numeric_limits<float>::infinity();
     EXPECT_THROW(similar_vectors(bad, vector_measure::cosine, 1, context::cpu(1)), usage_error);
     const std::atomic<int> stop{2};
-    context run = context::cpu(2);
-    run.stop_signal = &stop;
-    EXPECT_THROW(similar_vectors(good, vector_measure::cosine, 1, run), interrupted);
+    context ctx = context::cpu(2);
+    ctx.stop_signal = &stop;
+    EXPECT_THROW(similar_vectors(good, vector_measure::cosine, 1, ctx), interrupted);
 }
 
 }  // namespace

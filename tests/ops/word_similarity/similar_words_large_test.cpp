@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What small matrices do not reach on a GPU: several tiles and groups of rows, rows and columns longer than a block's
-// list, more candidates than there is room for, and lists too long for candidates.
+// Cases that small matrices do not reach on a GPU: several tiles and groups of rows, rows and columns longer than a block's
+// list, more candidates than the capacity, and lists too long for candidates.
 #include <gtest/gtest.h>
 
 #include "../../on_each_place.hpp"
@@ -22,14 +22,14 @@ similarity_options best_of(std::uint32_t top, similarity_measure measure) {
 template <class Tested>
 class similar_words_large_test : public on_place<Tested> {
   protected:
-    /// Then half a matrix will do: what is large for a GPU takes minutes under the thread sanitizer.
+    /// Then half a matrix suffices: sizes that are large for a GPU take minutes under the thread sanitizer.
     static constexpr bool on_cpu = std::is_same_v<typename Tested::place_type, cpu_place>;
 
-    void check(const context_matrix& matrix, const similarity_options& options, context run = Tested::run()) {
+    void check(const context_matrix& matrix, const similarity_options& options, context ctx = Tested::ctx()) {
         similarity_options plain = options;
         plain.method = similarity_method::automatic;
         const neighbour_lists expected = similar_words(matrix.view(), plain, context::cpu());
-        const neighbour_lists found = similar_words(matrix.view(), options, run);
+        const neighbour_lists found = similar_words(matrix.view(), options, ctx);
         ASSERT_EQ(found.offsets, expected.offsets);
         ASSERT_EQ(found.words, expected.words);
         ASSERT_EQ(found.scores, expected.scores);
@@ -43,9 +43,9 @@ TYPED_TEST(similar_words_large_test, more_words_than_a_tile) {
     const context_matrix matrix = text_like(54'000, 3000, 40, 1);
     for (const similarity_measure measure : all_measures) {
         similarity_options options = best_of(5, measure);
-        const neighbour_lists found = similar_words(matrix.view(), options, TypeParam::run());
+        const neighbour_lists found = similar_words(matrix.view(), options, TypeParam::ctx());
         options.method = similarity_method::compressed;
-        const neighbour_lists expected = similar_words(matrix.view(), options, TypeParam::run());
+        const neighbour_lists expected = similar_words(matrix.view(), options, TypeParam::ctx());
         ASSERT_EQ(found.offsets, expected.offsets);
         ASSERT_EQ(found.words, expected.words);
         ASSERT_EQ(found.scores, expected.scores);
@@ -83,18 +83,18 @@ TYPED_TEST(similar_words_large_test, candidates_of_long_lists) {
 TYPED_TEST(similar_words_large_test, within_little_memory) {
     const context_matrix matrix =
         text_like(tested_with().small_sizes || this->on_cpu ? 900 : 3000, 5000, 800, 5);
-    context run = TypeParam::run();
+    context ctx = TypeParam::ctx();
     for (const std::uint64_t bytes : {3ULL << 20, 5ULL << 20, 12ULL << 20}) {
         SCOPED_TRACE(bytes);
-        run.gpu_memory_bytes = bytes;
-        for (const similarity_measure measure : all_measures) this->check(matrix, best_of(20, measure), run);
+        ctx.gpu_memory_bytes = bytes;
+        for (const similarity_measure measure : all_measures) this->check(matrix, best_of(20, measure), ctx);
     }
     similarity_options options = best_of(20, similarity_measure::lin);
     options.method = similarity_method::compressed;
-    this->check(matrix, options, run);
+    this->check(matrix, options, ctx);
     options.method = similarity_method::column_reduced;
     options.columns = 5000;
-    this->check(matrix, options, run);
+    this->check(matrix, options, ctx);
 }
 
 TYPED_TEST(similar_words_large_test, launches_of_any_shape) {

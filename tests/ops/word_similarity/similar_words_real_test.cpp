@@ -20,8 +20,8 @@
 namespace quern {
 namespace {
 
-/// Words of letters as numbers, the `most` frequent first; others unknown, a line a passage.
-std::vector<std::uint32_t> numbered_words(const std::string& text, std::uint32_t most) {
+/// Words of letters as numbers, the `max` frequent first; others unknown, one passage per line.
+std::vector<std::uint32_t> numbered_words(const std::string& text, std::uint32_t max) {
     std::vector<std::string> words;  // empty: the end of a line
     std::map<std::string, std::uint64_t> counts;
     std::string word;
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> numbered_words(const std::string& text, std::uint32_t
     std::vector<std::pair<std::uint64_t, std::string>> order;
     for (const auto& [w, count] : counts) order.emplace_back(~count, w);
     std::sort(order.begin(), order.end());
-    order.resize(std::min<std::size_t>(order.size(), most));
+    order.resize(std::min<std::size_t>(order.size(), max));
     std::map<std::string, std::uint32_t> ids;
     for (const auto& [count, w] : order) ids.emplace(w, static_cast<std::uint32_t>(ids.size()));
     std::vector<std::uint32_t> numbers;
@@ -48,7 +48,8 @@ std::vector<std::uint32_t> numbered_words(const std::string& text, std::uint32_t
     return numbers;
 }
 
-/// The score of every pair by the formulas, row by row; a row is laid out, so that each pair costs one of its rows.
+/// The score of every pair by the formulas, row by row; a row is laid out densely, so that each pair costs only the other
+/// row.
 std::vector<std::vector<double>> scores_by_formula(const context_matrix& m, similarity_measure measure) {
     const bool lin = measure == similarity_measure::lin;
     std::vector<double> norms(m.words);
@@ -84,14 +85,14 @@ class similar_words_real_test : public on_place<Tested> {
         for (const word_relation relation : {word_relation::none, word_relation::position}) {
             counting_options counting;
             counting.relation = relation;
-            context_counter counter(words, 0, counting, Tested::run());
+            context_counter counter(words, 0, counting, Tested::ctx());
             counter.push(std::span<const std::uint32_t>(numbers));
-            const context_matrix matrix = counter.weigh({});
+            const context_matrix matrix = counter.pmi({});
             ASSERT_GT(matrix.columns.size(), 20U * words);
             for (const similarity_measure measure : {similarity_measure::lin, similarity_measure::cosine}) {
                 const auto expected = scores_by_formula(matrix, measure);
                 for (const similarity_method method : methods)
-                    for (const std::uint32_t top : {20U, words})  // 20: those that bounds choose
+                    for (const std::uint32_t top : {20U, words})  // 20: those that bounds select
                         expect_scores(matrix, {method, measure, top, 0xfffffffe}, expected);
             }
         }
@@ -101,7 +102,7 @@ class similar_words_real_test : public on_place<Tested> {
     static void expect_scores(const context_matrix& matrix, const similarity_options& options,
                               const std::vector<std::vector<double>>& expected) {
         SCOPED_TRACE(similarity_method_names[static_cast<int>(options.method)]);
-        const neighbour_lists found = similar_words(matrix.view(), options, Tested::run());
+        const neighbour_lists found = similar_words(matrix.view(), options, Tested::ctx());
         for (std::uint32_t w = 0; w < matrix.words; ++w) {
             std::vector<double> row = expected[w];
             const std::uint64_t begin = found.offsets[w], end = found.offsets[w + 1];
@@ -109,7 +110,7 @@ class similar_words_real_test : public on_place<Tested> {
                 const double score = std::exchange(row[found.words[i]], 0);
                 ASSERT_NEAR(found.scores[i], score, 1e-6 * score) << w << ' ' << found.words[i];
             }
-            // What is left out is not above the last one; nothing is, where there is room.
+            // Excluded words are not above the last one; nothing is excluded if there is space.
             const double least = end - begin < options.top ? 0 : found.scores[end - 1] * (1 + 1e-6);
             ASSERT_LE(*std::max_element(row.begin(), row.end()), least) << w;
         }

@@ -29,7 +29,7 @@ similarity_options options_of(similarity_method method, similarity_measure measu
     return options;
 }
 
-/// The lists hold what the formulas give: in order, with the right scores, and nothing better is left out.
+/// The lists match the formulas: in order, with the right scores, and nothing better is missing.
 void expect_as_reference(const context_matrix_view& matrix, const similarity_options& options,
                          const neighbour_lists& found) {
     const auto rows = reference::dense_rows(matrix, options.columns);
@@ -58,7 +58,7 @@ void expect_as_reference(const context_matrix_view& matrix, const similarity_opt
         }
         if (end - begin == options.top) {
             const double least = found.scores[end - 1];
-            for (const double left_out : expected) ASSERT_LE(left_out, least * (1 + 1e-6)) << "of word " << w;
+            for (const double excluded : expected) ASSERT_LE(excluded, least * (1 + 1e-6)) << "of word " << w;
         }
     }
 }
@@ -73,9 +73,9 @@ template <class Tested>
 class similar_words_test : public on_place<Tested> {
   protected:
     neighbour_lists find(const context_matrix& matrix, const similarity_options& options) {
-        return similar_words(matrix.view(), options, Tested::run());
+        return similar_words(matrix.view(), options, Tested::ctx());
     }
-    /// All methods, both measures; against the reference where that is quick.
+    /// All methods, both measures; against the reference if that is fast.
     void check(const context_matrix& matrix, std::uint32_t top, std::uint32_t columns = 0xfffffffe,
                bool against_reference = true) {
         for (const similarity_measure measure : all_measures) {
@@ -169,7 +169,7 @@ TYPED_TEST(similar_words_test, all_and_pairs_give_the_same_scores) {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
         std::vector<double> of_pairs;
         std::uint32_t next = 0;
-        all_similarities(matrix.view(), options, TypeParam::run(),
+        all_similarities(matrix.view(), options, TypeParam::ctx(),
                          [&](std::uint32_t w, std::span<const double> scores) {
                              ASSERT_EQ(w, next++);
                              ASSERT_EQ(std::vector<double>(scores.begin(), scores.end()), expected[w]);
@@ -179,13 +179,13 @@ TYPED_TEST(similar_words_test, all_and_pairs_give_the_same_scores) {
                              }
                          });
         EXPECT_EQ(next, 90U);
-        EXPECT_EQ(pair_similarities(matrix.view(), options, pairs, TypeParam::run()), of_pairs);
+        EXPECT_EQ(pair_similarities(matrix.view(), options, pairs, TypeParam::ctx()), of_pairs);
         // Every first word alone, so that each pair is merged.
         std::vector<double> expected_turned;
         for (std::size_t i = 0; i < pairs.size(); ++i)
             expected_turned.push_back(of_pairs[i % 90 * 90 + i / 90]);
         for (auto& [a, b] : pairs) std::swap(a, b);
-        EXPECT_EQ(pair_similarities(matrix.view(), options, pairs, TypeParam::run()), expected_turned);
+        EXPECT_EQ(pair_similarities(matrix.view(), options, pairs, TypeParam::ctx()), expected_turned);
     }
 }
 
@@ -194,7 +194,7 @@ TYPED_TEST(similar_words_test, refuses_what_is_no_matrix) {
     const auto refused = [&](const context_matrix_view& matrix, const char* why) {
         for (const similarity_method method : all_methods) {
             try {
-                (void)similar_words(matrix, options_of(method, similarity_measure::lin, 2), TypeParam::run());
+                (void)similar_words(matrix, options_of(method, similarity_measure::lin, 2), TypeParam::ctx());
                 ADD_FAILURE() << "taken, though it " << why;
             } catch (const usage_error& e) {
                 EXPECT_THAT(e.what(), testing::HasSubstr(why));
@@ -206,17 +206,17 @@ TYPED_TEST(similar_words_test, refuses_what_is_no_matrix) {
         breaking(bad);
         refused(bad.view(), why);
     };
-    broken([](auto& m) { m.offsets.pop_back(); }, "one offset more than rows");
-    broken([](auto& m) { m.offsets.clear(); }, "one offset more than rows");
+    broken([](auto& m) { m.offsets.pop_back(); }, "number of rows plus 1");
+    broken([](auto& m) { m.offsets.clear(); }, "number of rows plus 1");
     broken([](auto& m) { m.offsets[1] = 4; }, "row 1 of the matrix ends before it begins");
     broken([](auto& m) { m.offsets[2] = 1; }, "row 1 of the matrix ends before it begins");
     broken([](auto& m) { m.offsets[0] = 1; }, "do not cover");
     broken([](auto& m) { m.offsets[3] = 5; }, "do not cover");
-    broken([](auto& m) { m.weights.pop_back(); }, "as many weights");
-    broken([](auto& m) { m.columns[3] = 3; }, "row 2 of the matrix has a column beyond the last");
-    broken([](auto& m) { m.columns[2] = 0xffffffff; }, "row 1 of the matrix has a column beyond the last");
-    broken([](auto& m) { m.columns[1] = 0; }, "row 0 of the matrix has columns that do not rise");
-    broken([](auto& m) { std::swap(m.columns[0], m.columns[1]); }, "columns that do not rise");
+    broken([](auto& m) { m.weights.pop_back(); }, "different numbers of weights");
+    broken([](auto& m) { m.columns[3] = 3; }, "row 2 of the matrix has a column past the last");
+    broken([](auto& m) { m.columns[2] = 0xffffffff; }, "row 1 of the matrix has a column past the last");
+    broken([](auto& m) { m.columns[1] = 0; }, "row 0 of the matrix has columns that do not ascend");
+    broken([](auto& m) { std::swap(m.columns[0], m.columns[1]); }, "columns that do not ascend");
     constexpr float infinity = std::numeric_limits<float>::infinity();
     for (const float weight : {0.F, -0.F, -1.F, infinity, -infinity, std::nanf("")})
         broken([&](auto& m) { m.weights[2] = weight; }, "row 1 of the matrix has a weight that is not");
@@ -239,7 +239,7 @@ TYPED_TEST(similar_words_test, refuses_options_out_of_range) {
     options.threads = 2000;
     EXPECT_THROW(this->find(matrix, options), usage_error);
     const std::pair<std::uint32_t, std::uint32_t> beyond[] = {{0, 10}};
-    EXPECT_THROW((void)pair_similarities(matrix.view(), {}, beyond, TypeParam::run()), usage_error);
+    EXPECT_THROW((void)pair_similarities(matrix.view(), {}, beyond, TypeParam::ctx()), usage_error);
 }
 
 TYPED_TEST(similar_words_test, says_where_it_ran) {
@@ -248,27 +248,27 @@ TYPED_TEST(similar_words_test, says_where_it_ran) {
                                  std::is_same_v<typename TypeParam::place_type, cpu_place> ? "cpu" : "cuda"));
 }
 
-TYPED_TEST(similar_words_test, stops_when_asked) {
+TYPED_TEST(similar_words_test, stops_when_requested) {
     const std::atomic<int> signal{2};
-    context run = TypeParam::run();
-    run.stop_signal = &signal;
-    EXPECT_THROW((void)similar_words(full_of_ties(100, 5, 1).view(), {}, run), interrupted);
-    EXPECT_THROW((void)pair_similarities(full_of_ties(100, 5, 1).view(), {}, {}, run), interrupted);
+    context ctx = TypeParam::ctx();
+    ctx.stop_signal = &signal;
+    EXPECT_THROW((void)similar_words(full_of_ties(100, 5, 1).view(), {}, ctx), interrupted);
+    EXPECT_THROW((void)pair_similarities(full_of_ties(100, 5, 1).view(), {}, {}, ctx), interrupted);
 }
 
-TYPED_TEST(similar_words_test, memory_is_asked_for) {
+TYPED_TEST(similar_words_test, memory_is_requested) {
     // The rows in fixed point take less than half a megabyte, two dense tiles of their columns several.
     const context_matrix matrix = text_like(100, 20'000, 3000, 1);
-    context run = TypeParam::run();
-    run.memory_bytes = 2U << 20;
+    context ctx = TypeParam::ctx();
+    ctx.memory_bytes = 2U << 20;
     const auto options = options_of(similarity_method::column_reduced, similarity_measure::lin, 5, 20'000);
     if (std::is_same_v<typename TypeParam::place_type, cpu_place>) {
-        EXPECT_THROW((void)similar_words(matrix.view(), options, run), out_of_memory);
+        EXPECT_THROW((void)similar_words(matrix.view(), options, ctx), out_of_memory);
     }
     // A row by column for each thread, and the matrix's own weights.
     const std::pair<std::uint32_t, std::uint32_t> pairs[] = {{0, 1}, {0, 2}};
-    run.memory_bytes = 64U << 10;
-    EXPECT_THROW((void)pair_similarities(matrix.view(), {}, pairs, run), out_of_memory);
+    ctx.memory_bytes = 64U << 10;
+    EXPECT_THROW((void)pair_similarities(matrix.view(), {}, pairs, ctx), out_of_memory);
 }
 
 }  // namespace

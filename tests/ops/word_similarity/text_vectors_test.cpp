@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directions of texts against sums in long double, with words of all weights and counts as large as they come.
-#include "ops/word_similarity/text_vectors.hpp"
+// Directions of texts against sums in long double, with words of all weights and the largest counts.
+#include "ops/word_similarity/vectors/text_vectors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ std::vector<long double> expected(const words& all, std::span<const counted_word
     return sum;
 }
 
-TEST(TextVectors, AreTheDirectionsOfSums) {
+TEST(text_vectors_test, are_the_directions_of_sums) {
     for (const std::size_t dimensions : {1U, 2U, 31U, 100U, 300U, 4096U}) {
         const words all = some_words(50, dimensions, 5);
         const text_vectors vectors = all.vectors();
@@ -88,8 +88,8 @@ TEST(TextVectors, AreTheDirectionsOfSums) {
     }
 }
 
-TEST(TextVectors, LargestCountsAndWeightsStayExact) {
-    const words all{2, {3, 4, -3, 4}, {1, 1}, {text_vectors::most_weight, text_vectors::most_weight}};
+TEST(text_vectors_test, largest_counts_and_weights_stay_exact) {
+    const words all{2, {3, 4, -3, 4}, {1, 1}, {text_vectors::max_weight, text_vectors::max_weight}};
     const text_vectors vectors = all.vectors();
     std::vector<std::int16_t> row(2);
     vectors.direction(std::vector<counted_word>{{0, 0xffff'ffff}}, row);
@@ -100,8 +100,8 @@ TEST(TextVectors, LargestCountsAndWeightsStayExact) {
     EXPECT_THAT(row, ElementsAre(-19660, 26214));
 }
 
-TEST(TextVectors, NothingHasNoDirection) {
-    // A word that weighs nothing, one without a vector, two that cancel out; a dimension beyond the rank.
+TEST(text_vectors_test, nothing_has_no_direction) {
+    // A word of weight 0, one without a vector, two that cancel out; a dimension beyond the rank.
     const words all{3, {1, 2, 5, 0, 0, 0, 1, 1, 0, -1, -1, 0}, {2, 1, 0}, {0, 3, 2, 2}};
     const text_vectors vectors = all.vectors();
     std::vector<std::int16_t> row(3, 9);

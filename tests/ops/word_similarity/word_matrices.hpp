@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of words and contexts for tests: random ones of the shape that texts have, and those that break methods.
+// Matrices of words and contexts for tests: random ones like those of texts, and adversarial ones.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ struct named_matrix {
     context_matrix matrix;
 };
 
-/// From rows of (column, weight), in any order, each column once a row. A column's count is how many rows have it.
+/// From rows of (column, weight), in any order, each column once per row. A column's count is the number of rows that have
+/// it.
 inline context_matrix matrix_of(std::vector<std::vector<std::pair<std::uint32_t, float>>> rows,
                                 std::uint32_t columns) {
     context_matrix made;
@@ -39,7 +40,7 @@ inline context_matrix matrix_of(std::vector<std::vector<std::pair<std::uint32_t,
     return made;
 }
 
-/// Rows as texts give them: the first words have most contexts, the first contexts most words. Some rows are empty.
+/// Rows like those of texts: the first words have most contexts, the first contexts most words. Some rows are empty.
 inline context_matrix text_like(std::uint32_t words, std::uint32_t columns, double longest, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform(0, 1);
@@ -96,7 +97,7 @@ inline std::vector<named_matrix> hostile_matrices() {
     all.push_back({"all equal", matrix_of(equal, 6)});
     all.push_back({"one column", matrix_of(column, 1)});
     all.push_back({"ties and duplicates", full_of_ties(150, 12, 4)});
-    // Weights from 2^-10 to 2^12 beside each other, sums that leave 41 bits behind the point.
+    // Weights from 2^-10 to 2^12 together, sums that leave 41 fractional bits.
     std::mt19937 random(11);
     std::vector<row> wide(90);
     for (auto& r : wide)
@@ -105,7 +106,7 @@ inline std::vector<named_matrix> hostile_matrices() {
                 r.emplace_back(c, std::ldexp(1.F + 1e-6F * static_cast<float>(random() % 1000),
                                              static_cast<int>(random() % 23) - 10));
     all.push_back({"weights of all sizes", matrix_of(wide, 200)});
-    // Longer than 16 bits count, and columns that every word has.
+    // Longer than 16 bits can count, and columns that every word has.
     std::vector<row> long_rows(20);
     for (std::uint32_t w = 0; w < 20; ++w)
         for (std::uint32_t c = w; c < 70'001; c += 1 + w % 7)

@@ -104,7 +104,7 @@ std::uint32_t inverter::end_document() {
 
 sorted_run inverter::finish() {
     release(slots_);
-    // Words in byte order: most are told apart by their first eight bytes.
+    // Words in byte order: the first eight bytes distinguish most.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order(entries_.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {entries_[i].prefix, i};
     std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
@@ -112,7 +112,7 @@ sorted_run inverter::finish() {
                                   : word_of(entries_[a.second]) < word_of(entries_[b.second]);
     });
 
-    // Postings by word, documents rising: a counting sort.
+    // Postings by word, with ascending documents: a counting sort.
     std::vector<std::uint64_t> begin(entries_.size() + 1);
     for (std::size_t i = 0; i < entries_.size(); ++i) begin[i + 1] = begin[i] + entries_[i].postings;
     std::vector<std::uint64_t> next(begin.begin(), begin.end() - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inverts a stretch of documents in memory: words in, one sorted run out (single-pass in-memory indexing,
-// Heinz and Zobel 2003, with the runs cut by input so that they join in order).
+// Inverts a chunk of documents in memory: words in, one sorted run out (single-pass in-memory indexing, Heinz and Zobel
+// 2003, with runs cut by input so that they join in order).
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,34 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/search/indexing/sorted_run.hpp"
+#include "ops/search/indexing/inverted_run.hpp"
 #include "ops/search/indexing/token_run.hpp"
 
 namespace quern::search_detail {
 
-/// Not thread-safe; one per stretch. Cost: a hash look-up a word, a sort of the distinct words at the end;
-/// memory about 8 bytes a posting and 50 bytes and its letters a distinct word, 2 bytes a word where the order is kept.
+/// Not thread-safe; one per chunk. Cost: one hash look-up per word, a sort of the distinct words at the end. Memory: about
+/// 8 bytes per posting; 50 bytes plus its letters per distinct word; 2 bytes per word if the order is kept.
 class inverter {
   public:
     enum class word_order { forgotten, kept };
-    /// With the order kept, the run also tells the words of each document in their order.
+    /// If the order is kept, the run also has the words of each document in their order.
     explicit inverter(word_order order = word_order::forgotten);
     void add(std::string_view word);
-    /// The same word by word, and faster: a table of many words lies beyond the caches, so the places of a
-    /// batch of words are all asked for before the first is looked at.
+    /// The same for many words, and faster: a large table exceeds the caches, so the entries of a batch of words are all
+    /// prefetched before the first is read.
     void add(std::span<const std::string_view> words);
     /// Ends the current document (which may be empty); returns its number of words.
     std::uint32_t end_document();
     std::uint32_t documents() const { return documents_; }
-    /// The run; the inverter is not to be used afterwards.
+    /// The run; do not use the inverter afterwards.
     sorted_run finish();
 
   private:
     struct alignas(32) entry {     // never across two cache lines
-        std::uint64_t prefix;      // its first eight bytes: most words are told apart without their letters
+        std::uint64_t prefix;      // the first eight bytes; they distinguish most words without the letters
         std::uint64_t word_begin;  // in letters_
         std::uint32_t word_bytes;
-        std::uint32_t last_document;  // in which it was seen, plus one
+        std::uint32_t last_document;  // the last one with the word, plus one
         std::uint32_t frequency;      // in that document
         std::uint32_t postings;       // closed ones
     };

@@ -10,7 +10,7 @@ namespace quern::search_detail {
 namespace {
 
 [[noreturn]] void foreign() {
-    throw std::logic_error("encode_tokens: the words are not those of the run");
+    throw std::logic_error("encode_tokens: the words do not match the run");
 }
 
 template <class Value>
@@ -80,7 +80,7 @@ coded_tokens encode_tokens(std::string_view recorded, std::span<const std::uint3
         for (std::uint32_t i = 0; i < length; ++i) {
             const std::uint32_t number = next();
             if (number >= distinct) foreign();
-            std::memcpy(to, codes[number].bytes, sizeof codes[number].bytes);  // whole: one store
+            std::memcpy(to, codes[number].bytes, sizeof codes[number].bytes);  // whole: a single store
             to += codes[number].size;
         }
         out.bytes.resize(static_cast<std::size_t>(to - out.bytes.data()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a stretch of consecutive documents in their order, on their way into a store. While the stretch is read
-// its words have numbers in the order of first appearance; what their ids are is known when all runs are merged. Two
-// bytes a word nearly always: few stretches hold more than 65,535 distinct words, and those that come late are rare.
+// The words of a chunk of consecutive documents in their order, on the way into a store. While the chunk is read, its words
+// are numbered by first appearance; their ids are known when all runs are merged. Nearly always two bytes per word: few
+// chunks have more than 65,535 distinct words, and late ones are rare.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class token_recorder {
             add_large(number);
         }
     }
-    /// What encode_tokens reads: the numbers of the run's words in the order of their bytes, then of all words in the
-    /// order of the text. The recorder is empty afterwards.
+    /// The input of encode_tokens: the numbers of the run's words in byte order, then of all words in text order. The
+    /// recorder is empty afterwards.
     std::string finish(std::span<const std::uint32_t> numbers_by_rank);
 
     static constexpr std::uint16_t escape = 0xffff;
@@ -35,15 +35,14 @@ class token_recorder {
     std::vector<std::uint16_t> numbers_;
 };
 
-/// The words of consecutive documents as the store keeps them.
+/// The words of consecutive documents as stored.
 struct coded_tokens {
     std::string bytes;
     std::vector<std::uint64_t> ends;  ///< bytes up to the end of each document
 };
 
-/// Turns a stretch into its final form. `words_by_rank` are the ids of the run's words, rising; `document_lengths` those
-/// of its documents. Throws std::logic_error where the three do not belong together.
-/// Cost: about a nanosecond a word.
+/// Converts a chunk to its final form. `words_by_rank` are the ids of the run's words, ascending; `document_lengths` those
+/// of its documents. Throws std::logic_error if the three do not match. Cost: about a nanosecond per word.
 coded_tokens encode_tokens(std::string_view recorded, std::span<const std::uint32_t> words_by_rank,
                            const token_code& code, std::span<const std::uint32_t> document_lengths);
 

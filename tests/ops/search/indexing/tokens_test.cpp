@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents through inverter, merge and encoding: their words come out in order, wherever the collection is cut into runs
-// and however the words are split.
+// Documents through inverter, merge and encoding: their words come out in order, for any cut of the collection into runs
+// and any split of the words.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ops/search/indexing/inverter.hpp"
-#include "ops/search/indexing/merge.hpp"
+#include "ops/search/indexing/merge_runs.hpp"
 #include "ops/search/indexing/token_run.hpp"
 
 namespace quern::search_detail {
@@ -99,14 +99,14 @@ stored_words store(const documents& collection, std::size_t documents_a_run, std
     return out;
 }
 
-TEST(TokenRun, WordsComeOutInOrder) {
+TEST(token_run_test, words_come_out_in_order) {
     const documents collection = {{"b", "a", "b", ""}, {}, {"c"}, {"a", "a", "\xff\xfe"}, {}};
     for (const std::size_t cut : {1, 2, 3, 5}) EXPECT_EQ(store(collection, cut, 3).decoded(), collection);
     EXPECT_EQ(store({}, 1, 4).decoded(), documents{});
 }
 
 // More distinct words than two bytes can number, so that runs hold both kinds of numbers, and codes of all lengths.
-TEST(TokenRun, ManyDistinctWords) {
+TEST(token_run_test, many_distinct_words) {
     documents collection(7);
     for (std::uint32_t i = 0; i < 200'000; ++i)
         collection[i / 30'000].push_back("w" +
@@ -119,7 +119,7 @@ TEST(TokenRun, ManyDistinctWords) {
     EXPECT_EQ(parts.frequent, whole.frequent);
 }
 
-TEST(TokenRun, RefusesWhatDoesNotBelongTogether) {
+TEST(token_run_test, refuses_what_does_not_belong_together) {
     token_recorder recorder;
     for (const std::uint32_t number : {0u, 1u, 0u}) recorder.add(number);
     const std::string recorded = recorder.finish(std::vector<std::uint32_t>{1, 0});
@@ -138,7 +138,7 @@ TEST(TokenRun, RefusesWhatDoesNotBelongTogether) {
     EXPECT_THROW(encode_tokens("", {}, code, {}), std::logic_error);
 }
 
-RC_GTEST_PROP(TokenRun, DoesNotDependOnTheLayout, ()) {
+RC_GTEST_PROP(token_run_test, does_not_depend_on_the_layout, ()) {
     const auto collection = *rc::gen::container<documents>(rc::gen::container<std::vector<std::string>>(
         rc::gen::container<std::string>(rc::gen::element('a', 'b', '\0', '\xff'))));
     const auto found =

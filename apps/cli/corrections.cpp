@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "corrections.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace quern::cli {
+namespace {
+
+/// `; did you mean grain?`; if several words are unknown, also for which one.
+std::string suggestions_in(const search_result& result) {
+    std::string text;
+    for (const suggested_words& of : result.suggestions) {
+        text += text.empty() ? "; did you mean " : ", ";
+        for (std::size_t i = 0; i < of.words.size(); ++i)
+            text.append(i == 0 ? "" : i + 1 == of.words.size() ? " or " : ", ").append(of.words[i].word);
+        if (result.unknown_words.size() > 1) text.append(" for ").append(of.unknown);
+    }
+    return text.empty() ? text : text + "?";
+}
+
+/// `'battel', 'hasting'`; phrases already have quotes.
+std::string quoted(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        if (!text.empty()) text += ", ";
+        text += word.starts_with('"') ? word : fmt::format("'{}'", word);
+    }
+    return text;
+}
+
+}  // namespace
+
+corrected_result search_query_text(const search_engine& engine, const std::string& query,
+                                   const search_options& options, bool correct, const context& ctx,
+                                   console& messages) {
+    corrected_result given{engine.search(query, options, ctx), query, {}};
+    if (!correct || given.result.unknown_words.empty()) return given;
+    auto corrected = engine.corrected(query, given.result.suggestions);
+    if (!corrected) return given;
+    search_result other = engine.search(*corrected, options, ctx);
+    if (other.hits.empty()) return given;
+    messages.result(fmt::format("no document contains {}; showing results for '{}'",
+                                quoted(given.result.unknown_words), *corrected));
+    given.result = std::move(other);
+    given.query = *corrected;
+    given.corrected = std::move(corrected);
+    return given;
+}
+
+void tell(const corrected_result& given, console& messages) {
+    if (given.corrected) return;
+    const search_result& result = given.result;
+    const std::string unknown =
+        fmt::format("{}{}", fmt::join(result.unknown_words, ", "), suggestions_in(result));
+    if (result.empty_query && result.hits.empty()) {
+        messages.error(fmt::format("nothing found: '{}' contains no word", given.query));
+    } else if (result.hits.empty()) {
+        messages.error(unknown.empty() ? fmt::format("nothing found for '{}'", given.query)
+                                       : fmt::format("nothing found: no document contains {}", unknown));
+    } else if (!unknown.empty()) {
+        messages.info(fmt::format("no document contains {}", unknown));
+    }
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/files/mapped_pages.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "device/files/descriptor.hpp"
+
+namespace quern {
+namespace mapped_pages_detail {
+
+std::atomic<std::uint64_t> bytes_mapped{0};
+
+namespace {
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+/// Fewer mapped pages than this are left alone: giving them back again and again would be all that is done.
+constexpr std::uint64_t min_given_back = 16 * mib;
+/// More than the program and its libraries ever map: what threads bring back while pages are given back is not theirs.
+constexpr std::uint64_t max_others = 32 * mib;
+/// How fast a thread can come to hold pages, in bytes a nanosecond: with one that is touched the system maps those around it,
+/// up to 2 MiB in some microseconds.
+constexpr std::uint64_t mapped_by_a_thread = 512;
+/// How long nobody looks at most and at least.
+constexpr std::int64_t longest_wait = 20'000'000, shortest_wait = 10'000;
+
+struct resident_bytes {
+    std::uint64_t all, of_files;
+};
+
+std::int64_t now() noexcept {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
+
+/// What the process maps, and what it holds of it.
+class registry {
+  public:
+    void add(const void* memory, std::size_t bytes) noexcept try {
+        const std::lock_guard hold(mutex_);
+        if (!mapped_.try_emplace(memory, bytes).second) return;
+        bytes_mapped.fetch_add(bytes, std::memory_order_relaxed);
+        next_look_.store(0, std::memory_order_relaxed);  // the last look knew nothing of these pages
+    } catch (const std::bad_alloc&) {                    // these pages stay
+    }
+    void remove(const void* memory) noexcept {
+        const std::lock_guard hold(mutex_);  // pages are not given back while their owner unmaps them
+        const auto found = mapped_.find(memory);
+        if (found == mapped_.end()) return;
+        bytes_mapped.fetch_sub(found->second, std::memory_order_relaxed);
+        mapped_.erase(found);
+    }
+
+    void keep_below(std::uint64_t bytes) noexcept {
+        limit_.store(bytes, std::memory_order_relaxed);
+        next_look_.store(0, std::memory_order_relaxed);
+    }
+
+    void look() noexcept {
+        const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
+        if (limit == 0 || now() < next_look_.load(std::memory_order_relaxed)) return;
+        // While one thread looks, the others wait for it: it may lose its core, and they would go on taking pages.
+        const std::lock_guard hold(mutex_);
+        if (now() < next_look_.load(std::memory_order_relaxed)) return;  // another thread has looked
+        const std::optional<resident_bytes> held = resident();
+        const std::int64_t wait = held ? wait_after(*held, limit) : longest_wait;
+        next_look_.store(now() + wait, std::memory_order_relaxed);
+    }
+
+  private:
+    /// Gives back what is too much, and says how long all is well then.
+    std::int64_t wait_after(resident_bytes held, std::uint64_t limit) noexcept {
+        const std::uint64_t own = held.all - std::min(held.all, held.of_files);
+        if (own + others_ + bytes_mapped.load(std::memory_order_relaxed) <= limit) return longest_wait;
+        if (held.all > limit && held.of_files >= others_ + min_given_back) {
+            for (const auto& [memory, bytes] : mapped_)
+                ::madvise(const_cast<void*>(memory), bytes, MADV_DONTNEED);
+            const std::optional<resident_bytes> left = resident();
+            if (!left) return longest_wait;
+            held = *left;
+            // Threads go on, and some of what was given back is there again: the least that was seen, or little more.
+            others_ = std::min({others_ == 0 ? held.of_files : others_ + mib, held.of_files, max_others});
+        }
+        const std::uint64_t capacity = std::max(limit - std::min(limit, held.all), min_given_back);
+        const std::uint64_t threads = std::max(1U, std::thread::hardware_concurrency());
+        return std::clamp(static_cast<std::int64_t>(capacity / (mapped_by_a_thread * threads)), shortest_wait,
+                          longest_wait);
+    }
+
+    /// As /proc says it; nothing where it does not.
+    std::optional<resident_bytes> resident() noexcept {
+        if (!statm_.is_open()) statm_ = descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+        char text[128];
+        const ssize_t size = ::pread(statm_.number(), text, sizeof text, 0);
+        if (size <= 0) return {};
+        static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+        std::uint64_t pages[3] = {};  // of all addresses, resident, of these mapped from files
+        const char *at = text, *const end = text + size;
+        for (std::uint64_t& number : pages) {
+            while (at != end && *at == ' ') ++at;
+            const auto read = std::from_chars(at, end, number);
+            if (read.ec != std::errc()) return {};
+            at = read.ptr;
+        }
+        return resident_bytes{pages[1] * page, pages[2] * page};
+    }
+
+    std::mutex mutex_;
+    std::map<const void*, std::size_t> mapped_;
+    descriptor statm_;
+    std::uint64_t others_ = 0;  ///< pages of files that stay: the program itself and its libraries
+    std::atomic<std::uint64_t> limit_{0};
+    std::atomic<std::int64_t> next_look_{0};
+};
+
+/// Never destroyed: what is mapped may outlive every other object.
+registry& all_mapped() {
+    static registry& only = *new registry;
+    return only;
+}
+
+}  // namespace
+
+void look() noexcept {
+    all_mapped().look();
+}
+
+}  // namespace mapped_pages_detail
+
+void note_mapped_pages(const void* memory, std::size_t bytes) noexcept {
+    mapped_pages_detail::all_mapped().add(memory, bytes);
+}
+
+void forget_mapped_pages(const void* memory) noexcept {
+    if (memory != nullptr) mapped_pages_detail::all_mapped().remove(memory);
+}
+
+void keep_resident_memory_below(std::uint64_t bytes) noexcept {
+    mapped_pages_detail::all_mapped().keep_below(bytes);
+}
+
+}  // namespace quern

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables with a heading, TSV or CSV: which column is what, and how a record is split into fields (RFC 4180 for commas).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::io {
+
+struct table_columns {
+    static constexpr std::size_t absent = std::string_view::npos;
+    std::size_t count = 0;
+    std::size_t text = absent, id = absent, title = absent;
+
+    /// Detects the columns by the names in a heading, in any case: requires one for a text, and one for an id or a
+    /// title. Empty: not a heading.
+    static std::optional<table_columns> of(const std::vector<std::string>& names);
+};
+
+/// The fields of a line; the last of `max` takes the rest, including tabs.
+void split_tabs(std::string_view line, std::size_t max, std::vector<std::string>& fields);
+
+/// The end of the first record of `bytes`, after its line end; 0 if its end is not included. A line end between quotes
+/// is part of a field.
+std::size_t csv_record_end(std::string_view bytes);
+/// The same over consecutive pieces of one record.
+class csv_scan {
+  public:
+    std::size_t end_in(std::string_view piece);
+
+  private:
+    enum class state { field_begins, plain, quoted, after_quote } state_ = state::field_begins;
+};
+/// A record without its line end. False: its last field has an unclosed quote.
+bool split_csv(std::string_view record, std::vector<std::string>& fields);
+
+/// The heading at the beginning of `head`, without its line end; empty if the first record is not one. `whole`: nothing
+/// follows.
+std::optional<std::string> table_heading(std::string_view head, bool whole, char separator);
+/// Whether it begins CSV: with a heading, and a second record, if any, of as many fields. Lines of prose hardly ever
+/// agree.
+bool looks_like_csv(std::string_view head, bool whole);
+
+/// The fields of a heading or a record, by the separator.
+std::vector<std::string> fields_of(std::string_view record, char separator);
+
+}  // namespace quern::io

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries are read in file order, then moved to their rows by a counting sort: each thread counts the rows of its range
+// of the entries, so that their destinations are known and the file's order is kept.
+#include "io/matrix/read_matrix.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "io/matrix/entries.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::size_t min_piece = std::size_t{1} << 15;
+constexpr std::string_view for_what = "the rows of a matrix";
+
+matrix_rows empty_rows(cpu_place& position_block, const matrix_header& header, std::uint64_t entries) {
+    matrix_rows made{header.rows, header.columns,
+                     large_array<std::uint64_t>(position_block.memory(), for_what),
+                     large_array<std::uint32_t>(position_block.memory(), for_what),
+                     large_array<double>(position_block.memory(), for_what)};
+    made.offsets.grow(std::uint64_t{header.rows} + 1);
+    made.column.grow(entries);
+    made.value.grow(entries);
+    return made;
+}
+
+void settle(matrix_rows& matrix) {
+    matrix.offsets.settle();
+    matrix.column.settle();
+    matrix.value.settle();
+}
+
+/// Ranges of the entries, each with a count for every row: as many as threads, unless the counts would outgrow the
+/// entries.
+std::size_t chunks_for(const cpu_place& position_block, std::uint64_t entries, std::uint32_t rows) {
+    const std::uint64_t affordable = entries * 2 / (std::uint64_t{rows} + 1);
+    return std::clamp<std::uint64_t>(affordable, 1, pieces_for(position_block, entries, min_piece, 1));
+}
+
+matrix_rows by_row(cpu_place& position_block, const matrix_header& header, const link_store& entries) {
+    const std::uint64_t count = entries.links.size(), rows = header.rows;
+    matrix_rows made = empty_rows(position_block, header, count);
+    if (count == 0) return made;
+    const std::size_t chunks = chunks_for(position_block, count, header.rows);
+    const cpu_array<std::uint64_t> next(position_block, chunks * rows, for_what);
+    for_each_piece(position_block, chunks, [&](std::size_t s) {
+        const auto [begin, end] = piece_of(count, chunks, s);
+        std::uint64_t* const counts = next.data() + s * rows;
+        std::fill_n(counts, rows, 0);
+        for (std::size_t i = begin; i < end; ++i) ++counts[entries.links[i].from];
+    });
+    std::uint64_t sum = 0;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+        made.offsets[row] = sum;
+        for (std::size_t s = 0; s < chunks; ++s) sum += std::exchange(next.data()[s * rows + row], sum);
+    }
+    made.offsets[rows] = sum;
+    for_each_piece(position_block, chunks, [&](std::size_t s) {
+        const auto [begin, end] = piece_of(count, chunks, s);
+        std::uint64_t* const at = next.data() + s * rows;
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::uint64_t to = at[entries.links[i].from]++;
+            made.column[to] = entries.links[i].to;
+            made.value[to] = entries.weights.empty() ? 1 : entries.weights[i];
+        }
+    });
+    return made;
+}
+
+/// Values column by column, of a symmetric matrix those on and below the diagonal (below it, if skew) → all values, by
+/// row.
+matrix_rows from_dense(cpu_place& position_block, const matrix_header& header,
+                       std::span<const double> values) {
+    using symmetry_kind = matrix_header::symmetry_kind;
+    const std::uint64_t rows = header.rows, columns = header.columns;
+    matrix_rows made = empty_rows(position_block, header, rows * columns);
+    const bool skew = header.symmetry == symmetry_kind::skew;
+    // Column j of a symmetric array follows j columns of decreasing length.
+    const auto at = [&](std::uint64_t i, std::uint64_t j) {
+        if (header.symmetry == symmetry_kind::general) return values[j * rows + i];
+        if (i == j && skew) return 0.0;
+        const std::uint64_t low = std::max(i, j), high = std::min(i, j);
+        const std::uint64_t before =
+            skew ? high * (2 * rows - high - 1) / 2 : high * (2 * rows - high + 1) / 2;
+        const double value = values[before + low - high - (skew ? 1 : 0)];
+        return skew && i < j ? -value : value;
+    };
+    for (std::uint64_t i = 0; i <= rows; ++i) made.offsets[i] = i * columns;
+    const std::size_t pieces =
+        pieces_for(position_block, rows, std::max<std::size_t>(1, min_piece / (columns + 1)));
+    for_each_piece(position_block, pieces, [&](std::size_t p) {
+        const auto [begin, end] = piece_of(rows, pieces, p);
+        for (std::uint64_t i = begin; i < end; ++i) {
+            for (std::uint64_t j = 0; j < columns; ++j) {
+                made.column[i * columns + j] = static_cast<std::uint32_t>(j);
+                made.value[i * columns + j] = at(i, j);
+            }
+        }
+    });
+    return made;
+}
+
+}  // namespace
+
+matrix_rows read_matrix(byte_source& source, const context& ctx) {
+    text_blocks lines(source, ctx);
+    const matrix_header header = read_matrix_header(lines);
+    cpu_place position_block(ctx);
+    object_pool<link_block> blocks;
+    link_store stored(position_block.memory(), !header.dense, !header.pattern);
+    if (header.dense)
+        read_values(lines, blocks, header.lines, stored);
+    else
+        read_entries(lines, blocks, header, header.pattern ? entry_values::none : entry_values::numbers,
+                     stored);
+    matrix_rows made = header.dense ? from_dense(position_block, header, stored.weights.span())
+                                    : by_row(position_block, header, stored);
+    settle(made);
+    return made;
+}
+
+matrix_rows read_matrix(const std::filesystem::path& path, const context& ctx) {
+    return read_matrix(*open_bytes(path, ctx), ctx);
+}
+
+std::vector<double> read_vector(byte_source& source, const context& ctx) {
+    text_blocks lines(source, ctx);
+    std::optional<std::uint64_t> expected;
+    if (lines.begins_with(matrix_market_banner)) {
+        const matrix_header header = read_matrix_header(lines);
+        if (!header.dense) throw invalid_input(lines.name(), 1, "a vector is an array, or one number a line");
+        if (header.symmetry != matrix_header::symmetry_kind::general)
+            throw invalid_input(lines.name(), 1, "a vector is a general array");
+        if (header.rows != 1 && header.columns != 1) {
+            throw invalid_input(lines.name(), header.size_line,
+                                std::to_string(header.rows) + " rows and " + std::to_string(header.columns) +
+                                    " columns; a vector has one of either");
+        }
+        expected = header.lines;
+    }
+    cpu_place position_block(ctx);
+    object_pool<link_block> blocks;
+    link_store stored(position_block.memory(), false, true);
+    read_values(lines, blocks, expected, stored);
+    const auto values = stored.weights.span();
+    return {values.begin(), values.end()};
+}
+
+std::vector<double> read_vector(const std::filesystem::path& path, const context& ctx) {
+    return read_vector(*open_bytes(path, ctx), ctx);
+}
+
+}  // namespace quern::io

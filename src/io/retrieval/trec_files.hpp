@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small files of retrieval experiments: topics, judgements, runs. Errors name file, line and reason.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/byte_source.hpp"
+#include "quern/base/context.hpp"
+#include "quern/base/retrieval.hpp"
+
+namespace quern::io {
+
+struct topic {
+    std::string id;
+    std::string query;
+};
+
+// Each reader throws invalid_input for: a wrong number of fields, an invalid number, a repeated topic or document, a
+// line beyond 1 MiB. Lines end with LF or CR LF; empty lines and a byte-order mark are skipped.
+
+/// Reads one of these, detected by the first character that is not white space, with any compression:
+/// - `id TAB text` lines (a heading of such names is skipped);
+/// - JSON lines with an id and a text (as BEIR's queries.jsonl);
+/// - TREC topics (<top>, <num>, <title>, closing tags optional): uses the title, without the words "Number:" and
+///   "Topic:" that label the fields, white space collapsed to single blanks, the five entities of XML decoded.
+///
+/// Ids are trimmed and contain no white space.
+std::vector<topic> read_topics(const std::filesystem::path& path, const context& ctx);
+std::vector<topic> read_topics(byte_source& source);
+
+/// `topic 0 document grade`, separated by white space; under a heading (`query-id corpus-id score`) the columns that it
+/// names.
+relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx);
+relevance_judgements read_judgements(byte_source& source);
+
+/// Lines as run_lines parses them. The score becomes float32, as trec_eval reads it.
+retrieval_run read_run(const std::filesystem::path& path, const context& ctx);
+retrieval_run read_run(byte_source& source);
+
+}  // namespace quern::io

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// PageRank in doubles over a matrix in one of the published formats, as the papers on those formats compute it.
+//
+// The power iteration: a product, one pass over the nodes (vector_steps.hpp), two sums. The matrix has a row for each node.
+// The row holds, for each link into the node, the share of its source that the link carries. Products round the exact sum
+// once and the sums have one canonical order, so all formats but brc and brcp_paper, and all places, give the same bits.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "device/array.hpp"
+#include "device/place.hpp"
+#include "ops/link_rank/integer_problem.hpp"
+#include "ops/link_rank/papers/vector_steps.hpp"
+#include "ops/link_rank/report_step.hpp"
+#include "primitives/reduce/reduce.hpp"
+#include "primitives/sparse/by_format.hpp"
+#include "quern/ops/link_rank.hpp"
+
+namespace quern::link_rank_detail {
+
+template <class Place>
+class power_iteration {
+  public:
+    power_iteration(Place& place, const link_graph_view& graph, const page_rank_options& options)
+        : place_(place), options_(options), nodes_(graph.nodes) {
+        std::vector<std::uint8_t> dangling(nodes_);
+        for (std::uint32_t v = 0; v < nodes_; ++v) dangling[v] = graph.out_degrees[v] == 0 ? 1 : 0;
+        std::vector<double> start(nodes_, 1.0 / nodes_), dangling_mass(nodes_);
+        if (!options.start.empty()) {
+            start = distribution(options.start);
+        } else if (!options.preference.empty()) {
+            start = distribution(options.preference);
+        }
+        for (std::uint32_t v = 0; v < nodes_; ++v) dangling_mass[v] = dangling[v] != 0 ? start[v] : 0;
+        ranks_ = array_from(place, std::span<const double>(start), "the ranks");
+        lost_ = array_from(place, std::span<const double>(dangling_mass), "the ranks of nodes without links");
+        dangling_ = array_from(place, std::span<const std::uint8_t>(dangling), "which nodes have no links");
+        if (!options.preference.empty()) {
+            const std::vector<double> preference = distribution(options.preference);
+            preference_ = array_from(place, std::span<const double>(preference), "the preference");
+        }
+        products_ = make_array<double>(place, nodes_, "the products");
+        changes_ = make_array<double>(place, nodes_, "the changes of the ranks");
+    }
+
+    /// multiply(x, y): y = A·x.
+    template <class Multiply>
+    link_ranks run(const Multiply& multiply) {
+        link_ranks found;
+        step_report report(place_.ctx(), options_.tolerance, options_.max_iterations);
+        while (!found.converged && found.iterations < options_.max_iterations) {
+            place_.ctx().check_stop();
+            multiply(ranks_.span(), products_.span());
+            take_rank_step(place_, next_step(), products_.span(), preference_.span(), dangling_.span(),
+                           ranks_.span(), changes_.span(), lost_.span());
+            found.change = primitives::reduce<double>(place_, changes_.span());
+            ++found.iterations;
+            report.step(found.iterations, found.change, found.change);
+            found.converged = found.change < options_.tolerance;
+        }
+        found.ranks = to_host(place_, ranks_.span());
+        return found;
+    }
+
+  private:
+    rank_step next_step() {
+        const double alpha = options_.damping, nodes = nodes_;
+        rank_step step{alpha, 0, 1 - alpha};
+        if (options_.dangling != dangling_rule::none) {
+            const double dangling_mass = alpha * primitives::reduce<double>(place_, lost_.span());
+            if (options_.dangling == dangling_rule::uniform) {
+                step.each = dangling_mass / nodes;
+            } else {
+                step.prefer += dangling_mass;
+            }
+        }
+        if (preference_.size() == 0) step.each += step.prefer / nodes;
+        return step;
+    }
+
+    Place& place_;
+    const page_rank_options& options_;
+    std::uint32_t nodes_;
+    array_on<Place, double> ranks_, lost_, preference_, products_, changes_;
+    array_on<Place, std::uint8_t> dangling_;
+};
+
+/// The relative error of the ranks from one step's own roundings: of a share, a product, a node's arithmetic and the sum of
+/// the lost mass. brc and brcp_paper round every addition; brcp_paper also rounds differences of sums.
+inline double rounding_of_step(const link_graph_view& graph, rank_storage storage) {
+    std::uint64_t longest = 0;
+    for (std::uint32_t v = 0; v < graph.nodes; ++v)
+        longest = std::max(longest, graph.offsets[v + 1] - graph.offsets[v]);
+    double roundings = 512;
+    if (storage == rank_storage::brc) roundings += static_cast<double>(longest);
+    if (storage == rank_storage::brcp_paper) roundings += 4096 + static_cast<double>(longest);
+    return roundings * 0x1p-53;
+}
+
+/// Ranks, iterations, change, error_bound and converged; the order stays empty. The graph has nodes and has been checked.
+/// `host` prepares the matrix.
+template <class Place>
+link_ranks stored_page_rank(Place& place, cpu_place& host, const link_graph_view& graph,
+                            const page_rank_options& options) {
+    using namespace primitives;
+    const budget_share memory(host.memory(), graph.sources.size() * sizeof(double), "the shares of links");
+    const std::vector<double> shares = link_shares(host, graph);
+    const csr_view<double> rows{graph.nodes, graph.nodes, graph.offsets, graph.sources, shares};
+    power_iteration<Place> iteration(place, graph, options);
+    link_ranks found = with_format(host, options.storage, rows, [&](auto stored) {
+        const auto matrix = to_place(place, std::move(stored));
+        return iteration.run([&](span_on<Place, const double> x, span_on<Place, double> y) {
+            multiply_in(place, options.storage, matrix, x, y);
+        });
+    });
+    const double arithmetic = 2 * rounding_of_step(graph, options.storage);
+    found.error_bound = (options.damping * found.change + arithmetic) / (1 - options.damping) * (1 + 0x1p-30);
+    return found;
+}
+
+}  // namespace quern::link_rank_detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function for each named method, called by the entry point (near_duplicates.cpp). Options are checked there, numbers
+// of texts and units fit 32 bits, results ascend by (a, b).
+#pragma once
+
+#include <cstdint>
+
+#include "device/cpu/cpu_place.hpp"
+#include "device/cuda/cuda_place.hpp"
+#include "quern/ops/near_duplicates.hpp"
+#include "quern/ops/text_sketches.hpp"
+
+namespace quern::near_duplicates_detail {
+
+/// Methods of the edit rate, on texts as lists of units: bytes, or code points if the user requested them.
+template <class Unit>
+struct unit_list {
+    std::span<const Unit> units;
+    std::span<const std::uint64_t> offsets;
+
+    std::uint32_t size() const {
+        return static_cast<std::uint32_t>(offsets.empty() ? 0 : offsets.size() - 1);
+    }
+    std::uint32_t length(std::uint32_t i) const {
+        return static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]);
+    }
+};
+
+/// A possible pair.
+struct candidate {
+    std::uint32_t a, b;  ///< a < b
+};
+
+/// The unit that a type represents.
+template <class Unit>
+inline constexpr edit_unit unit_of = sizeof(Unit) == 1 ? edit_unit::byte : edit_unit::character;
+
+/// Takes texts instead of lists of units, because it reads few of the old ones. `known` as in near_duplicates().
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& texts,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, duplicate_counts& counts);
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list& texts,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, duplicate_counts& counts);
+
+/// Candidates by signatures, for either unit: ascending (a, b). `method`: signature, shared_memory, global_memory; the
+/// latter two compare only the signatures at B, as the thesis does.
+template <class Place>
+std::vector<candidate> signature_candidates(Place& place, const text_list& texts,
+                                            const duplicate_options& options, const duplicate_scope& scope,
+                                            duplicate_counts& counts);
+
+/// Methods of words, on the CPU.
+std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
+                                             const duplicate_options& options, const duplicate_scope& scope,
+                                             duplicate_counts& counts);
+std::vector<duplicate_pair> find_by_simhash(cpu_place& place, const word_list& documents,
+                                            std::uint32_t vocabulary, const duplicate_options& options,
+                                            const duplicate_scope& scope, duplicate_counts& counts);
+std::vector<duplicate_pair> find_by_i_match(cpu_place& place, const word_list& documents,
+                                            std::uint32_t vocabulary, const duplicate_options& options,
+                                            const duplicate_scope& scope, duplicate_counts& counts);
+
+}  // namespace quern::near_duplicates_detail

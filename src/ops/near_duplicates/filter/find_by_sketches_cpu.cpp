@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Method `automatic` on the CPU. Classes of equal new texts are sorted by ascending length. Each is compared with the
+// earlier ones whose length allows a pair; these are neighbours in that order. Filters, by increasing cost:
+//   1. 64 bytes of counts (sketch.hpp);
+//   2. 1 KB of counts;
+//   3. the q-grams of the texts themselves (gram_filter.hpp);
+// then the bounded edit distance. Each filter is a lower bound of the edit distance, so none loses a pair. Old texts are compared with the new ones first
+// (old_texts.hpp). Where memory does not hold the sketches of all classes, a tile of them is compared with itself and with
+// the tiles that its windows reach (sketched_classes.hpp).
+//
+// Where links are enough, the costly filters skip texts that are already connected, and the cheap filter skips ranges of
+// classes that are all connected (link_search.hpp).
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "device/progress_meter.hpp"
+#include "ops/near_duplicates/duplicate_methods.hpp"
+#include "ops/near_duplicates/filter/candidate_scan.hpp"
+#include "ops/near_duplicates/filter/gram_filter.hpp"
+#include "ops/near_duplicates/filter/pair_bounds.hpp"
+#include "ops/near_duplicates/filter/sketched_classes.hpp"
+#include "ops/near_duplicates/links/link_search.hpp"
+#include "ops/near_duplicates/texts/old_texts.hpp"
+
+namespace quern::near_duplicates_detail {
+namespace {
+
+constexpr std::uint32_t rows_at_once = 16;     ///< per piece of work
+constexpr std::uint32_t columns_at_once = 64;  ///< whose sketches stay cached for all rows
+
+constexpr std::size_t max_close = 64;  ///< of a row, where links suffice, before a search
+
+/// Reusable buffers of one thread.
+template <class Unit>
+struct row_scratch {
+    gram_filter<Unit> grams;
+    std::vector<Unit> next_row, grams_units, column;  ///< decoded texts
+    std::optional<link_finder<Unit>> finder;          ///< where links are enough
+};
+
+/// Ranges of columns_at_once classes that are all connected: a class connected with the first one is connected with all.
+/// Any thread.
+class linked_ranges {
+  public:
+    linked_ranges(const text_classes& classes, const link_search& search)
+        : classes_(classes), links_(search.links), are_linked_(classes.size() / columns_at_once + 1) {}
+
+    static bool is_one(class_range columns) {
+        return columns.first % columns_at_once == 0 && columns.last - columns.first == columns_at_once;
+    }
+    bool connected(class_range columns, std::uint32_t b) const {
+        return at(columns).load(std::memory_order_relaxed) != 0 && connected(columns.first, b);
+    }
+    bool connected(std::uint32_t a, std::uint32_t b) const {
+        return links_.connected(classes_.text(a), classes_.text(b));
+    }
+    void mark(class_range columns) { at(columns).store(1, std::memory_order_relaxed); }
+
+  private:
+    std::atomic_ref<std::uint8_t> at(class_range columns) const {
+        return std::atomic_ref<std::uint8_t>(are_linked_[columns.first / columns_at_once]);
+    }
+
+    const text_classes& classes_;
+    const text_links& links_;
+    mutable std::vector<std::uint8_t> are_linked_;
+};
+
+/// The results of one thread for the classes of a tile of rows against a tile of columns. `skipped`: classes whose pairs
+/// are known. `linked`: used where links are enough; null: collects all candidates.
+template <class Unit>
+class row_scan {
+  public:
+    row_scan(const unit_texts<Unit>& texts, const sketched_classes& rows, const sketched_classes& columns,
+             const std::vector<std::uint8_t>& skipped, const decimal& threshold, row_scratch<Unit>& scratch,
+             linked_ranges* linked, const context& ctx)
+        : texts_(texts),
+          rows_(rows),
+          columns_(columns),
+          classes_(rows.classes),
+          skipped_(skipped),
+          threshold_(threshold),
+          scratch_(scratch),
+          linked_(linked),
+          ctx_(ctx) {}
+
+    /// The candidates of the classes first, …, last - 1 (at most rows_at_once) with the classes before each.
+    void scan(std::uint32_t first, std::uint32_t last) {
+        std::array<class_range, rows_at_once> windows{};
+        class_range columns{last, 0};
+        for (std::uint32_t b = first; b < last; ++b) {
+            if (skipped_[b] != 0) continue;
+            class_range& window = windows[b - first] = window_of(classes_, threshold_, b);
+            window.first = std::max(window.first, columns_.range.first);
+            window.last = std::min(window.last, columns_.range.last);
+            columns.first = std::min(columns.first, window.first);
+            columns.last = std::max(columns.last, window.last);
+            if (window.first < window.last) result.allowed += window.last - window.first;
+        }
+        for (std::uint32_t begin = columns.first / columns_at_once * columns_at_once; begin < columns.last;
+             begin += columns_at_once) {
+            for (std::uint32_t b = first; b < last; ++b) {
+                const class_range& window = windows[b - first];
+                const std::uint32_t from = std::max(begin, window.first);
+                const std::uint32_t to = std::min(begin + columns_at_once, window.last);
+                if (from < to) compare(b, {from, to}, close_of_[b - first]);
+            }
+        }
+        for (std::uint32_t b = first; b < last; ++b) {
+            if (linked_ != nullptr) {
+                link(b, close_of_[b - first]);
+            } else {
+                read_grams(b, close_of_[b - first]);
+            }
+        }
+    }
+
+    scanned result;
+
+  private:
+    void compare(std::uint32_t b, class_range columns, std::vector<close_text>& close) {
+        const bool is_range = linked_ != nullptr && linked_ranges::is_one(columns);
+        if (is_range && linked_->connected(columns, b)) return;
+        const std::uint32_t count = columns.last - columns.first;
+        unit_norms(rows_.unit_row(b), columns_.unit_row(columns.first), count, norms_.data());
+        result.compared += count;
+        // Bounds grow with the shorter length, so the bound of the last column holds for all columns.
+        const norm_bounds max = bounds(columns.last - 1, b);
+        std::uint32_t passed = 0, connected = 0;  // without a branch, which would be unpredictable
+        for (std::uint32_t k = 0; k < count; ++k) {
+            passed_[passed] = columns.first + k;
+            passed += norms_[k] <= max.unit_norm ? 1 : 0;
+        }
+        for (std::uint32_t i = 0; i < passed; ++i) {
+            const std::uint32_t a = passed_[i];
+            if (linked_ != nullptr && linked_->connected(a, b)) {
+                ++connected;
+                continue;
+            }
+            const std::uint32_t norm = pair_norm(columns_.pair_row(a), rows_.pair_row(b));
+            if (norm > max.pair_norm || skipped_[a] != 0) continue;
+            const norm_bounds own = bounds(a, b);
+            if (norms_[a - columns.first] > own.unit_norm || norm > own.pair_norm) continue;
+            close.push_back({classes_.text(a), distance(a, b), norm, own.pair_norm});
+            if (linked_ != nullptr && close.size() >= max_close) link(b, close);
+        }
+        if (is_range && connected == count) linked_->mark(columns);
+    }
+
+    struct norm_bounds {
+        std::int64_t unit_norm, pair_norm;
+    };
+    std::uint32_t distance(std::uint32_t a, std::uint32_t b) const {
+        return largest_distance(threshold_, std::uint64_t{classes_.length(a)} + classes_.length(b));
+    }
+    /// The bounds of the norms of a pair, a < b.
+    norm_bounds bounds(std::uint32_t a, std::uint32_t b) const {
+        const std::uint64_t shorter = classes_.length(a), longer = classes_.length(b);
+        const std::uint32_t d = distance(a, b);
+        const auto apart = [&](unsigned q) { return grams_in(longer, q) - grams_in(shorter, q); };
+        return {largest_norm(1, d, apart(1)), largest_norm(2, d, apart(2))};
+    }
+
+    void link(std::uint32_t b, std::vector<close_text>& close) {
+        if (!close.empty()) scratch_.finder->find(classes_.text(b), close);
+        close.clear();
+    }
+
+    /// The third filter, row by row: it holds the grams of one text at a time.
+    void read_grams(std::uint32_t b, std::vector<close_text>& close) {
+        const std::uint32_t y = classes_.text(b);
+        bool is_held = false;
+        for (const auto& [x, distance, norm, max] : close) {
+            ctx_.check_stop();
+            if (!are_nearly_alike(norm, max)) {
+                if (!is_held) {
+                    scratch_.grams.set(
+                        texts_.read(y, scratch_.next_row));  // compares with its last text again
+                    scratch_.next_row.swap(scratch_.grams_units);
+                    is_held = true;
+                }
+                if (!scratch_.grams.allows(texts_.read(x, scratch_.column), distance)) continue;
+            }
+            result.found.push_back({std::min(x, y), std::max(x, y)});
+        }
+        close.clear();
+    }
+
+    const unit_texts<Unit>& texts_;
+    const sketched_classes &rows_, &columns_;
+    const text_classes& classes_;
+    const std::vector<std::uint8_t>& skipped_;
+    const decimal& threshold_;
+    row_scratch<Unit>& scratch_;
+    linked_ranges* linked_;
+    const context& ctx_;
+    std::array<std::uint32_t, columns_at_once> norms_{}, passed_{};
+    std::array<std::vector<close_text>, rows_at_once> close_of_;  ///< by row: passed both sketches
+};
+
+/// The end of those of `rows` whose windows begin before `column`: windows ascend with the class.
+std::uint32_t extra_rows(const text_classes& classes, const decimal& threshold, class_range rows,
+                         std::uint32_t column) {
+    while (rows.first < rows.last) {
+        const std::uint32_t middle = rows.first + (rows.last - rows.first) / 2;
+        if (window_of(classes, threshold, middle).first < column) {
+            rows.first = middle + 1;
+        } else {
+            rows.last = middle;
+        }
+    }
+    return rows.first;
+}
+
+}  // namespace
+
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& list,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, duplicate_counts& counts) {
+    const sketch_list sketches(place, list, known, unit_of<Unit>, scope.first_new);
+    const unit_texts<Unit> texts(place, list, sketches);
+    const text_classes classes(place, sketches, scope.first_new, sketches.size(), true);
+    std::vector<duplicate_pair> found;
+    std::vector<text_copy> copies;
+    const auto take = [&](std::span<const candidate> candidates) {
+        texts.append_pairs(place, options.threshold, candidates, found, counts);
+    };
+    // The other half is for the candidates.
+    const tile_sizes tiles = tiles_within(place.memory().left() / 2, classes.size());
+    std::optional<sketched_classes> rows;
+    const auto sketch_rows = [&](class_range range) {
+        if (rows && rows->range == range) return;
+        rows.reset();
+        rows.emplace(sketch_classes(place, texts, sketches, classes, range));
+    };
+    const class_range all{0, classes.size()};
+    std::optional<link_search> search;
+    if (wants_links(scope)) search.emplace(place, sketches.size());
+    std::uint64_t to_compare = about_pairs_with_old(place, sketches, classes, options.threshold);
+    if (scope.within_new) to_compare += pairs_in_windows(classes, options.threshold);
+    progress_meter meter(place.ctx(), "compare", to_compare, "pairs");
+    if (scope.first_new != 0) {
+        for_each_tile(all, tiles.rows, [&](class_range range) {
+            sketch_rows(range);
+            scan_old_texts(place, texts, sketches, *rows, options.threshold, take,
+                           search ? &*search : nullptr, copies, counts, meter);
+        });
+    }
+    const std::vector<std::uint8_t> skipped = lead_to_old(classes, copies);
+    if (scope.within_new) {
+        std::optional<linked_ranges> linked;
+        if (search) linked.emplace(classes, *search);
+        tbb::enumerable_thread_specific<row_scratch<Unit>> scratch([&] {
+            row_scratch<Unit> made;
+            if (search) made.finder.emplace(place, *search, texts);
+            return made;
+        });
+        // Compares rows whose windows begin before `end`.
+        const auto compare_with = [&](const sketched_classes& columns, std::uint32_t end) {
+            const auto scan = [&](std::size_t p) {
+                row_scan<Unit> some(texts, *rows, columns, skipped, options.threshold, scratch.local(),
+                                    linked ? &*linked : nullptr, place.ctx());
+                const std::uint32_t begin = rows->range.first + static_cast<std::uint32_t>(p) * rows_at_once;
+                const std::uint32_t last = begin + std::min(rows_at_once, end - begin);
+                some.scan(begin, last);
+                meter.add(some.result.allowed);
+                return std::move(some.result);
+            };
+            const std::uint32_t count = end - rows->range.first;
+            scan_pieces(place, (count + rows_at_once - 1) / rows_at_once, scan, take, copies, counts, meter);
+        };
+        for_each_tile(all, tiles.rows, [&](class_range range) {
+            sketch_rows(range);
+            compare_with(*rows, range.last);
+            const std::uint32_t first = window_of(classes, options.threshold, range.first).first;
+            for_each_tile({first, range.first}, tiles.columns, [&](class_range before) {
+                const sketched_classes columns = sketch_classes(place, texts, sketches, classes, before);
+                compare_with(columns, extra_rows(classes, options.threshold, range, before.last));
+            });
+        });
+    }
+    meter.finish();
+    if (search) return search->found(place, sketches, scope, std::move(copies), counts);
+    return pairs_of_texts(place, sketches, scope, std::move(copies), std::move(found), counts);
+}
+
+template std::vector<duplicate_pair> find_by_sketches<std::uint8_t>(cpu_place&, const text_list&,
+                                                                    const text_sketches&,
+                                                                    const duplicate_options&,
+                                                                    const duplicate_scope&,
+                                                                    duplicate_counts&);
+template std::vector<duplicate_pair> find_by_sketches<std::uint32_t>(cpu_place&, const text_list&,
+                                                                     const text_sketches&,
+                                                                     const duplicate_options&,
+                                                                     const duplicate_scope&,
+                                                                     duplicate_counts&);
+
+}  // namespace quern::near_duplicates_detail

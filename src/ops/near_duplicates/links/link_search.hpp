@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links of texts: candidates are decided immediately, one by one, so that the connections of one pair save later
+// comparisons.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/near_duplicates/filter/gram_filter.hpp"
+#include "ops/near_duplicates/filter/sketched_classes.hpp"
+#include "ops/near_duplicates/links/text_links.hpp"
+#include "primitives/edit_distance/edit_distance.hpp"
+
+namespace quern::near_duplicates_detail {
+
+/// Whether such a scope omits pairs of texts.
+constexpr bool wants_links(const duplicate_scope& scope) {
+    return scope.links_only && !scope.all_firsts;
+}
+
+/// Shared by all threads.
+struct link_search {
+    link_search(cpu_place& place, std::uint32_t texts) : links(place, texts) {}
+
+    /// All requested links of texts, equal texts included: each text of a group with the first one, with 0 of 0, ascending.
+    /// Texts outside groups cost nothing. Call it after all threads are done.
+    std::vector<duplicate_pair> found(cpu_place& place, const sketch_list& sketches,
+                                      const duplicate_scope& scope, std::vector<text_copy> copies,
+                                      duplicate_counts& counts) const;
+
+    text_links links;
+    std::atomic<std::uint64_t> measured{0};  ///< candidates that passed every filter
+};
+
+/// A text that passed the sketches against the current text.
+struct close_text {
+    std::uint32_t text, bound;  ///< the largest distance of a pair
+    std::int64_t norm, max;     ///< norm of a pair's sketches, and the largest one allowed
+};
+/// Whether the q-grams of texts with such sketches can be skipped: they would hardly exclude a pair.
+constexpr bool are_nearly_alike(std::int64_t norm, std::int64_t max) {
+    return norm * 4 <= max;
+}
+
+/// The path from candidates to links in one thread.
+template <class Unit>
+class link_finder {
+  public:
+    link_finder(cpu_place& place, link_search& shared, const unit_texts<Unit>& texts)
+        : place_(place), shared_(shared), texts_(texts), aligner_(place) {}
+
+    /// Decides which of the candidates are pairs with `text`, the most similar first, and skips those that are connected by
+    /// then. Each pair must be a requested one. Reorders the candidates.
+    void find(std::uint32_t text, std::span<close_text> candidates) {
+        std::ranges::sort(candidates, {}, [](const close_text& c) { return std::pair(c.norm, c.text); });
+        bool is_held = false;
+        for (const close_text& c : candidates) {
+            if (shared_.links.connected(text, c.text)) continue;
+            place_.ctx().check_stop();
+            if (are_far(text, c.text, c.bound)) continue;
+            if (!is_held) hold(text);
+            is_held = true;
+            const auto other = texts_.read(c.text, column_);
+            if (!are_nearly_alike(c.norm, c.max) && !grams_.allows(other, c.bound)) continue;
+            ++shared_.measured;
+            const std::uint32_t distance = aligner_.distance(other, held_, c.bound);
+            if (distance == primitives::beyond_bound) continue;
+            shared_.links.connect(text, c.text);
+            follow_pivot(text, c.text, distance, c.bound);
+        }
+    }
+
+  private:
+    void hold(std::uint32_t text) {
+        held_ = texts_.read(text, next_);
+        grams_.set(held_);  // compares with its last text again
+        next_.swap(held_units_);
+    }
+
+    /// A text that is its own pivot takes the pivot of a near text if it is within an eighth of the bound.
+    void follow_pivot(std::uint32_t text, std::uint32_t near, std::uint32_t distance, std::uint32_t bound) {
+        if (shared_.links.pivot_of(text).text != text) return;
+        const std::uint32_t pivot = shared_.links.pivot_of(near).text;
+        if (pivot == text) return;
+        if (pivot != near) distance = aligner_.distance(texts_.read(pivot, column_), held_, bound / 8);
+        if (distance <= bound / 8) shared_.links.set_pivot(text, {pivot, distance});
+    }
+
+    /// Whether the pivots of two texts exclude the pair. Once a pair of pivots has been queried a few times, their distance
+    /// is computed: it is worth as much as the pairs that it saves.
+    bool are_far(std::uint32_t a, std::uint32_t b, std::uint32_t bound) {
+        const auto of_a = shared_.links.pivot_of(a), of_b = shared_.links.pivot_of(b);
+        if (of_a.text == of_b.text || (of_a.text == a && of_b.text == b)) return false;
+        if (known_.size() > max_known) known_.clear();
+        const auto [p, q] = std::minmax(of_a.text, of_b.text);
+        between& far = known_[std::uint64_t{p} << 32 | q];
+        const std::uint64_t wanted = std::uint64_t{bound} + of_a.distance + of_b.distance;
+        if (far.least <= wanted && ++far.requested == compared_before_measuring) {
+            const auto x = texts_.read(p, column_), y = texts_.read(q, pivot_units_);
+            const auto max = static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(std::uint64_t{bound} + bound / 2, std::max(x.size(), y.size())));
+            const std::uint32_t distance = aligner_.distance(x, y, max);
+            far.least = distance == primitives::beyond_bound ? max + std::uint64_t{1} : distance;
+        }
+        return far.least > wanted;
+    }
+
+    struct between {
+        std::uint64_t least = 0;  ///< lower bound of the distance of two pivots
+        unsigned requested = 0;
+    };
+    static constexpr unsigned compared_before_measuring = 2;
+    static constexpr std::size_t max_known = std::size_t{1} << 14;
+
+    cpu_place& place_;
+    link_search& shared_;
+    const unit_texts<Unit>& texts_;
+    primitives::pair_aligner<Unit> aligner_;
+    gram_filter<Unit> grams_;
+    std::span<const Unit> held_;
+    std::vector<Unit> next_, held_units_, column_, pivot_units_;  ///< decoded texts
+    std::unordered_map<std::uint64_t, between> known_;
+};
+
+/// The same for candidates in large batches, each decided by the edit distance at `place`: first those that would connect
+/// the most; then the others, where still needed.
+template <class Place, class Unit>
+void link_candidates(Place& place, const unit_texts<Unit>& texts, const decimal& threshold,
+                     std::span<const candidate> candidates, text_links& links, duplicate_counts& counts) {
+    std::vector<candidate> waiting(candidates.begin(), candidates.end()), wave, rest;
+    std::vector<std::uint32_t> planned(links.size());  // components if all pairs of a wave were real
+    std::size_t at_least = 0;
+    while (!waiting.empty()) {
+        place.ctx().check_stop();
+        wave.clear();
+        rest.clear();
+        std::iota(planned.begin(), planned.end(), 0u);
+        const auto planned_of = [&](std::uint32_t text) {
+            while (planned[text] != text) text = planned[text] = planned[planned[text]];
+            return text;
+        };
+        for (const candidate& c : waiting) {
+            const std::uint32_t a = links.first_of(c.a), b = links.first_of(c.b);
+            if (a == b) continue;
+            const std::uint32_t first = planned_of(a), second = planned_of(b);
+            if (first != second) {
+                planned[std::max(first, second)] = std::min(first, second);
+                wave.push_back(c);
+            } else {
+                (wave.size() < at_least ? wave : rest).push_back(c);
+            }
+        }
+        std::vector<duplicate_pair> pairs;
+        texts.append_pairs(place, threshold, wave, pairs, counts);
+        for (const duplicate_pair& pair : pairs) links.connect(pair.a, pair.b);
+        // If most were no pairs, the next candidates are unlikely to be connected yet.
+        at_least = pairs.size() * 2 < wave.size() ? wave.size() * 4 : 0;
+        waiting.swap(rest);
+    }
+}
+
+}  // namespace quern::near_duplicates_detail

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// All pairs of signatures that are few edits apart: shared by CPU and CUDA. docs/near_duplicates_signature.md defines
+// candidates and proves that the filter loses none.
+//
+// The filter. A signature's code has one bit for each letter c and each n up to `levels`: whether c occurs n times or more.
+// Where signatures of lengths x and y are d edits apart, their codes differ in at most 2 d − |x − y| bits. So a Hamming
+// distance of 256 bits precedes the edit distance.
+//
+// The comparisons. Every signature is a row, sorted by length within a segment. Segment 0 holds the signatures at their own
+// block size, each compared with each. Segment 1 + k holds the signatures made at block size 2^k: the doubles of one text
+// and the signatures of another. Two of the latter were compared in segment 0.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "device/array.hpp"
+#include "ops/near_duplicates/duplicate_methods.hpp"
+#include "ops/near_duplicates/papers/signatures/fuzzy_signature.hpp"
+
+namespace quern::near_duplicates_detail {
+
+inline constexpr unsigned row_segments = signature_levels + 1;
+
+/// Three rows per text are numbered in 32 bits.
+inline constexpr std::uint64_t max_signatures = std::uint64_t{1} << 30;
+/// Throws usage_error if there are more.
+void check_texts(std::size_t texts);
+
+/// Bits of a code for each letter: enough to truncate few counts of signatures with at most `length` letters.
+constexpr unsigned code_levels(unsigned length) {
+    unsigned levels = 4;
+    while (levels * 32 < length) levels *= 2;
+    return levels;
+}
+
+/// The distances that slack · threshold allows, for every sum of two lengths.
+class signature_bounds {
+  public:
+    signature_bounds(const decimal& slack, const decimal& threshold, unsigned length);
+
+    unsigned length() const { return length_; }
+    /// The largest distance d with d / total < slack · threshold, at most `total`; −1 if there is none.
+    int at(unsigned total) const { return largest_[total]; }
+    /// The longest signature that can be a candidate with one of `shorter` letters; −1 if there is none.
+    int longest(unsigned shorter) const { return longest_[shorter]; }
+
+    /// slack · threshold, approximately.
+    double rate() const { return rate_; }
+    const std::vector<std::int32_t>& largest() const { return largest_; }
+    const std::vector<std::int32_t>& longest() const { return longest_; }
+
+  private:
+    unsigned length_;
+    double rate_;
+    std::vector<std::int32_t> largest_, longest_;
+};
+
+/// The candidates among signatures in host memory: ascending (a, b), no repeats.
+std::vector<candidate> join_signatures(cpu_place& place, const signature_view& signatures,
+                                       const signature_bounds& bounds, const duplicate_scope& scope,
+                                       duplicate_counts& counts);
+
+/// Signatures in device memory, laid out as signature_view.
+struct device_signatures {
+    device_span<const std::uint8_t> letters;
+    device_span<const std::uint64_t> offsets;
+    device_span<const std::uint8_t> levels;
+};
+/// The same on CUDA. Synchronises. Memory: 200 bytes per text for signatures of up to 128 letters, and a queue.
+std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
+                                       const signature_bounds& bounds, const duplicate_scope& scope,
+                                       duplicate_counts& counts);
+
+/// Sorts and drops repeats.
+inline void sort_candidates(std::vector<candidate>& all) {
+    const auto key = [](const candidate& c) { return std::uint64_t{c.a} << 32 | c.b; };
+    std::sort(all.begin(), all.end(),
+              [&](const candidate& x, const candidate& y) { return key(x) < key(y); });
+    all.erase(std::unique(all.begin(), all.end(),
+                          [&](const candidate& x, const candidate& y) { return key(x) == key(y); }),
+              all.end());
+}
+
+}  // namespace quern::near_duplicates_detail

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/near_duplicates/texts/text_classes.hpp"
+
+#include <algorithm>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "ops/near_duplicates/filter/pair_bounds.hpp"
+#include "primitives/sort/sort.hpp"
+
+namespace quern::near_duplicates_detail {
+
+text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::uint32_t begin,
+                           std::uint32_t end, bool old_are_linked)
+    : first_new_(sketches.first_new()), any_old_(begin < first_new_) {
+    const std::uint32_t n = end - begin;
+    const cpu_array<std::uint64_t> keys(place, n, "the hashes of texts");
+    const cpu_array<std::uint32_t> lengths(place, n, "the lengths of texts"),
+        order(place, n, "texts in order");
+    const std::size_t pieces = pieces_for(place, n, 4096);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const item_range mine = piece_of(n, pieces, p);
+        for (std::size_t i = mine.begin; i < mine.end; ++i) {
+            const auto text = begin + static_cast<std::uint32_t>(i);
+            keys.data()[i] = sketches[text].hash;
+            order.data()[i] = text;
+        }
+    });
+    primitives::sort_pairs(place, keys.span(), order.span());
+    for (std::uint32_t i = 0; i < n; ++i) lengths.data()[i] = sketches[order.data()[i]].length;
+    primitives::sort_pairs(place, lengths.span(), order.span());  // stable: by (length, hash, text)
+
+    const auto are_equal = [&](std::uint32_t a, std::uint32_t b) {
+        if (a == b) return true;
+        if (old_are_linked && std::max(a, b) < first_new_)
+            return sketches[a].first_equal == sketches[b].first_equal;
+        return sketches.are_equal(a, b);
+    };
+    members_.reserve(n);
+    std::vector<std::uint32_t> rest, others;
+    for (std::uint32_t i = 0; i < n;) {
+        // A run of texts with equal length and hash, nearly always equal.
+        const text_sketch& first = sketches[order.data()[i]];
+        std::uint32_t past_end = i + 1;
+        while (past_end < n && lengths.data()[past_end] == first.length &&
+               sketches[order.data()[past_end]].hash == first.hash)
+            ++past_end;
+        rest.assign(order.data() + i, order.data() + past_end);
+        while (!rest.empty()) {
+            begins_.push_back(static_cast<std::uint32_t>(members_.size()));
+            lengths_.push_back(first.length);
+            others.clear();
+            for (const std::uint32_t text : rest)
+                (are_equal(rest.front(), text) ? members_ : others).push_back(text);
+            rest.swap(others);
+        }
+        i = past_end;
+    }
+    begins_.push_back(static_cast<std::uint32_t>(members_.size()));
+}
+
+class_range window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b) {
+    const length_window near_lengths = lengths_near(threshold, classes.length(b));
+    const auto lengths = classes.lengths();
+    const auto first = std::ranges::lower_bound(lengths, near_lengths.shortest) - lengths.begin();
+    if (!classes.any_old()) return {static_cast<std::uint32_t>(first), b};
+    const auto last = std::ranges::upper_bound(lengths, near_lengths.longest) - lengths.begin();
+    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
+}
+
+std::uint64_t pairs_in_windows(const text_classes& classes, const decimal& threshold) {
+    std::uint64_t pairs = 0;
+    std::uint32_t first = 0;
+    for (std::uint32_t c = 0; c < classes.size(); ++c) {
+        if (c == 0 || classes.length(c) != classes.length(c - 1))
+            first = window_of(classes, threshold, c).first;
+        pairs += c - first;
+    }
+    return pairs;
+}
+
+}  // namespace quern::near_duplicates_detail

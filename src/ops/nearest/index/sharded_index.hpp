@@ -1,0 +1,679 @@
+// SPDX-License-Identifier: Apache-2.0
+// A set of vectors on one place or several: its rows are cut into shards, each with its own thread; their rankings are
+// merged on the host. Merging runs sorted by key, in the order of their rows, gives the order of (distance, row): the same
+// bits for any number of shards and tiles.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ops/nearest/index/one_thread_per_device.hpp"
+#include "ops/nearest/index/shard.hpp"
+#include "ops/nearest/ranking/true_order.hpp"
+#include "primitives/merge/merge.hpp"
+
+namespace quern::nearest_detail {
+
+/// The public vector_set for one kind of vectors, on any place.
+template <class View>
+class searched_set {
+  public:
+    searched_set() = default;
+    searched_set(const searched_set&) = delete;
+    searched_set& operator=(const searched_set&) = delete;
+    virtual ~searched_set() = default;
+    virtual void search(const View& queries, const retrieval_options& options,
+                        const vector_set::sink& each) = 0;
+    virtual rankings search(const View& queries, const retrieval_options& options) = 0;
+    virtual const retrieval_record& record() const = 0;
+};
+
+/// Seconds since construction or the last call.
+class stopwatch {
+  public:
+    double seconds() {
+        const auto before = std::exchange(since_, std::chrono::steady_clock::now());
+        return std::chrono::duration<double>(since_ - before).count();
+    }
+
+  private:
+    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+/// A part of a budget, held while this object lives.
+class budget_share {
+  public:
+    budget_share(memory_budget& budget, std::uint64_t bytes, std::string_view what_for)
+        : budget_(budget), bytes_(bytes) {
+        budget_.take(bytes, what_for);
+    }
+    budget_share(const budget_share&) = delete;
+    budget_share& operator=(const budget_share&) = delete;
+    ~budget_share() { budget_.give_back(bytes_); }
+
+  private:
+    memory_budget& budget_;
+    std::uint64_t bytes_;
+};
+
+template <class Place, class View>
+class sharded_index final : public searched_set<View> {
+  public:
+    /// One shard for each of `places`; on the CPU, one for each of `shards` on the host's place.
+    sharded_index(const View& vectors, const vector_set_options& options, const context& ctx,
+                  std::vector<std::unique_ptr<Place>> places, std::size_t shards, std::string name)
+        : host_(ctx), places_(std::move(places)), vectors_(vectors), options_(options) {
+        record_.place = std::move(name);
+        stopwatch clock;
+        for (std::uint64_t first = 0, s = 0; s < shards; ++s) {
+            const std::uint64_t bytes = tile_bytes(vectors, first, vectors.rows) / (shards - s);
+            const std::uint64_t rows =
+                s + 1 == shards ? vectors.rows - first : rows_within(vectors, first, bytes, 0);
+            shards_.push_back(std::make_unique<shard<Place, View>>(
+                place_of(s), host_, rows_of(vectors, first, rows), first, options));
+            first += rows;
+        }
+        on_threads_of_their_own(shards, [&](std::size_t s) { shards_[s]->prepare(); });
+        prepare_seconds_ = clock.seconds();
+    }
+
+    void search(const View& queries, const retrieval_options& options,
+                const vector_set::sink& each) override {
+        stopwatch clock;
+        check_sizes(queries, "the queries");
+        check_alike(vectors_, queries);
+        check_options(options, vectors_.rows);
+        search_checked(queries, options, each);
+        // Work done for the set as a whole is reported with its first search.
+        record_ = {.place = record_.place,
+                   .prepare_seconds = std::exchange(prepare_seconds_, 0),
+                   .search_seconds = clock.seconds()};
+        for (const auto& s : shards_) {
+            const shard_counts counts = s->take_counts();
+            record_.distances += counts.distances;
+            record_.filtered += counts.filtered;
+            record_.tiles += counts.tiles;
+            record_.tile_bytes += counts.tile_bytes;
+        }
+    }
+
+    rankings search(const View& queries, const retrieval_options& options) override {
+        check_sizes(queries, "the queries");
+        check_options(options, vectors_.rows);
+        // If the result's size is known, it is taken from the budget before anything is computed.
+        const std::uint64_t k =
+            options.radius ? 0 : std::min(options.k, count_allowed(options.allowed, 0, vectors_.rows));
+        const budget_share share(host_.memory(), array_bytes<ranked_place>(queries.rows * k),
+                                 "the rankings of all queries");
+        rankings all{.offsets = {0}, .ids = {}, .distances = {}};
+        all.offsets.reserve(queries.rows + 1);
+        all.ids.reserve(queries.rows * k);
+        all.distances.reserve(queries.rows * k);
+        search(queries, options,
+               [&](std::uint64_t, std::span<const std::uint32_t> ids, std::span<const double> distances) {
+                   all.ids.insert(all.ids.end(), ids.begin(), ids.end());
+                   all.distances.insert(all.distances.end(), distances.begin(), distances.end());
+                   all.offsets.push_back(all.ids.size());
+               });
+        return all;
+    }
+
+    const retrieval_record& record() const override { return record_; }
+
+  private:
+    /// A vector's entry in a ranking, in the caller's form.
+    struct ranked_place {
+        std::byte bytes[sizeof(std::uint32_t) + sizeof(double)];
+    };
+
+    /// The data that a search determines before the first batch.
+    struct search_plan {
+        std::span<const double> squares;         ///< of all queries
+        std::span<const std::uint64_t> allowed;  ///< without bits past the last row
+        std::uint64_t k = 0;                     ///< at most the number of allowed rows
+        std::optional<double> radius;
+        unsigned key_bits = 64;
+        std::uint64_t allowed_rows = 0;
+    };
+
+    Place& place_of(std::size_t s) {
+        if constexpr (std::is_same_v<Place, cpu_place>)
+            return host_;
+        else
+            return *places_[s];
+    }
+
+    void search_checked(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
+        const auto squares = make_array<double>(
+            host_, options_.metric == vector_metric::cosine ? queries.rows : 0, "the lengths of queries");
+        const row_stats stats = stats_of_queries(queries, squares.span());
+        search_plan plan{squares.span(), options.allowed, 0, options.radius, 64, 0};
+        std::vector<std::uint64_t> without_rest;
+        if (const unsigned used = vectors_.rows % 64; used != 0 && !options.allowed.empty()) {
+            without_rest.assign(options.allowed.begin(), options.allowed.end());
+            without_rest.back() &= (std::uint64_t{1} << used) - 1;
+            plan.allowed = without_rest;
+        }
+        plan.allowed_rows = count_allowed(plan.allowed, 0, vectors_.rows);
+        plan.k = std::min(options.k, plan.allowed_rows);
+        integer_range range = stats.range;
+        for (const auto& s : shards_) range = joined(range, s->range());
+        const vector_type type = type_of(vectors_);
+        plan.key_bits = bits_of_keys(type, options_.metric, range, vectors_.dimensions);
+        if (has_values(type, options_.metric)) return search_by_value(queries, plan, each);
+        if constexpr (std::is_same_v<View, vectors_view>) {  // sparse vectors are floats
+            if (has_wide_keys(type, options_.metric, range, vectors_.dimensions))
+                return search_by_key<std::uint64_t>(queries, plan, each);
+            search_by_key<std::uint32_t>(queries, plan, each);
+        }
+    }
+
+    row_stats stats_of_queries(const View& queries, std::span<double> squares) {
+        if (queries.rows == 0) return {};
+        const row_stats stats = stats_of(host_, tile_over(queries), squares);
+        if (has_fault(stats, type_of(queries), options_.metric, queries.dimensions))
+            throw_first_fault(queries, options_.metric, 0, "query");
+        return stats;
+    }
+
+    template <class Key>
+    void search_by_key(const View& queries, const search_plan& plan, const vector_set::sink& each) {
+        std::optional<Key> limit;
+        if (plan.radius) {
+            limit = limit_of_radius<Key>(type_of(vectors_), options_.metric, *plan.radius);
+            if (!limit) return give_nothing(queries.rows, each);
+        }
+        if (plan.k == 0) return give_nothing(queries.rows, each);
+        const std::uint64_t at_once = queries_at_once<Key>(plan, plan.k, queries.rows);
+        for (std::uint64_t first = 0; first < queries.rows; first += at_once) {
+            host_.ctx().check_stop();
+            const std::uint64_t count = std::min(at_once, queries.rows - first);
+            const shard_request<Key, View> request =
+                request_for<Key>(queries, plan, first, count, plan.k, limit);
+            const std::vector<ranking_runs<Key>> found = rank_on_shards(request);
+            give<Key>(first, count, found, plan.k, limit, each);
+            host_.ctx().report({"ranking", first + count, queries.rows, "queries"});
+        }
+    }
+
+    template <class Key>
+    shard_request<Key, View> request_for(const View& queries, const search_plan& plan, std::uint64_t first,
+                                         std::uint64_t count, std::uint64_t k,
+                                         const std::optional<Key>& limit) const {
+        return {.queries = rows_of(queries, first, count),
+                .squares = plan.squares.empty() ? plan.squares : plan.squares.subspan(first, count),
+                .k = k,
+                .limit = limit,
+                .allowed = plan.allowed,
+                .key_bits = plan.key_bits,
+                .queries_to_come = queries.rows - first};
+    }
+    template <class Key>
+    std::vector<ranking_runs<Key>> rank_on_shards(const shard_request<Key, View>& request) {
+        std::vector<ranking_runs<Key>> found;
+        found.reserve(shards_.size());
+        for (const auto& s : shards_) {
+            const std::uint64_t capacity = capacity_of_query(s->rows_allowed(request.allowed), request.k);
+            found.emplace_back(host_, request.queries.rows, std::min(request.k, capacity), capacity);
+        }
+        on_threads_of_their_own(shards_.size(), [&](std::size_t s) { shards_[s]->rank(request, found[s]); });
+        return found;
+    }
+
+    // ---- Rankings with rounded sums ----
+    //
+    // A few more than k are ranked by keys of 32 bits, whose error is bounded, and measured again in double. If these would
+    // be too many or their order is not proved, all are ranked by keys of doubles. true_order.hpp orders close rows.
+
+    void search_by_value(const View& queries, const search_plan& plan, const vector_set::sink& each) {
+        if (plan.k == 0 || (plan.radius && !value_of_radius(options_.metric, *plan.radius)))
+            return give_nothing(queries.rows, each);
+        if constexpr (!std::is_same_v<View, vectors_view>) {
+            for (std::uint64_t i = 0; i < vectors_.rows; ++i)
+                stats_.max_entries =
+                    std::max(stats_.max_entries, vectors_.offsets[i + 1] - vectors_.offsets[i]);
+        }
+        const std::uint64_t extra = 8 + plan.k / 32;  // some of which may precede the k-th
+        rank_by_value(queries, plan, plan.k < all_vectors - extra ? plan.k + extra : plan.k, each, true);
+    }
+
+    /// Whether rankings of the first `ranked` by keys of 32 bits can be proved and pay.
+    bool keys_serve(const search_plan& plan, std::uint64_t ranked) const {
+        const auto is_short_query = [&](double square) { return is_short(square); };
+        const vector_type type = type_of(vectors_);
+        const bool bounded =
+            options_.metric != vector_metric::cosine || !is_float(type) || type == vector_type::f16 ||
+            (std::none_of(plan.squares.begin(), plan.squares.end(), is_short_query) && !seen().short_ones);
+        return type != vector_type::f64 && bounded && keys_are_bounded(vectors_.dimensions) &&
+               ranked < merged_by_all_from && ranked <= plan.allowed_rows / 32;
+    }
+
+    void rank_by_value(const View& queries, const search_plan& plan, std::uint64_t ranked,
+                       const vector_set::sink& each, bool reports) {
+        ranked = std::min(ranked, plan.allowed_rows);
+        if (keys_serve(plan, ranked))
+            rank_by_value_in<std::uint32_t>(queries, plan, ranked, each, reports);
+        else
+            rank_by_value_in<std::uint64_t>(queries, plan, ranked, each, reports);
+    }
+
+    template <class Key>
+    void rank_by_value_in(const View& queries, const search_plan& plan, std::uint64_t ranked,
+                          const vector_set::sink& each, bool reports) {
+        constexpr bool values = sizeof(Key) == 8;
+        if (values && ranked == plan.allowed_rows) learn_grain();
+        const std::uint64_t at_once = queries_at_once<Key>(plan, ranked, queries.rows);
+        for (std::uint64_t first = 0; first < queries.rows; first += at_once) {
+            host_.ctx().check_stop();
+            const std::uint64_t count = std::min(at_once, queries.rows - first);
+            const View requested = rows_of(queries, first, count);
+            const seen_rows before = seen();
+            const true_order<View> order(host_, vectors_, requested, options_.metric,
+                                         stats_for(requested, before));
+            std::optional<Key> limit;
+            if (plan.radius) limit = key_of_radius<Key>(order, count, *plan.radius);
+            shard_request<Key, View> request = request_for<Key>(queries, plan, first, count, ranked, limit);
+            request.values = values;
+            if (values) request.key_bits = options_.metric == vector_metric::ip ? 64 : 63;
+            {
+                const std::vector<ranking_runs<Key>> found = rank_on_shards(request);
+                if (seen() != before) {  // rows were new: the bounds may have been too narrow
+                    const search_plan rest = plan_from(plan, first);
+                    return rank_by_value(rows_of(queries, first, queries.rows - first), rest, ranked,
+                                         shifted(each, first), reports);
+                }
+                give_by_value<Key>(request, plan, order, found, shifted(each, first));
+            }
+            if (reports) host_.ctx().report({"ranking", first + count, queries.rows, "queries"});
+        }
+    }
+
+    /// The input of the metric's bounds.
+    struct seen_rows {
+        double greatest = 0;
+        bool short_ones = false;
+        bool operator==(const seen_rows&) const = default;
+    };
+    seen_rows seen() const {
+        seen_rows all;
+        for (const auto& s : shards_) {
+            if (options_.metric == vector_metric::ip) all.greatest = std::max(all.greatest, s->greatest());
+            all.short_ones = all.short_ones || s->has_short_rows();
+        }
+        return all;
+    }
+
+    static search_plan plan_from(search_plan plan, std::uint64_t first) {
+        if (!plan.squares.empty()) plan.squares = plan.squares.subspan(first);
+        return plan;
+    }
+    static vector_set::sink shifted(const vector_set::sink& each, std::uint64_t by) {
+        return [&each, by](std::uint64_t q, std::span<const std::uint32_t> ids,
+                           std::span<const double> distances) { each(q + by, ids, distances); };
+    }
+
+    /// One pass over the set, once; only a brief check if components are fine-grained.
+    void learn_grain() {
+        if (options_.metric == vector_metric::cosine || grain_of_set_) return;
+        grain_of_set_ = grain_of(host_, vectors_, useful_grain_bits(options_.metric, vectors_.dimensions));
+    }
+    /// The input of the bounds for these queries.
+    index_stats stats_for(const View& queries, const seen_rows& rows) {
+        index_stats stats = stats_;
+        stats.greatest = rows.greatest;
+        if (!grain_of_set_ || !grain_of_set_->known) return stats;
+        const int bits = useful_grain_bits(options_.metric, vectors_.dimensions);
+        stats.grain = joined(*grain_of_set_, grain_of(host_, queries, bits));
+        return stats;
+    }
+
+    template <class Key>
+    Key key_of_radius(const true_order<View>& order, std::uint64_t queries, double radius) const {
+        const double value = *value_of_radius(options_.metric, radius);
+        double greatest = value;
+        for (std::uint64_t q = 0; q < queries; ++q)
+            greatest = std::max(greatest, order.template bound_of<Key>(q).upper(value));
+        return key_within<Key>(options_.metric, greatest);
+    }
+
+    /// A ranking on its way to the caller.
+    struct settled {
+        std::vector<std::uint32_t> ids;
+        std::vector<double> distances;
+    };
+
+    template <class Key>
+    void give_by_value(const shard_request<Key, View>& request, const search_plan& plan,
+                       const true_order<View>& order, const std::vector<ranking_runs<Key>>& found,
+                       const vector_set::sink& each) {
+        const std::uint64_t queries = request.queries.rows, pair = sizeof(Key) + 2 * sizeof(std::uint32_t);
+        const bool together = request.k < merged_by_all_from;
+        constexpr std::uint64_t max_places = 1 << 21;
+        const std::uint64_t places =
+            std::min(max_places, host_.memory().left() / 2 / (pair + 2 * sizeof(double)));
+        const std::uint64_t at_once =
+            together ? std::clamp<std::uint64_t>(places / request.k, 1, queries) : std::uint64_t{1};
+        const auto ids = make_array<std::uint32_t>(host_, at_once * request.k, "the rows of rankings");
+        const auto values = make_array<double>(host_, at_once * request.k, "the values of rankings");
+        const auto distances = make_array<double>(host_, at_once * request.k, "the distances of rankings");
+        std::vector<std::uint64_t> sizes(at_once);
+        for (std::uint64_t from = 0; from < queries; from += at_once) {
+            const std::uint64_t now = std::min(at_once, queries - from);
+            const auto ranking_of = [&](std::uint64_t q) {
+                return typename true_order<View>::ranking{values.span().subspan(q * request.k, request.k),
+                                                          ids.span().subspan(q * request.k, request.k),
+                                                          distances.span().subspan(q * request.k, request.k)};
+            };
+            if (together) {
+                const std::size_t pieces =
+                    std::min<std::uint64_t>(now, pieces_for(host_, now * request.k, 1 << 11));
+                for_each_piece(host_, pieces, [&](std::size_t p) {
+                    const auto [begin, end] = piece_of(now, pieces, p);
+                    for (std::uint64_t q = begin; q < end; ++q)
+                        sizes[q] = settle_short<Key>(request, plan, order, found, from + q, ranking_of(q));
+                });
+            } else {
+                sizes[0] = settle_long<Key>(request, plan, order, found, from, ranking_of(0));
+            }
+            if (order.was_close() && !grain_of_set_) learn_grain();
+            const std::vector<settled> again = rank_again(request, plan, from, std::span(sizes).first(now));
+            for (std::uint64_t q = 0, next = 0; q < now; ++q) {
+                if (sizes[q] == not_proved) {
+                    each(from + q, again[next].ids, again[next].distances);
+                    ++next;
+                } else {
+                    const auto whole = ranking_of(q);
+                    each(from + q, whole.rows.first(sizes[q]), whole.reported.first(sizes[q]));
+                }
+            }
+        }
+    }
+
+    static constexpr std::uint64_t not_proved = ~std::uint64_t{0};
+
+    /// Repeats queries whose order was not proved with longer rankings.
+    template <class Key>
+    std::vector<settled> rank_again(const shard_request<Key, View>& request, const search_plan& plan,
+                                    std::uint64_t from, std::span<const std::uint64_t> sizes) {
+        std::vector<std::uint64_t> which;
+        for (std::uint64_t q = 0; q < sizes.size(); ++q)
+            if (sizes[q] == not_proved) which.push_back(from + q);
+        std::vector<settled> found(which.size());
+        if (which.empty()) return found;
+        if (!grain_of_set_) learn_grain();
+        const gathered_views<View> some(request.queries, which);
+        std::vector<double> squares;
+        for (const std::uint64_t q : which)
+            if (!request.squares.empty()) squares.push_back(request.squares[q]);
+        search_plan mine = plan;
+        mine.squares = squares;
+        rank_by_value(
+            some.view(), mine, 8 * request.k,
+            [&](std::uint64_t i, std::span<const std::uint32_t> ids, std::span<const double> distances) {
+                found[i] = {{ids.begin(), ids.end()}, {distances.begin(), distances.end()}};
+            },
+            false);
+        return found;
+    }
+
+    /// Whether the first `wanted` of a sorted ranking are the nearest of all: every unranked row is farther.
+    template <class Key>
+    bool is_proved(const shard_request<Key, View>& request, const search_plan& plan,
+                   const true_order<View>& order, std::uint64_t query, std::span<const double> values,
+                   std::uint64_t wanted, Key last) const {
+        if (values.size() < request.k || request.k == plan.allowed_rows) return true;  // all are ranked
+        const value_bound bound = order.template bound_of<Key>(query);
+        if (bound.exact()) return true;  // and so is the order of keys
+        return order.values_bound(query).upper(values[wanted - 1]) <
+               bound.lower(value_of_key(options_.metric, last));
+    }
+
+    /// The number of settled ones within the radius.
+    std::uint64_t size_reported(const search_plan& plan, std::span<const double> reported) const {
+        if (!plan.radius) return reported.size();
+        const double radius = *plan.radius;
+        const bool product = options_.metric == vector_metric::ip;
+        const auto end = std::partition_point(reported.begin(), reported.end(), [&](double number) {
+            return product ? number >= radius : number <= radius;
+        });
+        return static_cast<std::uint64_t>(end - reported.begin());
+    }
+
+    template <class Key>
+    std::uint64_t settle_short(const shard_request<Key, View>& request, const search_plan& plan,
+                               const true_order<View>& order, const std::vector<ranking_runs<Key>>& found,
+                               std::uint64_t query, const typename true_order<View>::ranking& into) const {
+        const auto runs = runs_of(found, query);
+        const std::uint64_t size = std::min(request.k, pairs_in<Key>(runs));
+        if (size == 0) return 0;
+        std::vector<Key> keys(size);
+        const auto values = into.values.first(size);
+        const auto rows = into.rows.first(size);
+        merge_runs<Key>(runs, keys, rows);
+        if constexpr (sizeof(Key) == 8)
+            for (std::uint64_t i = 0; i < size; ++i) values[i] = value_of_key(options_.metric, keys[i]);
+        else
+            measure_and_sort(order, query, rows, values);
+        const std::uint64_t wanted = std::min(plan.k, size);
+        if (!is_proved<Key>(request, plan, order, query, values, wanted, keys[size - 1])) return not_proved;
+        order.settle(query, {values, rows, into.reported.first(size)}, 0, wanted);
+        return size_reported(plan, into.reported.first(wanted));
+    }
+
+    static void measure_and_sort(const true_order<View>& order, std::uint64_t query,
+                                 std::span<std::uint32_t> rows, std::span<double> values) {
+        order.measure(query, rows, values);
+        std::vector<std::pair<double, std::uint32_t>> pairs(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) pairs[i] = {values[i], rows[i]};
+        std::sort(pairs.begin(), pairs.end());
+        for (std::size_t i = 0; i < rows.size(); ++i) std::tie(values[i], rows[i]) = pairs[i];
+    }
+
+    /// One ranking by all threads; its keys are those of values.
+    template <class Key>
+    std::uint64_t settle_long(const shard_request<Key, View>& request, const search_plan& plan,
+                              const true_order<View>& order, const std::vector<ranking_runs<Key>>& found,
+                              std::uint64_t query, const typename true_order<View>::ranking& into) {
+        const auto runs = runs_of(found, query);
+        cpu_array<Key> keys;
+        cpu_array<std::uint32_t> ids;
+        ranked_run<Key> all;
+        if (runs.size() == 1) {
+            all = runs[0];
+        } else if (runs.size() > 1) {
+            std::tie(keys, ids) = merged<Key>(runs);
+            all = {keys.span(), ids.span()};
+        }
+        const std::uint64_t size = std::min<std::uint64_t>(request.k, all.keys.size());
+        if (size == 0) return 0;
+        const typename true_order<View>::ranking mine{into.values.first(size), into.rows.first(size),
+                                                      into.reported.first(size)};
+        const std::size_t pieces = pieces_for(host_, size, 1 << 14);
+        for_each_piece(host_, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(size, pieces, p);
+            for (std::uint64_t i = begin; i < end; ++i)
+                into.values[i] = value_of_key(options_.metric, all.keys[i]);
+            std::copy(all.ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                      all.ids.begin() + static_cast<std::ptrdiff_t>(end), into.rows.data() + begin);
+        });
+        const std::uint64_t wanted = std::min(plan.k, size);
+        if (!is_proved<Key>(request, plan, order, query, mine.values, wanted, all.keys[size - 1]))
+            return not_proved;
+        for_each_piece(host_, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(wanted, pieces, p);
+            if (begin < end) order.settle(query, mine, begin, end);
+        });
+        return size_reported(plan, mine.reported.first(wanted));
+    }
+
+    static void give_nothing(std::uint64_t queries, const vector_set::sink& each) {
+        for (std::uint64_t q = 0; q < queries; ++q) each(q, {}, {});
+    }
+
+    // ---- Batches ----
+
+    /// Pairs in a shard's part of a ranking: all of them, or some runs that are joined when there is no space left.
+    static std::uint64_t capacity_of_query(std::uint64_t allowed, std::uint64_t k) {
+        return std::min(allowed, 4 * k);
+    }
+
+    /// As many queries as half of the free memory holds rankings of. More than a gibibyte of these justifies its pages only
+    /// if every pass reads the set again.
+    template <class Key>
+    std::uint64_t queries_at_once(const search_plan& plan, std::uint64_t k, std::uint64_t queries) {
+        constexpr std::uint64_t max = 4096, pair = sizeof(Key) + sizeof(std::uint32_t);
+        std::uint64_t places = 0;
+        bool streams = false;
+        for (const auto& s : shards_) {
+            places += capacity_of_query(s->rows_allowed(plan.allowed), k);
+            streams = streams || s->streams();
+        }
+        const std::uint64_t in_double = has_values(type_of(vectors_), options_.metric) ? 8 : 0;
+        const std::uint64_t bytes = places * pair + vectors_.dimensions * in_double + 64;
+        std::uint64_t free = host_.memory().left() / 2;
+        if (!streams) free = std::min(free, 1024 * mebibyte);
+        return std::clamp<std::uint64_t>(free / bytes, 1, std::min(max, std::max<std::uint64_t>(queries, 1)));
+    }
+
+    // ---- Merging and returning ----
+
+    /// From here on all threads merge a ranking.
+    static constexpr std::uint64_t merged_by_all_from = 1 << 17;
+
+    template <class Key>
+    void give(std::uint64_t first_query, std::uint64_t queries, const std::vector<ranking_runs<Key>>& found,
+              std::uint64_t k, const std::optional<Key>& limit, const vector_set::sink& each) {
+        if (k >= merged_by_all_from) {
+            for (std::uint64_t q = 0; q < queries; ++q) give_long(first_query, q, found, k, limit, each);
+            return;
+        }
+        constexpr std::uint64_t max_places = 1 << 21, pair = sizeof(Key) + sizeof(std::uint32_t);
+        const std::uint64_t places =
+            std::min(max_places, host_.memory().left() / 2 / (pair + sizeof(double)));
+        const std::uint64_t at_once = std::clamp<std::uint64_t>(places / k, 1, queries);
+        const auto keys = make_array<Key>(host_, at_once * k, "merging rankings");
+        const auto ids = make_array<std::uint32_t>(host_, at_once * k, "merging rankings");
+        const auto distances = make_array<double>(host_, at_once * k, "the distances of rankings");
+        std::vector<std::uint64_t> sizes(at_once);
+        for (std::uint64_t from = 0; from < queries; from += at_once) {
+            const std::uint64_t now = std::min(at_once, queries - from);
+            const std::size_t pieces = std::min<std::uint64_t>(now, pieces_for(host_, now * k, 1 << 13));
+            for_each_piece(host_, pieces, [&](std::size_t p) {
+                const auto [begin, end] = piece_of(now, pieces, p);
+                for (std::uint64_t q = begin; q < end; ++q) {
+                    const auto runs = runs_of(found, from + q);
+                    const std::uint64_t size = std::min(k, pairs_in<Key>(runs));
+                    const auto my_keys = keys.span().subspan(q * k, size);
+                    if (size != 0) merge_runs<Key>(runs, my_keys, ids.span().subspan(q * k, size));
+                    sizes[q] = size_within<Key>(my_keys, limit);
+                    report<Key>(my_keys.first(sizes[q]), distances.data() + q * k);
+                }
+            });
+            for (std::uint64_t q = 0; q < now; ++q)
+                each(first_query + from + q, ids.span().subspan(q * k, sizes[q]),
+                     distances.span().subspan(q * k, sizes[q]));
+        }
+    }
+
+    template <class Key>
+    void give_long(std::uint64_t first_query, std::uint64_t query,
+                   const std::vector<ranking_runs<Key>>& found, std::uint64_t k,
+                   const std::optional<Key>& limit, const vector_set::sink& each) {
+        const auto runs = runs_of(found, query);
+        cpu_array<Key> keys;
+        cpu_array<std::uint32_t> ids;
+        ranked_run<Key> all;
+        if (runs.size() == 1) {
+            all = runs[0];
+        } else if (runs.size() > 1) {
+            std::tie(keys, ids) = merged<Key>(runs);
+            all = {keys.span(), ids.span()};
+        }
+        const std::uint64_t size =
+            size_within<Key>(all.keys.first(std::min<std::uint64_t>(k, all.keys.size())), limit);
+        const auto distances = make_array<double>(host_, size, "the distances of a ranking");
+        const std::size_t pieces = pieces_for(host_, size, 1 << 16);
+        for_each_piece(host_, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(size, pieces, p);
+            report<Key>(all.keys.subspan(begin, end - begin), distances.data() + begin);
+        });
+        each(first_query + query, all.ids.first(size), distances.span());
+    }
+
+    template <class Key>
+    static std::vector<ranked_run<Key>> runs_of(const std::vector<ranking_runs<Key>>& found,
+                                                std::uint64_t query) {
+        std::vector<ranked_run<Key>> runs;
+        for (const ranking_runs<Key>& of_shard : found)
+            for (std::size_t r = 0; r < of_shard.count_of(query); ++r) runs.push_back(of_shard.run(query, r));
+        return runs;
+    }
+    template <class Key>
+    static std::uint64_t pairs_in(std::span<const ranked_run<Key>> runs) {
+        std::uint64_t pairs = 0;
+        for (const ranked_run<Key>& run : runs) pairs += run.keys.size();
+        return pairs;
+    }
+
+    /// All pairs of the runs, by all threads.
+    template <class Key>
+    std::pair<cpu_array<Key>, cpu_array<std::uint32_t>> merged(const std::vector<ranked_run<Key>>& runs) {
+        std::vector<std::uint64_t> offsets{0};
+        for (const ranked_run<Key>& run : runs) offsets.push_back(offsets.back() + run.keys.size());
+        const std::uint64_t pairs = offsets.back();
+        auto keys = make_array<Key>(host_, pairs, "merging a ranking");
+        auto ids = make_array<std::uint32_t>(host_, pairs, "merging a ranking");
+        std::span<const Key> from_keys(runs[0].keys.data(), pairs);
+        std::span<const std::uint32_t> from_ids(runs[0].ids.data(), pairs);
+        cpu_array<Key> joined_keys;
+        cpu_array<std::uint32_t> joined_ids;
+        if (shards_.size() > 1) {  // those of one shard are contiguous
+            joined_keys = make_array<Key>(host_, pairs, "merging a ranking");
+            joined_ids = make_array<std::uint32_t>(host_, pairs, "merging a ranking");
+            for (std::size_t r = 0; r < runs.size(); ++r) {
+                std::copy(runs[r].keys.begin(), runs[r].keys.end(), joined_keys.data() + offsets[r]);
+                std::copy(runs[r].ids.begin(), runs[r].ids.end(), joined_ids.data() + offsets[r]);
+            }
+            from_keys = joined_keys.span();
+            from_ids = joined_ids.span();
+        }
+        primitives::merge_pairs<Key, std::uint32_t>(host_, from_keys, from_ids, offsets, keys.span(),
+                                                    ids.span());
+        return {std::move(keys), std::move(ids)};
+    }
+
+    /// The number of sorted keys within the limit.
+    template <class Key>
+    static std::uint64_t size_within(std::span<const Key> keys, const std::optional<Key>& limit) {
+        if (!limit) return keys.size();
+        return static_cast<std::uint64_t>(std::upper_bound(keys.begin(), keys.end(), *limit) - keys.begin());
+    }
+    template <class Key>
+    void report(std::span<const Key> keys, double* distances) const {
+        const vector_type type = type_of(vectors_);
+        const vector_metric metric = options_.metric;
+        for (std::size_t j = 0; j < keys.size(); ++j) distances[j] = reported_of_key(type, metric, keys[j]);
+    }
+
+    cpu_place host_;
+    std::vector<std::unique_ptr<Place>> places_;
+    View vectors_;
+    vector_set_options options_;
+    std::vector<std::unique_ptr<shard<Place, View>>> shards_;
+    index_stats stats_;
+    std::optional<component_grain> grain_of_set_;
+    double prepare_seconds_ = 0;
+    retrieval_record record_;
+};
+
+}  // namespace quern::nearest_detail

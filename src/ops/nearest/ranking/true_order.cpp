@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/nearest/ranking/true_order.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "device/cpu/parallel.hpp"
+#include "ops/nearest/distance/keys_cpu.hpp"
+#include "ops/nearest/index/tile_memory.hpp"
+#include "ops/nearest/ranking/exact_distance.hpp"
+
+namespace quern::nearest_detail {
+namespace {
+
+// ---- Rows as doubles ----
+
+template <class Sink>
+void for_each_component(const vectors_view& view, std::uint64_t row, const Sink& sink) {
+    with_type(view.type, [&](auto type) {
+        const auto* const from = row_at<type()>(view.values.data(), view.stride, row);
+        for (std::uint32_t j = 0; j < view.dimensions; ++j)
+            sink(static_cast<double>(component<type()>(from, j)));
+    });
+}
+sparse_row row_of(const sparse_vectors_view& view, std::uint64_t row) {
+    const std::uint64_t begin = view.offsets[row] - view.offsets[0];
+    return {view.columns.data() + begin, view.values.data() + begin,
+            view.offsets[row + 1] - view.offsets[row]};
+}
+template <class Sink>
+void for_each_component(const sparse_vectors_view& view, std::uint64_t row, const Sink& sink) {
+    const sparse_row entries = row_of(view, row);
+    for (std::uint64_t e = 0; e < entries.size; ++e) sink(double{entries.values[e]});
+}
+
+/// The components of a pair; of sparse rows, those of the columns that either has.
+struct paired_components {
+    std::vector<double> row, query;
+
+    paired_components(const vectors_view& set, std::uint64_t r, const vectors_view& queries,
+                      std::uint64_t q) {
+        row.reserve(set.dimensions);
+        query.reserve(set.dimensions);
+        for_each_component(set, r, [&](double value) { row.push_back(value); });
+        for_each_component(queries, q, [&](double value) { query.push_back(value); });
+    }
+    paired_components(const sparse_vectors_view& set, std::uint64_t r, const sparse_vectors_view& queries,
+                      std::uint64_t q) {
+        for_each_pair(row_of(set, r), row_of(queries, q), false, [&](std::uint32_t, float a, float b) {
+            row.push_back(double{a});
+            query.push_back(double{b});
+        });
+    }
+};
+
+// ---- Granularity of components ----
+
+void look_at(double value, component_grain& grain) {
+    if (value == 0) return;
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);
+    const auto number = static_cast<std::int64_t>(std::ldexp(fraction, 53));
+    grain.least = std::min(grain.least, exponent - 53 + std::countr_zero(static_cast<std::uint64_t>(number)));
+    grain.max = std::max(grain.max, exponent);
+}
+
+constexpr component_grain nothing_seen{true, std::numeric_limits<int>::max() / 4,
+                                       std::numeric_limits<int>::min() / 4};
+
+/// Whether all values are whole multiples of 2^grain.least below 2^grain.most: fast if most rows pass.
+bool keeps_to(std::span<const float> values, const component_grain& grain) {
+    if (grain.least > grain.max || grain.least < -120 || grain.max > 120) return false;
+    const float scale = std::ldexp(1.0F, -grain.least), max = std::ldexp(1.0F, grain.max - grain.least);
+    int wrong = 0;
+    for (const float value : values) {
+        const float scaled = value * scale;
+        const float size = std::fabs(scaled);
+        const bool small = size < max;  // most is at most 2^27: it fits an int
+        wrong |= static_cast<int>(!small) |
+                 static_cast<int>(static_cast<float>(static_cast<int>(small ? scaled : 0.0F)) != scaled);
+    }
+    return wrong == 0;
+}
+
+/// A row's components, if they are stored as floats; otherwise nothing.
+std::span<const float> floats_of(const vectors_view& view, std::uint64_t row) {
+    if (view.type != vector_type::f32) return {};
+    return {row_at<vector_type::f32>(view.values.data(), view.stride, row), view.dimensions};
+}
+std::span<const float> floats_of(const sparse_vectors_view& view, std::uint64_t row) {
+    const sparse_row entries = row_of(view, row);
+    return {entries.values, entries.size};
+}
+
+template <class View>
+component_grain grain_of_rows(cpu_place& place, const View& rows, int max_bits) {
+    const std::size_t pieces = pieces_for(place, rows.rows, 64, 64);
+    std::vector<component_grain> found(pieces, nothing_seen);
+    std::atomic<bool> too_fine = false;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const auto [begin, end] = piece_of(rows.rows, pieces, p);
+        component_grain seen = nothing_seen;
+        for (std::uint64_t i = begin; i < end && !too_fine.load(std::memory_order_relaxed); ++i) {
+            if (i % 1024 == 0) place.ctx().check_stop();
+            const std::span<const float> floats = floats_of(rows, i);
+            if (!floats.empty() && keeps_to(floats, seen)) continue;
+            for_each_component(rows, i, [&](double value) { look_at(value, seen); });
+            if (seen.max - seen.least > max_bits) too_fine = true;
+        }
+        found[p] = seen;
+    });
+    component_grain whole = nothing_seen;
+    for (const component_grain& of_piece : found) {
+        whole.least = std::min(whole.least, of_piece.least);
+        whole.max = std::max(whole.max, of_piece.max);
+    }
+    whole.known = !too_fine && whole.max - whole.least <= max_bits;
+    return whole;
+}
+
+// ---- Parts of queries ----
+
+/// Whether no column has a component of both: a product of 0, for any rounding.
+bool stand_apart(const vectors_view& set, std::uint64_t r, const vectors_view& queries, std::uint64_t q) {
+    return with_type(set.type, [&](auto type) {
+        const auto* const a = row_at<type()>(set.values.data(), set.stride, r);
+        const auto* const b = row_at<type()>(queries.values.data(), queries.stride, q);
+        bool apart = true;
+        for (std::uint32_t j = 0; j < set.dimensions; ++j)
+            apart &= component<type()>(a, j) == 0 || component<type()>(b, j) == 0;
+        return apart;
+    });
+}
+bool stand_apart(const sparse_vectors_view& set, std::uint64_t r, const sparse_vectors_view& queries,
+                 std::uint64_t q) {
+    bool apart = true;
+    for_each_pair(row_of(set, r), row_of(queries, q), true,
+                  [&](std::uint32_t, float a, float b) { apart &= a == 0 || b == 0; });
+    return apart;
+}
+
+double length_of(const auto& view, std::uint64_t row) {
+    double greatest = 0, square = 0;
+    for_each_component(view, row, [&](double value) { greatest = std::max(greatest, std::fabs(value)); });
+    if (greatest == 0) return 0;
+    for_each_component(view, row, [&](double value) { square += value / greatest * (value / greatest); });
+    return greatest * std::sqrt(square) * (1 + 0x1p-20);
+}
+
+}  // namespace
+
+int useful_grain_bits(vector_metric metric, std::uint32_t dimensions) {
+    const int left = 53 - std::bit_width(dimensions);
+    switch (part_of(metric)) {
+        case part_kind::products:
+            return left / 2;
+        case part_kind::squares:
+            return left / 2 - 1;
+        default:
+            return std::min(left - 1, 27);
+    }
+}
+component_grain joined(const component_grain& a, const component_grain& b) {
+    return {a.known && b.known, std::min(a.least, b.least), std::max(a.max, b.max)};
+}
+component_grain grain_of(cpu_place& place, const vectors_view& rows, int max_bits) {
+    return grain_of_rows(place, rows, max_bits);
+}
+component_grain grain_of(cpu_place& place, const sparse_vectors_view& rows, int max_bits) {
+    return grain_of_rows(place, rows, max_bits);
+}
+
+template <class View>
+true_order<View>::true_order(cpu_place& place, const View& set, const View& queries, vector_metric metric,
+                             const index_stats& stats)
+    : set_(set), queries_(queries), metric_(metric), type_(type_of(set)), stats_(stats) {
+    if constexpr (std::is_same_v<View, vectors_view>) meter_.emplace(place, tile_over(queries), metric);
+    if (metric == vector_metric::ip)
+        for (std::uint64_t q = 0; q < queries.rows; ++q) lengths_.push_back(length_of(queries, q));
+}
+
+/// Dimensions for the bounds: of sparse rows the longest sum may have all its parts in one partial sum.
+template <class View>
+std::uint64_t true_order<View>::summed(std::uint64_t query) const {
+    if constexpr (std::is_same_v<View, vectors_view>) {
+        return set_.dimensions;
+    } else {
+        const std::uint64_t entries = stats_.max_entries + row_of(queries_, query).size;
+        return std::min<std::uint64_t>(set_.dimensions, partial_sums * entries);
+    }
+}
+
+template <class View>
+double true_order<View>::reach_of(std::uint64_t query) const {
+    if (metric_ != vector_metric::ip) return 0;
+    // Each component that is multiplied with one of the query's is at most the maximum.
+    double parts = static_cast<double>(set_.dimensions);
+    if constexpr (!std::is_same_v<View, vectors_view>)
+        parts =
+            static_cast<double>(std::min<std::uint64_t>(row_of(queries_, query).size, stats_.max_entries));
+    return lengths_[query] * stats_.greatest * std::sqrt(parts) * (1 + 0x1p-20);
+}
+
+/// Whether sums of so many bits hold every sum of the metric exactly.
+template <class View>
+bool true_order<View>::sums_are_exact(int bits) const {
+    if (!stats_.grain.known || metric_ == vector_metric::cosine) return false;
+    const int size = stats_.grain.max - stats_.grain.least;
+    const int more = std::bit_width(set_.dimensions);
+    const part_kind kind = part_of(metric_);
+    const int needed = kind == part_kind::products  ? 2 * size + more
+                       : kind == part_kind::squares ? 2 * (size + 1) + more
+                                                    : size + 1 + more;
+    // Nor may a sum leave the range of its numbers.
+    const int least = bits == 24 ? -126 : -1000, max = bits == 24 ? 126 : 1000;
+    const int factor = kind == part_kind::products || kind == part_kind::squares ? 2 : 1;
+    return needed <= bits && factor * stats_.grain.least >= least &&
+           factor * (stats_.grain.max + 1) + more <= max;
+}
+
+template <class View>
+value_bound true_order<View>::values_bound(std::uint64_t query) const {
+    if (sums_are_exact(53)) {
+        value_bound bound = bound_of_values(type_, metric_, 1, 0);
+        bound.relative = bound.absolute = 0;
+        return bound;
+    }
+    return bound_of_values(type_, metric_, static_cast<std::uint32_t>(summed(query)), reach_of(query));
+}
+template <class View>
+value_bound true_order<View>::keys_bound(std::uint64_t query) const {
+    value_bound bound =
+        bound_of_keys(type_, metric_, static_cast<std::uint32_t>(summed(query)), reach_of(query));
+    if (sums_are_exact(24)) bound.relative = bound.absolute = 0;
+    return bound;
+}
+
+template <class View>
+void true_order<View>::measure(std::uint64_t query, std::span<const std::uint32_t> rows,
+                               std::span<double> values) const {
+    if constexpr (std::is_same_v<View, vectors_view>) {
+        constexpr std::size_t ahead = 4, line = 64;
+        const std::uint64_t bytes = set_.row_bytes();
+        const auto at = [&](std::size_t i) { return set_.values.data() + rows[i] * set_.stride; };
+        pair_distances::scratch mine;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (i + ahead < rows.size())  // scattered rows come from memory
+                for (std::uint64_t b = 0; b < std::min<std::uint64_t>(bytes, 1024); b += line)
+                    __builtin_prefetch(at(i + ahead) + b);
+            meter_->measure(at(i), query, 1, values.data() + i, mine);
+        }
+    } else {
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            values[i] = sparse_value(metric_, row_of(set_, rows[i]), row_of(queries_, query));
+    }
+}
+
+template <class View>
+double true_order<View>::reported_of(double sum) const {
+    return metric_ == vector_metric::l2 ? std::sqrt(sum) : sum;
+}
+
+template <class View>
+bool true_order<View>::same_row(std::uint32_t a, std::uint32_t b) const {
+    if constexpr (std::is_same_v<View, vectors_view>) {
+        const std::byte* const values = set_.values.data();
+        return std::memcmp(values + a * set_.stride, values + b * set_.stride, set_.row_bytes()) == 0;
+    } else {
+        const sparse_row left = row_of(set_, a), right = row_of(set_, b);
+        return left.size == right.size &&
+               std::memcmp(left.columns, right.columns, left.size * sizeof(std::uint32_t)) == 0 &&
+               std::memcmp(left.values, right.values, left.size * sizeof(float)) == 0;
+    }
+}
+
+/// Rows in unknown order.
+template <class View>
+void true_order<View>::settle_group(std::uint64_t query, const ranking& group) const {
+    close_.store(true, std::memory_order_relaxed);
+    const unsigned bits = reported_bits(type_);
+    struct tied {
+        double reported = 0;
+        std::vector<std::uint32_t> rows;
+    };
+    std::map<exact_distance, tied> found;
+    // Rows that are equal, and rows without a column of the query, occur in large numbers if at all.
+    const bool products = part_of(metric_) == part_kind::products;
+    tied *last = nullptr, *apart = nullptr;
+    for (const std::uint32_t row : group.rows) {
+        const bool stands_apart = products && stand_apart(set_, row, queries_, query);
+        if (stands_apart && apart != nullptr) {
+            apart->rows.push_back(row);
+            continue;
+        }
+        if (last == nullptr || !same_row(last->rows.back(), row)) {
+            const paired_components pair(set_, row, queries_, query);
+            const auto [at, is_new] =
+                found.try_emplace(exact_distance(metric_, type_ == vector_type::f64, pair.row, pair.query));
+            last = &at->second;
+            if (is_new) last->reported = reported_of(at->first.rounded(bits));
+        }
+        last->rows.push_back(row);
+        if (stands_apart) apart = last;
+    }
+    std::size_t at = 0;
+    for (auto& [distance, ties] : found) {
+        std::sort(ties.rows.begin(), ties.rows.end());
+        for (const std::uint32_t row : ties.rows) {
+            group.rows[at] = row;
+            group.reported[at++] = ties.reported;
+        }
+    }
+}
+
+template <class View>
+void true_order<View>::settle(std::uint64_t query, const ranking& all, std::uint64_t begin,
+                              std::uint64_t end) const {
+    const value_bound bound = values_bound(query);
+    const unsigned bits = reported_bits(type_);
+    const auto size = static_cast<std::uint64_t>(all.values.size());
+    const bool product = metric_ == vector_metric::ip;
+    // Equal values are ties if they are exact: then rows are ordered correctly.
+    const auto close = [&](std::uint64_t i) {  // to the next one
+        return !bound.exact() && bound.upper(all.values[i]) >= bound.lower(all.values[i + 1]);
+    };
+    std::uint64_t i = begin;
+    while (begin != 0 && i < size && close(i - 1)) ++i;
+    while (i < end && i < size) {
+        std::uint64_t last = i + 1;
+        while (last < size && close(last - 1)) ++last;
+        double number = rounded_to(bits, all.values[i]);
+        const bool certain = bound.exact() || (number == rounded_to(bits, bound.lower(all.values[i])) &&
+                                               number == rounded_to(bits, bound.upper(all.values[i])));
+        if (last - i == 1 && certain) {
+            all.reported[i] = reported_of(product ? 0.0 - number : number);
+        } else {
+            settle_group(query, {all.values.subspan(i, last - i), all.rows.subspan(i, last - i),
+                                 all.reported.subspan(i, last - i)});
+        }
+        i = last;
+    }
+}
+
+template class true_order<vectors_view>;
+template class true_order<sparse_vectors_view>;
+
+}  // namespace quern::nearest_detail

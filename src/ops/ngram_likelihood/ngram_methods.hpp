@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The methods on each place. The entry point has checked the options.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/cpu/cpu_place.hpp"
+#include "device/cuda/cuda_place.hpp"
+#include "ops/ngram_likelihood/rows/joined_rows.hpp"
+#include "quern/ops/ngram_likelihood.hpp"
+
+namespace quern::ngram_detail {
+
+/// The name of the place in records.
+inline std::string place_name(const cpu_place&) {
+    return "cpu";
+}
+inline std::string place_name(const cuda_place& place) {
+    return "cuda:" + std::to_string(place.ordinal());
+}
+
+using row_sink = std::function<void(const ngram_rows&)>;
+using collection_sink = std::function<void(const collection_ngrams&)>;
+
+/// Counts by the requested method, and fills in the record.
+void count_ngrams(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
+                  const row_sink& sink, ngram_record& record);
+void count_ngrams(cuda_place& place, const ngram_collection& collection, const ngram_options& options,
+                  const row_sink& sink, ngram_record& record);
+
+/// The n-grams of the collection as a whole, by the requested method: from the rows of documents,
+template <class Place>
+void count_collection(Place& place, const ngram_collection& collection, const ngram_options& options,
+                      const collection_sink& sink, ngram_record& record) {
+    joined_rows joined(collection.documents, options.order, sink);
+    count_ngrams(
+        place, collection, options, [&](const ngram_rows& rows) { joined.add(rows); }, record);
+    for (ngram_totals& of_n : record.totals) of_n.rows = 0;
+}
+/// or from the order of positions, if the method has one.
+void count_collection(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
+                      const collection_sink& sink, ngram_record& record);
+
+/// Adds the occurrences of each n in documents of these offsets to `totals`.
+void count_lengths(std::span<const std::uint64_t> documents, std::vector<ngram_totals>& totals);
+
+}  // namespace quern::ngram_detail

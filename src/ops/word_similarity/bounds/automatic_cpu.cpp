@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// Method `automatic` on the CPU: most pairs are ruled out by upper bounds in small integers (bound_rows.hpp), what
+// remains is scored exactly.
+//
+// A row is compared with all longer ones, so each pair of rows is looked at once, and from its shorter side: where one
+// entry is looked up, a long list of postings is walked. The walk adds 16-bit values into the sums of a tile, which stay
+// in the core's own cache; then one pass over the sums takes out those that may be among the best of either row. After
+// Bayardo, Ma, Srikant 2007 (All-Pairs), with a threshold for each row that rises as neighbours are found.
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device/cpu/pipeline.hpp"
+#include "device/paced_checks.hpp"
+#include "device/progress_meter.hpp"
+#include "ops/word_similarity/bounds/bound_kernels.hpp"
+#include "ops/word_similarity/bounds/bound_tiles.hpp"
+#include "ops/word_similarity/bounds/candidate_lists.hpp"
+#include "ops/word_similarity/exact/best_words.hpp"
+#include "ops/word_similarity/exact/inverted_rows.hpp"
+#include "ops/word_similarity/exact/terms.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
+
+namespace quern::word_similarity_detail {
+namespace {
+
+/// Every row against all columns' postings with exact sums: for few words, and where most of them are wanted.
+template <class Terms>
+neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const Terms& terms,
+                                std::uint32_t top) {
+    const inverted_rows columns(place, rows, terms.values());
+    best_words best(place, rows.words, top);
+    tbb::enumerable_thread_specific<std::vector<std::uint64_t>> sums;
+    const std::size_t pieces = (rows.words + 15) / 16;
+    progress_meter meter(place.ctx(), "similar", rows.words, "words");
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        std::vector<std::uint64_t>& shared = sums.local();
+        const item_range part = piece_of(rows.words, pieces, p);
+        for (std::size_t a = part.begin; a < part.end; ++a) {
+            shared.assign(rows.words, 0);
+            add_shared(place.ctx(), rows, columns, terms, a, shared);
+            for (std::uint32_t b = 0; b < rows.words; ++b)
+                if (shared[b] != 0 && b != a)
+                    best.offer(static_cast<std::uint32_t>(a), {terms.score(shared[b], a, b), b});
+        }
+        meter.add(part.end - part.begin);
+    });
+    return best.take(place);
+}
+
+/// Adds what some entries of a row share with the words of a tile. `Products`: cosine.
+template <bool Products>
+void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entries, std::uint32_t* sums) {
+    constexpr std::uint64_t ahead = 8;
+    const std::uint32_t* const starts = tile.starts();
+    const packed_posting* const postings = tile.postings();
+    const std::uint32_t* const columns = rows.columns();
+    const std::uint64_t end = entries.end;
+    for (std::uint64_t i = entries.begin; i < end; ++i) {
+        if (i + ahead < end) __builtin_prefetch(postings + starts[columns[i + ahead]]);
+        const std::uint32_t value = rows.values()[i];
+        const packed_posting* p = postings + starts[columns[i]];
+        const packed_posting* const last = postings + starts[columns[i] + 1];
+        if (last - p == tile.dense_length()) {
+            const auto* const values = reinterpret_cast<const std::uint16_t*>(p);
+            if constexpr (Products)
+                add_dense_products(sums, values, tile.size(), rows.values()[i]);
+            else
+                add_dense_sums(sums, values, tile.size(), rows.values()[i]);
+            continue;
+        }
+        const auto add = [&](packed_posting posting) {
+            sums[posting & 0xffff] += Products ? (posting >> 16) * value : (posting >> 16) + value;
+        };
+        for (; p + 4 <= last; p += 4) {
+            std::uint64_t two[2];
+            std::memcpy(two, p, sizeof two);
+            add(static_cast<packed_posting>(two[0]));
+            add(static_cast<packed_posting>(two[0] >> 32));
+            add(static_cast<packed_posting>(two[1]));
+            add(static_cast<packed_posting>(two[1] >> 32));
+        }
+        for (; p < last; ++p) add(*p);
+    }
+}
+
+struct found_pair {
+    std::uint32_t a, b;  ///< positions
+    float bound;
+};
+
+/// What a thread works with.
+struct workspace {
+    workspace(cpu_place& place, std::size_t max)
+        : sums(place, max, "sums of a tile"),
+          denominators(place, max, "denominators of a tile"),
+          least(place, max, "thresholds of a tile"),
+          bounds(place, max, "bounds of candidates"),
+          maxima(place, max, "greatest of groups"),
+          positions(place, max, "candidates of a row") {
+        std::fill_n(sums.data(), max, 0U);
+        std::fill_n(denominators.data(), max, 1.F);
+        std::fill_n(least.data(), max, 0.F);
+    }
+    cpu_array<std::uint32_t> sums;
+    cpu_array<float> denominators, least, bounds, maxima;
+    cpu_array<std::uint32_t> positions;
+    std::vector<found_pair> found;
+};
+
+template <class Terms>
+class pair_search {
+  public:
+    pair_search(cpu_place& place, const fixed_rows& exact, const Terms& terms,
+                const similarity_options& options)
+        : place_(place),
+          exact_(exact),
+          terms_(terms),
+          top_(options.top),
+          products_(options.measure == similarity_measure::cosine),
+          rows_(place, exact, options.measure),
+          tiles_(cut_into_tiles(place, rows_, exact.column_count)),
+          lists_(place, rows_, top_),
+          locks_(new std::mutex[tiles_.size()]) {
+        std::size_t max = 0;
+        for (const bound_tile& tile : tiles_) max = std::max(max, tile.size());
+        capacity_ = (max + kernel_group - 1) / kernel_group * kernel_group;
+    }
+
+    neighbour_lists find() {
+        for (std::size_t t = 0; t < tiles_.size(); ++t)
+            for (std::size_t begin = tiles_[t].words.begin; begin < tiles_[t].words.end;
+                 begin += rows_at_once)
+                ranges_.push_back({t, {begin, std::min(begin + rows_at_once, tiles_[t].words.end)}});
+        // The exact scores of what is left are counted as a second pass.
+        std::uint64_t pairs = ranges_.size();
+        for (const row_range& part : ranges_) pairs += part.tile + 1;
+        progress_meter meter(place_.ctx(), "similar", pairs, "tiles");
+        tbb::enumerable_thread_specific<workspace> spaces([this] { return workspace(place_, capacity_); });
+        for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+            // Its own tile first: rows of like length have most in common, and set the thresholds.
+            for (std::size_t t = ranges_[s].tile + 1; t-- > 0;) {
+                compare(ranges_[s], t, spaces.local());
+                meter.add(1);
+            }
+        });
+        return score_exactly(meter);
+    }
+
+  private:
+    static constexpr std::size_t rows_at_once = 256;        ///< of a piece of work
+    static constexpr std::size_t pairs_at_once = 1U << 14;  ///< that wait to be put into lists
+
+    struct row_range {
+        std::size_t tile;
+        item_range rows;
+    };
+
+    void compare(const row_range& part, std::size_t t, workspace& space) {
+        place_.ctx().check_stop();
+        const bound_tile& tile = tiles_[t];
+        for (std::size_t k = 0; k < tile.size(); ++k)
+            space.denominators.data()[k] = rows_.denominator(tile.words.begin + k);
+        read_thresholds(t, space);
+        for (std::size_t a = part.rows.begin; a < part.rows.end; ++a) {
+            // Where the postings are mapped, each entry of the row may touch other pages.
+            const std::uint64_t at_once = tile.spilled() ? scattered_values : UINT64_MAX;
+            in_checked_parts(place_.ctx(), rows_.begin(a), rows_.end(a), at_once,
+                             [&](std::uint64_t begin, std::uint64_t end) {
+                                 if (products_)
+                                     add_bounds<true>(rows_, tile, {begin, end}, space.sums.data());
+                                 else
+                                     add_bounds<false>(rows_, tile, {begin, end}, space.sums.data());
+                             });
+            // Of the row's own tile the words before it count.
+            const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
+            take_candidates(part, t, a, size, space);
+            if (space.found.size() > pairs_at_once) {
+                put_into_lists(part.tile, t, space);
+                read_thresholds(t, space);
+            }
+        }
+        put_into_lists(part.tile, t, space);
+    }
+
+    void read_thresholds(std::size_t t, workspace& space) {
+        const std::lock_guard hold(locks_[t]);
+        for (std::size_t k = 0; k < tiles_[t].size(); ++k)
+            space.least.data()[k] = lists_.least(tiles_[t].words.begin + k);
+    }
+
+    void take_candidates(const row_range& part, std::size_t t, std::size_t a, std::size_t size,
+                         workspace& space) {
+        row_bound row{rows_.denominator(a), 0};
+        {
+            const std::lock_guard hold(locks_[part.tile]);
+            row.least = lists_.least(a);
+        }
+        if (row.least == 0) row.least = first_threshold(part, a, size, space);
+        const std::size_t count =
+            collect_reaching(space.sums.data(), space.denominators.data(), space.least.data(), size, row,
+                             space.positions.data(), space.bounds.data());
+        if (size < tiles_[t].size())
+            std::fill(space.sums.data() + size, space.sums.data() + tiles_[t].size(), 0U);
+        for (std::size_t k = 0; k < count; ++k)
+            space.found.push_back(
+                {static_cast<std::uint32_t>(a),
+                 static_cast<std::uint32_t>(tiles_[t].words.begin + space.positions.data()[k]),
+                 space.bounds.data()[k]});
+    }
+
+    /// Where nothing is known of a row: the K-th of the greatest bounds of groups is one of its scores, or less.
+    float first_threshold(const row_range& part, std::size_t a, std::size_t size, workspace& space) {
+        const std::size_t groups =
+            group_maxima(space.sums.data(), space.denominators.data(), size, rows_.denominator(a),
+                         std::size_t{4} * top_, space.maxima.data());
+        if (groups < top_) return 0;
+        const auto maxima = space.maxima.span().first(groups);
+        std::nth_element(maxima.begin(), maxima.begin() + (top_ - 1), maxima.end(), std::greater<>());
+        const float least = lists_.lower(a, maxima[top_ - 1]);
+        const std::lock_guard hold(locks_[part.tile]);
+        lists_.raise_min(a, least);
+        return least;
+    }
+
+    void put_into_lists(std::size_t tile_a, std::size_t tile_b, workspace& space) {
+        const auto resolve = [this](std::size_t row, std::span<bounded_pair> pairs) {
+            return settle(row, pairs);
+        };
+        {
+            const std::lock_guard hold(locks_[tile_a]);
+            offer_all(space.found, [&](const found_pair& pair) {
+                lists_.offer(pair.a, {pair.bound, pair.b}, resolve);
+            });
+        }
+        {
+            const std::lock_guard hold(locks_[tile_b]);
+            offer_all(space.found, [&](const found_pair& pair) {
+                lists_.offer(pair.b, {pair.bound, pair.a}, resolve);
+            });
+        }
+        space.found.clear();
+    }
+
+    /// The lists lie anywhere: asked in between whether there is memory.
+    template <class Offer>
+    void offer_all(const std::vector<found_pair>& found, const Offer& offer) const {
+        constexpr std::size_t at_once = 64;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            if (i % at_once == 0) place_.ctx().check_stop();
+            offer(found[i]);
+        }
+    }
+
+    double score(std::size_t a, std::size_t b) const {
+        place_.ctx().check_stop();
+        const std::uint32_t left = rows_.word(a), right = rows_.word(b);
+        return terms_.score(merge_rows(exact_, terms_, left, right), left, right);
+    }
+
+    /// candidate_lists::offer says what.
+    float settle(std::size_t row, std::span<bounded_pair> pairs) const {
+        std::vector<std::pair<scored_word, std::uint32_t>> scored;
+        for (const bounded_pair& pair : pairs)
+            scored.push_back({{score(row, pair.other), rows_.word(pair.other)}, pair.other});
+        std::nth_element(scored.begin(), scored.begin() + (top_ - 1), scored.end(),
+                         [](const auto& a, const auto& b) { return better(a.first, b.first); });
+        for (std::size_t k = 0; k < top_; ++k)
+            pairs[k] = {static_cast<float>(scored[k].first.score) * (1 + bound_margin), scored[k].second};
+        return static_cast<float>(scored[top_ - 1].first.score) * (1 - bound_margin);
+    }
+
+    neighbour_lists score_exactly(progress_meter& meter);
+
+    cpu_place& place_;
+    const fixed_rows& exact_;
+    const Terms& terms_;
+    std::uint32_t top_;
+    bool products_;
+    bound_rows rows_;
+    std::vector<bound_tile> tiles_;
+    candidate_lists lists_;
+    std::unique_ptr<std::mutex[]> locks_;  // of the lists of a tile's rows
+    std::vector<row_range> ranges_;
+    std::size_t capacity_ = 0;
+};
+
+/// The row of a word laid out by column; then a candidate costs one look at each of its entries.
+template <class Terms>
+neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter) {
+    using value = typename Terms::value;
+    best_words best(place_, exact_.words, top_);
+    tbb::enumerable_thread_specific<std::vector<value>> spread(
+        [this] { return std::vector<value>(exact_.column_count); });
+    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+        meter.add(1);
+        std::vector<value>& mine = spread.local();
+        const value* const values = terms_.values().data();
+        const std::uint32_t* const columns = exact_.columns.data();
+        for (std::size_t a = ranges_[s].rows.begin; a < ranges_[s].rows.end; ++a) {
+            place_.ctx().check_stop();
+            const std::uint32_t word = rows_.word(a);
+            const std::uint64_t begin = exact_.offsets[word], end = exact_.offsets[word + 1];
+            for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = values[i];
+            for (const bounded_pair& pair : lists_.reaching(a)) {
+                place_.ctx().check_stop();  // rows lie anywhere
+                const std::uint32_t other = rows_.word(pair.other);
+                std::uint64_t shared = 0;
+                for (std::uint64_t i = exact_.offsets[other]; i < exact_.offsets[other + 1]; ++i) {
+                    const value left = mine[columns[i]];
+                    const std::uint64_t term = terms_.term(left, values[i]);
+                    shared += left != 0 ? term : 0;
+                }
+                best.offer(word, {terms_.score(shared, word, other), other});
+            }
+            for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = 0;
+        }
+    });
+    return best.take(place_);
+}
+
+}  // namespace
+
+neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
+                                   const similarity_options& options) {
+    return with_terms(place, rows, options.measure, [&](const auto& terms) {
+        // Sums of bounds have 31 bits where no row has more entries (docs/word_similarity.md).
+        constexpr std::uint64_t longest_bounded = std::uint64_t{1} << 26;
+        std::uint64_t longest = 0;
+        for (std::uint32_t w = 0; w < rows.words; ++w)
+            longest = std::max(longest, rows.offsets[w + 1] - rows.offsets[w]);
+        if (rows.words / 8 <= options.top || longest > longest_bounded)
+            return find_row_by_row(place, rows, terms, options.top);
+        return pair_search(place, rows, terms, options).find();
+    });
+}
+
+}  // namespace quern::word_similarity_detail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/word_similarity/counting/pmi.hpp"
+
+#include <cmath>
+
+#include "ops/word_similarity/counting/pmi_kernels.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::word_similarity_detail {
+namespace {
+
+double scale_of(const pmi_options& options, const marginals& sums, std::uint64_t row, std::uint64_t whole_row,
+                std::uint32_t relation) {
+    const auto denominator = static_cast<double>(options.discount.denominator);
+    const auto of_relation = static_cast<double>(sums.relations[relation]);
+    if (options.information == pmi_kind::conditional)
+        return of_relation / (static_cast<double>(row) * denominator);
+    const auto total = static_cast<double>(sums.total);
+    return total / (static_cast<double>(whole_row) * denominator) * (total / of_relation);
+}
+
+}  // namespace
+
+void check(const pmi_options& options) {
+    const decimal& discount = options.discount;
+    if (discount.denominator == 0 || discount.denominator > 1'000'000'000 ||
+        discount.numerator >= discount.denominator)
+        throw usage_error("invalid discount (expected at least 0 and less than 1)");
+    if (!(options.min_weight >= 0) || std::isinf(options.min_weight))
+        throw usage_error("invalid minimum weight (expected a number of at least 0)");
+    if (options.information != pmi_kind::conditional && options.information != pmi_kind::independent)
+        throw usage_error("unknown kind of mutual information");
+}
+
+pmi_formula::pmi_formula(cpu_place& host, const counting_shape& shape, const marginals& sums,
+                         const pmi_options& options)
+    : rule_{static_cast<double>(options.discount.numerator),
+            static_cast<double>(options.discount.denominator),
+            std::max(options.min_weight, rounding_of_zero)},
+      words_(shape.words),
+      relations_(shape.relations),
+      base_stride_(options.information == pmi_kind::conditional ? shape.words : 0),
+      scales_(host, std::size_t{shape.words} * shape.relations, "the sums of the words"),
+      bases_(host, base_stride_ == 0 ? shape.words : sums.columns.size(), "the sums of the contexts") {
+    check(options);
+    for (std::size_t w = 0, at = 0; w < words_; ++w) {
+        std::uint64_t whole_row = 0;
+        for (std::uint32_t r = 0; r < relations_; ++r) whole_row += sums.rows[at + r];
+        for (std::uint32_t r = 0; r < relations_; ++r, ++at)
+            scales_.data()[at] = scale_of(options, sums, sums.rows[at], whole_row, r);
+    }
+    for (std::size_t c = 0; c < bases_.size(); ++c) {
+        std::uint64_t base = sums.columns[c];
+        if (base_stride_ == 0)
+            for (std::uint32_t r = 1; r < relations_; ++r) base += sums.columns[c + r * std::size_t{words_}];
+        bases_.data()[c] = static_cast<double>(base);
+    }
+}
+
+template <class Count>
+std::size_t pmi_formula::pmi(std::uint32_t word, std::uint32_t relation,
+                             std::span<const std::uint32_t> columns, const Count* counts,
+                             std::uint32_t* out_columns, float* out_weights) const {
+    return pmi_counts(rule_, scales_.data()[std::size_t{word} * relations_ + relation],
+                      bases_.data() + relation * base_stride_, relation * words_, columns, counts,
+                      out_columns, out_weights);
+}
+template std::size_t pmi_formula::pmi(std::uint32_t, std::uint32_t, std::span<const std::uint32_t>,
+                                      const std::uint32_t*, std::uint32_t*, float*) const;
+template std::size_t pmi_formula::pmi(std::uint32_t, std::uint32_t, std::span<const std::uint32_t>,
+                                      const std::uint64_t*, std::uint32_t*, float*) const;
+
+}  // namespace quern::word_similarity_detail

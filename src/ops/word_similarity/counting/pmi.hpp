@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weight of a triple, in one canonical form for every place: IEEE double operations in the order below, none
+// contracted, and the logarithm of base/canonical_math.hpp. Both formulas are one:
+//
+//     log( (count · den - num) · scale(w, r) / base(r, w') ),      discount = num / den
+//
+//     conditional: scale = |*,r,*| / (|w,r,*| · den)               base = |*,r,w'|
+//     independent: scale = |*,*,*| / (|w,*,*| · den) · (|*,*,*| / |*,r,*|)   base = |*,*,w'|
+//
+// count · den - num is exact below 2^53, so a discount of 0.95 leaves exactly a twentieth of a count of 1. The rest of
+// the formula rounds at most five times. So a weight of 0 in real numbers may become about ±2^-51; such noise never
+// becomes an entry, because a logarithm of 2^-48 or less counts as 0. The minimum kept weight is thus far above the
+// minimum float: none rounds to 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/canonical_math.hpp"
+#include "device/array.hpp"
+#include "ops/word_similarity/counting/context_counter.hpp"
+#include "quern/ops/word_similarity.hpp"
+
+namespace quern::word_similarity_detail {
+
+/// The constants of the formula for all triples.
+struct weight_rule {
+    double discount_numerator, discount_denominator;
+    double least;  ///< weights above this are kept
+};
+
+inline constexpr double rounding_of_zero = 0x1p-48;
+
+/// For a count of at least 1 and marginals that contain it, so that the logarithm's argument is a normal number.
+constexpr double weight_of(const weight_rule& rule, double count, double scale, double base) {
+    const double rest = count * rule.discount_denominator - rule.discount_numerator;
+    return canonical_log_normal(rest * scale / base);
+}
+
+/// The tables of the formula, and its application on the CPU. Made on the host for every place.
+class pmi_formula {
+  public:
+    /// Throws usage_error for options out of range.
+    pmi_formula(cpu_place& host, const counting_shape& shape, const marginals& sums,
+                const pmi_options& options);
+
+    const weight_rule& rule() const { return rule_; }
+    /// scale(w, r) at w · relations + r; undefined where there is no triple.
+    std::span<const double> scales() const { return scales_.span(); }
+    /// base(r, w') at r · base_stride() + w'.
+    std::span<const double> bases() const { return bases_.span(); }
+    std::size_t base_stride() const { return base_stride_; }
+
+    /// Weighs counts of word `word` in relation `relation`; writes columns and weights of the kept ones, in order, and
+    /// returns their number. `columns` are words; the written ones are contexts. The outputs must hold all.
+    template <class Count>
+    std::size_t pmi(std::uint32_t word, std::uint32_t relation, std::span<const std::uint32_t> columns,
+                    const Count* counts, std::uint32_t* out_columns, float* out_weights) const;
+
+  private:
+    weight_rule rule_;
+    std::uint32_t words_, relations_;
+    std::size_t base_stride_;
+    cpu_array<double> scales_, bases_;
+};
+
+void check(const pmi_options& options);
+
+}  // namespace quern::word_similarity_detail

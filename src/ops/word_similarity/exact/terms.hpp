@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact addend of a shared context to the score of two words, for code written once for both measures. `value` is the
+// contribution of one entry, term(a, b) the addend of two of them, score the final step.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
+#include "device/files/spilled_array.hpp"
+#include "device/paced_checks.hpp"
+#include "ops/word_similarity/exact/fixed_rows.hpp"
+
+namespace quern::word_similarity_detail {
+
+class lin_terms {
+  public:
+    using value = std::uint64_t;
+
+    lin_terms(cpu_place& place, const fixed_rows& rows)
+        : sums_(rows.sums), values_(place, rows.weights.size(), "weights in fixed point", for_bounds(place)) {
+        const fixed_scale fixed(rows.bits);
+        const std::size_t pieces = pieces_for(place, rows.weights.size(), std::size_t{1} << 16);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const item_range part = piece_of(rows.weights.size(), pieces, p);
+            in_checked_parts(place.ctx(), part.begin, part.end, neighbouring_values,
+                             [&](std::uint64_t begin, std::uint64_t end) {
+                                 for (std::uint64_t i = begin; i < end; ++i)
+                                     values_.data()[i] = fixed(rows.weights[i]);
+                             });
+        });
+    }
+
+    /// Of every entry, in the order of the rows.
+    std::span<const value> values() const { return values_.span(); }
+    static std::uint64_t term(value a, value b) { return a + b; }
+    double score(std::uint64_t shared, std::size_t a, std::size_t b) const {
+        return lin_score(shared, sums_[a], sums_[b]);
+    }
+
+  private:
+    /// Most of the work uses bounds, which are made later: their memory has priority.
+    static std::uint64_t for_bounds(cpu_place& place) { return place.memory().limit() / 4 * 3; }
+
+    std::span<const std::uint64_t> sums_;
+    spilled_array<value> values_;
+};
+
+class cosine_terms {
+  public:
+    using value = float;
+
+    cosine_terms(cpu_place& /*place*/, const fixed_rows& rows)
+        : squares_(rows.squares), values_(rows.weights), fixed_(rows.product_bits) {}
+
+    std::span<const value> values() const { return values_; }
+    std::uint64_t term(value a, value b) const { return fixed_(static_cast<double>(a) * b); }
+    double score(std::uint64_t dot, std::size_t a, std::size_t b) const {
+        return cosine_score(dot, squares_[a], squares_[b]);
+    }
+
+  private:
+    std::span<const std::uint64_t> squares_;
+    std::span<const float> values_;
+    fixed_scale fixed_;
+};
+
+/// work(terms), with those of the measure.
+template <class Work>
+auto with_terms(cpu_place& place, const fixed_rows& rows, similarity_measure measure, const Work& work) {
+    if (measure == similarity_measure::lin) return work(lin_terms(place, rows));
+    return work(cosine_terms(place, rows));
+}
+
+/// Σ of terms over the columns that rows a and b share: a merge of the two.
+template <class Terms>
+std::uint64_t merge_rows(const fixed_rows& rows, const Terms& terms, std::size_t a, std::size_t b) {
+    const auto* values = terms.values().data();
+    const std::uint32_t* columns = rows.columns.data();
+    std::uint64_t x = rows.offsets[a], y = rows.offsets[b], shared = 0;
+    const std::uint64_t end_x = rows.offsets[a + 1], end_y = rows.offsets[b + 1];
+    while (x < end_x && y < end_y) {
+        const std::uint32_t in_a = columns[x], in_b = columns[y];
+        if (in_a == in_b) shared += terms.term(values[x], values[y]);
+        x += in_a <= in_b;
+        y += in_b <= in_a;
+    }
+    return shared;
+}
+
+}  // namespace quern::word_similarity_detail

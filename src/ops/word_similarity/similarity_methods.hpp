@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The named methods of the similarity stage, called by the entry point (similar_words.cpp): options are checked, the matrix
+// has only the kept columns, its rows are in fixed point (fixed_rows.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "device/cpu/cpu_place.hpp"
+#include "device/cuda/cuda_place.hpp"
+#include "ops/word_similarity/exact/fixed_rows.hpp"
+#include "quern/ops/word_similarity.hpp"
+
+namespace quern::word_similarity_detail {
+
+neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
+                                   const similarity_options& options);
+neighbour_lists find_automatically(cuda_place& place, const fixed_rows& rows,
+                                   const similarity_options& options);
+neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const similarity_options& options);
+neighbour_lists find_compressed(cuda_place& place, const fixed_rows& rows, const similarity_options& options);
+neighbour_lists find_column_reduced(cpu_place& place, const fixed_rows& rows,
+                                    const similarity_options& options);
+neighbour_lists find_column_reduced(cuda_place& place, const fixed_rows& rows,
+                                    const similarity_options& options);
+
+}  // namespace quern::word_similarity_detail

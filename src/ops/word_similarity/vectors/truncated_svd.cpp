@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Truncated singular value decomposition by a randomised block Krylov space (Halko, Martinsson and Tropp 2011; Musco
+// and Musco 2015). The spectrum of a matrix of mutual information falls slowly: subspace iteration needs several times
+// the products for the same error (docs/word_similarity.md). With S the matrix or its transpose, whichever has fewer
+// rows, and blocks of 32 columns:
+//
+//     Q₀ = orth(S Ω), Ω pseudo-random;   Qᵢ₊₁ = orth(S Sᵀ Qᵢ) against all before;   W = Sᵀ Q
+//     Wᵀ W = X Λ Xᵀ;   singular values √Λ, singular vectors Q X and W X Λ^-½
+//
+// Wᵀ W is summed in double from W, so that a singular value is lost only below some 10^-7 of the greatest; the
+// tridiagonal matrix of Lanczos's method, which is a free by-product, would lose it below 10^-3.5. If S has no more rows
+// than the space would have, Q is the identity.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
+#include "ops/word_similarity/vectors/svd_blocks.hpp"
+#include "ops/word_similarity/vectors/svd_eigen.hpp"
+#include "ops/word_similarity/vectors/svd_kernels.hpp"
+#include "quern/base/error.hpp"
+#include "quern/ops/word_similarity.hpp"
+
+namespace quern {
+namespace {
+
+using namespace word_similarity_detail;
+
+constexpr unsigned max_dimensions = 4096, max_iterations = 64;
+constexpr std::size_t max_block = 32;
+constexpr double min_ratio = 0x1p-18;  // ratio to the largest singular value: below, rounding errors
+
+sparse_rows checked(const context_matrix_view& matrix, const svd_options& options, const context& ctx) {
+    paced_checks checks(ctx, neighbouring_values);
+    if (options.dimensions == 0 || options.dimensions > max_dimensions)
+        throw usage_error("invalid number of dimensions (expected 1 to 4096): " +
+                          std::to_string(options.dimensions));
+    if (options.iterations > max_iterations)
+        throw usage_error("invalid number of iterations (expected 0 to 64): " +
+                          std::to_string(options.iterations));
+    const std::size_t entries = matrix.columns.size();
+    const bool no_words = matrix.words == 0 && matrix.offsets.size() <= 1;
+    if (matrix.weights.size() != entries ||
+        (!no_words && matrix.offsets.size() != std::size_t{matrix.words} + 1) ||
+        (matrix.offsets.empty() ? entries != 0
+                                : matrix.offsets.front() != 0 || matrix.offsets.back() != entries))
+        throw usage_error("the offsets, columns and weights of the matrix do not match");
+    for (std::size_t w = 0; w < matrix.words; ++w)
+        if (matrix.offsets[w] > matrix.offsets[w + 1])
+            throw usage_error("the offsets of row " + std::to_string(w) + " fall");
+    for (std::size_t e = 0; e < entries; ++e) {
+        checks.after(1);
+        if (matrix.columns[e] >= matrix.column_counts.size())
+            throw usage_error("entry " + std::to_string(e) + " is in a column past the matrix's last");
+        if (!std::isfinite(matrix.weights[e]))
+            throw usage_error("the weight of entry " + std::to_string(e) + " is not a finite number");
+    }
+    return {matrix.words, matrix.column_counts.size(), matrix.offsets, matrix.columns, matrix.weights};
+}
+
+// The number of columns of the space, and of a block.
+struct space_size {
+    std::size_t block, blocks;
+    space_size(std::size_t dimensions, std::size_t iterations)
+        : block(std::min(whole_groups(dimensions), max_block)),
+          blocks(std::max((dimensions * (2 + iterations) / 2 + block - 1) / block, iterations + 1)) {}
+};
+
+class truncation {
+  public:
+    truncation(cpu_place& place, const sparse_rows& matrix, const svd_options& options)
+        : place_(place),
+          matrix_(matrix),
+          turned_(place, matrix),
+          by_words_(matrix.rows <= matrix.columns),
+          short_(by_words_ ? matrix : turned_.view()),
+          long_(by_words_ ? turned_.view() : matrix),
+          options_(options) {
+        float greatest = 0;
+        in_checked_parts(place.ctx(), 0, matrix.weight.size(), neighbouring_values,
+                         [&](std::uint64_t begin, std::uint64_t end) {
+                             for (std::uint64_t e = begin; e < end; ++e)
+                                 greatest = std::max(greatest, std::fabs(matrix.weight[e]));
+                         });
+        (void)std::frexp(greatest, &exponent_);
+        exponent_ = std::max(exponent_, -120);
+        scale_ = std::ldexp(1.0f, -exponent_);
+    }
+
+    word_vectors run() {
+        const std::size_t dimensions = std::min<std::size_t>(options_.dimensions, short_.rows);
+        const std::uint64_t counted = count_result(array_bytes<float>(matrix_.rows * dimensions), dimensions);
+        word_vectors result{static_cast<std::uint32_t>(matrix_.rows), static_cast<std::uint32_t>(dimensions),
+                            std::vector<float>(matrix_.rows * dimensions), std::vector<double>(dimensions)};
+        if (dimensions == 0 || matrix_.column.empty()) return result;
+        const space_size space(dimensions, options_.iterations);
+        if (short_.rows <= space.block * space.blocks)
+            take_whole_space(space.block);
+        else
+            take_krylov_space(space);
+        finish(dimensions, result);
+        place_.memory().give_back(counted);  // it is the caller's
+        return result;
+    }
+
+  private:
+    /// Counts the vectors as memory of the place, as far as the arrays that cannot be spilled leave room. A small rest is not
+    /// counted: few words need no large budget. Returns what was counted.
+    std::uint64_t count_result(std::uint64_t bytes, std::size_t dimensions) {
+        constexpr std::uint64_t largest_rest = std::uint64_t{16} << 20;
+        if (bytes == 0) return 0;
+        const space_size space(dimensions, options_.iterations);
+        const std::size_t size = std::min(short_.rows, space.block * space.blocks);
+        const std::uint64_t others = place_.memory().limit() / 4 + 4 * array_bytes<double>(size * size);
+        const std::uint64_t left = place_.memory().left();
+        const std::uint64_t counted = std::min(bytes, left - std::min(left, others));
+        if (bytes - counted > largest_rest)
+            throw out_of_memory("the vectors of words", bytes, counted + largest_rest);
+        place_.memory().take(counted, "the vectors of words");
+        return counted;
+    }
+
+    void take_whole_space(std::size_t width) {
+        for (std::size_t begin = 0; begin < short_.rows; begin += width) {
+            dense_block block(place_, short_.rows, width);
+            std::fill_n(block.values.data(), block.values.size(), 0.0f);
+            for (std::size_t j = 0; j < width && begin + j < short_.rows; ++j) block.row(begin + j)[j] = 1;
+            add_to_space(std::move(block));
+        }
+    }
+
+    void take_krylov_space(const space_size& space) {
+        dense_block next(place_, long_.rows, space.block);
+        fill_randomly(place_, options_.seed, next);
+        next = multiply(place_, short_, scale_, next);
+        for (std::size_t i = 0; i < space.blocks; ++i) {
+            if (i > 0) next = multiply(place_, short_, scale_, images_.back());
+            orthonormalise(place_, basis_, options_.seed + i, next);
+            add_to_space(std::move(next));
+            place_.ctx().report({"vectors", i + 1, space.blocks, "blocks"});
+        }
+    }
+
+    // Q gets a block, W its image, and WᵀW the products with all previous blocks.
+    void add_to_space(dense_block block) {
+        basis_.push_back(std::move(block));
+        images_.push_back(multiply(place_, long_, scale_, basis_.back()));
+        products_.push_back(inner_products(place_, images_, images_.back()));
+    }
+
+    // WᵀW from its block columns, symmetric, scaled to at most 1; exponent: of the scale.
+    cpu_array<double> all_products(std::size_t size, int& exponent) const {
+        const std::size_t stride = whole_groups(size), width = basis_[0].width;
+        cpu_array<double> all(place_, size * stride, "the products of all blocks");
+        double greatest = 0;
+        for (std::size_t i = 0; i < size; ++i)
+            for (std::size_t j = i; j < size; ++j) {
+                const double value = products_[j / width][i * width + j % width];
+                all.data()[i * stride + j] = all.data()[j * stride + i] = value;
+                greatest = std::max(greatest, std::fabs(value));
+            }
+        (void)std::frexp(greatest, &exponent);
+        for (std::size_t i = 0; i < all.size(); ++i) all.data()[i] = std::ldexp(all.data()[i], -exponent);
+        return all;
+    }
+
+    void finish(std::size_t dimensions, word_vectors& result) {
+        const std::size_t size = basis_.size() * basis_[0].width;
+        int exponent = 0;
+        cpu_array<double> products = all_products(size, exponent);
+        const eigen_pairs found = symmetric_eigen(place_, size, products.data(), dimensions);
+        const double unit = std::ldexp(1.0, exponent_);
+        std::vector<double> factors(dimensions);  // of the columns of X
+        for (std::size_t j = 0; j < dimensions; ++j) {
+            const double value = std::sqrt(std::ldexp(std::max(found.values[j], 0.0), exponent));
+            if (j > 0 && value * unit < min_ratio * result.singular_values[0]) break;  // zeros from here
+            result.singular_values[j] = value * unit;
+            factors[j] = by_words_ ? value * unit : unit;
+        }
+        for (std::size_t i = 0; i < size; ++i)
+            for (std::size_t j = 0; j < dimensions; ++j)
+                found.vectors.data()[i * found.stride + j] *= factors[j];
+        combine(place_, by_words_ ? basis_ : images_, found.vectors.data(), found.stride, dimensions,
+                result.values.data());
+        set_signs(result);
+    }
+
+    static void set_signs(word_vectors& result) {
+        const std::size_t dimensions = result.dimensions;
+        std::vector<float> greatest(dimensions);
+        for (std::size_t i = 0; i < result.values.size(); ++i) {
+            float& max = greatest[i % dimensions];
+            if (std::fabs(result.values[i]) > std::fabs(max)) max = result.values[i];
+        }
+        for (std::size_t i = 0; i < result.values.size(); ++i)
+            if (greatest[i % dimensions] < 0) result.values[i] = 0 - result.values[i];
+    }
+
+    cpu_place& place_;
+    const sparse_rows matrix_;
+    const turned_rows turned_;
+    const bool by_words_;
+    const sparse_rows short_, long_;
+    const svd_options options_;
+    int exponent_ = 0;
+    float scale_ = 1;
+    std::vector<dense_block> basis_, images_;
+    std::vector<std::vector<double>> products_;
+};
+
+}  // namespace
+
+word_vectors truncated_svd(const context_matrix_view& matrix, const svd_options& options,
+                           const context& ctx) {
+    const sparse_rows rows = checked(matrix, options, ctx);
+    cpu_place place(ctx);
+    return truncation(place, rows, options).run();
+}
+
+}  // namespace quern

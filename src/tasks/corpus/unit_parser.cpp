@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/corpus/unit_parser.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+
+namespace quern {
+namespace {
+
+/// The maximum number of words per byte of text (U+FDFA makes four from three bytes), and of distinct words.
+constexpr std::uint64_t max_words_a_byte = 2, max_distinct_a_byte = 1;
+
+/// Counts words and distinct words, until there are too many.
+class word_counter {
+  public:
+    word_counter(const work_on_document& work, std::uint64_t bytes, std::uint64_t max)
+        : work_(work), bytes_(bytes), max_(max) {}
+
+    void add(std::string_view word) {
+        bytes_ += work_.a_word;
+        if (bytes_ <= max_ && hashes_.insert(hash64(word)).second)
+            bytes_ += work_.a_distinct_word + 4 * word.size();
+    }
+    std::uint64_t bytes() const { return bytes_; }
+    bool is_too_much() const { return bytes_ > max_; }
+
+  private:
+    const work_on_document& work_;
+    std::uint64_t bytes_, max_;
+    std::unordered_set<std::uint64_t> hashes_;
+};
+
+}  // namespace
+
+unit_parser::unit_parser(const context& ctx, const work_on_document& work, const text_options& text)
+    : ctx_(ctx), work_(work), analyzers_([text] { return text::analyzer(text); }) {
+    const reading_memory memory = reading_memory_of(ctx);
+    ordinary_bytes_ = memory.ordinary_unit;
+    ordinary_ = {memory.ordinary_document, false};
+    all_ = {memory.document, true};
+}
+
+bool unit_parser::parse(std::unique_ptr<io::corpus_unit>& raw, io::parsed_unit& parsed, bool alone) {
+    if (raw) {
+        if (!raw->parse_within(alone ? all_ : ordinary_, parsed)) return false;
+        raw.reset();
+        std::uint64_t bytes = 0;
+        for (const document& d : parsed.documents) bytes += d.text.size();
+        if (!alone && bytes > ordinary_bytes_) return false;
+    }
+    reject_what_is_too_much(parsed);
+    return true;
+}
+
+void unit_parser::reject_what_is_too_much(io::parsed_unit& parsed) {
+    std::erase_if(parsed.documents, [&](const document& d) {
+        ctx_.check_stop();
+        const std::uint64_t needed = work_on(d, all_.bytes);
+        if (needed <= all_.bytes) return false;
+        const out_of_memory why("work on the document", needed, all_.bytes);
+        parsed.issues.push_back({d.path, d.line, why.what(), true});
+        --parsed.counts.documents;
+        ++parsed.counts.rejected;
+        return true;
+    });
+}
+
+std::uint64_t unit_parser::work_on(const document& d, std::uint64_t max) {
+    const std::uint64_t bytes = d.text.size(), at_least = work_.a_byte * bytes;
+    const std::uint64_t at_most = at_least + work_.a_word * max_words_a_byte * bytes +
+                                  work_.a_distinct_word * max_distinct_a_byte * bytes;
+    if (at_most <= max || at_least > max) return at_least;
+    word_counter counted(work_, at_least, max);
+    if (d.verbatim) {
+        std::string_view rest = d.text;
+        while (!rest.empty() && !counted.is_too_much()) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            counted.add(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        return counted.bytes();
+    }
+    text::token_list words;
+    constexpr std::uint64_t min_list = 8 << 20;  // of one chunk of any characters
+    words.max_bytes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(max / 32, min_list, UINT32_MAX));
+    try {
+        analyzers_.local().analyze_in_pieces(d.text, words, [&](const text::token_list& piece) {
+            ctx_.check_stop();
+            for (const text::token& t : piece.tokens) {
+                if (counted.is_too_much()) return;
+                counted.add(piece.word(t));
+            }
+        });
+    } catch (const out_of_memory&) {  // one word, or words that cannot be separated
+        return max + at_least;
+    }
+    return counted.bytes();
+}
+
+}  // namespace quern

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/dedup/dedup_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "report/html_page.hpp"
+#include "tasks/corpus/own_output.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The operation's own checks of options, run before the corpus is read instead of after it.
+void check_options(const duplicate_options& options) {
+    const context alone = context::cpu(1);
+    if (compares_words(options.method)) {
+        near_duplicates(word_list{}, 0, options, {}, alone);
+        return;
+    }
+    // pinned_to_device() decides on which places a method runs; valid ranges do not depend on it.
+    duplicate_options anywhere = options;
+    anywhere.method = duplicate_method::automatic;
+    near_duplicates(text_list{}, anywhere, {}, alone);
+}
+
+}  // namespace
+
+bool compares_words(duplicate_method method) {
+    return method == duplicate_method::shingle || method == duplicate_method::simhash ||
+           method == duplicate_method::i_match;
+}
+
+bool is_duplicate_store(const fs::path& path) {
+    return duplicate_store::is_one(path);
+}
+
+duplicate_store_info read_duplicate_store_info(const fs::path& store) {
+    return duplicate_store(store, duplicate_store::access::read, nullptr, context()).info();
+}
+
+std::uint64_t verify_duplicate_store(const fs::path& store, const context& ctx) {
+    return duplicate_store(store, duplicate_store::access::read, nullptr, ctx).verify(ctx);
+}
+
+void check_request(const dedup_options& options) {
+    check_options(options.duplicates);
+    if (!options.store.empty()) {
+        if (!options.against.empty()) {
+            throw usage_error("a store to add to and a set to compare with exclude each other");
+        }
+        duplicate_store::params_of(options.duplicates, options.text);
+        if (options.shard_bytes == 0) throw usage_error("a shard of the store needs at least one byte");
+    }
+    for (const fs::path& input : options.inputs) {
+        if (input == "-") continue;
+        if (!options.store.empty()) refuse_overlap(options.store, input);
+        if (is_duplicate_store(input)) {
+            throw usage_error(input.string() +
+                              " is a store of quern dedup, not a corpus; pass it as --store or --against");
+        }
+        if (is_store(input)) {
+            throw usage_error(input.string() + " is a store, not a corpus; pass it as --against");
+        }
+        refuse_own_output(input);
+    }
+    std::error_code failed;
+    for (const fs::path& set : options.against) {
+        if (set == "-") continue;
+        if (!fs::exists(set, failed)) throw usage_error(set.string() + ": no such file or folder");
+        if (!is_store(set) && !is_duplicate_store(set)) refuse_own_output(set);
+    }
+}
+
+context pinned_to_device(const context& ctx, duplicate_method method, run_statistics& statistics) {
+    if (!compares_words(method)) return pinned_to_device(ctx, "dedup", statistics);
+    const auto name = duplicate_method_names[static_cast<std::size_t>(method)];
+    return pinned_to_device(ctx, fmt::format("method {}", name), statistics, offered_places::cpu_only);
+}
+
+namespace {
+
+std::string names_of(const std::vector<fs::path>& paths) {
+    std::string names;
+    for (const fs::path& path : paths) names.append(names.empty() ? "" : ", ").append(path.string());
+    return names;
+}
+
+}  // namespace
+
+report::duplicate_summary summary_of(const dedup_options& options, const reading_counts& counts,
+                                     const run_statistics& statistics) {
+    using method = duplicate_method;
+    const duplicate_options& requested = options.duplicates;
+    report::duplicate_summary summary;
+    summary.method = duplicate_method_names[static_cast<std::size_t>(requested.method)];
+    summary.keep = keep_policy_names[static_cast<std::size_t>(options.keep)];
+    summary.device = statistics.device;
+    switch (requested.method) {
+        case method::shingle:
+            summary.params = fmt::format("Jaccard similarity of {}-word shingles of at least {}",
+                                         requested.shingle, to_text(requested.similarity));
+            summary.largest_rate = 1 - requested.similarity.value();
+            break;
+        case method::simhash:
+            summary.params =
+                fmt::format("64-bit fingerprints that differ in at most {} bits", requested.hamming);
+            summary.largest_rate = requested.hamming / 64.0;
+            break;
+        case method::i_match:
+            summary.params = "the same words of medium frequency";
+            summary.largest_rate = 0;
+            break;
+        default:
+            summary.params = fmt::format("edit rate below {}, in {}", to_text(requested.threshold),
+                                         requested.unit == edit_unit::byte ? "bytes" : "characters");
+            summary.largest_rate = requested.threshold.value();
+    }
+    const auto add = [&](std::string_view name, std::string value) {
+        if (!value.empty()) summary.origin.emplace_back(name, std::move(value));
+    };
+    const auto number = [](std::uint64_t n) { return n == 0 ? std::string() : report::grouped(n); };
+    add("corpus", names_of(options.inputs));
+    add("compared with", names_of(options.against));
+    add("store", options.store.string());
+    add("rejected documents", report::grouped(counts.rejected));
+    add("kept in part: the rest is lost", number(counts.truncated));
+    add("mended", number(counts.damaged - counts.truncated));
+    for (const auto& [reason, count] : counts.skipped) add("left out: " + reason, number(count));
+    add("made by", "Quern " QUERN_VERSION);
+    return summary;
+}
+
+void keep_earlier(std::span<const std::uint64_t> lengths, const std::vector<bool>& is_new, keep_policy keep,
+                  std::span<duplicate_group> groups) {
+    for (duplicate_group& group : groups) {
+        if (!is_new[group.kept]) continue;
+        bool found = false;
+        for (const std::uint32_t d : group.members) {
+            if (is_new[d]) continue;
+            if (!found || is_rather_kept(keep, lengths[d], lengths[group.kept])) group.kept = d;
+            found = true;
+        }
+    }
+}
+
+}  // namespace quern

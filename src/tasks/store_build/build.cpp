@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main task: corpus in, store out, stage by stage. Everything is written to a folder under a temporary name, which
+// gets the final name at the very end. A journal records the finished stages, so that a killed build can be resumed.
+#include "quern/tasks/build.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "device/files/file_writer.hpp"
+#include "device/files/scratch_folder.hpp"
+#include "io/files/name_lock.hpp"
+#include "io/files/resumable_folder.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/corpus/described_corpus.hpp"
+#include "tasks/corpus/own_output.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/shared/output_folder.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/remaining_memory.hpp"
+#include "tasks/shared/stage_clock.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "tasks/store_build/document_spool.hpp"
+#include "tasks/store_build/duplicates.hpp"
+#include "tasks/store_build/index.hpp"
+#include "tasks/store_build/journal.hpp"
+#include "tasks/store_build/rethrow_with_context.hpp"
+#include "tasks/store_build/stages.hpp"
+#include "tasks/store_build/store_to_update.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Version of the stages' output: incremented if the same corpus and options give other bytes than before, so that an
+/// older program's partial results are not resumed.
+constexpr int version_of_stages = 2;
+
+/// A stage that adds to an index.
+struct added_stage {
+    build_stage stage = {};
+    stage_outcome (*make)(const opened_store& store, const context& ctx) = nullptr;
+    std::optional<build_stage> reads = {};  ///< without this stage it makes nothing
+};
+constexpr added_stage added_stages[] = {
+    {build_stage::ranks, make_link_ranks},
+    {build_stage::thesaurus, make_thesaurus},
+    {build_stage::vectors, make_document_vectors, build_stage::thesaurus}};
+
+std::string_view name_of(build_stage stage) {
+    return build_stage_names[static_cast<std::size_t>(stage)];
+}
+
+build_options checked(const build_options& request) {
+    require_inputs(request.inputs);
+    if (request.store.empty()) throw usage_error("no store given");
+    build_options options = request;
+    options.store = resolved_folder(options.store);
+    for (const fs::path& input : options.inputs) {
+        if (input == "-") continue;
+        refuse_own_output(input);
+        refuse_overlap(options.store, input);
+    }
+    if (options.update) {
+        const store_info info = read_store_info(options.store);
+        if (info.unicode_version != text::unicode_version()) {
+            throw usage_error(fmt::format("{} was made with the data of Unicode {}, but this program has {}",
+                                          options.store.string(), info.unicode_version,
+                                          text::unicode_version()));
+        }
+        options.text = with_stop_words_of(info.text, options.store);
+        options.skip = all_build_stages;
+        for (const build_stage stage : info.stages) options.skip.erase(stage);
+        options.force = true;
+    }
+    const text::analyzer refused_here(options.text);  // refuses an unknown language, an unreadable list
+    refuse_to_replace(
+        options.store,
+        {"store", is_store, {store_layout::manifest, store_layout::statistics, store_layout::thesaurus}},
+        options.force);
+    return options;
+}
+
+/// Fixes the device of the stages that can use a GPU, and the memory. A build without such stages looks for a GPU only
+/// if one is requested.
+context settled(const build_options& options, const context& ctx, run_statistics& statistics) {
+    const bool cpu_only =
+        ctx.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
+    return pinned_to_device(ctx, cpu_only ? "an index" : "build", statistics,
+                            cpu_only ? offered_places::cpu_only : offered_places::all);
+}
+
+std::uint64_t bytes_of(const std::vector<store_section>& sections) {
+    std::uint64_t bytes = 0;
+    for (const store_section& section : sections) bytes += section.bytes;
+    return bytes;
+}
+
+/// The work of one call.
+class build_run {
+  public:
+    build_run(const build_options& options, const context& ctx, run_statistics statistics)
+        : options_(options),
+          ctx_(ctx),
+          old_(options.update ? std::make_optional<store_to_update>(options.store) : std::nullopt),
+          statistics_(std::move(statistics)),
+          scratch_(ctx),
+          folder_(
+              options.store, options.force ? io::existing::replace : io::existing::refuse,
+              [this](const fs::path& folder, const fs::path& notes) { return take_over(folder, notes); }) {
+        if (!journal_) journal_.emplace(is_repeatable() ? folder_.notes() : fs::path(), request());
+    }
+
+    /// An error keeps the finished stages, which took longer than the failed one, for the same command to resume.
+    /// Ctrl-C does not, nor does an error that reports damage there.
+    build_result run() {
+        try {
+            return make_all();
+        } catch (const interrupted&) {
+            throw;
+        } catch (const damaged_store& failed) {
+            rethrow_with_context(failed, of_the_store(failed));
+        } catch (const out_of_memory& failed) {
+            rethrow_with_context(failed, kept_after(failed));
+        } catch (const io_error& failed) {
+            rethrow_with_context(failed, kept_after(failed));
+        } catch (const device_error& failed) {
+            rethrow_with_context(failed, kept_after(failed));
+        } catch (const usage_error& failed) {
+            rethrow_with_context(failed, kept_after(failed));
+        } catch (...) {
+            keep_what_is_made();
+            throw;
+        }
+    }
+
+  private:
+    build_result make_all() {
+        report_what_exists();
+        const text_options text = keep_stop_words(options_.text, folder_.folder());
+        if (!journal_->info()) index(text);
+        for (const added_stage& stage : added_stages) add(stage);
+        return result();
+    }
+
+    /// Whether the inputs will be the same when they are read again.
+    bool is_repeatable() const { return std::ranges::all_of(options_.inputs, lies_still); }
+
+    /// Everything that the results so far depend on, whatever stages follow.
+    std::string request() const {
+        if (!is_repeatable()) return {};
+        std::string out = describe_request(options_) + describe_content(options_);
+        // Colliding ids are prefixed with the paths as the user gave them.
+        for (const fs::path& input : options_.inputs) out += "given " + input.string() + '\n';
+        out += fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx_.seed);
+        if (options_.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
+        if (old_) out += "\n" + old_->description();
+        return out;
+    }
+
+    bool take_over(const fs::path& folder, const fs::path& notes) {
+        if (is_repeatable()) journal_ = build_journal::take_over(folder, notes, request(), ctx_);
+        const auto is_unwanted = [this](const added_stage& stage) {
+            return options_.skip.contains(stage.stage) && journal_->info()->stages.contains(stage.stage);
+        };
+        if (journal_ && journal_->info() && std::ranges::any_of(added_stages, is_unwanted)) journal_.reset();
+        if (!journal_) return false;
+        if (journal_->info()) forget_what_lacked_something();
+        statistics_.stages = journal_->stages;
+        for (const stage_statistics& stage : journal_->stages) statistics_.seconds += stage.seconds;
+        return true;
+    }
+
+    /// A stage that ran while its input stage was skipped made nothing; it counts as not done if that input is built
+    /// now.
+    void forget_what_lacked_something() {
+        const std::set<build_stage> done = journal_->info()->stages;
+        for (const added_stage& stage : added_stages) {
+            if (stage.reads && !done.contains(*stage.reads) && !options_.skip.contains(*stage.reads)) {
+                journal_->forget(stage.stage);
+            }
+        }
+    }
+
+    void report_what_exists() const {
+        std::string done;
+        if (journal_->duplicates()) done += " duplicates";
+        if (journal_->info()) done += " index";
+        if (journal_->info()) {
+            for (const added_stage& stage : added_stages) {
+                if (journal_->info()->stages.contains(stage.stage))
+                    done.append(" ").append(name_of(stage.stage));
+            }
+        }
+        if (!done.empty())
+            ctx_.log(log_level::info, "resuming an interrupted build; finished stages:" + done);
+    }
+
+    const store_to_update* old() const { return old_ ? &*old_ : nullptr; }
+
+    std::unique_ptr<io::corpus_reader> open_corpus() const {
+        const io::corpus_options corpus =
+            corpus_options_for(options_.input_format, options_.follow_links, ctx_);
+        auto inputs = io::open_corpus(options_.inputs, corpus, ctx_);
+        return old_ ? old_->followed_by(std::move(inputs), corpus.unit_bytes) : std::move(inputs);
+    }
+
+    /// If near-duplicates are excluded, documents wait on disk until it is known which ones.
+    void index(const text_options& text) {
+        const context left =
+            with_remaining_memory(ctx_, old_ ? old_->memory_bytes() : 0, "the store to add to");
+        index_source source;
+        std::optional<document_spool> spool;
+        std::vector<excluded_document> excluded;
+        if (!options_.skip.contains(build_stage::duplicates)) {
+            if (!journal_->duplicates()) {
+                spool.emplace(options_, open_corpus(), old(), scratch_, ctx_);
+                leave_out(*spool);
+            }
+            excluded = journal_->take_excluded();
+            source.excluded = excluded;
+            source.duplicates = document_duplicates(folder_.folder(), journal_->duplicates()->sections);
+        }
+        source.old = old();
+        if (spool) {
+            source.corpus = spool->read_again(
+                corpus_options_for(options_.input_format, options_.follow_links, ctx_).unit_bytes);
+            source.progress = "index";
+            source.is_admitted = true;
+        } else {
+            source.corpus = open_corpus();
+        }
+        const std::uint64_t held =
+            (spool ? spool->memory_bytes() : 0) + std::span(source.excluded).size_bytes();
+        index_outcome outcome =
+            make_index(options_, text, std::move(source), folder_.folder(), scratch_, clock_,
+                       with_remaining_memory(left, held, "the table of documents"));
+        if (!spool) journal_->record = std::move(outcome.record);
+        store_info& info = outcome.info;
+        if (journal_->duplicates()) {
+            const duplicates_outcome& found = *journal_->duplicates();
+            info.stages.insert(build_stage::duplicates);
+            info.duplicates = journal_->counts["copies"];
+            info.sections.insert(info.sections.end(), found.sections.begin(), found.sections.end());
+        }
+        journal_->counts["dangling_links"] = outcome.dangling_links;
+        journal_->counts["spilled_bytes"] = outcome.spilled_bytes;
+        journal_->stages = statistics_.stages;
+        journal_->add(folder_.folder(), info);
+        log_stage("index", "cpu");
+    }
+
+    void leave_out(document_spool& spool) {
+        if (spool.documents().size() == 0) spool.record().refuse_empty(options_.inputs);
+        clock_.end_stage("read", spool.input_bytes());
+        duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, ctx_);
+        journal_->record = std::move(spool.record());
+        end_stage(build_stage::duplicates, found.sections);
+        journal_->add_duplicates(std::move(found));
+        log_stage(name_of(build_stage::duplicates), statistics_.device);
+    }
+
+    void add(const added_stage& stage) {
+        if (options_.skip.contains(stage.stage) || journal_->info()->stages.contains(stage.stage)) return;
+        ctx_.check_stop();
+        at_work_ = &stage;
+        make(stage);
+        at_work_ = nullptr;
+    }
+
+    /// The text of an error, with the hidden folder replaced by the store.
+    std::string of_the_store(const error& failed) const {
+        std::string text = failed.what();
+        const std::string hidden = folder_.folder().string(), store = options_.store.string();
+        for (std::size_t at = 0; (at = text.find(hidden, at)) != std::string::npos; at += store.size()) {
+            text.replace(at, hidden.size(), store);
+        }
+        return text;
+    }
+
+    /// Whether there is something for the next build to resume; then the folder stays.
+    bool keep_what_is_made() {
+        const bool is_committed = folder_.notes().empty();
+        if (is_committed || !is_repeatable() || !(journal_->duplicates() || journal_->info())) return false;
+        folder_.keep();
+        return true;
+    }
+
+    /// As keep_what_is_made(); returns the message for the user.
+    std::string kept_after(const error& failed) {
+        std::string text = of_the_store(failed), without;
+        if (at_work_ != nullptr && !options_.update)
+            without = fmt::format("--skip {}", name_of(at_work_->stage));
+        if (keep_what_is_made()) {
+            text += "; finished stages are kept; the same command resumes from there";
+            if (!without.empty()) text += ", with " + without + " without this stage";
+        } else if (!without.empty()) {
+            text += "; " + without + " builds without this stage";
+        }
+        return text;
+    }
+
+    void make(const added_stage& stage) {
+        store_info info = *journal_->info();
+        const stage_outcome outcome = stage.make(opened_store(folder_.folder()), ctx_);
+        info.stages.insert(stage.stage);
+        add_outcome(info, outcome);
+        for (const auto& [name, count] : outcome.counts) journal_->counts[name] = count;
+        end_stage(stage.stage, outcome.sections);
+        journal_->add(folder_.folder(), info);
+        if (outcome.nothing.empty()) {
+            log_stage(name_of(stage.stage), statistics_.device);
+        } else {
+            ctx_.log(log_level::info, fmt::format("{}: {}", name_of(stage.stage), outcome.nothing));
+        }
+    }
+
+    void end_stage(build_stage stage, const std::vector<store_section>& sections) {
+        clock_.end_stage(std::string(name_of(stage)), bytes_of(sections));
+        journal_->stages = statistics_.stages;
+    }
+
+    void log_stage(std::string_view name, std::string_view device) const {
+        if (options_.skip != all_build_stages) {
+            ctx_.log(log_level::info, fmt::format("{}: done on {}", name, device));
+        }
+    }
+
+    build_result result() {
+        const store_info& info = *journal_->info();
+        const reading_counts& counts = journal_->record.counts;
+        build_result result;
+        result.counts = counts;
+        result.issues = journal_->record.issues;
+        result.documents = info.documents;
+        result.duplicates = info.duplicates;
+        result.words = info.words;
+        result.vocabulary = info.vocabulary;
+        result.postings = info.postings;
+        result.links = info.links;
+        result.dangling_links = journal_->counts["dangling_links"];
+        result.store_bytes = bytes_of(info.sections) + (info.thesaurus ? info.thesaurus->bytes : 0);
+
+        statistics_.counts = journal_->counts;
+        statistics_.counts.merge(std::map<std::string, std::uint64_t>{{"documents", info.documents},
+                                                                      {"words", info.words},
+                                                                      {"vocabulary", info.vocabulary},
+                                                                      {"postings", info.postings},
+                                                                      {"links", info.links},
+                                                                      {"redirects", counts.redirects},
+                                                                      {"rejected", counts.rejected},
+                                                                      {"damaged", counts.damaged},
+                                                                      {"cut", counts.truncated},
+                                                                      {"store_bytes", result.store_bytes}});
+        for (const auto& [reason, count] : counts.skipped) statistics_.counts["skipped: " + reason] = count;
+        statistics_.threads = ctx_.thread_count();
+        statistics_.peak_memory_bytes = peak_memory_bytes();
+        write_file(folder_.folder() / store_layout::statistics, to_json(statistics_));
+        ctx_.check_stop();
+        ctx_.report({"commit", 0, 0, "bytes"});
+        folder_.commit();
+        clock_.end_stage("commit", result.store_bytes);
+        result.statistics = std::move(statistics_);
+        return result;
+    }
+
+    const build_options& options_;
+    const context ctx_;
+    const std::optional<store_to_update> old_;
+    run_statistics statistics_;
+    stage_clock clock_{statistics_};
+    std::optional<build_journal> journal_;  // before the folder, which looks for a journal
+    const scratch_folder scratch_;          // before the folder: nothing is resumed without it
+    io::resumable_folder folder_;
+    const added_stage* at_work_ = nullptr;
+};
+
+}  // namespace
+
+bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
+    if (!is_share) return lost > count;
+    return static_cast<double>(lost) > share * static_cast<double>(documents);
+}
+
+build_result build(const build_options& request, const context& requested) {
+    run_statistics statistics;
+    const context ctx = settled(request, requested, statistics);
+    // A refused request leaves no trace; the existing folder is checked again once no other process builds it.
+    const io::name_lock only_one(checked(request).store);
+    const build_options options = checked(request);
+    return build_run(options, ctx, std::move(statistics)).run();
+}
+
+}  // namespace quern

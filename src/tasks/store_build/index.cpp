@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store_build/index.hpp"
+
+#include <utility>
+
+#include "device/cpu/threads.hpp"
+#include "quern/base/error.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/stop_words_file.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+void add_steps(stage_clock& clock, const step_seconds& s) {
+    for (const auto& [name, seconds] : {std::pair{"read", s.read},
+                                        {"parse", s.parse},
+                                        {"admit", s.admit},
+                                        {"analyse", s.analyse},
+                                        {"compress", s.compress},
+                                        {"append", s.append}}) {
+        clock.add_step(std::string("collection/") + name, seconds);
+    }
+}
+
+}  // namespace
+
+index_outcome make_index(const build_options& options, const text_options& text, index_source source,
+                         const std::filesystem::path& store, const scratch_folder& scratch,
+                         stage_clock& clock, const context& ctx) {
+    const std::uint64_t memory = ctx.memory_limit();
+    collection_pieces pieces(scratch, memory / 4);
+    run_parallel(ctx, [&] {
+        read_collection(options, with_stop_words_of(text, store), std::move(source), store, scratch, pieces,
+                        ctx);
+    });
+    if (pieces.documents == 0) pieces.record.refuse_empty(options.inputs);
+    clock.end_stage("collection", pieces.input_bytes);
+    add_steps(clock, pieces.seconds);
+
+    const auto links = pieces.links.resolve(pieces.ids, store, ctx);
+    pieces.ids = {};
+    clock.end_stage("links", links.links * sizeof(std::uint32_t));
+
+    const auto merge = [&](std::string_view stage, run_store& runs,
+                           const store_layout::word_index_names& names,
+                           const run_store::range_visitor& also = {}) {
+        return run_parallel(ctx, [&] {
+            return runs.merge(stage, store, names, pieces.document_lengths, ctx, memory / 2, also);
+        });
+    };
+    const auto words = merge("merge", pieces.words_of_all, store_layout::all_words,
+                             [&](const auto& range) { pieces.tokens.take_words(range); });
+    const auto title_words = merge("merge titles", pieces.words_of_titles, store_layout::title_words);
+    index_outcome outcome;
+    outcome.spilled_bytes = pieces.words_of_all.spilled_bytes() + pieces.words_of_titles.spilled_bytes() +
+                            pieces.tokens.spilled_bytes();
+    clock.end_stage("merge", outcome.spilled_bytes);
+
+    const auto tokens =
+        run_parallel(ctx, [&] { return pieces.tokens.write(store, pieces.document_lengths, ctx); });
+    clock.end_stage("tokens", tokens.front().bytes);
+
+    store_info& info = outcome.info;
+    info.format_version = store_format_version;
+    info.unicode_version = text::unicode_version();
+    info.text = text;
+    info.verbatim = pieces.verbatim;
+    info.documents = pieces.documents;
+    info.words = pieces.words;
+    info.vocabulary = words.vocabulary;
+    info.postings = words.postings;
+    info.links = links.links;
+    info.sections = std::move(pieces.sections);
+    for (const std::vector<store_section>& part :
+         {links.sections, words.sections, title_words.sections, tokens}) {
+        info.sections.insert(info.sections.end(), part.begin(), part.end());
+    }
+    outcome.record = std::move(pieces.record);
+    outcome.dangling_links = links.dangling;
+    return outcome;
+}
+
+}  // namespace quern

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage of every build: a corpus becomes the documents, links, words and tokens of a store. One pass over the
+// corpus, then the links, then the merge of the words.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "device/files/scratch_folder.hpp"
+#include "quern/base/context.hpp"
+#include "quern/tasks/build.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/shared/stage_clock.hpp"
+#include "tasks/store_build/reading.hpp"
+
+namespace quern {
+
+struct index_outcome {
+    store_info info;  ///< still without a manifest
+    reading_record record;
+    std::uint64_t dangling_links = 0, spilled_bytes = 0;
+};
+
+/// Writes the sections of an index into `store`. `text`: the options that the store records; its stop words are in the
+/// folder. Throws as build does.
+index_outcome make_index(const build_options& options, const text_options& text, index_source source,
+                         const std::filesystem::path& store, const scratch_folder& scratch,
+                         stage_clock& clock, const context& ctx);
+
+}  // namespace quern

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pipeline of five steps over units of the corpus, at most `threads + 2` of them in progress:
+//   cut (in order) → parse (parallel) → admit: ids, numbers, links (in order)
+//                  → analyse, invert, compress (parallel) → append to the store (in order).
+// Results depend only on the documents and their order, so that the bytes of the store do not depend on threads, unit
+// size or memory.
+#include "tasks/store_build/reading.hpp"
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/release.hpp"
+#include "device/cpu/pipeline.hpp"
+#include "io/corpus/corpus.hpp"
+#include "io/store/string_column.hpp"
+#include "ops/search/indexing/inverter.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/statistics.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/store_build/text_store.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+/// Measures the calling thread's computing time, without waiting for the disk.
+class stopwatch {
+  public:
+    double seconds() const { return thread_cpu_seconds() - begin_; }
+
+  private:
+    double begin_ = thread_cpu_seconds();
+};
+
+/// One unit in the pipeline.
+struct unit_in_work {
+    std::unique_ptr<io::corpus_unit> raw;
+    io::parsed_unit parsed;
+    std::vector<raw_text_block> full_blocks;
+    std::vector<compressed_text_block> frames;
+    search_detail::sorted_run words, title_words;
+    std::uint32_t first_document = 0;
+    std::vector<std::uint32_t> document_lengths;
+    step_seconds seconds;
+};
+
+/// The steps' state; only one in-order step uses each member.
+class collection_reader {
+  public:
+    collection_reader(const build_options& options, const text_options& text, index_source source,
+                      const std::filesystem::path& store, const scratch_folder& scratch,
+                      collection_pieces& pieces, const context& ctx)
+        : options_(options),
+          pieces_(pieces),
+          ctx_(ctx),
+          source_(std::move(source)),
+          resolved_(options.ids),
+          parser_(ctx, source_.is_admitted ? work_on_document{.a_byte = 0} : work_of_index, text),
+          analyzers_([text] { return text::analyzer(text); }),
+          ids_(store_layout::file_of(store, store_layout::ids), scratch.file("id_ends")),
+          titles_(store_layout::file_of(store, store_layout::titles), scratch.file("title_ends")),
+          text_ends_(store_layout::file_of(store, store_layout::text_ends)),
+          lengths_(store_layout::file_of(store, store_layout::document_lengths)),
+          blocks_(store) {
+        if (!source_.is_admitted && !source_.excluded.empty()) positions_.emplace();
+        if (source_.old == nullptr) return;
+        const document_duplicates& duplicates = source_.old->store().duplicates();
+        for (std::uint64_t i = 0; i < duplicates.size(); ++i)
+            pieces_.ids.insert(duplicates[i].id, duplicates.kept(i));
+        old_links_.emplace(source_.old->store());
+        for (const auto& r : old_links_->redirects()) pieces_.links.add_redirect(r);
+    }
+
+    void run_pipeline() {
+        pipeline<unit_in_work> line(units_at_once(ctx_));
+        line.from([this](unit_in_work& unit) { return cut(unit); });
+        line.alone_when([this](const unit_in_work& unit) { return parser_.is_large(*unit.raw); });
+        line.in_parallel_or_alone([this](unit_in_work& unit, bool alone) { return parse(unit, alone); });
+        line.in_order([this](unit_in_work& unit) { admit(unit); });
+        line.in_parallel([this](unit_in_work& unit) { index(unit); });
+        line.in_order([this](unit_in_work& unit) { append(unit); });
+        line.run();
+        finish();
+        refuse_too_many_errors();
+        resolved_.tell(ctx_);
+        if (next_excluded_ != source_.excluded.size()) {
+            throw invalid_input(
+                options_.inputs.back().string(), 0,
+                "changed while it was being read: documents found in the first pass are missing");
+        }
+    }
+
+  private:
+    bool cut(unit_in_work& unit) {
+        ctx_.check_stop();
+        const stopwatch watch;
+        const auto tell = [this] {
+            ctx_.report(
+                {source_.progress, source_.corpus->consumed_bytes(), source_.corpus->total_bytes(), "bytes"});
+        };
+        tell();  // before it waits
+        unit.raw = source_.corpus->next();
+        unit.seconds.read = watch.seconds();
+        tell();
+        return unit.raw != nullptr;
+    }
+
+    bool parse(unit_in_work& unit, bool alone) {
+        const stopwatch watch;
+        const bool done = parser_.parse(unit.raw, unit.parsed, alone);
+        unit.seconds.parse += watch.seconds();
+        return done;
+    }
+
+    void admit(unit_in_work& unit) {
+        const stopwatch watch;
+        io::parsed_unit& parsed = unit.parsed;
+        pieces_.record.take(parsed);
+        unit.first_document = static_cast<std::uint32_t>(pieces_.documents);
+        std::erase_if(parsed.documents, [&](document& d) { return !admit_id(d); });
+        for (const document& d : parsed.documents) {
+            ids_.append(d.id);
+            titles_.append(d.title);
+            const bool is_old = source_.old != nullptr && appended_ < source_.old->store().info().documents;
+            if (is_old) {
+                pieces_.links.add_document(old_links_->next());
+            } else {
+                pieces_.links.add_document(d);
+            }
+            ++appended_;
+            gatherer_.add(d.text, unit.full_blocks);
+            pieces_.verbatim |= d.verbatim;
+            if (source_.old != nullptr && d.verbatim != source_.old->store().info().verbatim)
+                throw usage_error("word lines and other documents cannot be in one store");
+            text_bytes_ += d.text.size();
+            text_ends_.append_value(text_bytes_);
+        }
+        for (const redirect& r : parsed.redirects) pieces_.links.add_redirect(r);
+        pieces_.record.refuse_early(options_.max_errors, options_.inputs);
+        unit.seconds.admit = watch.seconds();
+    }
+
+    /// The number of the document that has an id, among those read, not only those kept.
+    std::optional<std::uint32_t> holder_of(std::string_view id) const {
+        return positions_ ? positions_->find(hash128(id)) : pieces_.ids.find(hash128(id));
+    }
+
+    bool admit_id(document& d) {
+        if (pieces_.documents >= std::numeric_limits<std::uint32_t>::max() - 1) {
+            throw invalid_input(options_.inputs.back().string(), 0,
+                                "a store holds at most 4294967294 documents");
+        }
+        const bool excluded = next_excluded_ < source_.excluded.size() &&
+                              source_.excluded[next_excluded_].position == pieces_.documents + next_excluded_;
+        const auto number =
+            excluded ? source_.excluded[next_excluded_].kept : static_cast<std::uint32_t>(pieces_.documents);
+        const auto position = static_cast<std::uint32_t>(pieces_.documents + next_excluded_);
+        if (!source_.is_admitted) {
+            const auto found = store_to_update::settle(resolved_, d, position, source_.old,
+                                                       [this](std::string_view id) { return holder_of(id); });
+            if (found == document_ids::outcome::repeated)
+                pieces_.record.reject_repeated(d, resolved_.reason());
+            if (found != document_ids::outcome::fresh) return false;
+        }
+        if (positions_) positions_->insert(d.id, position);
+        pieces_.ids.insert(d.id, number);
+        // Links within its file find it by its original id.
+        if (!d.given.empty()) pieces_.links.add_scoped_id(d, number, pieces_.ids);
+        const std::uint64_t taken = pieces_.ids.memory_bytes() + resolved_.memory_bytes() +
+                                    (positions_ ? positions_->memory_bytes() : 0);
+        if (taken > memory_limit_ / 2)
+            throw out_of_memory("the table of document ids", 2 * taken, memory_limit_ / 2);
+        ++(excluded ? next_excluded_ : pieces_.documents);
+        return !excluded;
+    }
+
+    void index(unit_in_work& unit) {
+        stopwatch watch;
+        text::analyzer& analyzer = analyzers_.local();
+        search_detail::inverter all(search_detail::inverter::word_order::kept), titles;
+        text::token_list words;
+        std::vector<std::string_view> spelled;
+        std::uint32_t number = unit.first_document;
+        for (const document& d : unit.parsed.documents) {
+            analyzer.analyze(d.title, words);
+            for (const text::token& t : words.tokens) {
+                all.add(words.word(t));
+                titles.add(words.word(t));
+            }
+            const auto add = [&](const text::token_list& piece) {
+                spelled.clear();
+                for (const text::token& t : piece.tokens) spelled.push_back(piece.word(t));
+                all.add(spelled);
+            };
+            if (d.verbatim) {
+                text::analyzer::take_lines(d.text, words);
+                add(words);
+            } else {
+                analyzer.analyze_in_pieces(d.text, words, add);
+            }
+            unit.document_lengths.push_back(all.end_document());
+            // A list contains only documents that have words.
+            if (unit.document_lengths.back() != 0 && source_.duplicates.count(number) != 0) {
+                for (const std::string& word : other_titles(number, d.title, analyzer)) titles.add(word);
+            }
+            titles.end_document();
+            ++number;
+            ctx_.check_stop();
+        }
+        release(unit.parsed.documents);
+        unit.words = all.finish();
+        unit.title_words = titles.finish();
+        unit.seconds.analyse = watch.seconds();
+        watch = {};
+        for (const raw_text_block& block : unit.full_blocks) unit.frames.push_back(compress(block));
+        release(unit.full_blocks);
+        unit.seconds.compress = watch.seconds();
+    }
+
+    /// The words of the titles of a document's near-duplicates that its own title lacks, each once: a search for a
+    /// near-duplicate by name then finds the kept document.
+    std::set<std::string> other_titles(std::uint32_t document, std::string_view title,
+                                       text::analyzer& analyzer) const {
+        std::set<std::string> found;
+        text::token_list words;
+        for (const auto& copy : source_.duplicates.of(document)) {
+            analyzer.analyze(copy.title, words);
+            for (const text::token& t : words.tokens) found.emplace(words.word(t));
+        }
+        analyzer.analyze(title, words);
+        for (const text::token& t : words.tokens) found.erase(std::string(words.word(t)));
+        return found;
+    }
+
+    void append(unit_in_work& unit) {
+        const stopwatch watch;
+        for (const compressed_text_block& frame : unit.frames) blocks_.append(frame);
+        lengths_.append_values(std::span<const std::uint32_t>(unit.document_lengths));
+        pieces_.document_lengths.insert(pieces_.document_lengths.end(), unit.document_lengths.begin(),
+                                        unit.document_lengths.end());
+        for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
+        pieces_.tokens.append(unit.words);
+        pieces_.words_of_all.append(std::move(unit.words));
+        pieces_.words_of_titles.append(std::move(unit.title_words));
+        unit.seconds.append = watch.seconds();
+        pieces_.seconds += unit.seconds;
+    }
+
+    void finish() {
+        std::vector<raw_text_block> last;
+        gatherer_.finish(last);
+        for (const raw_text_block& block : last) blocks_.append(compress(block));
+        pieces_.input_bytes = source_.corpus->consumed_bytes();
+        const auto close = [&](std::string_view name, auto& section) {
+            const auto summary = section.finish();
+            pieces_.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        };
+        close(store_layout::ids, ids_);
+        close(store_layout::titles, titles_);
+        close(store_layout::text_ends, text_ends_);
+        close(store_layout::document_lengths, lengths_);
+        for (store_section& section : blocks_.finish()) pieces_.sections.push_back(std::move(section));
+    }
+
+    void refuse_too_many_errors() const {
+        pieces_.record.refuse_too_many(options_.max_errors, options_.inputs);
+    }
+
+    const build_options& options_;
+    collection_pieces& pieces_;
+    const context& ctx_;
+    const std::uint64_t memory_limit_ = ctx_.memory_limit();  // avoids a system query for every document
+    index_source source_;
+    document_ids resolved_;
+    std::optional<id_table> positions_;  // if documents are excluded: they have the numbers of the kept ones
+    std::uint64_t next_excluded_ = 0, appended_ = 0;
+    std::optional<stored_links> old_links_;
+    unit_parser parser_;
+    tbb::enumerable_thread_specific<text::analyzer> analyzers_;
+    io::string_column_writer ids_, titles_;
+    io::section_writer text_ends_, lengths_;
+    text_block_writer blocks_;
+    text_gatherer gatherer_;
+    std::uint64_t text_bytes_ = 0;
+};
+
+}  // namespace
+
+step_seconds& step_seconds::operator+=(const step_seconds& other) {
+    read += other.read;
+    parse += other.parse;
+    admit += other.admit;
+    analyse += other.analyse;
+    compress += other.compress;
+    append += other.append;
+    return *this;
+}
+
+void read_collection(const build_options& options, const text_options& text, index_source source,
+                     const std::filesystem::path& store, const scratch_folder& scratch,
+                     collection_pieces& pieces, const context& ctx) {
+    collection_reader reader(options, text, std::move(source), store, scratch, pieces, ctx);
+    reader.run_pipeline();
+}
+
+}  // namespace quern

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first half of a build: reads the corpus once and produces documents, texts, links and sorted runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/files/scratch_folder.hpp"
+#include "io/corpus/corpus.hpp"
+#include "quern/base/context.hpp"
+#include "quern/tasks/build.hpp"
+#include "tasks/corpus/document_id_table.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/corpus/unit_parser.hpp"
+#include "tasks/store/document_duplicates.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store_build/duplicates.hpp"
+#include "tasks/store_build/link_store.hpp"
+#include "tasks/store_build/run_store.hpp"
+#include "tasks/store_build/store_to_update.hpp"
+#include "tasks/store_build/token_store.hpp"
+
+namespace quern {
+
+/// The durations of the reading steps, summed over threads.
+struct step_seconds {
+    double read = 0, parse = 0, admit = 0, analyse = 0, compress = 0, append = 0;
+    step_seconds& operator+=(const step_seconds& other);
+};
+
+/// Receives the parts of a collection while it is read.
+struct collection_pieces {
+    collection_pieces(const scratch_folder& scratch, std::uint64_t run_memory_bytes)
+        : links(scratch.path()),
+          words_of_all(scratch.file("runs"), run_memory_bytes),
+          words_of_titles(scratch.file("title_runs"), run_memory_bytes / 8),
+          tokens(scratch, run_memory_bytes / 2) {}
+
+    id_table ids;
+    link_collector links;
+    run_store words_of_all;     ///< titles and texts
+    run_store words_of_titles;  ///< titles only, including those of near-duplicates
+    token_store tokens;         ///< titles and texts, in order
+
+    std::uint64_t documents = 0, words = 0;
+    bool verbatim = false;                        ///< the corpus is word lines: words are used unchanged
+    std::vector<std::uint32_t> document_lengths;  ///< in words
+    reading_record record;
+    step_seconds seconds;
+    std::uint64_t input_bytes = 0;
+    std::vector<store_section> sections;  ///< written so far
+};
+
+/// A corpus, and its excluded documents: links to them lead to the kept ones.
+struct index_source {
+    std::unique_ptr<io::corpus_reader> corpus;
+    std::span<const excluded_document> excluded = {};
+    document_duplicates duplicates = {};   ///< of the new store
+    const store_to_update* old = nullptr;  ///< whose documents come first, with known near-duplicates
+    std::string_view progress = "read";    ///< name of the progress stage
+    bool is_admitted = false;              ///< its documents have already been admitted
+};
+
+/// The memory of indexing for a document: its text three times, its postings, its words while they are numbered, sorted
+/// and coded.
+inline constexpr work_on_document work_of_index{.a_byte = 3, .a_word = 4, .a_distinct_word = 200};
+
+/// Reads a corpus into `pieces` and the document and text sections of `store`. `text`: the word rules. Throws as
+/// `build` does.
+void read_collection(const build_options& options, const text_options& text, index_source source,
+                     const std::filesystem::path& store, const scratch_folder& scratch,
+                     collection_pieces& pieces, const context& ctx);
+
+}  // namespace quern

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store_build/run_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/release.hpp"
+#include "device/cpu/pipeline.hpp"
+#include "io/store/section.hpp"
+#include "ops/search/indexing/merge_runs.hpp"
+#include "quern/base/error.hpp"
+#include "text/dictionary.hpp"
+
+namespace quern {
+namespace {
+
+using search_detail::merged_range;
+using search_detail::sorted_run;
+using search_detail::word_range;
+
+/// The word sections, filled range by range.
+class word_sections {
+  public:
+    word_sections(const std::filesystem::path& store, const store_layout::word_index_names& names)
+        : names_(names),
+          dictionary_(store_layout::file_of(store, names.dictionary)),
+          document_frequencies_(store_layout::file_of(store, names.document_frequencies)),
+          collection_frequencies_(store_layout::file_of(store, names.collection_frequencies)),
+          posting_ends_(store_layout::file_of(store, names.posting_ends)),
+          postings_(store_layout::file_of(store, names.postings)) {}
+
+    void append(const merged_range& range) {
+        const std::uint64_t before = postings_.size();
+        std::uint64_t begin = 0;
+        for (std::size_t i = 0; i < range.word_ends.size(); ++i) {
+            words_.append(std::string_view(range.words).substr(begin, range.word_ends[i] - begin));
+            begin = range.word_ends[i];
+            posting_ends_.append_value(before + range.posting_ends[i]);
+            count_ += range.document_frequencies[i];
+        }
+        document_frequencies_.append_values(std::span(range.document_frequencies));
+        collection_frequencies_.append_values(std::span(range.collection_frequencies));
+        postings_.append(range.postings);
+    }
+
+    run_store::outcome finish() {
+        run_store::outcome result;
+        result.vocabulary = words_.size();
+        result.postings = count_;
+        dictionary_.append(words_.finish());
+        const auto close = [&](std::string_view name, io::section_writer& section) {
+            const auto summary = section.finish();
+            result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        };
+        close(names_.dictionary, dictionary_);
+        close(names_.document_frequencies, document_frequencies_);
+        close(names_.collection_frequencies, collection_frequencies_);
+        close(names_.posting_ends, posting_ends_);
+        close(names_.postings, postings_);
+        return result;
+    }
+
+  private:
+    const store_layout::word_index_names& names_;
+    text::dictionary_builder words_;
+    io::section_writer dictionary_, document_frequencies_, collection_frequencies_, posting_ends_, postings_;
+    std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+run_store::run_store(std::filesystem::path scratch_file, std::uint64_t memory_bytes)
+    : path_(std::move(scratch_file)), budget_(memory_bytes) {}
+
+run_store::~run_store() = default;
+
+void run_store::append(sorted_run run) {
+    if (run.documents == 0) return;
+    first_documents_.push_back(documents_);
+    documents_ += run.documents;
+    runs_.push_back(std::move(run));
+    held_ += runs_.back().memory_bytes();
+    if (held_ <= budget_) return;
+    for (sorted_run& r : runs_) spill(r);
+}
+
+void run_store::spill(sorted_run& run) {
+    if (run.bytes.empty()) return;
+    if (!file_) file_ = std::make_unique<spill_file>(path_);
+    const std::uint64_t begin = file_->append(run.bytes);
+    held_ -= run.bytes.capacity();
+    release(run.bytes);
+    run.read = [file = file_.get(), begin](std::uint64_t offset, std::span<char> out) {
+        file->read_at(begin + offset, out);
+    };
+    spilled_ += run.size;
+}
+
+run_store::outcome run_store::merge(std::string_view stage, const std::filesystem::path& store,
+                                    const store_layout::word_index_names& names,
+                                    std::span<const std::uint32_t> document_lengths, const context& ctx,
+                                    std::uint64_t memory_bytes, const range_visitor& also) {
+    if (file_) file_->flush();
+    // A range in progress holds a buffer for every run on disk; with many runs and little memory, fewer ranges are in
+    // progress than there are threads.
+    constexpr std::size_t smallest_buffer = 4 << 10;
+    const std::size_t min_bytes =
+        std::max<std::size_t>(256 << 10, file_ ? runs_.size() * smallest_buffer : 0);
+    const std::size_t in_flight =
+        std::clamp<std::size_t>(memory_bytes / 2 / min_bytes, 1, ctx.thread_count() + 2);
+    std::uint64_t total = 0;
+    for (const sorted_run& r : runs_) total += r.size;
+    // From disk every range reads a piece of every run: the pieces must be long, but no longer than the range needs, or
+    // most bytes read belong to other ranges.
+    const std::uint64_t longest_part = file_ ? 64 << 20 : 2 << 20;
+    const std::uint64_t part_bytes =
+        std::clamp<std::uint64_t>(memory_bytes / in_flight / 4, 64 << 10, longest_part);
+    const std::vector<word_range> ranges = search_detail::split_words(runs_, total / part_bytes + 1);
+    const std::size_t buffer_bytes = std::clamp<std::size_t>(
+        part_bytes / std::max<std::size_t>(1, runs_.size()), smallest_buffer, 1 << 20);
+
+    word_sections sections(store, names);
+    struct range_in_work {
+        std::size_t number = 0;
+        merged_range merged;
+    };
+    std::size_t next = 0;
+    pipeline<range_in_work> line(in_flight);
+    line.from([&](range_in_work& range) {
+        ctx.check_stop();
+        ctx.report({stage, next, ranges.size(), "ranges"});
+        range.number = next++;
+        return range.number < ranges.size();
+    });
+    line.in_parallel([&](range_in_work& range) {
+        range.merged = search_detail::merge_runs(runs_, first_documents_, document_lengths,
+                                                 ranges[range.number], buffer_bytes);
+    });
+    line.in_order([&](range_in_work& range) {
+        sections.append(range.merged);
+        if (also) also(range.merged);
+    });
+    line.run();
+    release(runs_);
+    return sections.finish();
+}
+
+}  // namespace quern

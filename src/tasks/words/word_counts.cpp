@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/words/word_counts.hpp"
+
+#include <algorithm>
+
+#include "quern/base/error.hpp"
+#include "quern/ops/word_similarity.hpp"
+
+namespace quern {
+
+std::uint32_t word_count_table::add(std::string_view word, std::uint64_t hash, std::uint64_t times) {
+    if (3 * (entries_.size() + 1) > 2 * slots_.size()) grow();
+    const std::size_t mask = slots_.size() - 1;
+    const std::uint32_t tag = tag_of(hash);
+    std::size_t at = hash & mask;
+    for (; slots_[at].number_plus_one != 0; at = (at + 1) & mask) {
+        if (slots_[at].tag != tag) continue;
+        const std::uint32_t number = slots_[at].number_plus_one - 1;
+        if (this->word(number) == word) {
+            entries_[number].count += times;
+            return number;
+        }
+    }
+    if (entries_.size() >= passage_end) {
+        throw out_of_memory("the distinct words", entries_.size(), entries_.size());
+    }
+    entries_.push_back({letters_.size(), hash, times, static_cast<std::uint32_t>(word.size())});
+    letters_ += word;
+    slots_[at] = {tag, size()};
+    return size() - 1;
+}
+
+void word_count_table::add(const word_count_table& other, std::vector<std::uint32_t>& numbers) {
+    // Most time is spent waiting for distant slots in memory: they are prefetched some words ahead.
+    constexpr std::uint32_t ahead = 12;
+    numbers.resize(other.size());
+    for (std::uint32_t i = 0; i < other.size(); ++i) {
+        if (i + ahead < other.size() && !slots_.empty()) {
+            __builtin_prefetch(&slots_[other.entries_[i + ahead].hash & (slots_.size() - 1)]);
+        }
+        numbers[i] = add(other.word(i), other.entries_[i].hash, other.entries_[i].count);
+    }
+}
+
+void word_count_table::grow() {
+    std::vector<slot> wider(std::max<std::size_t>(64, 2 * slots_.size()));
+    const std::size_t mask = wider.size() - 1;
+    for (std::uint32_t number = 0; number < size(); ++number) {
+        const std::uint64_t hash = entries_[number].hash;
+        std::size_t at = hash & mask;
+        while (wider[at].number_plus_one != 0) at = (at + 1) & mask;
+        wider[at] = {tag_of(hash), number + 1};
+    }
+    slots_ = std::move(wider);
+}
+
+}  // namespace quern

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/words/words_checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/corpus/own_output.hpp"
+#include "tasks/corpus/reading_rules.hpp"
+#include "tasks/shared/output_folder.hpp"
+#include "tasks/words/space_layout.hpp"
+#include "text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned default_dimensions = 300, max_dimensions = 4096;
+
+void check_params(const space_params& q, similarity_method method) {
+    if (q.min_count == 0) throw usage_error("the minimum count of a word must be at least 1");
+    if (q.vocabulary < 2) throw usage_error("the vocabulary needs at least two words");
+    if (q.dimensions > max_dimensions) throw usage_error("vectors have at most 4096 dimensions");
+    // The operation's own checks, run before the corpus is read instead of after it.
+    const context alone = context::cpu(1);
+    context_counter(2, 1, q.counting, alone).pmi(q.pmi);
+    const std::uint64_t no_rows[] = {0, 0, 0};
+    const std::uint64_t no_counts[] = {0, 0};
+    similar_words({2, 1, no_rows, {}, {}, no_counts}, similarity_of(q, method), alone);
+}
+
+void check_place(const words_options& options) {
+    for (const fs::path& input : options.inputs) {
+        if (input == "-") continue;
+        refuse_overlap(options.space, input);
+        if (is_store(input) && options.inputs.size() > 1) {
+            throw usage_error(input.string() + " is a store, which must be the only input");
+        }
+        if (is_store(input) && !options.input_format.empty()) {
+            throw usage_error("an input format applies to files, but " + input.string() + " is a store");
+        }
+        if (!is_store(input)) refuse_own_output(input);
+    }
+    refuse_to_replace(options.space,
+                      {"word space",
+                       is_word_space,
+                       {space_layout::manifest, space_layout::statistics, space_layout::matrix_file}},
+                      options.force);
+}
+
+}  // namespace
+
+words_options checked(const words_options& request) {
+    require_inputs(request.inputs);
+    if (request.space.empty()) throw usage_error("no space given");
+    words_options options = request;
+    options.space = resolved_folder(options.space);
+    space_params& q = options.params;
+    check_params(q, options.method);
+    if (q.measure == word_measure::lsa && q.dimensions == 0) q.dimensions = default_dimensions;
+    if (options.input_format == triples_format) {
+        if (q.dimensions != 0 && q.lsa_of == reduced_matrix::documents) {
+            throw usage_error("triples have no documents; use vectors of mi");
+        }
+    } else {
+        text::analyzer{options.text};  // refuses an unknown language, an unreadable list
+    }
+    check_place(options);
+    return options;
+}
+
+similarity_options similarity_of(const space_params& params, similarity_method method) {
+    similarity_options requested;
+    requested.method = method;
+    requested.measure =
+        params.measure == word_measure::cosine ? similarity_measure::cosine : similarity_measure::lin;
+    requested.top = std::max<std::uint32_t>(params.top, 1);  // 0: not run at all, but checked
+    requested.columns = params.columns;
+    return requested;
+}
+
+}  // namespace quern

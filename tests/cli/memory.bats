@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # bats and common set $data, $stderr
+# What a run holds in memory stays below --memory and 64 MB more, whatever it reads.
+load common
+
+# repeated TIMES TEXT: the text again and again, without line ends.
+repeated() { python3 -c 'import sys; sys.stdout.write(sys.argv[2] * int(sys.argv[1]))' "$@"; }
+
+# Each line: a budget, and a command over corpus.jsonl.
+@test "every command that reads a corpus keeps to its budget" {
+    endless_corpus | head -n 60000 >corpus.jsonl
+    while read -r memory arguments; do
+        rm -rf store words.dict
+        # shellcheck disable=SC2086 # words of a command
+        within "$memory" 0 $arguments --quiet
+    done <<'END'
+64M build corpus.jsonl -o store --skip all
+64M build corpus.jsonl -o store --skip all --threads 8
+64M dictionary corpus.jsonl -o words.dict
+64M signature corpus.jsonl
+END
+}
+
+# zipf DOCUMENTS WORDS: JSON lines whose words are as frequent as those of a language.
+zipf() {
+    awk -v documents="$1" -v words="$2" 'BEGIN {
+        srand(7)
+        for (d = 0; d < documents; ++d) {
+            printf "{\"id\":\"%d\",\"text\":\"", d
+            for (i = 0; i < words; ++i) printf "w%d%s", exp(10 * rand()), i % 20 == 19 ? ". " : " "
+            print "\"}"
+        }
+    }'
+}
+
+same_but_statistics() { # same_but_statistics FOLDER OTHER
+    diff -r --exclude=stats.json "$1" "$2"
+}
+
+@test "words beyond memory are counted, weighted and compared on disk, with the same bytes" {
+    zipf 1500 400 >corpus.jsonl
+    quern words corpus.jsonl -o roomy --memory 1G --quiet
+    within 8M 0 words corpus.jsonl -o tight --quiet
+    same_but_statistics roomy tight
+    json tight/stats.json 'd["counts"]["spilled_bytes"] > 1 << 20' | grep True
+    json roomy/stats.json 'd["counts"]["spilled_bytes"]' | grep -x 0
+    quern words corpus.jsonl -o roomy --force --measure lsa --vectors 50 --lsa-of documents --memory 1G --quiet
+    for threads in 1 2 8; do # what is counted against the budget does not depend on which thread does what
+        within 8M 0 words corpus.jsonl -o tight --force --measure lsa --vectors 50 --lsa-of documents --quiet \
+            --threads "$threads"
+        same_but_statistics roomy tight
+    done
+}
+
+@test "the stages of a build spill to disk and give the same store" {
+    zipf 1500 400 >corpus.jsonl
+    quern build corpus.jsonl -o roomy --skip duplicates --memory 1G --quiet
+    within 16M 0 build corpus.jsonl -o tight --skip duplicates --quiet
+    same_but_statistics roomy tight
+}
+
+# few_words DOCUMENTS: JSON lines that have most of the same 64 words. So each row of words by documents is long.
+few_words() {
+    awk -v documents="$1" 'BEGIN {
+        srand(7)
+        for (d = 0; d < documents; ++d) {
+            printf "{\"id\":\"%d\",\"text\":\"", d
+            for (w = 0; w < 64; ++w) if (rand() < 0.8) printf "w%d ", w
+            print "\"}"
+        }
+    }'
+}
+
+@test "scratch files of words and of the stages of a build are mapped, and count as memory" {
+    few_words 120000 >corpus.jsonl # 6.1 million entries: 49 MB, and 49 MB turned over
+    within 32M 0 words corpus.jsonl -o space --measure lsa --vectors 50 --lsa-of documents --quiet
+    within 16M 0 build corpus.jsonl -o store --skip duplicates --quiet
+}
+
+@test "scratch files of n-grams are mapped, and count as memory" {
+    zipf 8000 1000 >corpus.jsonl
+    quern ngrams corpus.jsonl --order 2 --min-count 50 -o roomy --memory 2G --quiet
+    within 16M 0 ngrams corpus.jsonl --order 2 --min-count 50 -o tight --quiet
+    cmp roomy tight
+}
+
+@test "a graph larger than memory: the reported requirement suffices" {
+    awk 'BEGIN { for (i = 0; i < 400000; ++i) print i % 50000, i * 7919 % 49999 }' >graph
+    local memory
+    for memory in 3M 6M 9M; do
+        ends_with 4 "$QUERN" pagerank graph -o ranks --threads 2 --memory "$memory"
+        says "graph: a graph of "
+        says " MiB of memory; ${memory%M} MiB are free"
+    done
+    says "400,000 links and 50,000 nodes needs "
+    memory=$(sed -E 's/.* needs ([0-9.]+) MiB of memory.*/\1/' <<<"$stderr")
+    quern pagerank graph -o ranks --threads 2 --memory "$(awk -v m="$memory" 'BEGIN { print int(m * 1048576) }')" --quiet
+}
+
+@test "neighbours that memory cannot hold are refused before words are counted" {
+    zipf 1500 400 >corpus.jsonl
+    ends_with 4 quern words corpus.jsonl -o space --top 1000 --memory 64M
+    says "a space of 13820 words with 1000 neighbours each needs 196.3 MiB of memory; 64 MiB are free"
+    [ ! -e space ]
+}
+
+@test "a Matrix Market graph larger than memory is refused before its entries are read" {
+    printf '%s\n' "%%MatrixMarket matrix coordinate pattern general" "50000 50000 4000000" "no entry" >graph.mtx
+    ends_with 4 "$QUERN" pagerank graph.mtx -o ranks --threads 2 --memory 64M
+    says "graph.mtx: a graph of 4,000,000 links and 50,000 nodes needs 81.1 MiB of memory; 64 MiB are free"
+}
+
+# large_document FORM: one of 12 MB in that form, and a small one behind it.
+large_document() {
+    python3 - "$1" <<'END'
+import sys
+
+form = sys.argv[1]
+text = "some words of a long text, and more of them. " * 270_000
+around = {
+    "jsonl": ('{"id":"large","text":"', '"}\n', '{"id":"small","text":"kept"}\n'),
+    "tsv": ("large\t", "\n", "small\tkept\n"),
+    "trec": ("<DOC>\n<DOCNO>large</DOCNO>\n<TEXT>", "</TEXT>\n</DOC>\n", "<DOC>\n<DOCNO>small</DOCNO>\nkept</DOC>\n"),
+    "wikiextractor": ('<doc id="large" url="u" title="T">\nT\n\n', "\n</doc>\n",
+                      '<doc id="small" url="u" title="S">\nS\n\nkept\n</doc>\n'),
+    "wikipedia": ("<mediawiki><siteinfo></siteinfo><page><title>Large</title><ns>0</ns><revision><text>",
+                  "</text></revision></page>\n",
+                  "<page><title>Small</title><ns>0</ns><revision><text>kept</text></revision></page></mediawiki>\n"),
+}
+if form == "lines":
+    sys.stdout.write(text.replace(" ", "\n") + "\n\n" + "kept\n\n")
+else:
+    before, after, small = around[form]
+    sys.stdout.write(before + text + after + small)
+END
+}
+
+@test "a document that does not fit is rejected and reported, in every format and compression, and the run continues" {
+    while IFS=: read -r form pack; do
+        large_document "$form" | $pack >packed
+        rm -rf store
+        within 64M 0 build packed -o store --input-format "$form" --skip all --max-errors 1 --threads 4
+        [[ $stderr == *"packed:1: "*"memory"* || $stderr == *"a page of more than"* ]] || {
+            echo "$form, $pack: $stderr"
+            return 1
+        }
+        [ "$(quern search store kept --quiet | wc -l)" -eq 1 ]
+    done <<'END'
+jsonl:cat
+jsonl:gzip -1
+jsonl:bzip2 -1
+jsonl:zstd -q -1
+jsonl:xz -0
+tsv:cat
+trec:zstd -q -1
+wikiextractor:cat
+wikipedia:bzip2 -1
+lines:cat
+END
+    rm -rf store
+    large_document jsonl >corpus
+    within 512M 0 build corpus -o store --skip all # where it fits, it is read
+    [ "$(quern search store kept --quiet | wc -l)" -eq 1 ]
+    [ "$(quern search store "long text" --quiet | wc -l)" -eq 1 ]
+}
+
+@test "one bad file of a folder does not end the run, whatever the budget and the compression" {
+    mkdir folder
+    echo "a small one" >folder/a.txt
+    echo "the last one" >folder/z.txt
+    repeated 24500000 "large file " >folder/large.txt # 269 MB
+    gzip -1 -c folder/large.txt >folder/packed.txt.gz
+    truncate -s 1T folder/sparse.txt
+    printf '\x28\xb5\x2f\xfd\x00\xa8\x09\x00\x00x' >folder/window.txt.zst # a frame that asks for a window of 2 GiB
+    for memory in 128M 4G; do
+        rm -rf store
+        within "$memory" 0 build folder -o store --skip all --max-errors 100%
+        [[ $stderr == *"large.txt: larger than the"* && $stderr == *"packed.txt.gz: larger than the"* ]]
+        [ "$(quern search store small --quiet | wc -l)" -eq 1 ]
+        [ "$(quern search store last --quiet | wc -l)" -eq 1 ]
+    done
+}
+
+@test "highly compressed input takes no more memory with more threads" {
+    mkdir folder
+    repeated 24000000 "one word " | gzip -1 >folder/1.txt.gz # 216 MB
+    for i in 2 3 4 5 6 7 8; do cp folder/1.txt.gz "folder/$i.txt.gz"; done
+    echo kept >folder/kept.txt
+    for threads in 1 2 4 8; do
+        rm -rf store
+        within 100M 0 build folder -o store --skip all --max-errors 100% --threads "$threads"
+        [ "$(quern search store kept --quiet | wc -l)" -eq 1 ]
+    done
+}
+
+@test "characters that expand to many take no more memory" {
+    python3 -c 'print(chr(0xFDFA) * 4_000_000, end="")' >text
+    zstd -q text
+    [ "$(wc -c <text.zst)" -lt 5000 ]
+    while read -r memory command; do
+        # shellcheck disable=SC2086 # words of a command
+        within "$memory" 0 $command --input-format folder --quiet
+    done <<'END'
+256M build text.zst -o store --skip all
+256M dictionary text.zst -o words.dict
+512M ngrams text.zst --order 2
+END
+}
+
+@test "a page with a large tree is read without it, or rejected if even that does not fit" {
+    mkdir folder
+    { repeated 1 "<html><body>" && repeated 1000000 "<b><p>" && echo x; } >folder/flat.html
+    repeated 150000 "<i>a</i>" >folder/tree.html
+    echo "<p>kept</p>" >folder/small.html
+    within 64M 0 build folder -o store --skip all --max-errors 1
+    [[ $stderr == *"tree.html: the tree of the page needs"* ]]
+    [[ $stderr == *"flat.html: nested or tangled too deeply: read without its structure"* ]]
+    [ "$(quern search store kept --quiet | wc -l)" -eq 1 ]
+    within 1G 0 build folder -o store --skip all --force
+}
+
+@test "values and marks recorded by parsers take no more memory" {
+    { repeated 1 '{"id":"1","text":"kept","more":[' && repeated 3000000 '1,' && echo '1]}'; } >values.jsonl
+    within 64M 0 build values.jsonl -o store --skip all
+    { repeated 1 '{"id":"1","text":"kept","links":[' && repeated 2000000 '1,' && echo '1]}' && echo '{"id":"2","text":"kept"}'; } >links.jsonl
+    within 64M 0 build links.jsonl -o store --skip all --max-errors 1 --force
+    [[ $stderr == *"links.jsonl:1: the links of a document needs"* ]]
+    { repeated 1 "<mediawiki><page><title>A</title><ns>0</ns><revision><text>" && repeated 1000000 "{{a" &&
+        echo "</text></revision></page><page><title>B</title><ns>0</ns><revision><text>kept</text></revision></page></mediawiki>"; } >wiki.xml
+    within 64M 0 build wiki.xml -o store --skip all --max-errors 1 --force
+    [[ $stderr == *"wiki.xml:1: a page needs"* ]]
+    [ "$(quern search store kept --quiet | wc -l)" -eq 1 ]
+}
+
+@test "distinct words, and a very long one, are counted before they are stored" {
+    python3 -c 'print("\n".join(f"{i:x}" for i in range(1_000_000)))' >different.txt
+    repeated 5000000 x >long.txt
+    for file in different.txt long.txt; do
+        within 64M 3 build "$file" -o store --skip all --input-format folder --force
+        [[ $stderr == *"work on the document needs"* ]]
+        within 1G 0 build "$file" -o store --skip all --input-format folder --force
+    done
+}
+
+@test "the minimum memory is reported before the work" {
+    echo '{"id":"1","text":"x"}' >corpus.jsonl
+    for command in "build corpus.jsonl -o store" "dictionary corpus.jsonl -o words.dict" "ngrams corpus.jsonl" "dedup corpus.jsonl" \
+        "signature corpus.jsonl" "words corpus.jsonl -o space"; do
+        # shellcheck disable=SC2086 # words of a command
+        ends_with 4 quern $command --memory 1000K
+        says "reading a corpus needs"
+    done
+    [ ! -e store ] && [ ! -e words.dict ] && [ ! -e space ]
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Lets each system call of the program fail in turn, and looks at what is left.
+
+usage: walk_faults.py [--sample] [--only TEXT] [--calls NAME,...]
+
+QUERN is the program, QUERN_FAULTS the library tests/fakes/fault_injection.cpp. Each scenario is run once without a fault, for
+what it makes and for how often it makes each call; then with the Nth call of a name failing. After each:
+
+- the exit code is 0, or 4 with a message that names the cause (3 where one file of a folder cannot be read);
+- each result is as it was before, or is the new one, whole: byte for byte what a run without a fault makes;
+- the same command again ends with 0 and has made everything (unless the message says that all is in place already);
+- no temporary file remains.
+
+With --sample, of some scenarios and calls the first N and the last two are taken; that is what the tests run.
+"""
+import argparse
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+QUERN = os.environ["QUERN"]
+FAULTS = os.environ["QUERN_FAULTS"]
+
+# What each call fails with.
+CODES = {
+    "open": errno.EMFILE, "read": errno.EIO, "write": errno.ENOSPC, "fsync": errno.EIO, "close": errno.EIO,
+    "rename": errno.EIO, "link": errno.EIO, "mkdir": errno.ENOSPC, "ftruncate": errno.EIO, "fallocate": errno.ENOSPC,
+    "unlink": errno.EIO, "mmap": errno.ENOMEM, "fstat": errno.EIO, "flock": errno.ENOLCK, "thread": errno.EAGAIN,
+}
+
+DOCUMENTS = "".join(
+    '{"id":"%d","title":"t%d","text":"%s","links":["t%d"]}\n'
+    % (i, i, " ".join("word%d" % (i * j % 23) for j in range(1, 30)), (i + 1) % 12)
+    for i in range(12))
+OTHERS = "".join('{"id":"o%d","text":"other words %d about word%d and more"}\n' % (i, i, i) for i in range(5))
+GRAPH = "".join("%d\t%d\n" % (i, (i * 7 + 3) % 20) for i in range(20))
+
+
+class Scenario:
+    """A command, what is there before it, and what it makes."""
+
+    def __init__(self, name, command, results, before=(), left=()):
+        self.name, self.command, self.results, self.before = name, command, results, before
+        self.left = set(left)  # names beside the inputs and results that may be there
+
+    def __str__(self):
+        return self.name
+
+
+SCENARIOS = [
+    Scenario("build", "build docs.jsonl -o st", ["st"]),
+    Scenario("build over another", "build docs.jsonl -o st --force", ["st"], ["build others.jsonl -o st"]),
+    Scenario("build adds", "build others.jsonl -o st --update", ["st"], ["build docs.jsonl -o st"]),
+    Scenario("build with a report and statistics",
+             "build docs.jsonl -o st --skip all --report r.html --stats s.json --force", ["st", "r.html"], left=["s.json"]),
+    Scenario("words", "words docs.jsonl -o sp --min-count 1", ["sp"]),
+    Scenario("dictionary", "dictionary docs.jsonl -o d.dict --force", ["d.dict"], ["dictionary others.jsonl -o d.dict"]),
+    Scenario("dedup makes a store", "dedup docs.jsonl --store du -o kept.jsonl --pairs p.tsv --groups g.tsv --force",
+             ["du", "kept.jsonl", "p.tsv", "g.tsv"]),
+    Scenario("dedup adds to a store", "dedup others.jsonl --store du -o kept.jsonl --force", ["du", "kept.jsonl"],
+             ["dedup docs.jsonl --store du -o kept.jsonl"]),
+    Scenario("search makes a cache", "search folder word3 -o hits.tsv --force", ["hits.tsv"], left=["cache"]),
+    Scenario("search writes hits", "search st word3 -o hits.tsv --force", ["hits.tsv"],
+             ["build docs.jsonl -o st", "search st word2 -o hits.tsv"]),
+    Scenario("ngrams", "ngrams docs.jsonl -o n.tsv --totals t.tsv --arpa a.arpa --order 2 --force",
+             ["n.tsv", "t.tsv", "a.arpa"]),
+    Scenario("pagerank", "pagerank graph.tsv -o ranks.tsv.gz --force", ["ranks.tsv.gz"], ["pagerank graph.tsv -o ranks.tsv.gz"]),
+    Scenario("export", "export st --ciff c.ciff --documents docs.tsv --force", ["c.ciff", "docs.tsv"],
+             ["build docs.jsonl -o st"]),
+    Scenario("verify", "verify st", [], ["build docs.jsonl -o st"]),
+]
+
+SAMPLED = ("build over another", "dedup adds to a store", "search makes a cache", "pagerank", "verify")
+SAMPLED_CALLS = ["open", "write", "fsync", "rename", "mmap", "thread"]
+
+
+def run(folder, command, fault=None, log=None):
+    environment = dict(os.environ, QUERN_CACHE=os.path.join(folder, "cache"), TMPDIR=os.path.join(folder, "tmp"))
+    for name in ("QUERN_FAULT", "QUERN_FAULT_LOG"):
+        environment.pop(name, None)
+    if log:
+        environment["QUERN_FAULT_LOG"] = log
+        environment["LD_PRELOAD"] = FAULTS
+        if fault:
+            environment["QUERN_FAULT"] = fault
+    return subprocess.run([QUERN] + command.split() + ["--threads", "2"], cwd=folder, env=environment, text=True,
+                          capture_output=True, timeout=120, check=False)
+
+
+def contents(path):
+    """What a file or folder holds; records of the run itself differ from run to run."""
+    if not os.path.lexists(path):
+        return None
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            return file.read()
+    held = {}
+    for folder, folders, files in os.walk(path):
+        for name in files:
+            if name == "stats.json" or name.endswith(".log"):
+                continue
+            full = os.path.join(folder, name)
+            with open(full, "rb") as file:
+                held[os.path.relpath(full, path)] = file.read()
+        for name in folders:
+            held[os.path.relpath(os.path.join(folder, name), path)] = None
+    return held
+
+
+class Walk:
+    def __init__(self, scenario, base):
+        self.scenario, self.base = scenario, base
+        self.before = os.path.join(base, "before")
+        self.log = os.path.join(base, "log")
+        self.tries = self.bad = 0
+
+    def fail(self, fault, problem, done=None):
+        self.bad += 1
+        said = done.stderr.strip().splitlines()[-1:] if done else ""
+        print(f"{self.scenario}: {fault}: {problem} {said}", flush=True)
+
+    def fresh(self, name):
+        folder = os.path.join(self.base, name)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.before, folder, symlinks=True)
+        return folder
+
+    def prepare(self):
+        os.makedirs(os.path.join(self.before, "folder"))
+        os.makedirs(os.path.join(self.before, "tmp"))
+        for name, text in (("docs.jsonl", DOCUMENTS), ("others.jsonl", OTHERS), ("graph.tsv", GRAPH),
+                           ("folder/a.txt", "word3 in a file\n"), ("folder/b.txt", "another word4\n")):
+            with open(os.path.join(self.before, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        for command in self.scenario.before:
+            done = run(self.before, command)
+            assert done.returncode == 0, done.stderr
+        self.old = {r: contents(os.path.join(self.before, r)) for r in self.scenario.results}
+        folder = self.fresh("sound")
+        done = run(folder, self.scenario.command, log=self.log)
+        assert done.returncode == 0, done.stderr
+        self.new = {r: contents(os.path.join(folder, r)) for r in self.scenario.results}
+        self.names = set(os.listdir(folder))
+        with open(self.log, encoding="utf-8") as file:
+            return {line.split()[0]: int(line.split()[1]) for line in file if line != "fired\n"}
+
+    def leftovers(self, folder):
+        found = [n for n in os.listdir(folder) if n not in self.names and n not in self.scenario.left]
+        found += ["tmp/" + n for n in os.listdir(os.path.join(folder, "tmp"))]
+        for inner, folders, files in os.walk(folder):
+            if inner != folder:
+                found += [os.path.join(os.path.relpath(inner, folder), n) for n in folders + files
+                          if ".quern-" in n or n.endswith(".new")]
+        return found
+
+    def try_one(self, call, at):
+        fault = f"{call}:{at}:{CODES[call]}"
+        folder = self.fresh("tried")
+        if os.path.exists(self.log):
+            os.unlink(self.log)
+        self.tries += 1
+        try:
+            done = run(folder, self.scenario.command, fault, self.log)
+        except subprocess.TimeoutExpired:
+            return self.fail(fault, "does not end")
+        fired = os.path.exists(self.log)
+        cause = "cannot start a thread" if call == "thread" else os.strerror(CODES[call])
+        one_of_a_folder = done.returncode == 3 and f"cannot be read: {cause}" in done.stderr
+        if done.returncode not in (0, 4) and not one_of_a_folder:
+            return self.fail(fault, f"exit code {done.returncode}", done)
+        if done.returncode == 4 and not fired:
+            return self.fail(fault, "failed though nothing was made to fail", done)
+        if done.returncode == 4 and cause not in done.stderr and "out of memory" not in done.stderr:
+            self.fail(fault, "the message does not name the cause", done)
+        held = {r: contents(os.path.join(folder, r)) for r in self.scenario.results}
+        for result, what in held.items():
+            if what != self.new[result] and (done.returncode == 0 or what != self.old[result]):
+                self.fail(fault, f"{result} is neither the old one nor the new one", done)
+        if done.returncode == 0:  # it could do without
+            if call != "unlink" and self.leftovers(folder):
+                self.fail(fault, f"leaves {self.leftovers(folder)}", done)
+            return None
+        in_place = "is written and in place" in done.stderr
+        kept = "resumes from there" in done.stderr
+        if call != "unlink" and not kept and self.leftovers(folder):
+            self.fail(fault, f"leaves {self.leftovers(folder)}", done)
+        try:
+            again = run(folder, self.scenario.command)
+        except subprocess.TimeoutExpired:
+            return self.fail(fault, "does not end when run again")
+        if again.returncode != 0 and not (in_place and held == self.new):
+            self.fail(fault, f"run again: exit code {again.returncode}", again)
+        elif {r: contents(os.path.join(folder, r)) for r in self.scenario.results} != self.new and \
+                not self.scenario.name.endswith(("adds", "to a store", "makes a store")):
+            self.fail(fault, "run again: another result", again)
+        if self.leftovers(folder):
+            self.fail(fault, f"run again: leaves {self.leftovers(folder)}", again)
+        return None
+
+    def walk(self, sample, calls):
+        counts = self.prepare()
+        for call in calls:
+            count = counts[call] + (2 if call == "thread" else 0)
+            chosen = range(1, count + 1)
+            if sample:
+                chosen = sorted({n for n in (1, count - 1, count) if 1 <= n <= count})
+            for at in chosen:
+                self.try_one(call, at)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sample", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--calls", default="")
+    asked = parser.parse_args()
+    calls = asked.calls.split(",") if asked.calls else SAMPLED_CALLS if asked.sample else list(CODES)
+    tries = bad = 0
+    for scenario in SCENARIOS:
+        if asked.only not in scenario.name or asked.sample and scenario.name not in SAMPLED:
+            continue
+        with tempfile.TemporaryDirectory() as base:
+            walk = Walk(scenario, base)
+            walk.walk(asked.sample, calls)
+            print(f"{scenario}: {walk.tries} faults, {walk.bad} complaints", flush=True)
+            tries, bad = tries + walk.tries, bad + walk.bad
+    print(f"{tries} faults, {bad} complaints")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Methods that run on every place, one-shot and over resident lists, against reading everything.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "on_each_place.hpp"
+#include "ops/rank_aggregation/ranked_lists.hpp"
+#include "quern/base/error.hpp"
+#include "reference/ranked_lists_reference.hpp"
+
+namespace quern {
+namespace {
+
+constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregate::min,
+                                    aggregate::max, aggregate::product, aggregate::rrf};
+constexpr aggregation_method everywhere[] = {aggregation_method::automatic, aggregation_method::segmented};
+
+std::vector<reference::scored> pairs_of(const aggregation_result& result) {
+    std::vector<reference::scored> pairs;
+    for (std::size_t j = 0; j < result.ids.size(); ++j) pairs.push_back({result.scores[j], result.ids[j]});
+    return pairs;
+}
+
+template <class Score>
+ranked_list_set placed(const ranked_lists<Score>& lists, const context& ctx) {
+    const auto views = lists.views();
+    return {std::span<const ranked_list_view<Score>>(views), lists.objects, ctx};
+}
+
+template <class Score>
+void give_weights(ranked_lists<Score>& lists, aggregate rule) {
+    lists.weights.clear();
+    lists.floors.clear();
+    for (std::size_t i = 0; i < lists.ids.size() && rule != aggregate::product; ++i) {
+        lists.weights.push_back(0.5 + 0.3 * static_cast<double>(i % 5));
+        lists.floors.push_back(i % 2 == 0 ? -0.5 : 0);
+    }
+}
+
+template <class Tested>
+class rank_aggregation_places : public on_place<Tested> {
+  protected:
+    static context ctx() { return Tested::ctx(); }
+
+    /// All methods, for several k: the best of many start with the best of few. `segmented` over large lists only for the
+    /// first k.
+    template <class Score>
+    void expect_reference(const ranked_lists<Score>& lists, aggregation_options options,
+                          std::initializer_list<std::uint32_t> wanted, ranked_list_set& set) {
+        const auto views = lists.views();
+        options.k = std::max(wanted);
+        const auto expected = reference::best_of_lists<Score>(views, options);
+        for (const aggregation_method method : everywhere) {
+            for (const std::uint32_t k : wanted) {
+                if (method == aggregation_method::segmented && lists.objects > 1000 && k != *wanted.begin())
+                    continue;
+                options.method = method;
+                options.k = k;
+                auto first = expected;
+                first.resize(std::min<std::size_t>(k, first.size()));
+                ASSERT_EQ(pairs_of(set.top_k(options)), first)
+                    << aggregation_method_names[static_cast<std::size_t>(method)] << " of "
+                    << aggregate_names[static_cast<std::size_t>(options.score)] << ", k " << k << ", "
+                    << lists.ids.size() << " lists of " << lists.objects;
+            }
+        }
+    }
+    template <class Score>
+    void expect_reference(const ranked_lists<Score>& lists, const aggregation_options& options,
+                          std::initializer_list<std::uint32_t> wanted) {
+        ranked_list_set set = placed(lists, ctx());
+        expect_reference(lists, options, wanted, set);
+    }
+};
+TYPED_TEST_SUITE(rank_aggregation_places, tested_places, tested_place_names);
+
+TYPED_TEST(rank_aggregation_places, small_lists_of_every_kind_and_rule) {
+    const bool few = tested_with().small_sizes;
+    for (const list_kind kind : every_list_kind) {
+        for (const std::uint32_t objects : {1u, 33u, 400u}) {
+            for (const std::size_t count : {1u, 2u, 4u, 7u}) {
+                if (few && (objects == 33 || count == 2)) continue;
+                auto lists = make_lists<float>(kind, objects, count, objects * 31 + count);
+                for (const aggregate rule : every_rule) {
+                    if (few && rule != aggregate::sum && rule != aggregate::rrf) continue;
+                    give_weights(lists, rule);
+                    this->expect_reference(lists, {.score = rule, .stride = 1 + objects / 5},
+                                           {1, 10, 100, 5000});
+                }
+            }
+        }
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, large_lists_of_every_kind_and_rule) {
+    const bool few = tested_with().small_sizes;
+    const std::uint32_t objects = few ? 17'000 : 30'000;
+    for (const list_kind kind : every_list_kind) {
+        for (const std::size_t count : {1u, 2u, 4u, 9u}) {
+            if (few && count != 4) continue;
+            auto lists = make_lists<float>(kind, objects, count, 7 + count);
+            for (const aggregate rule : every_rule) {
+                if ((few || count == 2 || count == 9) && rule != aggregate::sum) continue;
+                give_weights(lists, rule);
+                this->expect_reference(lists, {.score = rule, .stride = objects / 7}, {1, 5, 900});
+            }
+        }
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, many_lists_and_doubles) {
+    if (tested_with().small_sizes) return;
+    for (const std::size_t count : {std::size_t{33}, std::size_t{64}}) {
+        const list_kind kind = count == 64 ? list_kind::correlated : list_kind::partial;
+        auto lists = make_lists<double>(kind, 17'000, count, 11 + count);
+        for (const aggregate rule : {aggregate::sum, aggregate::min}) {
+            give_weights(lists, rule);
+            this->expect_reference(lists, {.score = rule, .stride = 4'000}, {3, 40});
+        }
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, lists_of_unequal_lengths) {
+    std::mt19937_64 random(5);
+    for (int round = 0; round < (tested_with().small_sizes ? 3 : 60); ++round) {
+        const auto objects = static_cast<std::uint32_t>(1 + random() % (round % 8 == 0 ? 30'000 : 300));
+        const list_kind kind = every_list_kind[random() % std::size(every_list_kind)];
+        auto lists = make_lists<double>(kind, objects, 1 + random() % 6, random());
+        for (std::size_t i = 0; i < lists.ids.size(); ++i) {
+            const std::size_t size = random() % (lists.ids[i].size() + 1);
+            lists.ids[i].resize(size);
+            lists.scores[i].resize(size);
+        }
+        const aggregate rule = every_rule[random() % std::size(every_rule)];
+        give_weights(lists, rule);
+        const auto k = static_cast<std::uint32_t>(1 + random() % 30);
+        this->expect_reference(lists, {.score = rule, .stride = static_cast<std::uint32_t>(1 + objects / 3)},
+                               {k});
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, a_set_is_queried_many_times_by_every_rule) {
+    auto lists = make_lists<float>(list_kind::anti_correlated, 20'000, 2, 12);
+    ranked_list_set set = placed(lists, this->ctx());
+    for (int round = 0; round < 2; ++round)
+        for (const aggregate rule : every_rule)
+            this->expect_reference(lists, {.score = rule, .stride = 9'000}, {4, 70}, set);
+}
+
+TYPED_TEST(rank_aggregation_places, stops_early_where_it_can) {
+    for (const list_kind kind : {list_kind::uniform, list_kind::correlated, list_kind::anti_correlated}) {
+        const auto lists = make_lists<float>(kind, 60'000, 4, 6);
+        const aggregation_result found = placed(lists, this->ctx()).top_k({.k = 5});
+        EXPECT_EQ(found.read_all, kind == list_kind::anti_correlated);
+        for (const std::uint64_t depth : found.depths)
+            EXPECT_LT(depth, kind == list_kind::anti_correlated ? 60'001u : 30'000u);
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, one_shot_gives_the_same_and_says_where) {
+    const auto lists = make_lists<float>(list_kind::uniform, 3'000, 4, 9);
+    const auto views = lists.views();
+    for (const aggregation_method method : everywhere) {
+        const aggregation_options options{.k = 9, .method = method};
+        const auto found = top_k<float>(std::span<const ranked_list_view<float>>(views), lists.objects,
+                                        options, this->ctx());
+        EXPECT_EQ(pairs_of(found), reference::best_of_lists<float>(views, options));
+        const bool cpu =
+            std::is_same_v<TypeParam, cpu_one_thread> || std::is_same_v<TypeParam, cpu_some_threads>;
+        EXPECT_EQ(found.place.substr(0, cpu ? 3 : 5), cpu ? "cpu" : "cuda:");
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, little_memory_is_enough) {
+    const auto lists = make_lists<float>(list_kind::heavy_tailed, 30'000, 4, 13);
+    context ctx = this->ctx();
+    ctx.gpu_memory_bytes = 1'700'000;  // the lists take 960,000
+    ranked_list_set set = placed(lists, ctx);
+    const auto views = lists.views();
+    for (const aggregate rule : {aggregate::sum, aggregate::rrf}) {
+        const aggregation_options options{.k = 50, .score = rule};
+        EXPECT_EQ(pairs_of(set.top_k(options)), reference::best_of_lists<float>(views, options));
+    }
+}
+
+/// More objects than cells are written directly to their columns on a GPU, in lists with an arithmetic order.
+TYPED_TEST(rank_aggregation_places, columns_longer_than_a_cache) {
+    if (tested_with().small_sizes) return;
+    constexpr std::uint32_t objects = (1u << 21) + 70'003;
+    constexpr std::uint64_t steps[] = {1'000'003, 7'368'787, 15'485'863};  // primes: every object comes once
+    ranked_lists<float> lists;
+    lists.objects = objects;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const std::uint32_t size = i == 1 ? objects / 2 : objects;
+        std::vector<std::uint32_t> ids(size);
+        std::vector<float> scores(size);
+        for (std::uint64_t at = 0; at < size; ++at) {
+            ids[at] = static_cast<std::uint32_t>(at * steps[i] % objects);
+            scores[at] = static_cast<float>(objects - at);
+        }
+        lists.ids.push_back(std::move(ids));
+        lists.scores.push_back(std::move(scores));
+    }
+    ranked_list_set set = placed(lists, this->ctx());
+    const auto views = lists.views();
+    for (const aggregate rule : {aggregate::max, aggregate::sum, aggregate::min, aggregate::rrf}) {
+        std::vector<std::vector<double>> values(3, std::vector<double>(objects, 0));
+        for (std::size_t i = 0; i < 3; ++i)
+            for (std::size_t at = 0; at < lists.ids[i].size(); ++at)
+                values[i][lists.ids[i][at]] =
+                    rule == aggregate::rrf ? 1 / (60 + static_cast<double>(at + 1)) : lists.scores[i][at];
+        std::vector<reference::scored> expected(objects);
+        for (std::uint32_t o = 0; o < objects; ++o)
+            expected[o] = {
+                reference::aggregate_of({values[0][o], values[1][o], values[2][o]}, {1, 1, 1}, rule), o};
+        std::ranges::sort(expected, [](const auto& a, const auto& b) {
+            return a.score != b.score ? a.score > b.score : a.id < b.id;
+        });
+        const std::uint32_t k = rule == aggregate::rrf ? objects / 3 : 1000;
+        expected.resize(k);
+        EXPECT_TRUE(pairs_of(set.top_k({.k = k, .score = rule})) == expected)
+            << aggregate_names[static_cast<std::size_t>(rule)];
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, products_beyond_doubles_keep_their_order) {
+    ranked_lists<double> lists;
+    lists.objects = 2;
+    lists.ids = {{0, 1}, {0, 1}, {1, 0}};
+    lists.scores = {{1e200, 1}, {1e200, 2}, {3, 0}};
+    this->expect_reference(lists, {.score = aggregate::product}, {1, 2});
+    EXPECT_EQ(placed(lists, this->ctx()).top_k({.score = aggregate::product}).scores,
+              (std::vector<double>{6, 0}));
+    lists.scores[2][1] = 1;
+    for (const aggregation_method method : everywhere)
+        EXPECT_THROW(placed(lists, this->ctx()).top_k({.score = aggregate::product, .method = method}),
+                     invalid_value);
+}
+
+TYPED_TEST(rank_aggregation_places, what_no_double_is_is_refused) {
+    ranked_lists<double> lists;
+    lists.objects = 2;
+    lists.ids = {{0, 1}, {0, 1}};
+    lists.scores = {{1e308, 1}, {1e308, 2}};
+    for (const aggregation_method method : everywhere)
+        EXPECT_THROW(placed(lists, this->ctx()).top_k({.method = method}), invalid_value);
+    EXPECT_NO_THROW(placed(lists, this->ctx()).top_k({.score = aggregate::max}));
+    lists.scores = {{2, 1}, {2, 1}};
+    lists.weights = {1e308, 1e308};
+    EXPECT_THROW(placed(lists, this->ctx()).top_k({.score = aggregate::mean}), usage_error);
+}
+
+TYPED_TEST(rank_aggregation_places, nothing_to_find) {
+    ranked_lists<double> lists;
+    lists.ids = {{}, {}};
+    lists.scores = {{}, {}};
+    for (const std::uint32_t objects : {0u, 5u}) {
+        lists.objects = objects;
+        for (const aggregation_method method : everywhere) {
+            const aggregation_result found = placed(lists, this->ctx()).top_k({.method = method});
+            EXPECT_TRUE(found.ids.empty());
+            EXPECT_EQ(found.depths, (std::vector<std::uint64_t>{0, 0}));
+        }
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, what_is_wrong_in_a_list_is_named) {
+    const auto expect_fault = [&](const ranked_lists<double>& lists, std::size_t list, std::uint64_t position,
+                                  const std::string& reason) {
+        const auto views = lists.views();
+        for (const aggregation_method method : everywhere) {
+            for (const bool set : {false, true}) {
+                try {
+                    const std::span<const ranked_list_view<double>> span(views);
+                    if (set)
+                        placed(lists, this->ctx()).top_k({.k = 5, .method = method});
+                    else
+                        top_k<double>(span, lists.objects, {.k = 5, .method = method}, this->ctx());
+                    FAIL() << reason;
+                } catch (const list_fault& fault) {
+                    EXPECT_EQ(fault.list(), list);
+                    EXPECT_EQ(fault.position(), position);
+                    EXPECT_EQ(fault.what(), reason);
+                }
+            }
+        }
+    };
+    for_each_fault(expect_fault);
+    // Below the point where a method that reads entry by entry ends.
+    ranked_lists<double> bad;
+    bad.objects = 5;
+    bad.ids = {{0, 1, 2}, {4, 3, 2, 1, 0, 3, 3}};
+    bad.scores = {{9, 8, 7}, {7, 6, 5, 4, 3, 2, 1}};
+    expect_fault(bad, 1, 5, "the id occurs twice in the list");
+}
+
+TYPED_TEST(rank_aggregation_places, methods_without_kernels_run_on_the_cpu_only) {
+    const auto lists = make_lists<float>(list_kind::uniform, 50, 2, 14);
+    const auto views = lists.views();
+    const std::span<const ranked_list_view<float>> span(views);
+    const aggregation_options options{.k = 5, .method = aggregation_method::lara};
+    if constexpr (std::is_same_v<typename TypeParam::place_type, cpu_place>) {
+        EXPECT_EQ(pairs_of(placed(lists, this->ctx()).top_k(options)),
+                  reference::best_of_lists<float>(span, options));
+    } else {
+        for (const bool set : {false, true}) {
+            try {
+                if (set)
+                    placed(lists, this->ctx()).top_k(options);
+                else
+                    top_k<float>(span, lists.objects, options, this->ctx());
+                FAIL();
+            } catch (const usage_error& error) {
+                EXPECT_STREQ(error.what(), "top-k of lists by lara runs on cpu only");
+            }
+        }
+    }
+    EXPECT_EQ(top_k<float>(span, lists.objects, options, context::best()).place.substr(0, 3), "cpu");
+}
+
+}  // namespace
+}  // namespace quern
