@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -262,6 +263,63 @@ TYPED_TEST(reduce_test, extremes_refuse_nan_at_its_first_position) {
                 },
                 says);
         }
+    }
+}
+
+TYPED_TEST(reduce_test, extremes_refuse_nan_in_any_company) {
+    auto& place = this->place();
+    const std::vector<std::vector<double>> all = {
+        {nan}, {-nan}, {nan, infinity}, {-infinity, nan}, {infinity, nan, -infinity}};
+    for (const auto& values : all) {
+        const auto first = std::find_if(values.begin(), values.end(), [](double x) { return x != x; });
+        for (const auto where : {beginning::aligned, beginning::one_off}) {
+            const auto in = this->array(values, where);
+            for (const auto operation : {reduce_operation::maximum, reduce_operation::minimum})
+                EXPECT_THAT(
+                    [&] { primitives::reduce(place, in.view(), operation); },
+                    testing::Throws<invalid_value>(testing::Property(
+                        &invalid_value::position, static_cast<std::uint64_t>(first - values.begin()))));
+        }
+    }
+    // The next reduction does not see the rejected value.
+    const std::vector<double> good = {2, -3};
+    EXPECT_EQ(primitives::reduce(place, this->array(good).view(), reduce_operation::minimum), -3);
+}
+
+// The types' limits at every position that is special to a vector of 16 bytes.
+TYPED_TEST(reduce_test, extremes_of_integers) {
+    const auto expect_all = [&]<class T>(T low, T high) {
+        for (const std::size_t n : {1u, 2u, 17u, 5001u})
+            for (const std::size_t at : {std::size_t{0}, n / 2, n - 1}) {
+                std::vector<T> values(n, T(7));
+                this->expect_reference(values, reduce_operation::maximum);
+                values[at] = low;
+                for (const auto operation : all_operations) this->expect_reference(values, operation);
+                values[at] = high;
+                for (const auto operation : all_operations) this->expect_reference(values, operation);
+            }
+    };
+    expect_all(std::uint8_t{0}, std::uint8_t{255});
+    expect_all(std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max());
+    expect_all(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+    expect_all(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+    expect_all(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+}
+
+TYPED_TEST(reduce_test, a_gpu_counts_beyond_32_bits) {
+    if constexpr (std::is_same_v<typename TestFixture::place_type, cpu_place>) {
+        GTEST_SKIP() << "of GPUs";
+    } else {
+        if (tested_with().small_sizes) GTEST_SKIP() << "4 GB";
+        auto& place = this->place();
+        constexpr std::uint64_t n = (std::uint64_t{1} << 32) + 5;
+        if (place.memory().left() < 2 * n) GTEST_SKIP() << "the GPU has too little memory";
+        const auto bytes = make_array<std::uint8_t>(place, n);
+        place.fill_bytes(bytes.data(), 3, n);
+        place.fill_bytes(bytes.data() + n - 1, 4, 1);
+        const device_span<const std::uint8_t> all = bytes.span();
+        EXPECT_EQ(primitives::reduce(place, all), 3 * n + 1);
+        EXPECT_EQ(primitives::reduce(place, all.subspan(1), reduce_operation::maximum), 4u);
     }
 }
 

@@ -46,7 +46,7 @@ concept reducible = requires { typename reduced_type_of<T>::type; };
 /// For no values: the operation's identity: 0; the lowest value of T (−∞ for floats); the greatest (+∞).
 /// - Maxima and minima reject NaN (key_not_a_number) and give +0 for a zero of either sign.
 /// - Sums propagate NaN and infinities (a NaN result is always the same quiet NaN).
-/// - Extra memory: about 8 bytes for each 1,024 values. Synchronises.
+/// - Extra memory: about 8 bytes for each 1,024 values; CUDA, except for sums of floats: less than 1 MB. Synchronises.
 template <reducible T>
 reduced_type<T> reduce(cpu_place& place, std::span<const T> values,
                        reduce_operation operation = reduce_operation::sum);

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of a whole array, in two launches.
-// - Sums of floats: 8 or 16 threads for each block of 1,024 values, each handling neighbouring lanes of the canonical
-//   order, so that a load is 16 bytes; one warp if the values are not aligned to that.
-// - Reductions in any order: as many blocks of threads as the device holds.
-// - Then one block of threads reduces the resulting sums.
+// Reductions of a whole array.
+// - Integers and extremes allow any order: CUB's reduction. One instance serves all extremes of a width: the values are
+//   turned into keys whose maximum is asked for.
+// - Sums of floats, in the canonical order: 8 or 16 threads for each block of 1,024 values, each handling neighbouring
+//   lanes of the order, so that a load is 16 bytes; one warp if the values are not aligned to that. Then one block of
+//   threads reduces the resulting sums.
 //
 // The values are read once, at memory speed.
-#include <algorithm>
+#include <cub/device/device_reduce.cuh>
+#include <cuda/functional>
+#include <cuda/std/functional>
+#include <limits>
+#include <type_traits>
 
+#include "primitives/cub_memory.cuh"
 #include "primitives/reduce/reduction.cuh"
+#include "primitives/sort/radix_sort.cuh"
 
 namespace quern::primitives {
 namespace {
@@ -81,69 +88,6 @@ __global__ __launch_bounds__(block_threads) void reduce_aligned_blocks_kernel(
     if (j == 0 && first < count) sums[block] = Reduction::combine(mine[0], mine[1]);
 }
 
-template <class Reduction>
-__device__ typename Reduction::held reduce_pack(reader<Reduction>& from,
-                                                const pack<typename Reduction::value_type>& p) {
-    if constexpr (Reduction::sums && sizeof(typename Reduction::value_type) == 1) {
-        const uint4 words = reinterpret_cast<const uint4&>(p);
-        return __dp4a(
-            words.x, 0x01010101u,
-            __dp4a(words.y, 0x01010101u, __dp4a(words.z, 0x01010101u, __dp4a(words.w, 0x01010101u, 0u))));
-    } else {
-        auto all = from.take(p.values[0]);
-#pragma unroll
-        for (unsigned k = 1; k < p.width; ++k) all = Reduction::combine(all, from.take(p.values[k]));
-        return all;
-    }
-}
-
-/// Block b reduces its share of all values, in any order, into sums[b]. Any grid; 64 bytes of shared memory. Block 0 takes
-/// the few values before and after whole packs.
-template <class Reduction>
-__global__ __launch_bounds__(block_threads) void reduce_shares_kernel(
-    const typename Reduction::value_type* values, std::uint64_t count, typename Reduction::held* sums,
-    std::uint64_t* fault_word) {
-    using T = typename Reduction::value_type;
-    using packed = pack<T>;
-    constexpr unsigned batch = 4;  // loads in flight
-    __shared__ typename Reduction::held sum_of_warp[warps];
-    const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * block_threads;
-    const auto misaligned = reinterpret_cast<std::uintptr_t>(values) % 16 / sizeof(T);
-    const std::uint64_t before = misaligned == 0 ? 0 : min(std::uint64_t{packed::width - misaligned}, count);
-    const std::uint64_t packs = (count - before) / packed::width, after = before + packs * packed::width;
-    const packed* const from = reinterpret_cast<const packed*>(values + before);
-    reader<Reduction> read(values, 0);
-    auto mine = Reduction::identity();
-    if (thread < before) mine = Reduction::combine(mine, read.take(values[thread]));
-    if (after + thread < count) mine = Reduction::combine(mine, read.take(values[after + thread]));
-    std::uint64_t p = thread;
-    for (; p + (batch - 1) * threads < packs; p += batch * threads) {
-        packed loaded[batch];
-#pragma unroll
-        for (unsigned k = 0; k < batch; ++k) loaded[k] = from[p + k * threads];
-#pragma unroll
-        for (unsigned k = 0; k < batch; ++k) mine = Reduction::combine(mine, reduce_pack(read, loaded[k]));
-    }
-    for (; p < packs; p += threads) {
-        const packed loaded = from[p];
-        mine = Reduction::combine(mine, reduce_pack(read, loaded));
-    }
-    if constexpr (Reduction::refuses_nan) {
-        read.note(thread, 1, min(thread + 1, before), fault_word);
-        read.note(after + thread, 1, min(after + thread + 1, count), fault_word);
-        for (unsigned k = 0; k < packed::width; ++k)
-            read.note(before + thread * packed::width + k, threads * packed::width, after, fault_word);
-    }
-    const auto sum = fold_lanes<Reduction>(mine);
-    if (threadIdx.x % 32 == 0) sum_of_warp[threadIdx.x / 32] = sum;
-    __syncthreads();
-    if (threadIdx.x >= 32) return;
-    sums_reader<Reduction> of_warps{sum_of_warp};
-    const auto all = reduce_block<Reduction>(of_warps, 0, warps);
-    if (threadIdx.x == 0) sums[blockIdx.x] = all;
-}
-
 /// One block of 1,024 threads reduces all sums; up to 16 KB of shared memory.
 template <class Reduction>
 __global__ __launch_bounds__(1024) void reduce_sums_kernel(
@@ -161,59 +105,123 @@ template <class Reduction, class Reader>
 cuda_array<typename Reduction::held> reduce_level(cuda_place& place, Reader from, std::uint64_t count) {
     cuda_array<typename Reduction::held> sums(place, (count + canonical_block - 1) / canonical_block,
                                               "sums of blocks");
-    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(sums.size(), warps), block_threads}),
+    QUERN_LAUNCH(place,
+                 (quern::cuda::launch_shape{quern::cuda::blocks_for(sums.size(), warps), block_threads}),
                  (reduce_blocks_kernel<Reduction, Reader>), from, count, sums.data());
     return sums;
 }
 
-template <class T, reduce_operation operation>
-reduced_type<T> reduce_by(cuda_place& place, device_span<const T> values) {
-    using rule = reduction<T, operation>;
-    using held = typename rule::held;
-    cuda_array<held> sums;
-    if constexpr (rule::any_order) {
-        constexpr std::uint64_t least = block_threads * 4;  // minimum packs per block
-        const std::uint64_t shares = std::clamp<std::uint64_t>(values.size_bytes() / 16 / least, 1,
-                                                               std::uint64_t{place.multiprocessors()} * 8);
-        sums = cuda_array<held>(place, shares, "sums of shares");
-        QUERN_LAUNCH(place, (cuda::launch_shape{static_cast<unsigned>(shares), block_threads}),
-                     reduce_shares_kernel<rule>, values.data(), values.size(), sums.data(),
-                     place.fault_word());
-    } else {
-        if (reinterpret_cast<std::uintptr_t>(values.data()) % 16 == 0) {
-            constexpr unsigned blocks_each = block_threads / (canonical_lanes / pack<T>::width);
-            sums = cuda_array<held>(place, (values.size() + canonical_block - 1) / canonical_block,
-                                    "sums of blocks");
-            QUERN_LAUNCH(place,
-                         (cuda::launch_shape{cuda::blocks_for(sums.size(), blocks_each), block_threads}),
-                         reduce_aligned_blocks_kernel<rule>, values.data(), values.size(), sums.data());
-        } else {
-            sums = reduce_level<rule>(place, reader<rule>(values.data(), 0), values.size());
-        }
-        while (sums.size() > one_block_takes)
-            sums = reduce_level<rule>(place, sums_reader<rule>{sums.data()}, sums.size());
-    }
-    cuda_array<reduced_type<T>> result(place, 1, "a reduction's result");
-    QUERN_LAUNCH(place, (cuda::launch_shape{1, 1024}), reduce_sums_kernel<rule>, sums.data(), sums.size(),
-                 result.data());
-    reduced_type<T> found;
-    copy_out<reduced_type<T>>(place, result.span(), std::span(&found, 1));
+template <class T>
+T read_back(cuda_place& place, const cuda_array<T>& result) {
+    T found;
+    copy_out<T>(place, result.span(), std::span(&found, 1));
     return found;
+}
+
+template <floating_value T>
+double canonical_sum(cuda_place& place, device_span<const T> values) {
+    using rule = reduction<T, reduce_operation::sum>;
+    cuda_array<double> sums;
+    if (reinterpret_cast<std::uintptr_t>(values.data()) % 16 == 0) {
+        constexpr unsigned blocks_each = block_threads / (canonical_lanes / pack<T>::width);
+        sums = cuda_array<double>(place, (values.size() + canonical_block - 1) / canonical_block,
+                                  "sums of blocks");
+        QUERN_LAUNCH(
+            place,
+            (quern::cuda::launch_shape{quern::cuda::blocks_for(sums.size(), blocks_each), block_threads}),
+            reduce_aligned_blocks_kernel<rule>, values.data(), values.size(), sums.data());
+    } else {
+        sums = reduce_level<rule>(place, reader<rule>(values.data(), 0), values.size());
+    }
+    while (sums.size() > one_block_takes)
+        sums = reduce_level<rule>(place, sums_reader<rule>{sums.data()}, sums.size());
+    const cuda_array<double> result(place, 1, "a reduction's result");
+    QUERN_LAUNCH(place, (quern::cuda::launch_shape{1, 1024}), reduce_sums_kernel<rule>, sums.data(),
+                 sums.size(), result.data());
+    return read_back(place, result);
+}
+
+/// Keys of type Key in any order; `convert` makes them of values.
+template <class Key, class T, class Combine, class Convert>
+Key reduce_in_any_order(cuda_place& place, const T* values, std::uint64_t count, Combine combine,
+                        Convert convert, Key identity) {
+    const cuda_array<Key> result(place, 1, "a reduction's result");
+    call_with_memory(place, "a reduction", [&](void* memory, std::size_t& bytes) {
+        return cub::DeviceReduce::TransformReduce(memory, bytes, values, result.data(), count, combine,
+                                                  convert, identity, place.stream());
+    });
+    return read_back(place, result);
+}
+
+struct to_64_bits {
+    template <class T>
+    __host__ __device__ std::uint64_t operator()(T value) const {
+        return static_cast<std::uint64_t>(value);
+    }
+};
+
+template <class T>
+reduced_type<T> integer_sum(cuda_place& place, device_span<const T> values) {
+    using read = std::conditional_t<sizeof(T) == 8, std::uint64_t, T>;  // both wrap in the same way
+    return static_cast<reduced_type<T>>(
+        reduce_in_any_order<std::uint64_t>(place, reinterpret_cast<const read*>(values.data()), values.size(),
+                                           ::cuda::std::plus<>{}, to_64_bits{}, 0));
+}
+
+/// From an integer's bits to its key.
+template <class Key>
+struct masked_bits {
+    Key mask;
+    template <class Bits>
+    __host__ __device__ Key operator()(Bits bits) const {
+        return static_cast<Key>(bits) ^ mask;
+    }
+};
+
+template <class T>
+reduced_type<T> integer_extreme(cuda_place& place, device_span<const T> values, bool maximum) {
+    using bits = std::make_unsigned_t<T>;
+    using key = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    const key sign = std::is_signed_v<T> ? key{1} << (8 * sizeof(T) - 1) : 0;
+    const masked_bits<key> masked{maximum ? sign : ~sign};
+    const T of_nothing = maximum ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+    const key found =
+        reduce_in_any_order<key>(place, reinterpret_cast<const bits*>(values.data()), values.size(),
+                                 ::cuda::maximum<>{}, masked, masked(static_cast<bits>(of_nothing)));
+    return static_cast<T>(masked(found));
+}
+
+template <class T>
+struct negated_if {
+    bool negated;
+    __host__ __device__ T operator()(T value) const { return negated ? -value : value; }
+};
+template <class T>
+struct greater_or_nan {
+    __host__ __device__ T operator()(T a, T b) const { return a >= b || a != a ? a : b; }
+};
+
+template <floating_value T>
+double float_extreme(cuda_place& place, device_span<const T> values, bool maximum) {
+    const negated_if<T> turned{!maximum};
+    const T found = reduce_in_any_order<T>(place, values.data(), values.size(), greater_or_nan<T>{}, turned,
+                                           -std::numeric_limits<T>::infinity());
+    if (found != found) {  // a second pass finds the position
+        cuda::refuse_nan(place, values.data(), values.size());
+        place.synchronise();
+    }
+    return found == 0 ? 0 : turned(found);
 }
 
 }  // namespace
 
 template <reducible T>
 reduced_type<T> reduce(cuda_place& place, device_span<const T> values, reduce_operation operation) {
-    switch (operation) {
-        case reduce_operation::maximum:
-            return reduce_by<T, reduce_operation::maximum>(place, values);
-        case reduce_operation::minimum:
-            return reduce_by<T, reduce_operation::minimum>(place, values);
-        case reduce_operation::sum:
-            break;
-    }
-    return reduce_by<T, reduce_operation::sum>(place, values);
+    const bool sum = operation == reduce_operation::sum, maximum = operation == reduce_operation::maximum;
+    if constexpr (floating_value<T>)
+        return sum ? canonical_sum(place, values) : float_extreme(place, values, maximum);
+    else
+        return sum ? integer_sum(place, values) : integer_extreme(place, values, maximum);
 }
 
 template std::uint64_t reduce(cuda_place&, device_span<const std::uint8_t>, reduce_operation);

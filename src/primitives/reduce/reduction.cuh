@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The building blocks of sums, maxima and minima on CUDA: how a value is converted and combined, and the canonical order of
-// primitives/reduce/reduce.hpp for one block of 1,024 values by one warp. Integers and extremes, which allow any order, are
-// combined in the same one.
+// primitives/reduce/reduce.hpp for one block of 1,024 values by one warp. Integers and extremes of segments, which allow any
+// order, are combined in the same one.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,6 @@ struct reduction {
     static constexpr bool sums = operation == reduce_operation::sum;
     static constexpr bool floating = std::is_floating_point_v<T>;
     static constexpr bool refuses_nan = floating && !sums;
-    static constexpr bool any_order = !(floating && sums);  ///< gives the same bits
     using value_type = T;
     using held = std::conditional_t<refuses_nan, T,
                                     std::conditional_t<sums && !floating, std::uint64_t, reduced_type<T>>>;
@@ -73,7 +72,7 @@ class reader {
             if (!refused_) return;
             for (std::uint64_t i = first; i < end; i += step) {
                 if (values_[i] == values_[i]) continue;
-                cuda::note_fault(fault_word, fault::key_not_a_number, begin_ + i);
+                quern::cuda::note_fault(fault_word, fault::key_not_a_number, begin_ + i);
                 return;
             }
         }
