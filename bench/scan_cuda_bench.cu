@@ -227,9 +227,9 @@ void bench_scans(bench& b) {
             "exclusive sum and total", "uint32 → uint64", n, 12.0 * n,
             [&] { primitives::exclusive_scan<u32, u64>(place, in.span(), offsets.span()); },
             b.cub_call([&](void* memory, std::size_t& bytes) {
-                return cub::DeviceScan::ExclusiveScan(memory, bytes,
-                                                      thrust::make_transform_iterator(in.data(), widened{}),
-                                                      peer_offsets.data(), added{}, u64{0}, n, stream);
+                return cub::DeviceScan::ExclusiveScan(
+                    memory, bytes, thrust::make_transform_iterator(in.data(), widened{}), peer_offsets.data(),
+                    ::cuda::std::plus<>{}, u64{0}, n, stream);
             }));
         b.expect_equal(offsets, peer_offsets, n, "exclusive sum");
         const auto wide = filled<u64>(place, n, [] __device__(u64 i) { return mixed(i); });

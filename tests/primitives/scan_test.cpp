@@ -145,6 +145,29 @@ TYPED_TEST(scan_test, holds_at_the_ends_of_the_types) {
     this->template expect_reference<std::uint8_t, std::uint64_t>(bytes, scan_operation::sum);
 }
 
+TYPED_TEST(scan_test, a_gpu_counts_beyond_32_bits) {
+    if constexpr (std::is_same_v<typename TestFixture::place_type, cpu_place>) {
+        GTEST_SKIP() << "of GPUs";
+    } else {
+        if (tested_with().small_sizes) GTEST_SKIP() << "17 GB";
+        auto& place = this->place();
+        constexpr std::uint64_t n = (std::uint64_t{1} << 32) + 5;
+        if (place.memory().left() < 6 * n) GTEST_SKIP() << "the GPU has too little memory";
+        const auto values = make_array<std::uint32_t>(place, n + 1);
+        constexpr std::uint32_t one = 0x01010101;  // each value; sums wrap, and (2³² + k) · one is k · one
+        place.fill_bytes(values.data(), 1, n * sizeof(std::uint32_t));
+        primitives::inclusive_scan<std::uint32_t, std::uint32_t>(place, values.span().first(n),
+                                                                 values.span().first(n));
+        EXPECT_EQ(to_host(place, values.span().subspan(n - 2, 2)),
+                  (std::vector<std::uint32_t>{4 * one, 5 * one}));
+        place.fill_bytes(values.data(), 1, n * sizeof(std::uint32_t));
+        primitives::exclusive_scan<std::uint32_t, std::uint32_t>(place, values.span().first(n),
+                                                                 values.span());
+        EXPECT_EQ(to_host(place, values.span().subspan(n - 2)),
+                  (std::vector<std::uint32_t>{3 * one, 4 * one, 5 * one}));
+    }
+}
+
 TYPED_TEST(scan_test, every_instruction_set_gives_the_same) {
     if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
     on_every_target([&] {

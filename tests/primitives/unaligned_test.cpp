@@ -132,6 +132,17 @@ class unaligned_test : public on_place<Tested> {
             ASSERT_EQ(bits(got[s]), bits(expected[s])) << n << " values, segment " << s;
     }
 
+    template <class In>
+    void expect_wider_sums(std::size_t n) {
+        const auto values = random_values<In>(n, n, 0);
+        const auto sums = out<std::uint64_t>(n), offsets = out<std::uint64_t>(n + 1);
+        constexpr auto sum = primitives::scan_operation::sum;
+        primitives::inclusive_scan(this->place(), off(values).view(), sums.span());
+        primitives::exclusive_scan(this->place(), off(values).view(), offsets.span());
+        EXPECT_TRUE(sums.host() == reference::inclusive_scan<std::uint64_t>(values, sum)) << n;
+        EXPECT_TRUE(offsets.host() == reference::exclusive_scan<std::uint64_t>(values, sum)) << n;
+    }
+
     template <class Sample>
     void expect_histograms(std::size_t n) {
         for (const std::size_t bins : {200u, 5000u, 300'000u}) {
@@ -175,13 +186,16 @@ class unaligned_test : public on_place<Tested> {
 
     template <class T>
     void expect_scans(std::size_t n) {
-        constexpr auto sum = primitives::scan_operation::sum;
+        using primitives::scan_operation;
+        constexpr auto sum = scan_operation::sum;
         const auto values = random_values<T>(n, n);
         const auto inclusive = out<T>(n), exclusive = out<T>(n + 1), in_segments = out<T>(n);
-        primitives::inclusive_scan(this->place(), off(values).view(), inclusive.span());
-        primitives::exclusive_scan(this->place(), off(values).view(), exclusive.span());
-        EXPECT_TRUE(inclusive.host() == reference::inclusive_scan<T>(values, sum)) << n;
-        EXPECT_TRUE(exclusive.host() == reference::exclusive_scan<T>(values, sum)) << n;
+        for (const auto operation : {sum, scan_operation::maximum, scan_operation::minimum}) {
+            primitives::inclusive_scan(this->place(), off(values).view(), inclusive.span(), operation);
+            primitives::exclusive_scan(this->place(), off(values).view(), exclusive.span(), operation);
+            EXPECT_TRUE(inclusive.host() == reference::inclusive_scan<T>(values, operation)) << n;
+            EXPECT_TRUE(exclusive.host() == reference::exclusive_scan<T>(values, operation)) << n;
+        }
         const auto offsets = random_offsets(n, n < 100 ? 9 : 3000, n);
         primitives::segmented_inclusive_scan(this->place(), off(values).view(), off(offsets).view(),
                                              in_segments.span());
@@ -210,6 +224,9 @@ TYPED_TEST(unaligned_test, reductions) {
         this->template expect_reductions<float>(n, reduce_operation::maximum);
         this->template expect_reductions<double>(n, reduce_operation::sum);
         this->template expect_reductions<std::uint8_t>(n, reduce_operation::sum);
+        this->template expect_reductions<std::uint8_t>(n, reduce_operation::minimum);
+        this->template expect_reductions<std::int32_t>(n, reduce_operation::sum);
+        this->template expect_reductions<std::uint32_t>(n, reduce_operation::maximum);
         this->template expect_reductions<std::int64_t>(n, reduce_operation::minimum);
     }
 }
@@ -228,6 +245,8 @@ TYPED_TEST(unaligned_test, scans_and_searches) {
     for (const std::size_t n : this->sizes()) {
         this->template expect_scans<std::uint32_t>(n);
         this->template expect_scans<std::int64_t>(n);
+        this->template expect_wider_sums<std::uint8_t>(n);
+        this->template expect_wider_sums<std::uint32_t>(n);
         const auto offsets = random_offsets(n, n < 100 ? 9 : 3000, n);
         const auto segments = this->template out<std::uint32_t>(n);
         primitives::load_balancing_search(this->place(), this->off(offsets).view(), segments.span());

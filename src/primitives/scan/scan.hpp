@@ -20,7 +20,7 @@ concept scans_into = (integer_value<In> && std::same_as<In, Out>) ||
                      (one_of<In, std::uint8_t, std::uint32_t> && std::same_as<Out, std::uint64_t>);
 
 /// out[i] = in[0] ∘ … ∘ in[i]. `out` may be `in` itself if the types are the same. Throws usage_error if the sizes differ.
-/// Extra memory: CPU none; CUDA 16 bytes for each 3,840 values or more. CUDA: does not synchronise.
+/// Extra memory: CPU none; CUDA 16 bytes for each 2,000 values or more. CUDA: does not synchronise.
 template <class In, class Out>
     requires scans_into<In, Out>
 void inclusive_scan(cpu_place& place, std::span<const In> in, std::span<Out> out,
