@@ -84,6 +84,12 @@ few_words() {
     cmp roomy tight
 }
 
+@test "the ids of many short documents take no more memory" {
+    seq 500000 | awk '{ print "{\"id\":\"" $1 "\",\"text\":\"one two\"}" }' >corpus.jsonl
+    within 32M 0 dictionary corpus.jsonl -o words.dict --quiet
+    within 32M 0 ngrams corpus.jsonl -o rows.tsv --quiet
+}
+
 @test "a graph larger than memory: the reported requirement suffices" {
     awk 'BEGIN { for (i = 0; i < 400000; ++i) print i % 50000, i * 7919 % 49999 }' >graph
     local memory

@@ -48,7 +48,8 @@ class admitted_corpus {
         line.in_order([this](Unit& unit) { admit(unit); });
     }
     /// Runs a pipeline that begins with these steps. Throws, in addition to errors of its steps, invalid_input if more
-    /// was rejected than allowed (as soon as that is certain), out_of_memory if the id table exceeds the budget.
+    /// was rejected than allowed (as soon as that is certain), out_of_memory if one file has more documents than
+    /// the budget has room for (4 bytes each).
     template <std::derived_from<document_unit> Unit>
     void run(pipeline<Unit>& line) {
         run_parallel(ctx_, [&] { line.run(); });

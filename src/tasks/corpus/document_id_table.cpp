@@ -2,6 +2,8 @@
 #include "tasks/corpus/document_id_table.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace quern {
@@ -21,7 +23,7 @@ std::size_t part_of(const hash128_value& id) {
 }  // namespace
 
 /// The slot that holds `id`, or the empty one for it. At least one slot is empty.
-std::size_t id_table::slot_of(const std::vector<slot>& slots, const std::array<std::uint32_t, 4>& id) {
+std::size_t id_table::slot_of(std::span<const slot> slots, const std::array<std::uint32_t, 4>& id) {
     const std::size_t mask = slots.size() - 1;
     std::size_t at = id[0] & mask;
     while (slots[at].document_plus_one != 0 && slots[at].id != id) at = (at + 1) & mask;
@@ -30,8 +32,9 @@ std::size_t id_table::slot_of(const std::vector<slot>& slots, const std::array<s
 
 bool id_table::insert(const hash128_value& id, std::uint32_t document) {
     part& p = parts_[part_of(id)];
-    if ((p.used + 1) * std::uint64_t{4} > p.slots.size() * 3) grow(p);
-    slot& entry = p.slots[slot_of(p.slots, words_of(id))];
+    if ((p.used + 1) * std::uint64_t{4} > p.array.slots().size() * 3) grow(p);
+    const std::span<slot> slots = p.array.slots();
+    slot& entry = slots[slot_of(slots, words_of(id))];
     if (entry.document_plus_one != 0) return false;
     entry = {words_of(id), document + 1};
     ++p.used;
@@ -40,20 +43,35 @@ bool id_table::insert(const hash128_value& id, std::uint32_t document) {
 }
 
 std::optional<std::uint32_t> id_table::find(const hash128_value& id) const {
-    const part& p = parts_[part_of(id)];
-    if (p.slots.empty()) return std::nullopt;
-    const slot& entry = p.slots[slot_of(p.slots, words_of(id))];
+    const std::span<const slot> slots = parts_[part_of(id)].array.slots();
+    if (slots.empty()) return std::nullopt;
+    const slot& entry = slots[slot_of(slots, words_of(id))];
     if (entry.document_plus_one == 0) return std::nullopt;
     return entry.document_plus_one - 1;
 }
 
 void id_table::grow(part& p) {
-    std::vector<slot> wider(std::max(first_slots, 2 * p.slots.size()));
-    for (const slot& s : p.slots) {
-        if (s.document_plus_one != 0) wider[slot_of(wider, s.id)] = s;
+    const std::span<const slot> old = p.array.slots();
+    slot_array wider = zeroed(std::max(first_slots, 2 * old.size()));
+    for (const slot& s : old) {
+        if (s.document_plus_one != 0) wider.slots()[slot_of(wider.slots(), s.id)] = s;
     }
-    memory_bytes_ += (wider.size() - p.slots.size()) * sizeof(slot);
-    p.slots = std::move(wider);
+    memory_bytes_ += wider.memory_bytes();
+    memory_bytes_ -= p.array.memory_bytes();
+    p.array = std::move(wider);
+}
+
+id_table::slot_array id_table::zeroed(std::size_t size) {
+    if (memory_bytes_ + size * sizeof(slot) <= memory_limit_) return slot_array(size);
+    if (!folder_) folder_ = std::make_unique<scratch_folder>(*ctx_);
+    return {*folder_, size};
+}
+
+id_table::slot_array::slot_array(scratch_folder& folder, std::size_t size)
+    : file_(std::make_unique<scratch_array<slot>>(folder, "document_ids", size)), slots_(file_->span()) {
+    // Nameless from here on: the disk has the room back when the array goes, and the next one can have the name.
+    std::filesystem::remove(folder.file("document_ids"));
+    folder.give_back(size * sizeof(slot));
 }
 
 }  // namespace quern
