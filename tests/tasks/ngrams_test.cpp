@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include "quern/base/error.hpp"
@@ -728,47 +730,76 @@ TEST(child_words, finds_the_words_of_every_node) {
     }
 }
 
+/// Adds blocks of 500 random rows of the documents that document_of(random number) names, for n of 1 to 3 in turns, and
+/// compares the order in which they come back.
+void expect_rows_by_document(std::span<const std::uint64_t> offsets, std::uint64_t memory, unsigned blocks,
+                             const std::function<std::uint32_t(std::uint64_t)>& document_of,
+                             const std::function<void(std::uint64_t spilled, std::uint64_t added)>& judge) {
+    ngram_options options;
+    options.order = 3;
+    const temporary_folder folder;
+    scratch_folder scratch(context_with(1, folder));
+    document_rows<document_row> rows(scratch, offsets, options, memory);
+    std::vector<std::vector<std::uint32_t>> expected((offsets.size() - 1) * 3);  // firsts, by document and n
+    std::mt19937_64 random(12);
+    for (unsigned block = 0; block < blocks; ++block) {
+        const unsigned n = 1 + block % 3;
+        std::vector<std::uint32_t> documents, firsts;
+        for (unsigned i = 0; i < 500; ++i) {
+            documents.push_back(document_of(random()));
+            firsts.push_back(static_cast<std::uint32_t>(random()));
+            expected[documents.back() * 3 + n - 1].push_back(firsts.back());
+        }
+        const std::vector<std::uint32_t> counts(500, 7);
+        const std::vector<std::uint64_t> in_collection(500, 9);
+        const std::vector<double> weights(500, 0.5);
+        rows.add({n, documents, firsts, counts, in_collection, weights, {}, {}});
+    }
+    std::vector<std::vector<std::uint32_t>> found(expected.size());
+    std::uint32_t last = 0;
+    bool ordered = true, whole = true;
+    rows.drain([&](std::span<const document_row> part) {
+        for (const document_row& row : part) {
+            const std::uint32_t key = row.document * 3 + row.n - 1;
+            ordered &= key >= last;
+            last = key;
+            found[key].push_back(row.first);
+            whole &= row.in_document == 7 && row.in_collection == 9 && row.weight == 0.5;
+        }
+    });
+    EXPECT_TRUE(ordered);
+    EXPECT_TRUE(whole);
+    EXPECT_EQ(found, expected);
+    judge(rows.spilled_bytes(), std::uint64_t{blocks} * 500 * sizeof(document_row));
+}
+
 TEST(document_rows, brings_rows_into_the_order_of_documents) {
     // Document 2 alone exceeds a bucket.
     const std::vector<std::uint64_t> offsets = {0, 10, 10, 200'000, 200'003, 230'003};
-    ngram_options options;
-    options.order = 3;
     for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
-        const temporary_folder folder;
-        scratch_folder scratch(context_with(1, folder));
-        document_rows<document_row> rows(scratch, offsets, options, memory);
-        std::vector<std::vector<std::uint32_t>> expected(5 * 3);  // firsts, by document and n
-        std::mt19937_64 random(12);
-        for (unsigned block = 0; block < 300; ++block) {
-            const unsigned n = 1 + block % 3;
-            std::vector<std::uint32_t> documents, firsts, counts;
-            for (unsigned i = 0; i < 500; ++i) {
+        expect_rows_by_document(
+            offsets, memory, 300,
+            [](std::uint64_t random) {
                 constexpr std::uint32_t with_words[] = {0, 2, 2, 2, 3, 4, 4};
-                documents.push_back(with_words[random() % std::size(with_words)]);
-                firsts.push_back(static_cast<std::uint32_t>(random()));
-                expected[documents.back() * 3 + n - 1].push_back(firsts.back());
-            }
-            counts.assign(500, 7);
-            const std::vector<std::uint64_t> in_collection(500, 9);
-            const std::vector<double> weights(500, 0.5);
-            rows.add({n, documents, firsts, counts, in_collection, weights, {}, {}});
-        }
-        std::vector<std::vector<std::uint32_t>> found(5 * 3);
-        std::uint32_t last = 0;
-        rows.drain([&](std::span<const document_row> part) {
-            for (const document_row& row : part) {
-                const std::uint32_t key = row.document * 3 + row.n - 1;
-                EXPECT_GE(key, last);
-                last = key;
-                found[key].push_back(row.first);
-                EXPECT_EQ(row.in_document, 7U);
-                EXPECT_EQ(row.in_collection, 9U);
-                EXPECT_EQ(row.weight, 0.5);
-            }
-        });
-        EXPECT_EQ(found, expected);
-        EXPECT_EQ(rows.spilled_bytes() > 0, memory == (1 << 20));
+                return with_words[random % std::size(with_words)];
+            },
+            [&](std::uint64_t spilled, std::uint64_t) { EXPECT_EQ(spilled > 0, memory == (1 << 20)); });
     }
+}
+
+TEST(document_rows, partitions_again_what_does_not_fit) {
+    // Far more buckets than may be open at once; every hundredth document is empty, and one is longer than a bucket.
+    std::vector<std::uint64_t> offsets{0};
+    for (unsigned d = 0; d < 5'000; ++d)
+        offsets.push_back(offsets.back() + (d == 1'234 ? 150'000 : d % 100 == 0 ? 0 : 900));
+    expect_rows_by_document(
+        offsets, 1 << 20, 2'400,
+        [](std::uint64_t random) -> std::uint32_t {
+            if (random % 8 == 0) return 1'234;
+            const auto d = static_cast<std::uint32_t>(random / 8 % 5'000);
+            return d % 100 == 0 ? d + 1 : d;
+        },
+        [](std::uint64_t spilled, std::uint64_t added) { EXPECT_GT(spilled, added + added / 2); });
 }
 
 }  // namespace

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// From rows by n-gram to rows by document, in one pass, however many there are. Rows are partitioned into buckets of
-// neighbouring documents, each of which fits into memory; a bucket is sorted when its turn comes.
+// From rows by n-gram to rows by document, however many there are. Rows are partitioned into buckets of neighbouring
+// documents. When its turn comes, a bucket that fits into memory is sorted; a larger one is partitioned again.
 //
 // Rows of one n arrive in the order of their n-grams, so that a stable sort by document and n suffices. A document that
 // fills a bucket by itself has one bucket per n, whose rows arrive in order. What does not fit into memory is kept in
-// one scratch file, in chunks.
+// one scratch file, in chunks of equal size. Each chunk names the chunk of its bucket before it: memory grows neither
+// with the rows nor with the documents, but for one number a document.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -37,29 +42,27 @@ class document_rows {
     static constexpr bool with_history = std::is_same_v<Row, document_row_with_history>;
 
   public:
-    /// `documents`: their offsets. Holds about `memory_bytes` at most.
-    document_rows(scratch_folder& scratch, std::span<const std::uint64_t> documents,
+    /// `offsets`: the beginning of each document among the words, and the end; must outlive it. Holds about `memory_bytes`
+    /// at most, and 4 bytes for each document.
+    document_rows(scratch_folder& scratch, std::span<const std::uint64_t> offsets,
                   const ngram_options& options, std::uint64_t memory_bytes)
-        : scratch_(scratch),
-          first_n_(options.only ? options.order : 1),
-          lengths_(options.order - first_n_ + 1),
-          budget_(memory_bytes / 2),
-          bucket_rows_(std::clamp<std::uint64_t>(memory_bytes / 8, min_bucket, max_bucket) / sizeof(Row)) {
-        partition(documents);
-        const std::uint64_t each = memory_bytes / 8 / std::max<std::size_t>(1, buckets_.size()) / sizeof(Row);
-        chunk_rows_ = std::clamp<std::uint64_t>(each, 128, std::uint64_t{1} << 13);
+        : document_rows(scratch, offsets, 0, options.only ? options.order : 1, options.order, memory_bytes,
+                        0) {}
+    document_rows(const document_rows&) = delete;  // it removes its scratch file
+    document_rows& operator=(const document_rows&) = delete;
+    ~document_rows() {
+        if (!spill_) return;
+        spill_.reset();
+        std::error_code ignored;  // the folder is removed later
+        std::filesystem::remove(path_, ignored);
+        scratch_.give_back(spilled_);
     }
 
     /// Rows of one n, in the order of n-grams over all calls.
     void add(const ngram_rows& rows) {
-        const unsigned length = rows.n - first_n_;
         for (std::size_t r = 0; r < rows.documents.size(); ++r) {
-            const std::uint32_t document = rows.documents[r];
-            bucket& b = buckets_[bucket_of_[document] + (buckets_[bucket_of_[document]].one_n ? length : 0)];
-            if (b.filled == chunk_rows_) complete(b);
-            if (!b.open) b.open = std::make_unique_for_overwrite<Row[]>(chunk_rows_);
-            Row& to = b.open[b.filled++];
-            to.document = document;
+            Row& to = next_row(rows.documents[r], rows.n);
+            to.document = rows.documents[r];
             to.n = rows.n;
             to.first = rows.firsts[r];
             to.in_document = rows.in_document[r];
@@ -76,114 +79,210 @@ class document_rows {
     template <class Sink>
     void drain(const Sink& sink) {
         if (spill_) spill_->flush();
-        std::vector<Row> rows, sorted;
         for (bucket& b : buckets_) {
-            rows.clear();
-            for_each_chunk(b, [&](std::span<const Row> part) {
-                if (b.one_n && rows.size() + part.size() > bucket_rows_ && !rows.empty()) {
-                    sink(std::span<const Row>(rows));
-                    rows.clear();
-                }
-                rows.insert(rows.end(), part.begin(), part.end());
-            });
-            if (!b.one_n) sort(b, rows, sorted);
-            const std::vector<Row>& ordered = b.one_n ? rows : sorted;
-            if (!ordered.empty()) sink(std::span<const Row>(ordered));
+            if (b.one_n)
+                pass_on(b, sink);
+            else if (b.rows <= bucket_rows_)
+                sort(b, sink);
+            else
+                partition_again(b, sink);
             b = bucket{};
         }
     }
 
-    std::uint64_t spilled_bytes() const { return spilled_; }
+    /// Of this object; those of a bucket that was partitioned again count, too, once it was drained.
+    std::uint64_t spilled_bytes() const { return spilled_ + spilled_again_; }
 
   private:
     static constexpr std::uint64_t min_bucket = std::uint64_t{1} << 20, max_bucket = std::uint64_t{1} << 25;
+    static constexpr std::uint64_t min_chunk_rows = 128, max_chunk_rows = std::uint64_t{1} << 13;
+    static constexpr std::uint64_t min_buckets = 16;  // more than n-grams have words
 
-    struct chunk {
-        std::unique_ptr<Row[]> memory;  ///< null: in the scratch file
-        std::uint64_t offset;
+    /// In the scratch file: this, then the rows.
+    struct chunk_header {
+        std::uint64_t previous;  ///< of the same bucket
     };
+    static constexpr std::uint64_t no_chunk = ~std::uint64_t{0};
+
     struct bucket {
-        std::uint32_t begin = 0, end = 0;  ///< its documents
-        bool one_n = false;                ///< rows of one document and one n
-        std::vector<chunk> chunks;         ///< full ones
+        std::uint32_t begin = 0, end = 0;          ///< its documents
+        bool one_n = false;                        ///< rows of one document and one n
+        std::vector<std::unique_ptr<Row[]>> held;  ///< the first full chunks
+        std::uint64_t last_spilled = no_chunk;     ///< of the chunks after them
         std::unique_ptr<Row[]> open;
         std::uint64_t filled = 0;  ///< of `open`
+        std::uint64_t rows = 0;
     };
 
-    void partition(std::span<const std::uint64_t> documents) {
-        const std::size_t count = documents.size() - 1;
-        bucket_of_.resize(count);
+    /// The documents from `first` on. `depth`: how often the rows have been partitioned before.
+    document_rows(scratch_folder& scratch, std::span<const std::uint64_t> offsets, std::uint32_t first,
+                  unsigned first_n, unsigned order, std::uint64_t memory_bytes, unsigned depth)
+        : scratch_(scratch),
+          path_(scratch.file("rows_" + std::to_string(depth))),
+          offsets_(offsets),
+          first_document_(first),
+          first_n_(first_n),
+          lengths_(order - first_n + 1),
+          depth_(depth),
+          memory_bytes_(memory_bytes),
+          bucket_rows_(std::clamp<std::uint64_t>(memory_bytes / 8, min_bucket, max_bucket) / sizeof(Row)) {
+        partition();
+        const std::uint64_t each = memory_bytes / 8 / std::max<std::size_t>(1, buckets_.size()) / sizeof(Row);
+        chunk_rows_ = std::clamp(each, min_chunk_rows, max_chunk_rows);
+    }
+
+    /// Into buckets that can be sorted in memory; where their open chunks would take too much, into fewer and larger ones.
+    void partition() {
+        bucket_of_.resize(offsets_.size() - 1);
+        if (partition(bucket_rows_, true)) return;
+        const std::uint64_t all = (offsets_.back() - offsets_.front() + bucket_of_.size()) * lengths_;
+        partition(all / (max_buckets() / 2) + 1, false);
+    }
+
+    std::uint64_t max_buckets() const {
+        return std::max(min_buckets, memory_bytes_ / 8 / (min_chunk_rows * sizeof(Row)));
+    }
+
+    /// Into buckets of at most `max_rows` rows, or of one document. `by_n`: such a document has one bucket per n. False if
+    /// these are too many.
+    bool partition(std::uint64_t max_rows, bool by_n) {
+        buckets_.clear();
         std::uint64_t rows = 0;
-        for (std::size_t d = 0; d < count; ++d) {
-            const auto number = static_cast<std::uint32_t>(d);
-            const std::uint64_t max = (documents[d + 1] - documents[d]) * lengths_;
-            const bool large = max > bucket_rows_;
-            if (buckets_.empty() || buckets_.back().one_n || large || rows + max > bucket_rows_) {
+        for (std::size_t d = 0; d < bucket_of_.size(); ++d) {
+            const auto number = first_document_ + static_cast<std::uint32_t>(d);
+            // Empty documents count, too: sorting keeps a number for each.
+            const std::uint64_t of_document = (offsets_[d + 1] - offsets_[d] + 1) * lengths_;
+            const bool split = by_n && of_document > max_rows;
+            if (buckets_.empty() || buckets_.back().one_n || split || rows + of_document > max_rows) {
                 rows = 0;
-                for (unsigned i = 0; i < (large ? lengths_ : 1); ++i) {
+                for (unsigned i = 0; i < (split ? lengths_ : 1); ++i) {
                     bucket& b = buckets_.emplace_back();
                     b.begin = number;
-                    b.one_n = large;
+                    b.one_n = split;
                 }
+                if (by_n && bucket_of_.size() > 1 && buckets_.size() > max_buckets()) return false;
             }
-            rows += max;
+            rows += of_document;
             buckets_.back().end = number + 1;
-            bucket_of_[d] = static_cast<std::uint32_t>(buckets_.size() - (large ? lengths_ : 1));
+            bucket_of_[d] = static_cast<std::uint32_t>(buckets_.size() - (split ? lengths_ : 1));
         }
+        return true;
+    }
+
+    Row& next_row(std::uint32_t document, unsigned n) {
+        const std::uint32_t first = bucket_of_[document - first_document_];
+        bucket& b = buckets_[first + (buckets_[first].one_n ? n - first_n_ : 0)];
+        if (b.filled == chunk_rows_) complete(b);
+        if (!b.open) b.open = std::make_unique_for_overwrite<Row[]>(chunk_rows_);
+        ++b.rows;
+        return b.open[b.filled++];
     }
 
     /// Called when the open chunk is full.
     void complete(bucket& b) {
         const std::uint64_t bytes = chunk_rows_ * sizeof(Row);
         b.filled = 0;
-        if (held_ + bytes <= budget_) {
+        if (!spill_ && held_ + bytes <= memory_bytes_ / 2) {
             held_ += bytes;
-            b.chunks.push_back({std::move(b.open), 0});
+            b.held.push_back(std::move(b.open));
             return;
         }
-        if (!spill_) spill_ = std::make_unique<spill_file>(scratch_.file("rows"));
-        scratch_.take(bytes);
-        spilled_ += bytes;
-        const std::uint64_t offset = spill_->append({reinterpret_cast<const char*>(b.open.get()), bytes});
-        b.chunks.push_back({nullptr, offset});
+        if (!spill_) spill_.emplace(path_);
+        if (room_ < chunk_bytes()) take_room();
+        room_ -= chunk_bytes();
+        const chunk_header header{b.last_spilled};
+        b.last_spilled = spill_->append({reinterpret_cast<const char*>(&header), sizeof header});
+        spill_->append({reinterpret_cast<const char*>(b.open.get()), bytes});
     }
 
+    std::uint64_t chunk_bytes() const { return sizeof(chunk_header) + chunk_rows_ * sizeof(Row); }
+    /// Many chunks at a time: asking the disk for its free room takes longer than writing one.
+    void take_room() {
+        const std::uint64_t bytes = 64 * chunk_bytes();
+        scratch_.take(bytes);
+        spilled_ += bytes;
+        room_ += bytes;
+    }
+
+    /// Calls sink(rows) for all rows of a bucket, in order.
     template <class Sink>
     void for_each_chunk(bucket& b, const Sink& sink) {
-        std::unique_ptr<Row[]> read;
-        for (chunk& c : b.chunks) {
-            if (c.memory) {
-                sink(std::span<const Row>(c.memory.get(), chunk_rows_));
-                c.memory.reset();
-                continue;
-            }
-            if (!read) read = std::make_unique_for_overwrite<Row[]>(chunk_rows_);
-            spill_->read_at(c.offset, {reinterpret_cast<char*>(read.get()), chunk_rows_ * sizeof(Row)});
-            sink(std::span<const Row>(read.get(), chunk_rows_));
+        for (std::unique_ptr<Row[]>& rows : b.held) {
+            sink(std::span<const Row>(rows.get(), chunk_rows_));
+            rows.reset();
+        }
+        std::vector<std::uint64_t> chunks;  // backwards
+        for (std::uint64_t at = b.last_spilled; at != no_chunk;) {
+            chunks.push_back(at);
+            chunk_header header{};
+            spill_->read_at(at, {reinterpret_cast<char*>(&header), sizeof header});
+            at = header.previous;
+        }
+        const auto rows = std::make_unique_for_overwrite<Row[]>(chunks.empty() ? 0 : chunk_rows_);
+        while (!chunks.empty()) {
+            spill_->read_at(chunks.back() + sizeof(chunk_header),
+                            {reinterpret_cast<char*>(rows.get()), chunk_rows_ * sizeof(Row)});
+            chunks.pop_back();
+            sink(std::span<const Row>(rows.get(), chunk_rows_));
         }
         if (b.filled != 0) sink(std::span<const Row>(b.open.get(), b.filled));
     }
 
+    /// The rows of one document and one n are in order.
+    template <class Sink>
+    void pass_on(bucket& b, const Sink& sink) {
+        std::vector<Row> rows;
+        for_each_chunk(b, [&](std::span<const Row> part) {
+            if (rows.size() + part.size() > bucket_rows_ && !rows.empty()) {
+                sink(std::span<const Row>(rows));
+                rows.clear();
+            }
+            rows.insert(rows.end(), part.begin(), part.end());
+        });
+        if (!rows.empty()) sink(std::span<const Row>(rows));
+    }
+
     /// Stable, by document and n.
-    void sort(const bucket& b, const std::vector<Row>& rows, std::vector<Row>& sorted) {
+    template <class Sink>
+    void sort(bucket& b, const Sink& sink) {
+        if (b.rows == 0) return;
+        std::vector<Row> rows, sorted(b.rows);
+        rows.reserve(b.rows);
+        for_each_chunk(b,
+                       [&](std::span<const Row> part) { rows.insert(rows.end(), part.begin(), part.end()); });
         const auto place_of = [&](const Row& row) {
             return std::uint64_t{row.document - b.begin} * lengths_ + (row.n - first_n_);
         };
-        begins_.assign(std::uint64_t{b.end - b.begin} * lengths_ + 1, 0);
-        for (const Row& row : rows) ++begins_[place_of(row) + 1];
-        for (std::size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
-        sorted.resize(rows.size());
-        for (const Row& row : rows) sorted[begins_[place_of(row)]++] = row;
+        std::vector<std::uint64_t> begins(std::uint64_t{b.end - b.begin} * lengths_ + 1);
+        for (const Row& row : rows) ++begins[place_of(row) + 1];
+        for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
+        for (const Row& row : rows) sorted[begins[place_of(row)]++] = row;
+        sink(std::span<const Row>(sorted));
+    }
+
+    /// In the quarter of the memory that sorting would take.
+    template <class Sink>
+    void partition_again(bucket& b, const Sink& sink) {
+        document_rows finer(scratch_,
+                            offsets_.subspan(b.begin - first_document_, b.end - b.begin + std::size_t{1}),
+                            b.begin, first_n_, first_n_ + lengths_ - 1, memory_bytes_ / 4, depth_ + 1);
+        for_each_chunk(b, [&](std::span<const Row> part) {
+            for (const Row& row : part) finer.next_row(row.document, row.n) = row;
+        });
+        finer.drain(sink);
+        spilled_again_ += finer.spilled_bytes();
     }
 
     scratch_folder& scratch_;
-    unsigned first_n_, lengths_;
-    std::uint64_t budget_, bucket_rows_, chunk_rows_ = 0;
+    std::filesystem::path path_;
+    std::span<const std::uint64_t> offsets_;
+    std::uint32_t first_document_;
+    unsigned first_n_, lengths_, depth_;
+    std::uint64_t memory_bytes_, bucket_rows_, chunk_rows_ = 0;
     std::vector<bucket> buckets_;           ///< in the order of their rows
     std::vector<std::uint32_t> bucket_of_;  ///< of each document, the first
-    std::vector<std::uint64_t> begins_;
-    std::unique_ptr<spill_file> spill_;
-    std::uint64_t held_ = 0, spilled_ = 0;
+    std::optional<spill_file> spill_;
+    std::uint64_t held_ = 0, room_ = 0, spilled_ = 0, spilled_again_ = 0;
 };
 
 }  // namespace quern

@@ -31,6 +31,8 @@ struct ngram_corpus {
     reading_record record;
 
     std::uint64_t document_count() const { return documents.size() - 1; }
+    /// Of what is not in a table.
+    std::uint64_t memory_bytes() const { return 8 * (documents.capacity() + name_ends.capacity()); }
     std::string_view word(std::uint32_t id) const {
         if (id == vocabulary) return unknown_ngram_word;
         return piece(letters, id == 0 ? 0 : word_ends[id - 1], word_ends[id]);

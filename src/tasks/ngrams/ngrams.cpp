@@ -122,10 +122,10 @@ class ngrams_run {
         const std::uint64_t memory = ctx_.memory_limit();
         std::unique_ptr<document_rows<Row>> rows;
         std::unique_ptr<collection_counts> counts;
-        std::uint64_t held = tables_.taken();
+        std::uint64_t held = tables_.taken() + corpus_.memory_bytes();
         ngram_options requested = options_.ngrams;
         if (to_.wanted()) {
-            held += memory / 4;
+            held += memory / 4 + 4 * corpus_.document_count();
             rows = std::make_unique<document_rows<Row>>(scratch_, corpus_.documents, requested, memory / 4);
         }
         if (totals_text_.wanted() || arpa_text_.wanted()) {
