@@ -8,9 +8,7 @@
 #include "device/cpu/parallel.hpp"
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
-#include "ops/link_rank/link_pieces.hpp"
 #include "ops/link_rank/link_sums.hpp"
-#include "ops/link_rank/report_step.hpp"
 
 namespace quern::link_rank_detail {
 namespace {

@@ -13,10 +13,7 @@
 #include "ops/link_rank/degree_ordering.hpp"
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
-#include "ops/link_rank/link_pieces.hpp"
 #include "ops/link_rank/link_sums.hpp"
-#include "ops/link_rank/node_kernels.hpp"
-#include "ops/link_rank/report_step.hpp"
 
 namespace quern::link_rank_detail {
 namespace {

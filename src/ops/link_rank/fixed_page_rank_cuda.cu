@@ -12,7 +12,6 @@
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/link_tiles.cuh"
-#include "ops/link_rank/node_values.cuh"
 #include "ops/link_rank/sliced_ell.cuh"
 
 namespace quern::link_rank_detail {

@@ -7,7 +7,6 @@
 
 #include "device/cuda/check.cuh"
 #include "ops/link_rank/fixed_arithmetic.hpp"
-#include "ops/link_rank/link_walk.cuh"
 
 namespace quern::link_rank_detail {
 namespace {

@@ -6,7 +6,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 //
 #include "hwy/highway.h"
-#include "ops/link_rank/node_kernels.hpp"
+#include "ops/link_rank/fixed_arithmetic.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::link_rank_detail {

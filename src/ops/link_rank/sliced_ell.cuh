@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "device/array.hpp"
@@ -105,5 +106,17 @@ class sliced_ell {
     cuda_array<std::uint32_t> slot_of_;
     std::vector<group> groups_;  ///< hot groups, then the cold one
 };
+
+// Copies values of nodes to a GPU and back: by node on the host, by slot on the device.
+
+/// array[slot of v] = values[v]; other slots do not change. T: 64-bit integers. `spare` holds one value per node.
+template <class T>
+void to_slots(cuda_place& place, const node_slots& slots, std::span<const T> values,
+              const cuda_array<T>& array, const cuda_array<std::uint64_t>& spare);
+
+/// array[slot of v] for every node v. Synchronises.
+std::vector<std::int64_t> values_of_nodes(cuda_place& place, const node_slots& slots,
+                                          const cuda_array<std::int64_t>& array,
+                                          const cuda_array<std::uint64_t>& spare);
 
 }  // namespace quern::link_rank_detail

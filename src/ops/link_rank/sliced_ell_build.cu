@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
-#include "ops/link_rank/link_walk.cuh"
+#include "ops/link_rank/link_tiles.cuh"
 #include "ops/link_rank/sliced_ell.cuh"
 #include "primitives/load_balance/load_balance.hpp"
 #include "primitives/scan/scan.hpp"
@@ -299,6 +299,54 @@ std::uint64_t sliced_ell::bytes() const {
         sum += g.begins.span().size_bytes() + g.targets.span().size_bytes() + g.ids16.span().size_bytes() +
                g.ids32.span().size_bytes();
     return sum;
+}
+
+namespace {
+
+/// One thread per node.
+template <class T>
+__global__ void to_slots_kernel(const T* values, std::uint32_t nodes, const std::uint32_t* slot_of,
+                                T* array) {
+    const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v < nodes) array[slot_of[v]] = values[v];
+}
+__global__ void to_nodes_kernel(const std::int64_t* array, std::uint32_t nodes, const std::uint32_t* slot_of,
+                                std::int64_t* values) {
+    const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v < nodes) values[v] = array[slot_of[v]];
+}
+
+cuda::launch_shape thread_each(std::uint32_t nodes) {
+    return {cuda::blocks_for(nodes, block_threads), block_threads};
+}
+
+}  // namespace
+
+template <class T>
+void to_slots(cuda_place& place, const node_slots& slots, std::span<const T> values,
+              const cuda_array<T>& array, const cuda_array<std::uint64_t>& spare) {
+    if (slots.slot_of == nullptr) {
+        place.copy_in(array.data(), values.data(), values.size_bytes());
+        return;
+    }
+    T* const by_node = reinterpret_cast<T*>(spare.data());
+    place.copy_in(by_node, values.data(), values.size_bytes());
+    QUERN_LAUNCH(place, thread_each(slots.nodes), to_slots_kernel<T>, by_node, slots.nodes, slots.slot_of,
+                 array.data());
+}
+template void to_slots<std::int64_t>(cuda_place&, const node_slots&, std::span<const std::int64_t>,
+                                     const cuda_array<std::int64_t>&, const cuda_array<std::uint64_t>&);
+template void to_slots<std::uint64_t>(cuda_place&, const node_slots&, std::span<const std::uint64_t>,
+                                      const cuda_array<std::uint64_t>&, const cuda_array<std::uint64_t>&);
+
+std::vector<std::int64_t> values_of_nodes(cuda_place& place, const node_slots& slots,
+                                          const cuda_array<std::int64_t>& array,
+                                          const cuda_array<std::uint64_t>& spare) {
+    if (slots.slot_of == nullptr) return to_host(place, array.span().first(slots.nodes));
+    auto* const by_node = reinterpret_cast<std::int64_t*>(spare.data());
+    QUERN_LAUNCH(place, thread_each(slots.nodes), to_nodes_kernel, array.data(), slots.nodes, slots.slot_of,
+                 by_node);
+    return to_host(place, device_span<std::int64_t>(by_node, slots.nodes));
 }
 
 }  // namespace quern::link_rank_detail

@@ -12,9 +12,9 @@
 
 #include "device/array.hpp"
 #include "device/place.hpp"
+#include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/integer_problem.hpp"
 #include "ops/link_rank/papers/vector_steps.hpp"
-#include "ops/link_rank/report_step.hpp"
 #include "primitives/reduce/reduce.hpp"
 #include "primitives/sparse/by_format.hpp"
 #include "quern/ops/link_rank.hpp"
