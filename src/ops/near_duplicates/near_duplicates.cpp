@@ -7,7 +7,7 @@
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/exact/find_exhaustively.hpp"
 #include "ops/near_duplicates/exact/verify.hpp"
-#include "ops/near_duplicates/texts/units.hpp"
+#include "ops/near_duplicates/texts/texts.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {

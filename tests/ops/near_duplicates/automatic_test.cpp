@@ -14,7 +14,7 @@
 #include "ops/near_duplicates/exact/find_exhaustively.hpp"
 #include "ops/near_duplicates/filter/gram_filter.hpp"
 #include "ops/near_duplicates/filter/sketch.hpp"
-#include "ops/near_duplicates/texts/units.hpp"
+#include "ops/near_duplicates/texts/texts.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/text_sketches.hpp"
 #include "reference/edit_distance_reference.hpp"

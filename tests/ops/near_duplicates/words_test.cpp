@@ -9,7 +9,6 @@
 #include "on_every_target.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/papers/words/hamming_join.hpp"
-#include "ops/near_duplicates/papers/words/hamming_kernels.hpp"
 #include "ops/near_duplicates/papers/words/simhash.hpp"
 #include "ops/near_duplicates/papers/words/word_sets.hpp"
 #include "quern/base/error.hpp"

@@ -3,6 +3,11 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
+#include "device/cpu/parallel.hpp"
+#include "ops/near_duplicates/texts/texts.hpp"
+#include "quern/base/error.hpp"
+
 namespace quern::near_duplicates_detail {
 namespace {
 
@@ -34,3 +39,97 @@ template void sketch_pairs(std::span<const std::uint8_t>, std::uint8_t*);
 template void sketch_pairs(std::span<const std::uint32_t>, std::uint8_t*);
 
 }  // namespace quern::near_duplicates_detail
+
+namespace quern {
+
+using namespace near_duplicates_detail;
+
+namespace {
+
+constexpr std::uint64_t max_units = (std::uint64_t{1} << 31) - 1;
+
+text_sketch sketch_text(std::string_view text, edit_unit unit, std::vector<std::uint32_t>& scratch) {
+    text_sketch made;
+    made.hash = hash64(text);
+    std::uint64_t length = text.size();
+    if (unit == edit_unit::character) {
+        decode(text, scratch);
+        length = scratch.size();
+        sketch_units<std::uint32_t>(scratch, made.counts.data());
+    } else {
+        sketch_units<std::uint8_t>({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()},
+                                   made.counts.data());
+    }
+    if (length > max_units) throw usage_error("a document has 2^31 units or more");
+    made.length = static_cast<std::uint32_t>(length);
+    return made;
+}
+
+}  // namespace
+
+text_sketch sketch_text(std::string_view text, edit_unit unit) {
+    std::vector<std::uint32_t> scratch;
+    return sketch_text(text, unit, scratch);
+}
+
+std::vector<text_sketch> sketch_texts(const text_list& texts, std::uint32_t first, edit_unit unit,
+                                      const context& ctx) {
+    cpu_place place(ctx);
+    std::vector<text_sketch> made(texts.size() - std::min<std::size_t>(first, texts.size()));
+    const std::size_t pieces = made.size() / 64 + 1;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        ctx.check_stop();
+        const item_range mine = piece_of(made.size(), pieces, p);
+        std::vector<std::uint32_t> scratch;
+        for (std::size_t i = mine.begin; i < mine.end; ++i)
+            made[i] = sketch_text(texts[first + i], unit, scratch);
+    });
+    return made;
+}
+
+namespace near_duplicates_detail {
+
+sketch_list::sketch_list(cpu_place& place, const text_list& texts, const text_sketches& known, edit_unit unit,
+                         std::uint32_t first_new)
+    : texts_(texts), known_(known), first_new_(first_new), were_known_(known.size() >= first_new) {
+    if (were_known_) {
+        check_known();
+        chunks_ = known.chunks;
+    }
+    std::size_t count = 0;
+    for (const auto& chunk : chunks_) begins_.push_back(static_cast<std::uint32_t>(count += chunk.size()));
+    made_ = sketch_texts(texts, static_cast<std::uint32_t>(count), unit, place.ctx());
+    chunks_.emplace_back(made_);
+    begins_.push_back(static_cast<std::uint32_t>(count + made_.size()));
+    if (!were_known_) link_old_texts(place);
+}
+
+void sketch_list::check_known() const {
+    if (known_.size() > texts_.size()) throw usage_error("there are more sketches than texts");
+    std::uint32_t text = 0;
+    for (const auto& chunk : known_.chunks) {
+        for (const text_sketch& sketch : chunk) {
+            if (sketch.length > texts_.length(text))
+                throw usage_error("a sketch has more units than its text has bytes");
+            if (text < first_new_ && sketch.first_equal > text)
+                throw usage_error("the sketch of an old text lacks the first text that is equal");
+            ++text;
+        }
+    }
+}
+
+void sketch_list::link_old_texts(cpu_place& place) {
+    if (first_new_ == 0) return;
+    for (std::uint32_t i = 0; i < first_new_; ++i) made_[i].first_equal = i;
+    const text_classes old(place, *this, 0, first_new_, false);
+    for (std::uint32_t c = 0; c < old.size(); ++c)
+        for (const std::uint32_t text : old.members(c)) made_[text].first_equal = old.text(c);
+}
+
+bool sketch_list::are_equal(std::uint32_t a, std::uint32_t b) const {
+    const text_sketch &x = (*this)[a], &y = (*this)[b];
+    return x.hash == y.hash && x.length == y.length && read(a) == read(b);
+}
+
+}  // namespace near_duplicates_detail
+}  // namespace quern

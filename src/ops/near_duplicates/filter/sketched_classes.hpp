@@ -6,13 +6,136 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include "device/array.hpp"
+#include "ops/near_duplicates/exact/verify.hpp"
 #include "ops/near_duplicates/filter/sketch.hpp"
-#include "ops/near_duplicates/texts/text_classes.hpp"
-#include "ops/near_duplicates/texts/unit_texts.hpp"
+#include "ops/near_duplicates/texts/texts.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::near_duplicates_detail {
+
+/// The texts of a call as units. Bytes are read in place. Characters are decoded once if they fit a share of the memory,
+/// otherwise on each read, as always for old texts.
+template <class Unit>
+class unit_texts {
+    static constexpr bool decodes = !std::is_same_v<Unit, std::uint8_t>;
+    static constexpr std::uint64_t share = 4;  ///< of the memory: a quarter of the rest
+
+  public:
+    /// Cost: nothing for bytes; otherwise decodes the new texts if they fit, 4 bytes per character.
+    unit_texts(cpu_place& host, const text_list& texts, const sketch_list& sketches)
+        : host_(host), texts_(texts), sketches_(sketches), first_decoded_(sketches.size()) {
+        if constexpr (decodes) {
+            const std::uint32_t first = sketches.first_new();
+            std::uint64_t units = 0;
+            for (std::uint32_t text = first; text < sketches.size(); ++text) units += sketches[text].length;
+            if (first < sketches.size() && units * sizeof(Unit) <= host.memory().left() / share) {
+                decoded_ = decode(host, {texts.bytes, texts.offsets.subspan(first)});
+                first_decoded_ = first;
+            }
+        }
+    }
+
+    /// Valid until the next read with `scratch`. Any thread.
+    std::span<const Unit> read(std::uint32_t text, std::vector<Unit>& scratch) const {
+        if constexpr (decodes) {
+            if (text >= first_decoded_) {
+                const auto& [units, offsets] = decoded_;
+                const std::size_t i = text - first_decoded_;
+                return std::span<const Unit>(units.span()).subspan(offsets[i], offsets[i + 1] - offsets[i]);
+            }
+            decode(sketches_.read(text), scratch);
+            return scratch;
+        } else {
+            const std::string_view bytes = sketches_.read(text);
+            return {reinterpret_cast<const Unit*>(bytes.data()), bytes.size()};
+        }
+    }
+
+    /// Appends the pairs among candidates whose texts were already read.
+    template <class Place>
+    void append_pairs(Place& place, const decimal& threshold, std::span<const candidate> candidates,
+                      std::vector<duplicate_pair>& found, duplicate_counts& counts) const {
+        if (const std::uint64_t bytes = array_bytes<duplicate_pair>(found.size());
+            bytes > host_.memory().left()) {
+            throw out_of_memory(
+                "a list of more than " + std::to_string(found.size()) + " pairs (groups do not need it)",
+                bytes, host_.memory().left());
+        }
+        if constexpr (!decodes) {
+            const auto pairs = verify(place, as_bytes(texts_), threshold, candidates, counts);
+            found.insert(found.end(), pairs.begin(), pairs.end());
+        } else if (std::ranges::all_of(candidates,
+                                       [&](const candidate& c) { return c.a >= first_decoded_; })) {
+            const auto number_of = [&](std::uint32_t text) { return text - first_decoded_; };
+            append_numbered(place, threshold, decoded_, candidates, number_of, found, counts);
+        } else {
+            for (std::size_t begin = 0; begin < candidates.size();) {
+                const std::size_t count = fitting(candidates.subspan(begin));
+                append_decoded(place, threshold, candidates.subspan(begin, count), found, counts);
+                begin += count;
+            }
+        }
+    }
+
+  private:
+    /// How many of the first candidates have texts that fit the memory, decoded; at least one.
+    std::size_t fitting(std::span<const candidate> candidates) const {
+        const std::uint64_t max = host_.memory().left() / share / sizeof(Unit);
+        std::uint64_t units = 0;
+        std::size_t count = 0;
+        for (const auto& [a, b] : candidates) {
+            units += std::uint64_t{sketches_[a].length} + sketches_[b].length;
+            if (count != 0 && units > max) break;
+            ++count;
+        }
+        return count;
+    }
+
+    /// Decodes these texts, numbered in their order.
+    template <class Place>
+    void append_decoded(Place& place, const decimal& threshold, std::span<const candidate> candidates,
+                        std::vector<duplicate_pair>& found, duplicate_counts& counts) const {
+        std::vector<std::uint32_t> chosen;
+        for (const auto& [a, b] : candidates) chosen.insert(chosen.end(), {a, b});
+        std::ranges::sort(chosen);
+        chosen.erase(std::ranges::unique(chosen).begin(), chosen.end());
+        const auto number_of = [&](std::uint32_t text) {
+            return static_cast<std::uint32_t>(std::ranges::lower_bound(chosen, text) - chosen.begin());
+        };
+        append_numbered(place, threshold, decode(host_, texts_, chosen), candidates, number_of, found,
+                        counts);
+    }
+
+    /// The same with texts that were decoded and numbered differently; pairs keep the order of their candidates.
+    template <class Place, class NumberOf>
+    static void append_numbered(Place& place, const decimal& threshold, const decoded_texts& decoded,
+                                std::span<const candidate> candidates, const NumberOf& number_of,
+                                std::vector<duplicate_pair>& found, duplicate_counts& counts) {
+        std::vector<candidate> numbered;
+        numbered.reserve(candidates.size());
+        for (const auto& [a, b] : candidates) numbered.push_back({number_of(a), number_of(b)});
+        const auto pairs =
+            verify(place, decoded.list(), threshold, std::span<const candidate>(numbered), counts);
+        std::size_t i = 0;
+        for (duplicate_pair pair : pairs) {
+            while (numbered[i].a != pair.a || numbered[i].b != pair.b) ++i;
+            pair.a = candidates[i].a;
+            pair.b = candidates[i].b;
+            found.push_back(pair);
+        }
+    }
+
+    cpu_place& host_;
+    text_list texts_;
+    const sketch_list& sketches_;
+    std::uint32_t first_decoded_;
+    decoded_texts decoded_;  ///< those from first_decoded_ on
+};
 
 /// The rows of the classes `range`, in their order.
 struct sketched_classes {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
-#include "ops/near_duplicates/texts/text_classes.hpp"
+#include "ops/near_duplicates/texts/texts.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
-#include "ops/near_duplicates/papers/signatures/fuzzy_signature_kernels.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::near_duplicates_detail {

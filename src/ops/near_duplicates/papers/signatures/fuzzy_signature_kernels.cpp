@@ -9,7 +9,7 @@
 #include <bit>
 
 #include "hwy/highway.h"
-#include "ops/near_duplicates/papers/signatures/fuzzy_signature_kernels.hpp"
+#include "ops/near_duplicates/papers/signatures/fuzzy_signature.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::near_duplicates_detail {

@@ -13,7 +13,6 @@
 #include "device/cpu/parallel.hpp"
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/papers/signatures/signature_join_bits.hpp"
-#include "ops/near_duplicates/papers/signatures/signature_join_kernels.hpp"
 #include "ops/near_duplicates/papers/signatures/thesis_kernels.hpp"
 #include "quern/base/error.hpp"
 

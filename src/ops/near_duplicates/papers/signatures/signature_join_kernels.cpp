@@ -10,7 +10,7 @@
 #include <bit>
 
 #include "hwy/highway.h"
-#include "ops/near_duplicates/papers/signatures/signature_join_kernels.hpp"
+#include "ops/near_duplicates/papers/signatures/signature_join_bits.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::near_duplicates_detail {

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "ops/near_duplicates/papers/words/hamming_kernels.hpp"
 #include "primitives/sort/sort.hpp"
 
 namespace quern::near_duplicates_detail {

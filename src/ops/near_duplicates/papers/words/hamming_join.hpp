@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -33,5 +34,12 @@ std::vector<class_pair> join_by_hamming_distance(cpu_place& place,
                                                  std::array<fingerprint_list, class_ages> lists,
                                                  unsigned bits, const hamming_plan& plan,
                                                  const duplicate_scope& scope, duplicate_counts& counts);
+
+// Hamming distances with the vector registers of the current processor.
+
+/// Writes the positions of the values that differ from x in at most `bits` bits to `found`, ascending; returns their
+/// number. `found` must hold `size` positions.
+std::size_t find_near(const std::uint64_t* values, std::size_t size, std::uint64_t x, unsigned bits,
+                      std::uint32_t* found);
 
 }  // namespace quern::near_duplicates_detail

@@ -8,7 +8,7 @@
 #include <bit>
 
 #include "hwy/highway.h"
-#include "ops/near_duplicates/papers/words/hamming_kernels.hpp"
+#include "ops/near_duplicates/papers/words/hamming_join.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::near_duplicates_detail {

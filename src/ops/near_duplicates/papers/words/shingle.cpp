@@ -2,10 +2,9 @@
 // Shingling (Broder, Glassman, Manasse and Zweig, "Syntactic clustering of the web", 1997) without its sampling. Shingles
 // are numbered exactly, documents with the same set become a class, and the classes' sets are joined by prefixes. All
 // comparisons are in integers.
+#include "ops/near_duplicates/papers/words/shingle.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
-#include "ops/near_duplicates/papers/words/shingle_join.hpp"
-#include "ops/near_duplicates/papers/words/shingle_numbers.hpp"
 #include "ops/near_duplicates/papers/words/word_sets.hpp"
 
 namespace quern::near_duplicates_detail {

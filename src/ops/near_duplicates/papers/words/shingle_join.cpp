@@ -7,7 +7,7 @@
 // them, the rarest, is among all but the last required − 1 numbers of both sets. These prefixes are indexed, and each set
 // looks its own prefix up among the earlier sets. Numbers that occur in one set only would come first in every prefix and
 // find nothing: they are only counted.
-#include "ops/near_duplicates/papers/words/shingle_join.hpp"
+#include "ops/near_duplicates/papers/words/shingle.hpp"
 
 #include <array>
 #include <atomic>

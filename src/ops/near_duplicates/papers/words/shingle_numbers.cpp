@@ -6,7 +6,7 @@
 //
 // A sequence that occurs once makes every sequence around it occur once. Such positions are marked and no longer sorted,
 // which leaves few of them in a collection with few repetitions.
-#include "ops/near_duplicates/papers/words/shingle_numbers.hpp"
+#include "ops/near_duplicates/papers/words/shingle.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for the shingles of a collection: equal numbers mean equal shingles.
+// All pairs of different sets whose Jaccard similarity reaches a bound, by prefixes: complete and exact.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "device/array.hpp"
+#include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
+#include "ops/near_duplicates/papers/words/word_sets.hpp"
 #include "quern/ops/near_duplicates.hpp"
 
 namespace quern::near_duplicates_detail {
+
+// Numbers for the shingles of a collection: equal numbers mean equal shingles.
 
 /// The shingles of each document in the order of its text.
 struct shingle_numbers {
@@ -28,5 +33,18 @@ struct shingle_numbers {
 ///   requires.
 /// - Throws usage_error if more than 2³² − 2 different sequences occur more than once.
 shingle_numbers number_shingles(cpu_place& place, const word_list& documents, unsigned width);
+
+/// The set of each class, in two parts: the numbers that it shares with others, and its total size.
+struct shingle_sets {
+    number_sets shared;  ///< numbers below `end`
+    std::uint32_t end = 0;
+    std::vector<std::uint64_t> sizes;  ///< including the numbers that no other set has
+    std::vector<class_age> ages;
+};
+
+/// The pairs with |A ∩ B| / |A ∪ B| ≥ similarity that the scope requests according to their ages. Two empty sets do not
+/// occur. Adds the pairs whose intersection was computed to the counts.
+std::vector<class_pair> join_by_similarity(cpu_place& place, shingle_sets sets, const decimal& similarity,
+                                           const duplicate_scope& scope, duplicate_counts& counts);
 
 }  // namespace quern::near_duplicates_detail

@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups equal texts: a group is compared with others once, and a thousand copies of a licence cost a thousand pairs of
-// output, not a million edit distances.
+// Texts as lists of units, and in groups of equal ones.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "device/array.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
-#include "ops/near_duplicates/filter/sketch_list.hpp"
+#include "ops/near_duplicates/filter/sketch.hpp"
 
 namespace quern::near_duplicates_detail {
+
+/// The same bytes.
+unit_list<std::uint8_t> as_bytes(const text_list& texts);
+
+/// Decoded code points; an invalid byte is 0x110000 plus its value, so that different bytes stay different.
+struct decoded_texts {
+    cpu_array<std::uint32_t> units;
+    std::vector<std::uint64_t> offsets;
+    unit_list<std::uint32_t> list() const { return {units.span(), offsets}; }
+};
+decoded_texts decode(cpu_place& place, const text_list& texts);
+/// Only these texts, in this order.
+decoded_texts decode(cpu_place& place, const text_list& texts, std::span<const std::uint32_t> chosen);
+/// One text; replaces the contents of `units`.
+void decode(std::string_view text, std::vector<std::uint32_t>& units);
+
+// A group of equal texts is compared with others once: a thousand copies of a licence cost a thousand pairs of output, not
+// a million edit distances.
 
 /// Classes of equal texts, by ascending length; the order of classes with equal lengths is the same in every run.
 class text_classes {
