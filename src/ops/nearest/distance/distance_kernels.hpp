@@ -53,4 +53,24 @@ void rank_cosines(const double* products, const double* squares, double query_sq
 /// Floats of 16 bits as f32, exactly: pays if at least four queries use them.
 void widen_floats(vector_type type, const std::byte* from, std::size_t size, float* to);
 
+// Sums over rows of f64 in vector registers, in the order of distance.hpp.
+
+/// sums[q] of the row and query q, which begins at queries[q · stride]. Not different_bits.
+void sum_doubles(part_kind kind, const double* row, const double* queries, std::size_t stride,
+                 std::size_t query_count, std::size_t dimensions, double* sums);
+
+/// The maximum |a|, infinity if one is infinite or NaN; square = Σ a².
+double look_at_doubles(const double* row, std::size_t dimensions, double& square);
+
+// One pass over every component of some rows, in vector registers.
+
+/// Rows of f32, f16 or bf16: squares[i] = Σ a² in the canonical order. Returns the maximum |a| as the bits of a float;
+/// these are above those of every finite float if there is an infinity or NaN.
+std::uint32_t look_at_floats(vector_type type, const std::byte* const* rows, std::size_t row_count,
+                             std::size_t dimensions, double* squares);
+
+/// Rows of i16, i8 or u8: squares[i] = Σ a², exact, then rounded. Returns the minimum and the maximum component.
+integer_range look_at_integers(vector_type type, const std::byte* const* rows, std::size_t row_count,
+                               std::size_t dimensions, double* squares);
+
 }  // namespace quern::nearest_detail

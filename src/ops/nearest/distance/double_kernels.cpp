@@ -12,7 +12,6 @@
 
 #include "hwy/highway.h"
 #include "ops/nearest/distance/distance_kernels.hpp"
-#include "ops/nearest/distance/double_kernels.hpp"
 #include "ops/nearest/distance/registers-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "ops/nearest/distance/scan_cuda.cuh"
+#include "ops/nearest/distance/distance_cuda.cuh"
 
 namespace quern::nearest_detail {
 namespace {

@@ -12,8 +12,8 @@
 // kernel: 3.6.
 #include <type_traits>
 
+#include "ops/nearest/distance/distance_cuda.cuh"
 #include "ops/nearest/distance/packed_words.cuh"
-#include "ops/nearest/distance/scan_cuda.cuh"
 
 namespace quern::nearest_detail {
 namespace {

@@ -7,8 +7,8 @@
 //   of the tree.
 #include <algorithm>
 
+#include "ops/nearest/distance/distance_cuda.cuh"
 #include "ops/nearest/distance/packed_words.cuh"
-#include "ops/nearest/distance/tiles_cuda.cuh"
 
 namespace quern::nearest_detail {
 namespace {

@@ -10,8 +10,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "ops/nearest/distance/components.hpp"
-#include "ops/nearest/distance/double_kernels.hpp"
-#include "ops/nearest/index/row_stats_kernels.hpp"
+#include "ops/nearest/distance/distance_kernels.hpp"
 #include "ops/nearest/index/tile.hpp"
 
 namespace quern::nearest_detail {

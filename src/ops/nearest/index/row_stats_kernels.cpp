@@ -12,7 +12,6 @@
 #include "hwy/highway.h"
 #include "ops/nearest/distance/distance_kernels.hpp"
 #include "ops/nearest/distance/registers-inl.hpp"
-#include "ops/nearest/index/row_stats_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::nearest_detail {

@@ -20,7 +20,7 @@
 #include "ops/nearest/index/one_thread_per_device.hpp"
 #include "ops/nearest/index/shard_plan.hpp"
 #include "ops/nearest/index/tile_memory.hpp"
-#include "ops/nearest/index/vector_checks.hpp"
+#include "ops/nearest/index/vector_views.hpp"
 #include "ops/nearest/quantized/quantized.hpp"
 #include "ops/nearest/ranking/rank_tile.hpp"
 #include "ops/nearest/ranking/ranking_runs.hpp"

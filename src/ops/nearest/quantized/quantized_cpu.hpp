@@ -2,15 +2,80 @@
 // The CPU's form of a quantized form, and the coding of vectors.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "device/array.hpp"
 #include "ops/nearest/quantized/quantized.hpp"
-#include "ops/nearest/quantized/quantized_kernels.hpp"
+#include "ops/nearest/quantized/quantized_bounds.hpp"
 
 namespace quern::nearest_detail {
+
+// The inner loops of the filter (quantized.hpp) on the CPU: coding of vectors, and the bounds U of blocks of rows.
+//
+// Rows are in blocks of 64, the codes of four components of all 64 contiguous, as the processor's instruction for sums of
+// four products (vpdpbusd) reads them. It takes one side unsigned: row codes are stored plus 128, and each sum starts with
+// the correction. A block (8 KiB at 128 dimensions) stays in the first-level cache for all queries.
+
+inline constexpr std::size_t block_rows = 64;
+inline constexpr std::size_t block_terms = 4 * block_rows;  ///< a, scale, rest, size, of all rows each
+
+/// Block b: codes[b · 64 · padded + j · 64 + 4 · row + i] is component j + i of a row, plus 128, j a multiple of four;
+/// terms[b · 256 …].
+struct coded_rows {
+    const std::uint8_t* codes = nullptr;
+    const float* terms = nullptr;
+    std::size_t padded = 0;  ///< dimensions, rounded up to fours; padding has the code 0 (stored: 128)
+};
+
+/// codes[q · padded + j]; the same in 16 bits for processors without the instruction.
+struct coded_queries {
+    const std::int8_t* codes = nullptr;
+    const std::int16_t* wide_codes = nullptr;
+    const std::int32_t* starts = nullptr;  ///< −128 · the sum of the codes
+    const float* scales = nullptr;
+    const float* rests = nullptr;
+    const float* sizes = nullptr;
+    std::size_t count = 0;
+};
+
+/// fours: vpdpbusd. pairs: products of 16 bits, two at a time. The numbers are the same.
+enum class product_method { fours, pairs };
+product_method best_product_method();
+
+/// masks[q · blocks + b]: bit r is set if row r of block first + b is a candidate of query q for limits[q].
+void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t blocks,
+                     const coded_queries& queries, const float* limits, std::uint64_t* masks,
+                     product_method method);
+
+/// bounds[q · 64 + r]: U of row r of the block and query q.
+void bound_block(const coded_rows& rows, std::size_t block, const coded_queries& queries, float* bounds,
+                 product_method method);
+
+/// best[q · pitch + lane], for a block: the maximum U of the rows lane, lane + 16, lane + 32 and lane + 48 that are set in
+/// `present`, −∞ if none is. Its last two bits are not part of U: they are the index of the row among the four.
+inline constexpr std::size_t best_lanes = 16;
+void find_best(const coded_rows& rows, std::size_t block, const coded_queries& queries, std::uint64_t present,
+               float* best, std::size_t pitch, product_method method);
+constexpr std::size_t row_of_best(float best, std::size_t lane) {
+    return (std::bit_cast<std::uint32_t>(best) & 3u) * best_lanes + lane;
+}
+
+/// Floats of 16 bits, exactly.
+void widen_halves(const std::uint16_t* halves, std::size_t size, float* to);
+
+struct vector_code {
+    double squares = 0;       ///< Σ v²
+    double rest_squares = 0;  ///< Σ (v − s·c)²
+    std::uint64_t codes = 0;  ///< Σ c²
+    float scale = 0;          ///< s
+};
+
+inline constexpr std::size_t code_padding = 16;
+/// Codes `size` components, a multiple of code_padding; those past the last are 0.
+vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes);
 
 struct quantized_rows<cpu_place>::state {
     quantized_kind kind;

@@ -6,7 +6,6 @@
 
 #include "device/cuda/check.cuh"
 #include "ops/nearest/quantized/quantized_cuda.cuh"
-#include "ops/nearest/quantized/quantized_cuda_read.cuh"
 
 namespace quern::nearest_detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "device/cuda/check.cuh"
-#include "ops/nearest/quantized/quantized_cuda_read.cuh"
+#include "ops/nearest/quantized/quantized_cuda.cuh"
 
 namespace quern::nearest_detail {
 namespace {

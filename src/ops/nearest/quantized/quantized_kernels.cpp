@@ -13,7 +13,7 @@
 
 #include "hwy/highway.h"
 #include "ops/nearest/distance/components.hpp"
-#include "ops/nearest/quantized/quantized_kernels.hpp"
+#include "ops/nearest/quantized/quantized_cpu.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::nearest_detail {

@@ -11,7 +11,7 @@
 #include "hwy/highway.h"
 #include "ops/nearest/distance/distance_kernels.hpp"
 #include "ops/nearest/distance/registers-inl.hpp"
-#include "ops/nearest/ranking/bounded_distance_kernels.hpp"
+#include "ops/nearest/ranking/pair_distances.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::nearest_detail {

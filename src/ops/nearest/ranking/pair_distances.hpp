@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "device/array.hpp"
+#include "ops/nearest/distance/components.hpp"
 #include "ops/nearest/index/tile.hpp"
-#include "ops/nearest/ranking/bounded_distance_kernels.hpp"
 #include "ops/nearest/sparse/sparse_pair.hpp"
 
 namespace quern::nearest_detail {
@@ -62,5 +62,21 @@ constexpr void for_each_pair(sparse_row a, sparse_row b, bool both, Sink&& sink)
 
 /// The value of two sparse rows.
 double sparse_value(vector_metric metric, sparse_row row, sparse_row query);
+
+// Sums in double over rows of f32 and f64 in vector registers, for values (bounded_distance.hpp): in any order, fused if the
+// processor can.
+
+/// Queries are doubles padded with zeros to a multiple of this.
+inline constexpr std::size_t value_unit = 16;
+
+/// sums[q] of the row and query q, which begins at queries[q · stride]. Not different_bits.
+void sum_values(part_kind kind, const float* row, const double* queries, std::size_t stride,
+                std::size_t query_count, std::size_t dimensions, double* sums);
+void sum_values(part_kind kind, const double* row, const double* queries, std::size_t stride,
+                std::size_t query_count, std::size_t dimensions, double* sums);
+
+/// Σ a².
+double sum_of_squares(const float* row, std::size_t dimensions);
+double sum_of_squares(const double* row, std::size_t dimensions);
 
 }  // namespace quern::nearest_detail

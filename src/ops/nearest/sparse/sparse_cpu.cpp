@@ -11,7 +11,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "ops/nearest/index/tile.hpp"
-#include "ops/nearest/sparse/sparse_groups.hpp"
+#include "ops/nearest/sparse/sparse_kernels.hpp"
 #include "ops/nearest/sparse/sparse_pair.hpp"
 
 namespace quern::nearest_detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/nearest/sparse/sparse_groups.hpp"
+#include "ops/nearest/sparse/sparse_kernels.hpp"
 
 #include <algorithm>
 #include <bit>

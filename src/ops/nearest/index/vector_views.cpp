@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/nearest/index/vector_checks.hpp"
+#include "ops/nearest/index/vector_views.hpp"
 
 #include <cmath>
 #include <limits>
@@ -7,7 +7,6 @@
 #include <string>
 
 #include "ops/nearest/distance/components.hpp"
-#include "ops/nearest/index/vector_views.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::nearest_detail {
