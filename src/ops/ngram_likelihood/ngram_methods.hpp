@@ -10,6 +10,7 @@
 
 #include "device/cpu/cpu_place.hpp"
 #include "device/cuda/cuda_place.hpp"
+#include "ops/ngram_likelihood/rows/documents.hpp"
 #include "ops/ngram_likelihood/rows/joined_rows.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
@@ -47,5 +48,10 @@ void count_collection(cpu_place& place, const ngram_collection& collection, cons
 
 /// Adds the occurrences of each n in documents of these offsets to `totals`.
 void count_lengths(std::span<const std::uint64_t> documents, std::vector<ngram_totals>& totals);
+
+/// The same rows as rows_from_order.
+std::vector<ngram_totals> suffix_sigma(cpu_place& place, const ngram_collection& collection,
+                                       const document_table& documents, const ngram_options& options,
+                                       const std::function<void(const ngram_rows&)>& sink);
 
 }  // namespace quern::ngram_detail

@@ -9,7 +9,6 @@
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "ops/ngram_likelihood/papers/dictionary_method.hpp"
-#include "ops/ngram_likelihood/papers/suffix_sigma.hpp"
 #include "ops/ngram_likelihood/text_counting.hpp"
 
 namespace quern::ngram_detail {

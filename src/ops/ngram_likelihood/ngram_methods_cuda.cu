@@ -3,7 +3,6 @@
 #include <limits>
 #include <string>
 
-#include "ops/ngram_likelihood/levels/item_loops.cuh"
 #include "ops/ngram_likelihood/rows/block_pipe.cuh"
 //
 #include "ops/ngram_likelihood/levels/level_pieces.hpp"

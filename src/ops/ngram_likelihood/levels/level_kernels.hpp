@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of ngram_levels.hpp between primitives (item_loops.hpp). A plain header, which nvcc reads too. A *spot* is the location of
+// The steps of ngram_levels.hpp between primitives (occurrences.hpp). A plain header, which nvcc reads too. A *spot* is the location of
 // an occurrence's words (occurrence_table), a *slot* its place in the order. Runs are numbered from 1; run r has the items
 // [begins[r - 1], begins[r]).
 #pragma once

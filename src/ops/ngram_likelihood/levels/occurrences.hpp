@@ -2,14 +2,30 @@
 // The positions of the words of occurrences on a place, and counts that do not depend on their order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "ops/ngram_likelihood/levels/item_loops.hpp"
+#include "device/cpu/parallel.hpp"
 #include "primitives/histogram/histogram.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
 namespace quern::ngram_detail {
+
+/// Steps over many items, written once for all places: a step is a struct whose constexpr operator()(i) processes item i.
+///
+///     for_each_item(place, keys.size(), flag_changes{keys.data(), flags.data()});
+///
+/// CUDA's overload is in block_pipe.cuh. An item of a step never writes what another item of that step reads or writes.
+template <class Step>
+void for_each_item(cpu_place& place, std::uint64_t items, const Step& step) {
+    const std::size_t pieces = pieces_for(place, items, std::size_t{1} << 16);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.ctx().check_stop();
+        const auto [begin, end] = piece_of(items, pieces, p);
+        for (std::uint64_t i = begin; i < end; ++i) step(i);
+    });
+}
 
 /// The positions of words: those of spot s are words[s · stride] and the next left[s] - 1, word firsts[s] and following of
 /// document document_of[s].

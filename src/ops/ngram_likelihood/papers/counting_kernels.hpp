@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the methods over ids between primitives (item_loops.hpp). A plain header, which nvcc reads too. Positions of
+// The steps of the methods over ids between primitives (occurrences.hpp). A plain header, which nvcc reads too. Positions of
 // words, items and ranges are numbers below 2^32; pointers are to memory of the place.
 #pragma once
 

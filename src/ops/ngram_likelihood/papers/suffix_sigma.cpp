@@ -4,7 +4,7 @@
 // - Reduce: suffixes in reverse order, and one stack with the n-grams that begin the last suffix. When the next suffix
 //   leaves an n-gram, its counts are final and are added to those of the n-gram below. Its probabilities follow when that
 //   one, its history, is left too.
-#include "ops/ngram_likelihood/papers/suffix_sigma.hpp"
+#include "ops/ngram_likelihood/ngram_methods.hpp"
 
 #include <algorithm>
 #include <atomic>

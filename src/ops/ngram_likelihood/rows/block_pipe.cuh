@@ -6,10 +6,25 @@
 
 #include "device/array.hpp"
 #include "device/cuda/check.cuh"
-#include "device/cuda/pinned_memory.cuh"
+#include "device/cuda/staging.cuh"
 #include "ops/ngram_likelihood/rows/row_blocks.hpp"
 
 namespace quern::ngram_detail {
+
+/// occurrences.hpp's loop on CUDA: one thread per item. Does not synchronise.
+template <class Step>
+__global__ void item_kernel(std::uint64_t items, Step step) {
+    const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < items) step(i);
+}
+
+template <class Step>
+void for_each_item(cuda_place& place, std::uint64_t items, const Step& step) {
+    constexpr unsigned threads = 256;
+    place.ctx().check_stop();
+    QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(items, threads), threads}), item_kernel<Step>,
+                 items, step);
+}
 
 template <>
 class block_pipe<cuda_place> {

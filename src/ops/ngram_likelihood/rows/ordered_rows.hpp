@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows made by several threads, output in one order. The sorted n-grams are cut into pieces; one thread takes each, and its
 // rows wait here until all earlier pieces are output. A block has rows of one n: those of documents (row_block), or of a
-// whole collection (collection_from_order.cpp).
+// whole collection (rows_from_order.cpp).
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>

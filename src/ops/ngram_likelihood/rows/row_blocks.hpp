@@ -9,7 +9,7 @@
 #include <span>
 
 #include "device/array.hpp"
-#include "ops/ngram_likelihood/levels/item_loops.hpp"
+#include "ops/ngram_likelihood/levels/occurrences.hpp"
 #include "ops/ngram_likelihood/papers/counting_kernels.hpp"
 
 namespace quern::ngram_detail {

@@ -30,7 +30,7 @@ std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<
                                           std::span<const std::uint64_t> offsets,
                                           const ngram_options& options,
                                           const std::function<void(const ngram_rows&)>& sink);
-/// The same of the collection as a whole (collection_from_order.cpp).
+/// The same of the collection as a whole (rows_from_order.cpp).
 template <class Position>
 std::vector<ngram_totals> collection_from_order(cpu_place& place, const sorted_ngrams<Position>& sorted,
                                                 const document_table& documents, const ngram_options& options,
