@@ -6,7 +6,7 @@
 // objects, and no counting is needed first.
 #include <algorithm>
 
-#include "ops/rank_aggregation/columns_cuda.cuh"
+#include "ops/rank_aggregation/ranked_table.cuh"
 
 namespace quern::rank_aggregation_detail {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "device/place.hpp"
 #include "ops/rank_aggregation/aggregation_methods.hpp"
-#include "ops/rank_aggregation/automatic.hpp"
 #include "ops/rank_aggregation/device_lists.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/rank_aggregation.hpp"

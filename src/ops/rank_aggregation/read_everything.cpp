@@ -17,7 +17,7 @@
 
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
-#include "ops/rank_aggregation/automatic.hpp"
+#include "ops/rank_aggregation/aggregation_methods.hpp"
 #include "ops/rank_aggregation/list_kernels.hpp"
 #include "ops/rank_aggregation/object_sums.hpp"
 

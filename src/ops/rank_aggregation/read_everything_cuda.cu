@@ -6,7 +6,7 @@
 // If memory does not hold columns of all objects, ranges of objects are processed in turn.
 #include <algorithm>
 
-#include "ops/rank_aggregation/columns_cuda.cuh"
+#include "ops/rank_aggregation/ranked_table.cuh"
 #include "primitives/select/select.hpp"
 #include "primitives/top_k/top_k.hpp"
 #include "quern/base/error.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Method `auto`, forced to read in each of its ways in turn: the result never depends on it, nor on threads.
-#include "ops/rank_aggregation/automatic.hpp"
+#include "ops/rank_aggregation/aggregation_methods.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,6 @@
 
 #include "ops/rank_aggregation/aggregation.hpp"
 #include "ops/rank_aggregation/aggregation_methods.hpp"
-#include "ops/rank_aggregation/lower_bounds.hpp"
 
 namespace quern::rank_aggregation_detail {
 namespace {

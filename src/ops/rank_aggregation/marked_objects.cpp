@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/rank_aggregation/object_bitmaps.hpp"
+#include "ops/rank_aggregation/marked_objects.hpp"
 
 #include <algorithm>
 #include <bit>
