@@ -7,10 +7,10 @@
 #include <unordered_map>
 
 #include "device/array.hpp"
-#include "ops/search/best_documents.hpp"
 #include "ops/search/device_collection.hpp"
 #include "ops/search/postings.hpp"
 #include "ops/search/rank_batch.cuh"
+#include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::search_detail {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "ops/search/postings.hpp"
-#include "ops/search/token_kernels.hpp"
+#include "ops/search/token_code.hpp"
 
 namespace quern::search_detail {
 namespace {

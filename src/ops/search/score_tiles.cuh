@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "device/cuda/check.cuh"
-#include "ops/search/device_rankings.hpp"
+#include "ops/search/device_collection.hpp"
 #include "ops/search/packed_lists.hpp"
 #include "ops/search/scoring.hpp"
 

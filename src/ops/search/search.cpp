@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/search/prior_scorer.hpp"
+#include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
 

@@ -12,9 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "ops/search/best_documents.hpp"
 #include "ops/search/postings.hpp"
-#include "ops/search/prior_scorer.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 

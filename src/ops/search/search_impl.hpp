@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -33,5 +36,53 @@ std::vector<scored_document> rank_unpruned(const collection_view& collection, co
 /// `explain` after its checks.
 std::vector<score_parts> parts_of(const collection_view& collection, const search_query& query,
                                   const ranking_options& options, std::uint32_t document);
+
+// The k best of a stream of documents: a buffer of more than k, reduced to k by selection. A candidate costs a few
+// nanoseconds for any k; a heap costs log k. Any score may enter, including negative ones.
+
+/// A function object, so that sorting can inline it.
+inline constexpr auto ranks_before = [](const scored_document& a, const scored_document& b) {
+    return a.fixed_score != b.fixed_score ? a.fixed_score > b.fixed_score : a.document < b.document;
+};
+
+class best_documents {
+  public:
+    static constexpr std::int64_t no_threshold = std::numeric_limits<std::int64_t>::min();
+
+    /// k >= 1
+    explicit best_documents(std::size_t k)
+        : k_(k), capacity_(k + std::min(std::max<std::size_t>(k, 64), ~k)) {}
+
+    /// A document must score more than this to enter: the k-th best score so far, or no_threshold.
+    std::int64_t threshold() const { return threshold_; }
+
+    /// Documents arrive in ascending order: among equal scores the first one stays.
+    void add(std::uint32_t document, std::int64_t score) {
+        if (score <= threshold_) return;
+        kept_.push_back({document, score});
+        if (kept_.size() == capacity_) select();
+    }
+    /// Raises the threshold once enough documents have entered to pay for it.
+    void settle() {
+        if (kept_.size() >= k_ && (threshold_ == no_threshold || kept_.size() - k_ > k_ / 8)) select();
+    }
+    std::vector<scored_document> take() {
+        if (kept_.size() > k_) select();
+        std::sort(kept_.begin(), kept_.end(), ranks_before);
+        return std::move(kept_);
+    }
+
+  private:
+    void select() {
+        const auto worst = kept_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+        std::nth_element(kept_.begin(), worst, kept_.end(), ranks_before);
+        threshold_ = worst->fixed_score;
+        kept_.resize(k_);
+    }
+
+    std::size_t k_, capacity_;
+    std::int64_t threshold_ = no_threshold;
+    std::vector<scored_document> kept_;
+};
 
 }  // namespace quern::search_detail

@@ -7,9 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "ops/search/best_documents.hpp"
 #include "ops/search/postings.hpp"
-#include "ops/search/prior_scorer.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 

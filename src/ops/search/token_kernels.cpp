@@ -12,7 +12,6 @@
 
 #include "hwy/highway.h"
 #include "ops/search/token_code.hpp"
-#include "ops/search/token_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::search_detail {

@@ -7,7 +7,7 @@
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "io/store/section.hpp"
-#include "ops/search/indexing/merge_runs.hpp"
+#include "ops/search/indexing/index_runs.hpp"
 #include "quern/base/error.hpp"
 #include "text/dictionary.hpp"
 

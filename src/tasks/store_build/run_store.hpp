@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "device/files/spill_file.hpp"
-#include "ops/search/indexing/inverted_run.hpp"
-#include "ops/search/indexing/merge_runs.hpp"
+#include "ops/search/indexing/index_runs.hpp"
 #include "quern/base/context.hpp"
 #include "tasks/store/layout.hpp"
 

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "device/files/scratch_folder.hpp"
-#include "ops/search/indexing/merge_runs.hpp"
-#include "ops/search/indexing/token_run.hpp"
+#include "ops/search/indexing/index_runs.hpp"
 #include "quern/base/context.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store_build/scratch_pieces.hpp"

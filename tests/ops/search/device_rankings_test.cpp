@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/search/device_rankings.hpp"
+#include "ops/search/device_collection.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 #include "on_every_target.hpp"
 #include "ops/search/phrase_samples.hpp"
-#include "ops/search/token_kernels.hpp"
+#include "ops/search/token_code.hpp"
 #include "quern/base/error.hpp"
 
 namespace {

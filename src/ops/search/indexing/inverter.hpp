@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/search/indexing/inverted_run.hpp"
-#include "ops/search/indexing/token_run.hpp"
+#include "ops/search/indexing/index_runs.hpp"
 
 namespace quern::search_detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/search/indexing/merge_runs.hpp"
+#include "ops/search/indexing/index_runs.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents through inverter, runs and merge, against a map of maps. The result must not depend on how the collection is
 // cut into runs, where runs are stored, or how the words are split.
-#include "ops/search/indexing/merge_runs.hpp"
+#include "ops/search/indexing/index_runs.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/search/indexing/index_runs.hpp"
 #include "ops/search/indexing/inverter.hpp"
-#include "ops/search/indexing/merge_runs.hpp"
-#include "ops/search/indexing/token_run.hpp"
 
 namespace quern::search_detail {
 namespace {
