@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point: checks options and matrix, keeps the requested columns, chooses the place and the method.
 #include "device/place.hpp"
-#include "ops/word_similarity/similarity_checks.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
 #include "quern/base/error.hpp"
 

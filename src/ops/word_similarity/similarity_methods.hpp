@@ -12,6 +12,14 @@
 
 namespace quern::word_similarity_detail {
 
+// Shared by the entry points of the similarity stage.
+
+/// Throws usage_error for options out of range.
+void check(const similarity_options& options);
+
+/// The matrix checked, restricted to the kept columns, in fixed point.
+owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const similarity_options& options);
+
 neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
                                    const similarity_options& options);
 neighbour_lists find_automatically(cuda_place& place, const fixed_rows& rows,

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "../../on_each_place.hpp"
-#include "ops/word_similarity/bounds/bound_tiles.hpp"
+#include "ops/word_similarity/bounds/bound_rows.hpp"
 #include "ops/word_similarity/exact/terms.hpp"
 #include "word_matrices.hpp"
 

@@ -9,7 +9,6 @@
 #include <random>
 
 #include "../../on_every_target.hpp"
-#include "ops/word_similarity/counting/pmi_kernels.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::word_similarity_detail {

@@ -9,9 +9,7 @@
 #include <random>
 
 #include "on_every_target.hpp"
-#include "ops/word_similarity/vectors/svd_blocks.hpp"
-#include "ops/word_similarity/vectors/svd_eigen.hpp"
-#include "ops/word_similarity/vectors/svd_kernels.hpp"
+#include "ops/word_similarity/vectors/svd.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "reference/svd_reference.hpp"

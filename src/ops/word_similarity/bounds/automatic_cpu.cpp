@@ -20,11 +20,9 @@
 #include "device/cpu/pipeline.hpp"
 #include "device/paced_checks.hpp"
 #include "device/progress_meter.hpp"
-#include "ops/word_similarity/bounds/bound_kernels.hpp"
-#include "ops/word_similarity/bounds/bound_tiles.hpp"
+#include "ops/word_similarity/bounds/bound_rows.hpp"
 #include "ops/word_similarity/bounds/candidate_lists.hpp"
 #include "ops/word_similarity/exact/best_words.hpp"
-#include "ops/word_similarity/exact/inverted_rows.hpp"
 #include "ops/word_similarity/exact/terms.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
 

@@ -6,7 +6,6 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 //
 #include "hwy/highway.h"
-#include "ops/word_similarity/bounds/bound_kernels.hpp"
 #include "ops/word_similarity/bounds/bound_rows.hpp"
 
 HWY_BEFORE_NAMESPACE();

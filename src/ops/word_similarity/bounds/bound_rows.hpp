@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/array.hpp"
+#include "device/cpu/parallel.hpp"
 #include "device/files/spilled_array.hpp"
 #include "ops/word_similarity/exact/fixed_rows.hpp"
 
@@ -50,5 +51,70 @@ class bound_rows {
     spilled_array<std::uint32_t> columns_;
     spilled_array<std::uint16_t> values_;
 };
+
+// What looks at the sums of a row against a tile, in the vector registers of the processor at hand.
+
+/// Arrays of these kernels are read, and `sums` written, up to the next multiple of this beyond `size`; sums are 0,
+/// denominators above 0 there.
+inline constexpr std::size_t kernel_group = 64;
+
+/// Adds `value` and a column's values to the sums of those that have it: values[i] is 0 or a value below 2^15 with this
+/// bit set. Both arrays go up to the next multiple of kernel_group beyond `size`.
+inline constexpr std::uint16_t dense_mark = 0x8000;
+void add_dense_sums(std::uint32_t* sums, const std::uint16_t* values, std::size_t size, std::uint16_t value);
+/// Adds `value` times a column's values; values[i] has 16 bits.
+void add_dense_products(std::uint32_t* sums, const std::uint16_t* values, std::size_t size,
+                        std::uint16_t value);
+
+/// A row as it meets a tile: its denominator, and the score that a neighbour of it has at least.
+struct row_bound {
+    float denominator, least;
+};
+
+/// Finds the i, rising, with sums[i] > 0 and sums[i] / (row.denominator + denominators[i]) at least
+/// min(row.least, least[i]), and some that miss it by less than bound_margin; writes them and upper bounds of the
+/// quotients, returns how many. Sets the sums to 0.
+std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, const float* least,
+                             std::size_t size, row_bound row, std::uint32_t* positions, float* bounds);
+
+/// Cuts the quotients sums[i] / (denominator + denominators[i]) into `groups` or some more groups and writes the
+/// greatest of each, about; returns how many. 0 where there are too few.
+std::size_t group_maxima(const std::uint32_t* sums, const float* denominators, std::size_t size,
+                         float denominator, std::size_t groups, float* maxima);
+
+// The words of bound_rows cut into tiles whose sums stay in a core's own cache, with the entries of each turned round: for
+// a column, the words of the tile that have it.
+
+/// An entry: the word's place in its tile below, its value above.
+using packed_posting = std::uint32_t;
+
+class bound_tile {
+  public:
+    bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t columns, item_range which);
+
+    const item_range words;  ///< positions
+    std::size_t size() const { return words.end - words.begin; }
+    /// of a column that is dense; in a tile of few words none is, and this is no length of a list
+    std::uint32_t dense_length() const { return dense_length_; }
+    /// The postings of column c are [starts()[c], starts()[c + 1]) of postings(), words rising; of a column that many
+    /// of the words have, dense_length() of them hold one 16-bit number for each word instead.
+    const std::uint32_t* starts() const { return starts_.data(); }
+    const packed_posting* postings() const { return postings_.data(); }
+    bool spilled() const { return starts_.spilled_bytes() + postings_.spilled_bytes() != 0; }
+
+  private:
+    std::uint32_t dense_length_;
+    spilled_array<std::uint32_t> starts_;
+    spilled_array<packed_posting> postings_;
+};
+
+/// A tile of more words than one has no more entries. A dense column takes the room of 5 times its entries at most, so
+/// that postings of a tile are numbered in 32 bits.
+inline constexpr std::uint64_t max_entries_of_a_tile = std::uint64_t{1} << 29;
+
+/// Tiles of all words with entries. The first, of the longest rows, are small: a tile is compared with itself twice
+/// over, and most of the work lies there.
+std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
+                                       std::uint64_t max_entries = max_entries_of_a_tile);
 
 }  // namespace quern::word_similarity_detail

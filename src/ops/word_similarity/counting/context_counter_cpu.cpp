@@ -20,11 +20,9 @@
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/word_similarity/counting/context_counter.hpp"
-#include "ops/word_similarity/counting/context_counter_row.hpp"
 #include "ops/word_similarity/counting/context_counter_rows.hpp"
 #include "ops/word_similarity/counting/context_counter_runs.hpp"
 #include "ops/word_similarity/counting/pmi.hpp"
-#include "ops/word_similarity/counting/pmi_kernels.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {

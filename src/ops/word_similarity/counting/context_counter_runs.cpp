@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "ops/word_similarity/counting/context_counter_row.hpp"
 #include "ops/word_similarity/counting/context_counter_rows.hpp"
 
 namespace quern::word_similarity_detail {

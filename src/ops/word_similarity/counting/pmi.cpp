@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "ops/word_similarity/counting/pmi_kernels.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::word_similarity_detail {

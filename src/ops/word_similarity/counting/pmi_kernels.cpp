@@ -11,7 +11,6 @@
 
 #include "hwy/highway.h"
 #include "ops/word_similarity/counting/pmi.hpp"
-#include "ops/word_similarity/counting/pmi_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::word_similarity_detail {

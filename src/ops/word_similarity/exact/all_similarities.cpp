@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "device/place.hpp"
-#include "ops/word_similarity/exact/inverted_rows.hpp"
 #include "ops/word_similarity/exact/terms.hpp"
-#include "ops/word_similarity/similarity_checks.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
 
 namespace quern {
 

@@ -5,14 +5,13 @@
 // Orthonormalising: block Gram-Schmidt against the basis, then Cholesky's factor of the block's own products, both twice
 // ("twice is enough": Giraud, Langou, Rozložník and van den Eshof 2005; CholeskyQR2: Yamamoto et al. 2015). The products
 // are summed in double, where the squares of floats are exact, so Cholesky's factor tolerates a condition of 10^5.
-#include "ops/word_similarity/vectors/svd_blocks.hpp"
+#include "ops/word_similarity/vectors/svd.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
-#include "ops/word_similarity/vectors/svd_kernels.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {

@@ -5,14 +5,13 @@
 //
 // The rotations of QL are recorded and applied later, thousands at a time, to slices of 64 components: a slice stays in the
 // cache, each thread takes its own, and no sum crosses slices.
-#include "ops/word_similarity/vectors/svd_eigen.hpp"
+#include "ops/word_similarity/vectors/svd.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "device/cpu/parallel.hpp"
-#include "ops/word_similarity/vectors/svd_kernels.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {

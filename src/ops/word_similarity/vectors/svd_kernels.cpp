@@ -9,7 +9,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "ops/word_similarity/vectors/svd_kernels.hpp"
+#include "ops/word_similarity/vectors/svd.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::word_similarity_detail {

@@ -18,9 +18,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
-#include "ops/word_similarity/vectors/svd_blocks.hpp"
-#include "ops/word_similarity/vectors/svd_eigen.hpp"
-#include "ops/word_similarity/vectors/svd_kernels.hpp"
+#include "ops/word_similarity/vectors/svd.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 
