@@ -7,7 +7,7 @@
 #include <set>
 
 #include "on_each_place.hpp"
-#include "primitives/dictionary/front_coder.hpp"
+#include "primitives/dictionary/front_coding.hpp"
 #include "primitives/dictionary/packed_writer.hpp"
 #include "quern/base/error.hpp"
 #include "reference/dictionary_reference.hpp"

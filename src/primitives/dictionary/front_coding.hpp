@@ -11,6 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace quern::primitives::front_coding {
 
@@ -177,3 +180,27 @@ constexpr bound in_list(bound within, std::uint64_t block) {
 }
 
 }  // namespace quern::primitives::front_coding
+
+// Writes the form that devices use for look-ups: the coded words, with a key and an offset for each block.
+
+namespace quern::primitives {
+
+/// The arrays of a word_list: offsets of 32 bits if these suffice, otherwise wide ones; the others are empty.
+struct front_coded {
+    std::vector<std::uint64_t> keys, wide_offsets;
+    std::vector<std::uint32_t> offsets;
+    std::vector<std::uint8_t> blocks;
+};
+
+class front_coder {
+  public:
+    void append(std::string_view word);  ///< strictly ascending
+    front_coded finish();                ///< the coder must not be used afterwards
+
+  private:
+    front_coded made_;
+    std::string previous_;
+    std::uint64_t size_ = 0;
+};
+
+}  // namespace quern::primitives

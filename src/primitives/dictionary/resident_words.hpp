@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "device/array.hpp"
-#include "primitives/dictionary/front_coder.hpp"
+#include "primitives/dictionary/front_coding.hpp"
 #include "primitives/dictionary/packed_writer.hpp"
 #include "primitives/dictionary/text_to_ids.hpp"
 

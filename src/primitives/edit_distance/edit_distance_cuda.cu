@@ -12,9 +12,8 @@
 
 #include "device/cuda/check.cuh"
 #include "primitives/argument_checks.hpp"
+#include "primitives/edit_distance/aligners.cuh"
 #include "primitives/edit_distance/edit_distance.hpp"
-#include "primitives/edit_distance/thread_aligner.cuh"
-#include "primitives/edit_distance/warp_aligner.cuh"
 #include "primitives/sort/sort.hpp"
 
 namespace quern::primitives {

@@ -19,7 +19,6 @@
 #include "device/cpu/huge_pages.hpp"
 #include "primitives/external_sort/run_file.hpp"
 #include "primitives/external_sort/sorted_run.hpp"
-#include "primitives/merge/merge_pieces.hpp"
 #include "primitives/merge/rank_split.hpp"
 
 namespace quern::primitives {

@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "device/cpu/cpu_place.hpp"
 #include "primitives/keys.hpp"
 #include "primitives/types.hpp"
 
@@ -80,5 +81,17 @@ void split_by_rank(std::span<const sorted_piece<Key, Value>> pieces, std::uint64
     }
     if (found.data() != cut.data()) std::copy(found.begin(), found.end(), cut.begin());
 }
+
+// The merge of the CPU place, for runs that may be in several pieces: merge_pairs is built on it, and the external sort
+// calls it for the blocks it has read.
+
+/// Merges the pieces, stable by run, and writes the pairs of ranks [first_rank, first_rank + out_keys.size()), which must
+/// exist, to `out_keys` and `out_values` (unused for no_value). Compiled for every sortable_key with uint32, uint64 and
+/// no_value. Takes merge_bytes_per_piece of memory for each piece and thread.
+template <sortable_key Key, class Value>
+void merge_pieces(cpu_place& place, std::span<const sorted_piece<Key, Value>> pieces,
+                  std::uint64_t first_rank, std::span<Key> out_keys, Value* out_values, order direction);
+
+inline constexpr std::size_t merge_bytes_per_piece = 320;
 
 }  // namespace quern::primitives

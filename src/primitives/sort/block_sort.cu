@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "device/cuda/check.cuh"
-#include "primitives/sort/digits.cuh"
 
 namespace quern::primitives::cuda {
 namespace {

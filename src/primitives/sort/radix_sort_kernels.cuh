@@ -22,7 +22,6 @@
 #include "device/array.hpp"
 #include "device/cuda/check.cuh"
 #include "primitives/sort/block_sort.cuh"
-#include "primitives/sort/digits.cuh"
 #include "primitives/sort/radix_sort.cuh"
 
 namespace quern::primitives::cuda {

@@ -6,15 +6,25 @@
 
 #include <cooperative_groups.h>
 
-#include <cuda/atomic>
-
 #include <cstddef>
 #include <cstdint>
+#include <cuda/atomic>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/cuda_place.hpp"
 #include "primitives/top_k/composite.hpp"
+#include "primitives/top_k/top_k.hpp"
 
 namespace quern::primitives::top_k_detail {
+
+// The selection shared by both entry points of the GPU.
+
+/// The k best (at least one) of the n keys, by key and id; `ids` null: positions. Only checks for NaN, whose position is
+/// relative to `first_position`.
+template <class Key>
+void select_best(cuda_place& place, const Key* keys, const std::uint32_t* ids, std::uint64_t n,
+                 std::uint64_t k, Key* best_keys, std::uint32_t* best_ids, best which,
+                 std::uint64_t first_position = 0);
 
 /// One thread for each composite of a tile: the unit of block_sort, and the threads of every block.
 constexpr unsigned tile_size = 1024;

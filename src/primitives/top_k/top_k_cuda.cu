@@ -14,7 +14,6 @@
 
 #include "primitives/sort/sort.hpp"
 #include "primitives/top_k/selection.cuh"
-#include "primitives/top_k/selection_cuda.hpp"
 #include "primitives/top_k/top_k_checks.hpp"
 
 namespace quern::primitives {

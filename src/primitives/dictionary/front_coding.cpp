@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "primitives/dictionary/front_coder.hpp"
+#include "primitives/dictionary/front_coding.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "base/prefix_key.hpp"
-#include "primitives/dictionary/front_coding.hpp"
 
 namespace quern::primitives {
 namespace {
