@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "device/cuda/runtime_probe.hpp"
 #include "device/place.hpp"
 
 namespace quern::device {

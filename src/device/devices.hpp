@@ -5,8 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "quern/base/choose_device.hpp"
 
 namespace quern::device {
 
@@ -38,5 +42,19 @@ cuda_runtime_report check_cuda_runtime(int ordinal);
 
 /// "13.0" for 13000.
 std::string cuda_version_text(int version);
+
+/// choose_device() on any machine: its queries of the machine are functions, so that tests can simulate GPUs.
+struct machine {
+    bool has_cuda = false;  ///< whether the program has a CUDA back end
+    std::function<std::vector<cuda_device_info>(std::string& why_none)> gpus;
+    std::function<cuda_runtime_report(int ordinal)> check;
+};
+
+/// As quern::choose_device().
+chosen_device choose_on(const machine& here, const context& ctx, std::string_view operation,
+                        offered_places offered);
+
+/// Defined only if the program is built with CUDA.
+cuda_runtime_report probe_cuda_runtime(int ordinal);
 
 }  // namespace quern::device

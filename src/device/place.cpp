@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/choice.hpp"
 #include "device/devices.hpp"
 #include "quern/base/error.hpp"
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "device/choice.hpp"
 #include "device/devices.hpp"
 #include "quern/base/error.hpp"
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 
 #include "device/cpu/cpu_place.hpp"
-#include "device/cpu/happens_before.hpp"
 #include "device/cpu/threads.hpp"
 
 namespace quern {

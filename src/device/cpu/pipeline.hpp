@@ -18,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/happens_before.hpp"
 #include "device/cpu/threads.hpp"
 
 namespace quern {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cuda/runtime_probe.hpp"
+#include "device/devices.hpp"
 
 namespace quern::device {
 namespace {

@@ -10,7 +10,6 @@
 #include <string>
 #include <system_error>
 
-#include "device/files/possible_name.hpp"
 #include "device/files/temporary.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/lost_pages.hpp"
