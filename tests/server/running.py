@@ -2,19 +2,24 @@
 """A server over a small collection of hard cases, for the tests beside this file. The program stands in QUERN."""
 
 import atexit
+import errno
 import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+import time
 import urllib.parse
 from pathlib import Path
 
 QUERN = os.environ["QUERN"]
+PATIENCE = 120  # seconds until a test gives up what it waits for: a busy machine makes tests slower, and never fail
+INTERIM = b"HTTP/1.1 102 Processing\r\n\r\n"
 
 LONG_TEXT = "Läuft über viele Bytes: äöü € 𝄞 und so weiter. " * 4000
 DOCUMENTS = [
@@ -92,10 +97,42 @@ def needs(test, what):
         test.skipTest(f"quern build makes no {what} here")
 
 
+def until(condition):
+    """Waits until a condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"does not become true in {PATIENCE} seconds")
+        time.sleep(0.01)
+
+
+def read_answer(connection):
+    """One whole answer, of a known length; what is there of it where the server closes before its end."""
+    answer = b""
+    while not is_whole(answer) and (piece := connection.recv(65536)):
+        answer += piece
+    return answer
+
+
+def is_whole(answer):
+    """Whether the last answer is there to its end."""
+    head, end, body = re.split(rb"HTTP/1\.[01] \d{3} ", answer)[-1].partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+    return bool(end and length) and len(body) == int(length[1])
+
+
+def ended_in_order(said):
+    """Whether a server that got a signal ended by itself. One that the machine keeps waiting for more than a second and a
+    half is ended by force (apps/cli/signals.cpp), and its last answers are lost."""
+    return "the next run removes temporary files" not in said
+
+
 class Server:
-    """Ends with its `with` block, by SIGTERM."""
+    """Ends with its `with` block, by SIGTERM. Its answers have all the time that they need, if no option says otherwise."""
 
     def __init__(self, *options, of=None):
+        if "--max-seconds" not in options:
+            options += ("--max-seconds", str(10 * PATIENCE))
         self.process = subprocess.Popen([QUERN, "serve", of or store(), "--port", "0", *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
@@ -114,12 +151,12 @@ class Server:
         """The exit code and what was said."""
         if self.process.poll() is None:
             self.process.send_signal(how)
-        said = self.process.communicate(timeout=30)[1]
+        said = self.process.communicate(timeout=PATIENCE)[1]
         return self.process.returncode, said
 
     def get(self, target, method="GET", headers=None, decode=True):
         """Status, headers, body of one request on a connection of its own."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
         try:
             connection.request(method, target, headers=headers or {})
             response = connection.getresponse()
@@ -135,20 +172,41 @@ class Server:
         return json.loads(body)
 
     def connect(self):
-        connection = socket.create_connection((self.host, self.port), timeout=20)
+        connection = socket.create_connection((self.host, self.port), timeout=PATIENCE)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
-    def raw(self, sent, close=True):
-        """Everything that comes back until the server closes; `close`: we send no more."""
+    def metric(self, name):
+        return int(self.get("/metrics")[2].partition(f"\n{name} ")[2].split("\n")[0])
+
+    def raw(self, sent, close=True, interim=False):
+        """Everything that comes back until the server closes. `close`: we send no more. `interim`: with what comes before
+        an answer that takes long.
+
+        A server that refuses a request early still reads the rest of it, but for a second only: a client that is slower
+        may find the connection reset and the answer lost. It asks again."""
+        for _ in range(20):
+            received, is_reset = self._sent_once(sent, close)
+            if received or not is_reset:
+                break
+        return received if interim else received.replace(INTERIM, b"")
+
+    def _sent_once(self, sent, close):
         with self.connect() as connection:
-            received = b""
+            received, is_reset = b"", False
             try:
                 connection.sendall(sent)
                 if close:
                     connection.shutdown(socket.SHUT_WR)
+            except (ConnectionResetError, BrokenPipeError):
+                is_reset = True  # what came before can still be read
+            except OSError as failure:
+                if failure.errno != errno.ENOTCONN:
+                    raise
+                is_reset = True
+            try:
                 while piece := connection.recv(65536):
                     received += piece
             except (ConnectionResetError, BrokenPipeError):
-                pass
-            return received
+                is_reset = True
+            return received, is_reset

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from running import DOCUMENTS, LONG_TEXT, QUERN, Server, folder, needs, rich_store, store
+from running import DOCUMENTS, LONG_TEXT, PATIENCE, QUERN, Server, folder, needs, rich_store, store
 
 NEEDS = {"prior": "link_ranks", "expand": "thesaurus", "like": "document_vectors"}  # parameters, and what a store must have for them
 BY_ID = {document["id"]: document for document in DOCUMENTS}
@@ -510,7 +510,7 @@ class Corpus(unittest.TestCase):
     def test_text_options_and_paths_that_fit_nothing_are_refused(self):
         for arguments, reason in (([store(), "--stem", "porter"], "text options require a corpus"),
                                   (["/no/such/thing"], "no such file or folder")):
-            refused = subprocess.run([QUERN, "serve", *arguments, "--port", "0"], capture_output=True, text=True, timeout=20)
+            refused = subprocess.run([QUERN, "serve", *arguments, "--port", "0"], capture_output=True, text=True, timeout=PATIENCE)
             self.assertEqual((refused.returncode, reason in refused.stderr), (2, True), refused.stderr)
 
 

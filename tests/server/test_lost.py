@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from running import QUERN, Server, folder, rich_store
+from running import PATIENCE, QUERN, Server, folder, rich_store
 
 ASKED = (
     "/api/search?q=grain",
@@ -111,7 +111,7 @@ class Program(unittest.TestCase):
                     self.assertTrue(search.stdout.readline())
                     for section in sections(store):
                         harm(section)
-                    out, said = search.communicate("horse bridge\n", timeout=30)
+                    out, said = search.communicate("horse bridge\n", timeout=PATIENCE)
                 self.assertEqual(search.returncode, 5, said)
                 self.assertIn("while it was in use", said)
                 self.assertNotIn("1\t1\t", out)
