@@ -75,6 +75,27 @@ endless_corpus() {
     awk 'BEGIN { for (i = 0;; ++i) printf "{\"id\":\"d%d\",\"text\":\"word%d and word%d of document %d\"}\n", i, i % 9973, i % 101, i }'
 }
 
+# at_work PROCESS: waits until the program handles signals and, usually, has begun its work.
+at_work() {
+    local handled tries
+    for ((tries = 0; tries < 1200; ++tries)); do
+        if [ "/proc/$1/exe" -ef "$QUERN" ]; then
+            handled=$(sed -n 's/^SigCgt:\s*//p' "/proc/$1/status")
+            if ((0x$handled & 1 << 14)); then # SIGTERM, 15
+                sleep 0.5
+                return 0
+            fi
+        fi
+        sleep 0.1
+    done
+    echo "process $1 never handled signals"
+    return 1
+}
+
+# was_forced FILE: the message of an interrupted program says that the machine was too busy to let it end in order, so its
+# temporary files are still there.
+was_forced() { grep -q "the next run removes temporary files" "$1"; }
+
 nothing_left() { # nothing_left FOLDER: no file but those that were there before, hidden ones included
     [ -z "$(ls -A "$1")" ] || {
         ls -lA "$1"

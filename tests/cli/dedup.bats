@@ -202,12 +202,16 @@ dedup() { quern dedup --quiet "$@"; }
     local writer=$!
     "$QUERN" dedup - -o out/kept --groups out/groups --store out/seen --tmp scratch --quiet <pipe 2>said &
     local program=$! status=0
-    sleep 1
+    at_work "$program"
     kill -INT "$program"
     wait "$program" || status=$?
     kill "$writer" 2>/dev/null || true
     [ "$status" -eq 130 ]
     grep -q "interrupted" said
+    if was_forced said; then
+        dedup corpus.jsonl -o out/kept --groups out/groups --store out/seen --tmp scratch
+        rm out/kept out/groups
+    fi
     nothing_left scratch
     rm -rf out/seen
     nothing_left out

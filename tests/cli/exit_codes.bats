@@ -351,11 +351,11 @@ kept() {
 
 @test "129: a hang-up" {
     mkfifo pipe
-    sleep 60 >pipe 3>&- &
+    sleep 3600 >pipe 3>&- &
     local writer=$!
     "$QUERN" build - -o new --skip all <pipe 2>/dev/null 3>&- &
     local program=$! status=0
-    sleep 0.5
+    at_work "$program"
     kill -HUP "$program"
     wait "$program" || status=$?
     kill "$writer"

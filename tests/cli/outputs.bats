@@ -142,7 +142,7 @@ END
         fi
         for name in $names ''; do
             # shellcheck disable=SC2086 # words of the command
-            run --separate-stderr timeout 20 "$QUERN" $command "$name"
+            run --separate-stderr timeout 600 "$QUERN" $command "$name"
             [ "$status" -eq 2 ] && [ -z "$output" ] || { echo "$command $name: $status $output $stderr"; return 1; }
             case $name in
             '') said="the name is empty" ;;
