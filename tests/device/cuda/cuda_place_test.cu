@@ -275,14 +275,18 @@ TEST_F(cuda_place_test, two_at_once_do_not_wait_for_each_other_and_keep_their_fa
     cuda_place first(context::cuda()), second(context::cuda());
     EXPECT_NE(first.stream(), second.stream());
     const auto late = make_array<std::uint32_t>(first, 1);
-    QUERN_LAUNCH(first, (cuda::launch_shape{1, 1}), write_late_kernel, late.data(), 7u, 200'000'000ll);
-    const auto array = on_device(second, counted(1000));
-    find_faults(second, array.span(), 999, fault::key_not_a_number);
-    EXPECT_THROW(second.synchronise(), invalid_value);
-    if (!tested_with().small_sizes) {  // checkers run one kernel at a time
-        EXPECT_EQ(cudaStreamQuery(first.stream()), cudaErrorNotReady) << "the second waited for the first";
+    cudaError_t state = cudaSuccess;
+    // Longer and longer, until this thread is fast enough to see it.
+    for (long long cycles = 200'000'000; state == cudaSuccess && cycles <= 20'000'000'000; cycles *= 10) {
+        QUERN_LAUNCH(first, (cuda::launch_shape{1, 1}), write_late_kernel, late.data(), 7u, cycles);
+        const auto array = on_device(second, counted(1000));
+        find_faults(second, array.span(), 999, fault::key_not_a_number);
+        EXPECT_THROW(second.synchronise(), invalid_value);
+        if (tested_with().small_sizes) break;  // checkers run one kernel at a time
+        state = cudaStreamQuery(first.stream());
         static_cast<void>(cudaGetLastError());
     }
+    if (!tested_with().small_sizes) EXPECT_EQ(state, cudaErrorNotReady) << "the second waited for the first";
     EXPECT_EQ(to_host(first, late.span())[0], 7u);
 }
 
