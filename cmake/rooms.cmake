@@ -33,6 +33,6 @@ function(quern_test name)
                                              rapidcheck_gtest)
   # Tests are compiled more often than they run: saves a quarter of their compile time.
   target_compile_options(test_${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${name} TIMEOUT 300
+  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${name} TIMEOUT 1800
                        ENVIRONMENT "${QUERN_TEST_ENVIRONMENT}")
 endfunction()
