@@ -251,6 +251,28 @@ TEST(ngram_likelihood, any_memory_from_little_to_enough_does) {
     EXPECT_GT(in_memory, 3u);
 }
 
+TEST(ngram_likelihood, a_word_of_very_many_documents_needs_little_memory) {
+    // Neither counters of all documents nor all positions of the word fit.
+    std::mt19937_64 random(9);
+    std::vector<word_list> documents(30'000);
+    for (word_list& document : documents) {
+        for (std::uint64_t words = random() % 16; words != 0; --words)
+            document.push_back(random() % 10 != 0 ? 0 : static_cast<std::uint32_t>(random() % 50));
+    }
+    const ngram_texts texts(documents, 50);
+    const quern::testing::temporary_folder folder;
+    for (const ngram_smoothing smoothing : {ngram_smoothing::dirichlet, ngram_smoothing::absolute}) {
+        const ngram_options options{.order = 3, .smoothing = smoothing, .history_counts = true};
+        const auto expected = rows_of(ngram_likelihood(texts.view(), options, context::cpu(2)), texts, true);
+        for (const unsigned mib : {2U, 3U, 5U, 9U}) {
+            context ctx = context::cpu(3);
+            ctx.memory_bytes = std::uint64_t{mib} << 20;
+            ctx.scratch = folder.path();
+            ASSERT_EQ(rows_of(ngram_likelihood(texts.view(), options, ctx), texts, true), expected) << mib;
+        }
+    }
+}
+
 TEST(ngram_likelihood, too_little_memory_is_said) {
     const auto texts = make_texts(text_kind::skewed, 400, 400, 3000, true, 8);
     context ctx = context::cpu(1);

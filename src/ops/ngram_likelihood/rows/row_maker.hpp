@@ -89,11 +89,15 @@ struct collection_stats {
     const ngram_options& options;
     std::span<const std::uint32_t> distinct_words;  ///< of each document; empty: unused
     bool tables = false;                            ///< whether memory suffices for counters of all documents
+    std::size_t max_places = 0;                     ///< that a maker keeps at once
 
     std::uint64_t words() const { return sorted.positions.size(); }
     std::uint64_t document_count() const { return offsets.empty() ? 0 : offsets.size() - 1; }
     unsigned first_n() const { return options.only ? options.order : 1; }
     bool is_bm25() const { return options.measure == ngram_measure::bm25; }
+    /// The memory of one maker for the documents of a frequent word, besides counters: them, their copy, their counts as
+    /// a history.
+    static std::uint64_t holder_bytes(std::uint64_t documents) { return documents * 36; }
     /// The memory of one maker's counters.
     static std::uint64_t table_bytes(std::uint64_t documents, unsigned order) {
         return document_counts::bytes_for(documents) + documents * 8 * (order - 1);
@@ -123,8 +127,9 @@ class row_maker {
         max_held_ = max_held;
         base_ = begin;
         // For the piece of a frequent word, the places are found again for each length instead of stored.
-        placed_ = end - begin <= max_placed ? end - begin : 0;
-        if (places_.size() < placed_) places_.resize(std::max(placed_, 2 * places_.size()));
+        placed_ = end - begin <= stats_.max_places ? end - begin : 0;
+        if (places_.size() < placed_)
+            places_.resize(std::clamp(2 * places_.size(), placed_, stats_.max_places));
         for (std::size_t i = 0; i < placed_; ++i) places_[i] = find_place(begin + i);
         for (std::size_t i = begin; i < end;) {
             const std::size_t next = end_of_range(1, i, end);
@@ -149,7 +154,7 @@ class row_maker {
         std::vector<followed_count> counts;    ///< of each of them
         cpu_array<followed_count> table;       ///< of every document
     };
-    static constexpr std::size_t few_positions = 24, few_holders = 16, max_placed = std::size_t{1} << 21;
+    static constexpr std::size_t few_positions = 24, few_holders = 16;
 
     unsigned order() const { return stats_.options.order; }
     std::uint64_t place_of(std::size_t i) const { return placed_ != 0 ? places_[i - base_] : find_place(i); }
@@ -241,16 +246,38 @@ class row_maker {
                     holders_.push_back({document, first, count});
                 });
         } else if (n < order()) {
-            sorted_.clear();
-            for (std::size_t i = begin; i < end; ++i) sorted_.push_back(place_of(i));
-            if (size <= few_positions)
-                insertion_sort(sorted_);
-            else
-                std::sort(sorted_.begin(), sorted_.end());
-            for (const std::uint64_t place : sorted_) hold(place);
+            for (std::size_t i = begin; i < end; i += std::min(end - i, stats_.max_places))
+                hold_sorted(i, i + std::min(end - i, stats_.max_places));
         } else {
             for (std::size_t i = begin; i < end; ++i) hold(place_of(i));
         }
+    }
+    /// Adds the documents of sorted positions to those that holders_ has.
+    void hold_sorted(std::size_t begin, std::size_t end) {
+        sorted_.clear();
+        sorted_.reserve(end - begin);
+        for (std::size_t i = begin; i < end; ++i) sorted_.push_back(place_of(i));
+        if (end - begin <= few_positions)
+            insertion_sort(sorted_);
+        else
+            std::sort(sorted_.begin(), sorted_.end());
+        if (holders_.empty()) {
+            for (const std::uint64_t place : sorted_) hold(place);
+            return;
+        }
+        earlier_.swap(holders_);
+        holders_.clear();
+        auto next = earlier_.begin();
+        for (const std::uint64_t place : sorted_) {
+            const std::uint32_t document = document_of(place);
+            if (holders_.empty() || holders_.back().document != document) {
+                while (next != earlier_.end() && next->document < document) holders_.push_back(*next++);
+                if (next != earlier_.end() && next->document == document) holders_.push_back(*next++);
+            }
+            hold(place);
+            holders_.back().first = std::min(holders_.back().first, at(place));
+        }
+        holders_.insert(holders_.end(), next, earlier_.end());
     }
     /// Takes the next occurrence in the order of documents.
     void hold(std::uint64_t place) {
@@ -269,15 +296,28 @@ class row_maker {
     }
 
     void give_rows(unsigned n, std::uint64_t in_collection) {
-        const row_block::columns to = add(n, holders_.size());
         ++out_->distinct[n - stats_.first_n()];
         const std::uint64_t of_all = history_total(n);
         smoother_.set_background(in_collection, of_all);
         const double idf =
             stats_.is_bm25() ? inverse_document_frequency(stats_.document_count(), holders_.size()) : 0;
         std::size_t cursor = 0;
-        for (std::size_t r = 0; r < holders_.size(); ++r) {
-            const holder& h = holders_[r];
+        for (std::size_t begin = 0; begin < holders_.size();) {
+            // All documents may hold a frequent word: their rows are output in parts.
+            const std::size_t count = std::min(holders_.size() - begin, std::max<std::size_t>(1, max_held_));
+            give_rows_of(n, std::span(holders_).subspan(begin, count), in_collection, of_all, idf, cursor);
+            begin += count;
+            if (begin < holders_.size()) {
+                (*relieve_)();
+                made_ = 0;
+            }
+        }
+    }
+    void give_rows_of(unsigned n, std::span<const holder> holders, std::uint64_t in_collection,
+                      std::uint64_t of_all, double idf, std::size_t& cursor) {
+        const row_block::columns to = add(n, holders.size());
+        for (std::size_t r = 0; r < holders.size(); ++r) {
+            const holder& h = holders[r];
             const followed_count of_history = history_of(n, h.document, cursor);
             to.documents[r] = h.document;
             to.firsts[r] = h.first;
@@ -359,7 +399,7 @@ class row_maker {
     std::size_t max_held_ = 0, made_ = 0;  ///< rows since the last output
     std::size_t base_ = 0, placed_ = 0;    ///< start of the piece; how many of its positions have places_
     std::vector<std::uint64_t> places_, sorted_;  ///< document and word in it, as one number
-    std::vector<holder> holders_;
+    std::vector<holder> holders_, earlier_;
     std::unique_ptr<document_counts> counts_of_documents_;
     std::vector<history> histories_;  ///< [n]: of the range of n that is being cut
 };

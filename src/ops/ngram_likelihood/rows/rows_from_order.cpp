@@ -35,10 +35,12 @@ std::vector<std::size_t> cut_at_first_words(std::span<const std::uint8_t> shared
 }
 
 /// `shared` as in sorted_ngrams. make_maker() gives a thread its maker. make(begin, end, piece, max_held, relieve) adds
-/// the rows of these sorted positions to the piece, and calls `relieve` after about every `max_held` rows.
+/// the rows of these sorted positions to the piece, and calls `relieve` after about every `max_held` rows. `threads`: how
+/// many work at once at most.
 template <class Block, class MakeMaker>
-std::vector<ngram_totals> blocks_from_order(cpu_place& place, std::span<const std::uint8_t> shared,
-                                            unsigned first_n, const ngram_options& options,
+std::vector<ngram_totals> blocks_from_order(cpu_place& place, unsigned threads,
+                                            std::span<const std::uint8_t> shared, unsigned first_n,
+                                            const ngram_options& options,
                                             const typename ordered_blocks<Block>::row_sink& sink,
                                             const MakeMaker& make_maker) {
     constexpr std::size_t row_bytes = 80;  // maximum, with the columns half full
@@ -47,12 +49,12 @@ std::vector<ngram_totals> blocks_from_order(cpu_place& place, std::span<const st
     // checks for its turn more often than it fills its share.
     const std::size_t max_waiting =
         std::min<std::size_t>(std::size_t{1} << 21, place.memory().limit() / 16 / row_bytes);
-    const std::size_t bulk_of_piece = std::max<std::size_t>(1, max_waiting / place.threads());
+    const std::size_t bulk_of_piece = std::max<std::size_t>(1, max_waiting / threads);
     const std::size_t max_held = std::min<std::size_t>(std::size_t{1} << 16, bulk_of_piece);
     ordered_blocks<Block> out(first_n, options, sink, max_waiting);
     std::atomic<std::size_t> next{0};
     const std::size_t pieces = shared.empty() ? 0 : begins.size() - 1;
-    for_each_piece(place, std::min<std::size_t>(pieces, place.threads()), [&](std::size_t) {
+    for_each_piece(place, std::min<std::size_t>(pieces, threads), [&](std::size_t) {
         try {
             auto maker = make_maker();
             // Pieces are taken in order, so the one whose turn it is never waits.
@@ -105,9 +107,14 @@ std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<
         distinct = distinct_words(place, sorted, documents, stats.document_count());
         stats.distinct_words = distinct.span();
     }
-    stats.tables = stats.table_bytes(stats.document_count(), options.order) * place.threads() <=
-                   place.memory().left() / 2;
-    return blocks_from_order<row_block>(place, sorted.shared, stats.first_n(), options, sink,
+    // Half of what is left for documents, an eighth for places. With little memory, fewer threads work.
+    const std::uint64_t left = place.memory().left(), each = stats.holder_bytes(stats.document_count());
+    const auto makers = static_cast<unsigned>(
+        std::clamp<std::uint64_t>(left / 2 / std::max<std::uint64_t>(each, 1), 1, place.threads()));
+    stats.tables = (each + stats.table_bytes(stats.document_count(), options.order)) * makers <= left / 2;
+    constexpr std::uint64_t max_places = std::uint64_t{1} << 21, bytes_a_place = 16;  // in order, and sorted
+    stats.max_places = std::clamp<std::uint64_t>(left / 8 / makers / bytes_a_place, 1024, max_places);
+    return blocks_from_order<row_block>(place, makers, sorted.shared, stats.first_n(), options, sink,
                                         [&] { return row_maker<Position>(place, stats); });
 }
 
@@ -238,7 +245,7 @@ std::vector<ngram_totals> collection_from_order(cpu_place& place, const sorted_n
                                                 const document_table& documents, const ngram_options& options,
                                                 const std::function<void(const collection_ngrams&)>& sink) {
     std::vector<ngram_totals> totals = blocks_from_order<collection_block>(
-        place, sorted.shared, options.only ? options.order : 1, options, sink,
+        place, place.threads(), sorted.shared, options.only ? options.order : 1, options, sink,
         [&] { return collection_maker<Position>(sorted, documents, options); });
     for (ngram_totals& of_n : totals) of_n.rows = 0;  // no document contains one
     return totals;
