@@ -162,7 +162,7 @@ TEST(http_server_test, at_its_end_a_request_in_progress_is_finished_and_those_th
     client first(port_of(server), held_request);
     wait_until([&] { return service.begun == 1; });
     std::vector<std::unique_ptr<client>> waiting;
-    for (int i = 0; i < 10; ++i)  // another request behind the one that waits
+    for (int i = 0; i < 10; ++i)  // followed by another request
         waiting.push_back(std::make_unique<client>(
             port_of(server), std::string(held_request) + "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     wait_until([&] { return counts.in_flight == 11; });
