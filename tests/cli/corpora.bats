@@ -195,7 +195,8 @@ cut_corpora() {
         [ ! -e store ]
         ends_with 0 quern build "$cut" -o store --skip all --max-errors 100% --quiet
         documents=$(json store/stats.json "d['counts']['documents']")
-        [ "$documents" -gt 1000 ] && [ "$documents" -lt 10000 ]
+        [ "$documents" -gt 1000 ]
+        [ "$documents" -lt 10000 ]
         [[ $stderr == *"the rest is lost"*" rejected, 1 kept in part, 0 repaired"* ]]
         rm -r store
         # Whoever names a limit has it kept: it counts as one, and the line in which it ends as another.
@@ -218,7 +219,8 @@ cut_corpora() {
         says "gzip data are truncated at byte"
         says "--max-errors 100%"
     done
-    [ ! -e space ] && [ ! -e dictionary ]
+    [ ! -e space ]
+    [ ! -e dictionary ]
     ends_with 0 bash -c "\"$QUERN\" dedup --stream --against cut.gz --max-errors 100% --quiet <new.jsonl"
 }
 
@@ -297,7 +299,7 @@ END
         query=()
         [ "$command" != search ] || query=(secret)
         "$QUERN" "${words[0]}" inside "${query[@]}" "${words[@]:1}" --stats without --force >rows 2>said || true
-        ! grep -q secret rows
+        run ! grep -q secret rows
         rm -rf space dictionary
         "$QUERN" "${words[0]}" inside "${query[@]}" "${words[@]:1}" --stats with --follow-links --force >rows 2>said || true
         [ "$(json without "d['counts']['documents']")" -eq 1 ]

@@ -246,7 +246,8 @@ dedup() { quern dedup --quiet "$@"; }
     echo '{"id":"a","text":"again"}' >>corpus.jsonl
     ends_with 3 quern dedup corpus.jsonl -o kept --store seen
     says 'corpus.jsonl:6: duplicate id "a"'
-    [ ! -e kept ] && [ ! -e seen ]
+    [ ! -e kept ]
+    [ ! -e seen ]
     dedup corpus.jsonl --max-errors 1 -o kept
     [ -e kept ]
 }

@@ -8,7 +8,8 @@ own_setup() {
 
 @test "info shows the content of a dictionary, and verify finds no damage" {
     run --separate-stderr quern dictionary corpus.jsonl -o made --stats stats
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [[ $stderr == *"2 documents, 9 words, 7 distinct, 7 in the dictionary"* ]]
     [ "$(json stats 'd["counts"]["occurrences"], d["counts"]["words"]')" = "(9, 7)" ]
     [ "$(quern info made --quiet | grep -cE '^(kind	dictionary|words	7|distinct	7|occurrences	9|tokens	unicode)$')" -eq 5 ]

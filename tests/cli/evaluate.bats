@@ -7,7 +7,8 @@ load common
     printf '1 0 a1 1\n1 0 b2 0\n2 0 c3 1\n' >qrels
     printf '1 Q0 a1.html 1 3 x\n1 Q0 b2.html 2 2 x\n2 Q0 d4.html 1 1 x\n' >run
     ends_with 1 quern evaluate qrels run -o out --stats s.json
-    [ -z "$output" ] && [ ! -e out ]
+    [ -z "$output" ]
+    [ ! -e out ]
     says "nothing found: qrels and run have no document of the same topic in common"
     says "like 'a1', those of the run like 'a1.html'; without the endings of files 2 of them would be equal"
     [ "$(json s.json "d['counts']['judged_documents_retrieved']")" -eq 0 ]

@@ -236,7 +236,8 @@ kept() {
     refused "both go to" build in.jsonl -o new --stats new
     refused "both go to ./o.tsv" search store apple -o o.tsv --stats ./o.tsv
     refused "is a folder" search store apple --stats garden
-    [ ! -e new ] && [ ! -e o.tsv ]
+    [ ! -e new ]
+    [ ! -e o.tsv ]
     ends_with 0 quern search store apple -o /dev/null --stats /dev/null
 }
 
@@ -261,7 +262,8 @@ kept() {
     refused "is inside the input garden" search garden bees -o garden/notes/new
     refused "is inside the input store" verify store -o store/new
     refused "is inside the" build garden -o garden/notes/new
-    [ ! -e garden/notes/new ] && [ ! -e store/new ]
+    [ ! -e garden/notes/new ]
+    [ ! -e store/new ]
     mkdir garden/.hidden # is not read with the folder
     ends_with 0 quern build garden -o garden/.hidden/store
     quern build garden -o beside

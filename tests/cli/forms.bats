@@ -32,7 +32,7 @@ on_terminal() {
         grep -qi "${bold}bees$plain" seen
         # But for the marks, what a program gets that asks for a table of that width.
         on_terminal 80 "NO_COLOR=1 '$QUERN' search store apple bees --quiet $option" >expected
-        ! grep -q "$bold" expected
+        run ! grep -q "$bold" expected
         sed 's/\x1b\[[0-9]*m//g' seen | diff expected -
     done
     ! quern search store apple --format table | grep -q "$bold"
@@ -41,7 +41,7 @@ on_terminal() {
 @test "doctor wraps long notes and truncates nothing" {
     for width in 40 60 80 110; do
         on_terminal $width "'$QUERN' doctor --device cpu" >seen
-        ! grep -q '…' seen
+        run ! grep -q '…' seen
         [ "$width" -lt 60 ] || [ "$(wc -L <seen)" -le "$width" ]
     done
     # The words of the notes are all there, in order, as a file has them.

@@ -26,7 +26,8 @@ own_setup() {
     printf '1\t0\t1\n' >weights
     run --separate-stderr quern fuse one.run two.run --topic-weights weights --stats stats
     [ "${lines[0]}" = "1 Q0 b 1 2.4 quern" ]
-    [[ $stderr == *"one.run lacks 1 of 3 topics"* ]] && [[ $stderr == *"two.run lacks 1 of 3 topics"* ]]
+    [[ $stderr == *"one.run lacks 1 of 3 topics"* ]]
+    [[ $stderr == *"two.run lacks 1 of 3 topics"* ]]
     [ "$(json stats 'd["counts"]["missing_topics"], d["counts"]["lines_read"]')" = "(2, 6)" ]
     printf '1\t0\n' >weights
     ends_with 3 quern fuse one.run two.run --topic-weights weights
@@ -122,7 +123,9 @@ own_setup() {
     says "what large.run holds needs"
     : >empty.run
     run --separate-stderr quern fuse one.run empty.run
-    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 3 ] && [[ $stderr == *"empty.run lacks 2 of 2 topics; the first is 1"* ]]
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 3 ]
+    [[ $stderr == *"empty.run lacks 2 of 2 topics; the first is 1"* ]]
     ends_with 1 quern fuse empty.run empty.run
 }
 
@@ -137,7 +140,8 @@ own_setup() {
     done
     printf '1\t0\t1\n4\t0\t1\n5\t0\t1\n' >weights
     run --separate-stderr quern fuse one.run two.run --topic-weights weights
-    [ "$status" -eq 0 ] && [[ $stderr == *"weights has weights for 2 topics missing in all runs; the first is 4"* ]]
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"weights has weights for 2 topics missing in all runs; the first is 4"* ]]
     printf '1\t0\t1\n1\t1\t1\n' >weights
     ends_with 3 quern fuse one.run two.run --topic-weights weights
     says 'weights:2: duplicate topic "1"'

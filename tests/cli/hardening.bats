@@ -12,7 +12,7 @@ own_setup() {
     readelf -lW "$QUERN" >segments
     grep -q 'GNU_RELRO' segments
     grep -q 'GNU_STACK .* RW  *0x' segments
-    ! grep -E '^ *LOAD' segments | grep -q 'RWE'
+    run ! grep -qE '^ *LOAD.* RWE ' segments
     readelf -dW "$QUERN" >dynamic
     grep -qE 'FLAGS.*BIND_NOW|FLAGS_1.*NOW' dynamic
     grep -q 'FLAGS_1.*PIE' dynamic

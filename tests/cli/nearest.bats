@@ -115,11 +115,13 @@ PY
     write_fvecs halves.fvecs 2 1.5 0 -0.25 7
     quern nearest set.u8bin --queries whole.u8bin -k all --metric sql2 --quiet >expected
     run --separate-stderr quern nearest set.u8bin --queries whole.fvecs -k all --metric sql2
-    [ "$status" -eq 0 ] && [ "$output" = "$(<expected)" ]
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(<expected)" ]
     [[ $stderr == *whole.fvecs*"float32 values became uint8"* ]]
     quern nearest set.fvecs --queries halves.fvecs -k all --quiet >expected
     run --separate-stderr quern nearest set.u8bin --queries halves.fvecs -k all
-    [ "$status" -eq 0 ] && [ "$output" = "$(<expected)" ]
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(<expected)" ]
     [[ $stderr == *set.u8bin*"uint8 values became float32"* ]]
 }
 

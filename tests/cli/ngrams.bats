@@ -49,7 +49,8 @@ two	2	the cat	2	3	0.875" ]
 
 @test "counts and a model of the collection" {
     run --separate-stderr quern ngrams corpus.jsonl --order 2 --totals totals --arpa model
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [ "$(head -n 5 totals)" = "and	1
 cat	3
 hat	1
@@ -102,7 +103,7 @@ and the	1" ]
     run --separate-stderr quern ngrams verbatim --input-format lines --order 2 --arpa other
     [[ "$stderr" == *"lacks 1 word that the format cannot hold"*"'two words'"* ]]
     grep -q $'\tfine fine' model
-    ! grep -q 'two words' model
+    run ! grep -q 'two words' model
     printf '{"id":"1","text":"rund 12\\u202f256 Menschen"}\n' >narrow.jsonl
     quern ngrams narrow.jsonl --arpa narrow --quiet
     grep -q $'\t12 256' narrow

@@ -259,7 +259,8 @@ refused_in_locked() {
     says "there.tsv exists; --force"
     ends_with 2 quern export store --arpa new.arpa --documents nowhere/x
     ends_with 2 quern export store --arpa new.arpa --documents x.bz2
-    [ ! -e new.arpa ] && [ ! -e new.ciff ]
+    [ ! -e new.arpa ]
+    [ ! -e new.ciff ]
     ends_with 2 quern ngrams corpus.jsonl --totals new --arpa there.tsv
     [ ! -e new ]
 }
@@ -309,15 +310,19 @@ refused_in_locked() {
     # The last output fails at its end: the disk is full.
     ends_with 4 quern dedup corpus.jsonl --pairs pairs --groups groups -o kept --report /dev/full
     says "/dev/full: cannot write: No space left"
-    [ ! -e pairs ] && [ ! -e groups ] && [ ! -e kept ]
+    [ ! -e pairs ]
+    [ ! -e groups ]
+    [ ! -e kept ]
     ends_with 4 quern dedup corpus.jsonl --pairs pairs --groups /dev/full
     [ ! -e pairs ]
     ends_with 4 quern export store --graph links --documents /dev/full
     [ ! -e links ]
     ends_with 4 quern ngrams corpus.jsonl -o rows --totals totals --arpa /dev/full
-    [ ! -e rows ] && [ ! -e totals ]
+    [ ! -e rows ]
+    [ ! -e totals ]
     ends_with 4 quern ngrams corpus.jsonl -o /dev/full --totals totals --arpa model.arpa
-    [ ! -e totals ] && [ ! -e model.arpa ]
+    [ ! -e totals ]
+    [ ! -e model.arpa ]
     ends_with 4 quern words corpus.jsonl -o new --min-count 1 --export rows --report /dev/full
     [ ! -e rows ]
     # With --force, the old files are kept.

@@ -13,7 +13,8 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     # Ten nodes point to 0, which points nowhere: r0 = b + 10·α·r, r = b with b = (1 − α)/11 + α·r0/11.
     for i in $(seq 1 10); do echo "$i 0"; done >star
     quern pagerank star --tolerance 1e-15 --quiet >rows
-    [ "$(wc -l <rows)" -eq 11 ] && [ "$(head -n 1 rows | cut -f 1)" = 0 ]
+    [ "$(wc -l <rows)" -eq 11 ]
+    [ "$(head -n 1 rows | cut -f 1)" = 0 ]
     near "$(rank_of 0 rows)" "$(python3 -c 'print(9.5 / 19.5)')" 1e-14
     near "$(rank_of 7 rows)" "$(python3 -c 'print(1 / 19.5)')" 1e-14
     near "$(sum 2 <rows)" 1 1e-9
@@ -95,14 +96,16 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
 @test "missing convergence is reported, with the result" {
     printf '0 1\n1 2\n2 0\n3 0\n' >edges
     run --separate-stderr quern pagerank edges --max-iterations 2 --tolerance 1e-9 --stats stats
-    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 4 ]
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 4 ]
     [[ $stderr == *"not converged after 2 iterations: the last change was"* ]]
     [ "$(json stats 'd["converged"], d["counts"]["iterations"]')" = "(False, 2)" ]
     quern pagerank edges --stats stats --quiet >rows
     [ "$(json stats 'd["converged"], d["measures"]["error_bound"] > 0')" = "(True, True)" ]
     # A tolerance below what the arithmetic has digits for: it ends, and says why.
     run --separate-stderr quern pagerank edges --tolerance 1e-300 --stats stats
-    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 4 ]
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 4 ]
     [[ $stderr == *"rounding alone changes the ranks by"* ]]
     [ "$(json stats 'd["converged"], d["counts"]["iterations"] < 1000')" = "(False, True)" ]
 }

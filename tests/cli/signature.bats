@@ -17,7 +17,9 @@ load common
     seq 1 2000 | tr '\n' ' ' | awk '{ printf "{\"id\":\"n\",\"text\":\"%s\"}\n", $0 }' >numbers.jsonl
     read -r _ long_b long _ <<<"$(quern signature numbers.jsonl --quiet)"
     read -r _ short_b short _ <<<"$(quern signature numbers.jsonl --quiet --signature-length 10)"
-    [ "${#long}" -gt 10 ] && [ "${#short}" -le 10 ] && [ "$short_b" -gt "$long_b" ]
+    [ "${#long}" -gt 10 ]
+    [ "${#short}" -le 10 ]
+    [ "$short_b" -gt "$long_b" ]
     [ "$(quern signature numbers.jsonl --quiet --threads 1)" = "$(quern signature numbers.jsonl --quiet --threads 3)" ]
 }
 

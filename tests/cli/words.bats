@@ -298,7 +298,7 @@ END
     for word in of horse; do
         quern similar space "$word" --quiet | cut -f 1 >near
         [ -s near ]
-        ! grep -qxE 'the|of|from' near
+        run ! grep -qxE 'the|of|from' near
     done
     # What is left is as it was.
     quern similar space horse --all-words --quiet | grep -vE '^(the|of|from)	' >expected

@@ -70,7 +70,9 @@ refused() { # refused WORDS STATEMENT: it does not compile, and the message hold
 
 @test "the example of docs/places.md compiles, with every available compiler" {
     awk '/^```cpp$/ { getline; file = $2; next } /^```$/ { file = "" } file { print >file }' "$QUERN_SOURCE/docs/places.md"
-    [ -s shift.cpp ] && [ -s shift_cpu.cpp ] && [ -s shift_cuda.cu ]
+    [ -s shift.cpp ]
+    [ -s shift_cpu.cpp ]
+    [ -s shift_cuda.cu ]
     local search=(-I"$QUERN_SOURCE/include" -I"$QUERN_SOURCE/src" -I.)
     for file in *.cpp; do
         for cuda in 0 1; do "${CXX:-c++}" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -DQUERN_CUDA=$cuda "${search[@]}" "$file"; done
