@@ -406,8 +406,10 @@ TYPED_TEST(top_k_test, no_columns) {
     const auto keys = this->array(std::vector<float>{});
     auto out = this->template output<float>(0);
     auto out_ids = this->template output<std::uint32_t>(0);
-    primitives::batched_top_k(this->place(), keys.view(), 0, 0, out.span(), out_ids.span());
-    this->place().synchronise();
+    EXPECT_NO_THROW({
+        primitives::batched_top_k(this->place(), keys.view(), 0, 0, out.span(), out_ids.span());
+        this->place().synchronise();
+    });
 }
 
 TYPED_TEST(top_k_test, property_any_keys_any_k) {

@@ -250,6 +250,7 @@ class Hostile(unittest.TestCase):
                 # A reset, not a good bye.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
                 connection.close()
+            until(lambda: self.server.metric("quern_http_connections") == 1)  # that of this question
 
     def test_a_client_that_does_not_read(self):
         with self.server.connect() as connection:
