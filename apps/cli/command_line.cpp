@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "commands.hpp"
@@ -116,6 +117,9 @@ struct command_line::state {
     bool in_common_section = false;
     std::map<std::string, known> options;      ///< by each of their names
     std::map<std::string, std::string> hints;  ///< to options that do not exist
+    std::map<std::string, advice> advices;     ///< by the first name of the option
+    std::deque<bool> flags;                    ///< of tables; CLI11 keeps pointers to them
+    std::vector<std::function<void()>> after;  ///< passes them on
     std::vector<const CLI::Option*> typed;
     std::map<const CLI::Option*, std::string> positions;  ///< of options from --config: file and line
     std::vector<option_note> notes;
@@ -150,6 +154,10 @@ struct command_line::state {
                     const std::size_t at = reason.find(value);
                     if (at != std::string::npos && !value.empty())
                         reason.replace(at, value.size(), shown(value));
+                    if (const auto instead = advices.find(name); instead != advices.end()) {
+                        if (const auto text = instead->second(value); !text.empty())
+                            reason.append("; ").append(text);
+                    }
                     throw usage_error(fmt::format("{}: {}", where, reason));
                 }
             }
@@ -347,6 +355,48 @@ void command_line::flag(const std::string& name, std::string help, bool& target)
     state_->add_line("    " + name, std::move(help));
 }
 
+std::string command_line::typed_name(const option_description& row) {
+    if (row.letter != 0 && row.name.size() == 1) return {'-', row.letter};
+    std::string name = "--" + std::string(row.name);
+    std::ranges::replace(name, '_', '-');
+    return name;
+}
+
+std::string command_line::default_text(const option_description& row, const option_value& value) {
+    if (row.kind == option_kind::flag && row.names.empty()) return {};
+    const std::string text = value_text(row, value);
+    return fmt::format("{}{}{}", text, text.empty() || row.note.empty() ? "" : "; ", row.note);
+}
+
+void command_line::declare_row(const option_description& row, const std::string& fallback,
+                               std::function<void(const option_value&)> set) {
+    const std::string name = typed_name(row);
+    if (row.kind == option_kind::flag && row.names.empty()) {
+        bool& target = state_->flags.emplace_back(false);
+        flag(name, std::string(row.help), target);
+        state_->after.emplace_back([&target, set = std::move(set)] {
+            if (target) set(true);
+        });
+        return;
+    }
+    std::string help(row.help);
+    const std::string range = range_text(row);
+    if (!range.empty() && !fallback.empty()) {
+        help += fmt::format(" [{}; default: {}]", range, fallback);
+    } else if (!range.empty()) {
+        help += fmt::format(" [{}]", range);
+    } else if (!fallback.empty()) {
+        help += fmt::format(" [default: {}]", fallback);
+    }
+    const bool has_both = row.letter != 0 && row.name.size() != 1;
+    option(has_both ? fmt::format("-{},{}", row.letter, name) : name, std::string(row.value), std::move(help),
+           "", [row, set = std::move(set)](const std::string& text) { set(parse_value(row, text)); });
+}
+
+void command_line::advise(const std::string& name, advice instead) {
+    state_->advices.insert_or_assign(name, std::move(instead));
+}
+
 void command_line::unlist(std::string_view name) {
     std::erase_if(state_->page.lines, [name](const auto& line) {
         const std::size_t at = line.left.find("--");
@@ -387,6 +437,15 @@ void command_line::parse(const std::vector<std::string>& arguments) {
     } catch (const CLI::ParseError& failure) {
         state_->refuse(failure.what());
     }
+    for (const auto& pass_on : state_->after) pass_on();
+}
+
+bool command_line::given(const std::string& name) const {
+    return state_->options.at(name).option->count() != 0;
+}
+
+bool command_line::given(const option_description& row) const {
+    return given(typed_name(row));
 }
 
 void command_line::require_used(const std::string& name, bool used, std::string_view reason) {

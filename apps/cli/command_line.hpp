@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of one command: its options, its help, and the parsing of arguments and a configuration
-// file. CLI11 parses the arguments; the help is written here, from the same declarations, as a readable page:
-// wrapped, grouped, with defaults, examples and exit codes.
+// file. Options with a range, a choice or a default come from the tables of the library (quern/base/option.hpp).
+// CLI11 parses the arguments; the help is written here, from the same declarations, as a readable page: wrapped,
+// grouped, with defaults, examples and exit codes.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include "quern/base/option.hpp"
 
 namespace quern::cli {
 
@@ -49,12 +53,28 @@ class command_line {
     void argument(std::string name, std::string help, std::string& target);
     void arguments(const std::string& name, std::string help, std::vector<std::string>& target,
                    bool required);
-    /// `names` as in "-o,--output"; `fallback` is the default as text, empty for none.
+    /// The option of this name in the table of the options. Its default is the value that `target` has now, unless
+    /// `fallback` describes another one.
+    template <class Options>
+    void option(option_name<std::type_identity_t<Options>> name, Options& target,
+                const std::string& fallback = "") {
+        option(name.row, target, fallback);
+    }
+    template <class Options>
+    void option(const quern::option<Options>& row, Options& target, const std::string& fallback = "") {
+        declare_row(row, fallback.empty() ? default_text(row, row.get(target)) : fallback,
+                    [row, &target](const option_value& value) { row.set(target, value); });
+    }
+    /// A file, or another option without a range. `names` as in "-o,--output"; `fallback` is the default as text, empty
+    /// for none.
     void option(const std::string& names, const std::string& value, std::string help,
                 const std::string& fallback, parser parse, bool required = false);
     /// The same, repeatable: `parse` is called for each value, in order.
     void options(const std::string& names, const std::string& value, std::string help, parser parse);
     void flag(const std::string& name, std::string help, bool& target);
+    /// What to do instead, added to the message for an invalid value of this option; empty for nothing.
+    using advice = std::function<std::string_view(std::string_view value)>;
+    void advise(const std::string& name, advice instead);
     /// Removes an option from the help; it is still accepted.
     void unlist(std::string_view name);
     /// The message for an option that this command lacks but users of other commands or programs may try.
@@ -67,6 +87,9 @@ class command_line {
     /// Throws help_requested, or usage_error for anything not declared and for an option given twice. Values on the
     /// command line override those of --config.
     void parse(const std::vector<std::string>& arguments);
+    /// After parse(): whether the option has a value from the command line or --config.
+    bool given(const std::string& name) const;
+    bool given(const option_description& row) const;
     /// After parse(): an option that has an effect only if `used` is true. If it is not, throws usage_error for
     /// a typed option and adds a note for one from --config, because that file may serve other calls too.
     /// `reason` follows the name: "requires --method shingle".
@@ -79,6 +102,10 @@ class command_line {
   private:
     void declare(const std::string& names, const std::string& value, std::string help,
                  const std::string& fallback, parser parse, bool required, bool many);
+    void declare_row(const option_description& row, const std::string& fallback,
+                     std::function<void(const option_value&)> set);
+    static std::string typed_name(const option_description& row);
+    static std::string default_text(const option_description& row, const option_value& value);
     struct state;
     std::unique_ptr<state> state_;
 };
