@@ -15,6 +15,7 @@ namespace quern::cli {
 /// Whether to replace words that no document contains by the suggested ones. `automatic`: only in a table,
 /// which people read.
 enum class correction { automatic, on, off };
+inline constexpr std::string_view correction_names[] = {"auto", "on", "off"};
 
 struct corrected_result {
     search_result result;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern search
-#include "quern/tasks/search.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
-#include <limits>
 #include <span>
 
 #include "commands.hpp"
@@ -17,6 +14,7 @@
 #include "input_lines.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/lost_pages.hpp"
+#include "quern/tasks/search_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -30,21 +28,17 @@ struct search_request {
     text_choice text;
     std::string path, topics, run_file;
     std::vector<std::string> words;
-    std::optional<std::size_t> k;
-    std::optional<double> title_weight, like_weight;
-    std::optional<bool> phrases;
     correction correct = correction::automatic;
     std::optional<std::string> like;
 };
 
-/// The weight of a score component that is added to that of the words.
-double weight(const std::string& value, bool zero, double max) {
-    const double parsed = parse_number(value);
-    if (!((parsed > 0 || (zero && parsed == 0)) && parsed <= max))
-        throw usage_error(fmt::format("invalid value '{}' (expected a number {} to {})", value,
-                                      zero ? "from 0" : "above 0, up", max));
-    return parsed;
-}
+constexpr auto correct_option =
+    option_for<&search_request::correct>("correct", "MODE", correction_names,
+                                         "If no document contains a word of the query, replace it by a "
+                                         "similarly spelled known word: auto (in a table; "
+                                         "elsewhere suggest it on standard error), on (JSON lines then have "
+                                         "a column corrected_query) or off. Never with "
+                                         "--topics.");
 
 void declare(command_line& line, search_request& request) {
     line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
@@ -53,86 +47,29 @@ void declare(command_line& line, search_request& request) {
                    "input, one per line, and the results begin with a column query, numbered from 0.",
                    request.words, false);
     line.section("Search options");
-    line.option("-k", "N", "Results per query; all writes the complete ranking.", "10; 1000 with --topics",
-                [&](const std::string& value) {
-                    request.k = value == "all"
-                                    ? std::numeric_limits<std::size_t>::max()
-                                    : parse_integer(value, 1, std::numeric_limits<std::size_t>::max());
-                });
-    ranking_options& ranking = request.search.ranking;
-    line.option("--model", "MODEL",
-                "bm25, or query likelihood: ql (Jelinek-Mercer), dirichlet or two-stage (Dirichlet, then "
-                "Jelinek-Mercer).",
-                "bm25", [&](const std::string& value) {
-                    ranking.model = parse_name<ranking_model>(value, ranking_model_names);
-                });
-    const auto number = [&](const char* name, const char* help, double& target) {
-        line.option(name, "X", help, shortest(target), [&](const std::string& value) {
-            target = parse_number(value);
-            // Refuses parameters out of range and names the option.
-            search({}, {}, request.search.ranking, 0);
-        });
-    };
-    number("--k1", "bm25: term-frequency saturation; 0 or more.", ranking.k1);
-    number("--b", "bm25: document-length normalisation; 0 to 1.", ranking.b);
-    number("--mu", "dirichlet, two-stage: pseudo-count of collection words added to each document; above 0.",
-           ranking.mu);
-    number("--lambda",
-           "ql, two-stage: weight of the document model, 1 - X of the collection model; above 0, below 1.",
-           ranking.lambda);
-    line.option("--order", "N",
-                "ql: order of the n-gram model. A word's likelihood depends on the N - 1 query words before "
-                "it, or on as many of them as occur before it in the collection; 1 to 32.",
-                "1", [&](const std::string& value) {
-                    request.search.order = static_cast<unsigned>(parse_integer(value, 1, max_query_order));
-                });
-    line.option("--phrases", "on|off",
-                "Whether text in double quotes is a phrase: every result must contain its words next to each "
-                "other, and they score as one word.",
-                "on; off with --topics", [&](const std::string& value) {
-                    request.phrases = parse_choice<bool>(value, {{"on", true}, {"off", false}});
-                });
-    line.option("--correct", "MODE",
-                "If no document contains a word of the query, replace it by a similarly spelled known word: "
-                "auto (in a table; elsewhere suggest it on standard error), on (JSON lines then have a "
-                "column corrected_query) or off. Never with --topics.",
-                "auto", [&](const std::string& value) {
-                    request.correct = parse_choice<correction>(
-                        value,
-                        {{"auto", correction::automatic}, {"on", correction::on}, {"off", correction::off}});
-                });
-    line.flag("--explain",
-              "Show each term's contribution to each score: below the results in a table, as a last column "
-              "explanation in TSV and JSON lines.",
-              request.search.explain);
-    line.option("--title-weight", "X",
-                "Bonus for a query word in a document's title, in units of the word's idf; 0 to 100.",
-                shortest(interactive_title_weight) + "; 0 with --topics: the published models have no titles",
-                [&](const std::string& value) { request.title_weight = weight(value, true, 100); });
-    line.option("--prior", "X",
-                "Weight of a document's link rank: adds X times the logarithm of its rank over the average "
-                "rank to its score; 0 to 100; 0.05 is a good choice. Requires a store with link ranks.",
-                shortest(request.search.prior),
-                [&](const std::string& value) { request.search.prior = weight(value, true, 100); });
-    line.option("--expand", "N",
-                "Expand each unquoted word with its N most similar words, at most as many as the thesaurus "
-                "stores per word (20). Requires a store with a thesaurus.",
-                "0", [&](const std::string& value) {
-                    request.search.expand = static_cast<std::uint32_t>(parse_integer(value, 0, 1000));
-                });
-    line.option("--expand-weight", "X",
-                "Weight of a similar word, multiplied by its similarity; above 0, to 1. A word of the query "
-                "has weight 1.",
-                shortest(request.search.expand_weight),
-                [&](const std::string& value) { request.search.expand_weight = weight(value, false, 1); });
+    search_options& search = request.search;
+    ranking_options& ranking = search.ranking;
+    line.option("k", search, "10; 1000 with --topics");
+    line.option("model", ranking);
+    line.option("k1", ranking);
+    line.option("b", ranking);
+    line.option("mu", ranking);
+    line.option("lambda", ranking);
+    line.option("order", search);
+    line.option("phrases", search, "on; off with --topics");
+    line.option(correct_option, request);
+    line.option("explain", search);
+    line.option(
+        "title_weight", ranking,
+        shortest(interactive_title_weight) + "; 0 with --topics: the published models have no titles");
+    line.option("prior", search);
+    line.option("expand", search);
+    line.option("expand_weight", search);
     line.option("--like", "DOC",
                 "Find documents similar to the one with this id, by its vector, with or without a query; "
                 "that document is excluded. Requires a store with document vectors.",
                 "", [&](const std::string& value) { request.like = value; });
-    line.option("--like-weight", "X",
-                "Weight of the cosine with the --like document in a score; above 0, to 100.",
-                shortest(request.search.like_weight) + "; 1 without a query",
-                [&](const std::string& value) { request.like_weight = weight(value, false, 100); });
+    line.option("like_weight", search);
     line.option(
         "--topics", "FILE",
         "Run every query of FILE: lines of id, tab, text; or TREC topics, title field. Writes a TREC run. A "
@@ -185,7 +122,7 @@ std::uint64_t search_lines(const search_engine& engine, const search_request& re
                            output& to) {
     constexpr std::size_t max_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
-    engine.search("", request.search, job.ctx);  // refuses bad options before the first line
+    engine.check(request.search, job.ctx);  // before the first line
     hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, "query",
                   request.correct == correction::on);
     const bool correct = corrects(request, job, to);
@@ -328,12 +265,12 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     } else if (job.ctx.device.where != device_choice::kind::automatic) {
         job.choose_device("search of topics", offered_places::all);
     }
-    request.search.k = request.k.value_or(request.topics.empty() ? 10 : 1000);
-    request.search.ranking.title_weight =
-        request.title_weight.value_or(request.topics.empty() ? interactive_title_weight : 0);
-    request.search.phrases = request.phrases.value_or(request.topics.empty());
-    request.search.suggestions = request.topics.empty() ? interactive_suggestions : 0;
-    search({}, {}, request.search.ranking, 0);  // refuses parameters out of range before the work
+    const bool interactive = request.topics.empty();
+    if (!line.given("-k")) request.search.k = interactive ? 10 : 1000;
+    if (!line.given("--title-weight"))
+        request.search.ranking.title_weight = interactive ? interactive_title_weight : 0;
+    if (!line.given("--phrases")) request.search.phrases = interactive;
+    request.search.suggestions = interactive ? interactive_suggestions : 0;
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
     // Refuse a bad destination before the work, not after it.
     output to = job.open_output(destination, {request.path, request.topics, request.text.stop_word_file()});
@@ -345,8 +282,8 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         });
     if (from_store && request.text.any()) request.search.text = request.text.over(engine.text());
 
-    const bool like_alone = request.like && request.topics.empty() && request.words.empty();
-    request.search.like_weight = request.like_weight.value_or(like_alone ? 1 : request.search.like_weight);
+    const bool like_alone = request.like && interactive && request.words.empty();
+    if (like_alone && !line.given("--like-weight")) request.search.like_weight = 1;
     if (request.like) {
         request.search.like = engine.find(*request.like);
         if (!request.search.like) {

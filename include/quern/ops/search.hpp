@@ -37,6 +37,9 @@ struct ranking_options {
     double title_weight = 0;  ///< 0 <= title_weight <= 100
 };
 
+/// Throws usage_error if an option of any model is out of range (quern/ops/search_option_table.hpp).
+void validate(const ranking_options& options);
+
 /// The documents that contain one word, encoded by postings_writer (src/ops/search/postings.hpp).
 struct posting_list {
     std::span<const char> bytes;

@@ -184,6 +184,9 @@ class search_engine {
     search_engine(search_engine&&) noexcept;
     search_engine& operator=(search_engine&&) noexcept;
 
+    /// Throws usage_error if a search would refuse these options: one is out of range
+    /// (quern/tasks/search_option_table.hpp), or the store lacks what it requires.
+    void check(const search_options& options, const context& ctx) const;
     search_result search(std::string_view query, const search_options& options) const;
     /// The same, with one thread; throws `interrupted` soon after the run's stop flag is set.
     search_result search(std::string_view query, const search_options& options, const context& ctx) const;

@@ -7,6 +7,7 @@
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/search_option_table.hpp"
 
 namespace quern {
 namespace search_detail {
@@ -14,26 +15,6 @@ namespace {
 
 // With at most this many words in a query, no sum of parts exceeds 64 bits: a part is below 2^12 · 2^32 units.
 constexpr std::uint64_t max_query_words = 1 << 18;
-
-/// Also checks the options of other models: a value that no model accepts is an error, whichever model is requested.
-void check_options(const ranking_options& options) {
-    // Written so that NaN is rejected.
-    const auto within = [](double x, double low, double high) { return x >= low && x <= high; };
-    if (!within(options.title_weight, 0, 100))
-        throw usage_error("the weight of titles must be between 0 and 100");
-    if (!within(options.k1, 0, 0x1p64)) throw usage_error("k1 must be between 0 and 2^64");
-    if (!within(options.b, 0, 1)) throw usage_error("b must be between 0 and 1");
-    if (!within(options.mu, 0x1p-64, 0x1p64)) throw usage_error("mu must be between 2^-64 and 2^64");
-    if (!(options.lambda > 0 && options.lambda < 1)) throw usage_error("lambda must be between 0 and 1");
-    switch (options.model) {
-        case ranking_model::bm25:
-        case ranking_model::ql:
-        case ranking_model::dirichlet:
-        case ranking_model::two_stage:
-            return;
-    }
-    throw usage_error("unknown ranking model");
-}
 
 void check_counts(const posting_list& list, const collection_view& collection, const char* section) {
     if (list.collection_frequency < list.document_frequency || list.collection_frequency > collection.words ||
@@ -69,10 +50,7 @@ void check_continuation(const query_continuation& continuation, const collection
 }
 
 void check_prior(const document_prior& prior, std::size_t documents) {
-    if (!(prior.weight >= 0 && prior.weight <= 100))
-        throw usage_error("the weight of the prior must be between 0 and 100");
-    if (!(prior.unit >= 0x1p-126 && prior.unit <= 0x1p62))
-        throw usage_error("the unit of ranks must be between 2^-126 and 2^62");
+    check_ranges(prior);
     const auto blocks = (documents + documents_of_max_ranks - 1) / documents_of_max_ranks;
     if (prior.ranks.size() != documents || (!prior.max.empty() && prior.max.size() != blocks))
         throw usage_error("a prior must have a rank for each document");
@@ -89,7 +67,7 @@ void check_listed(std::span<const std::int64_t> parts, std::size_t documents) {
 
 void check_query(const collection_view& collection, const search_query& query,
                  const ranking_options& options) {
-    check_options(options);
+    validate(options);
     std::uint64_t words = 0;
     for (const query_term& term : query.terms) words += term.count;
     for (const query_continuation& continuation : query.continuations) words += continuation.count;
@@ -110,6 +88,10 @@ void check_query(const collection_view& collection, const search_query& query,
 }
 
 }  // namespace search_detail
+
+void validate(const ranking_options& options) {
+    check_ranges(options);
+}
 
 std::vector<scored_document> search(const collection_view& collection, const search_query& query,
                                     const ranking_options& options, std::size_t k) {

@@ -10,6 +10,7 @@
 
 #include "io/retrieval/trec_files.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/search_option_table.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/parsed_query.hpp"
@@ -134,16 +135,10 @@ search_engine search_engine::open(const std::filesystem::path& store, const cont
 void search_engine::state::check(const search_options& options) const {
     if (options.text && as_recorded(*options.text) != store.info().text)
         throw usage_error(store.path().string() + " was built with other text options than the query's");
-    if (options.order < 1 || options.order > max_query_order)
-        throw usage_error(fmt::format("order must be between 1 and {}", max_query_order));
+    validate(options.ranking);
+    check_ranges(options);
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order above 1 requires the model ql");
-    if (!(options.prior >= 0 && options.prior <= 100))
-        throw usage_error("the weight of the prior must be between 0 and 100");
-    if (!(options.expand_weight > 0 && options.expand_weight <= 1))
-        throw usage_error("the weight of similar words must be above 0, and at most 1");
-    if (!(options.like_weight > 0 && options.like_weight <= 100))
-        throw usage_error("the weight of similarity must be above 0, and at most 100");
 }
 
 search_engine::prepared::prepared(const state& of, const search_options& options, const context& ctx) {
@@ -157,6 +152,10 @@ search_engine::prepared::prepared(const state& of, const search_options& options
                             of.store.path().string()));
     }
     if (options.like) like.emplace(of.store, of.squares(ctx), *options.like, options.like_weight, ctx);
+}
+
+void search_engine::check(const search_options& options, const context& ctx) const {
+    prepare(options, ctx);
 }
 
 search_result search_engine::search(std::string_view query, const search_options& options) const {

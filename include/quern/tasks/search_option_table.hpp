@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a search besides those of the ranking (quern/ops/search_option_table.hpp).
+#pragma once
+
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "quern/base/option.hpp"
+#include "quern/ops/search_option_table.hpp"
+#include "quern/tasks/search.hpp"
+
+namespace quern {
+
+inline constexpr std::string_view off_or_on[] = {"off", "on"};
+
+template <>
+inline constexpr auto options_of<search_options> = std::array{
+    option_for<&search_options::k>("k", "N", {.min = 1, .all = std::numeric_limits<std::size_t>::max()},
+                                   "Results per query; all writes the complete ranking.")
+        .with_letter('k'),
+    option_for<&search_options::offset>("offset", "N", {}, "Results to skip, for paging."),
+    option_for<&search_options::snippets>("snippets", "Whether hits contain the best matching passage."),
+    option_for<&search_options::duplicates>("duplicates", "Whether hits list their near-duplicates."),
+    option_for<&search_options::phrases>("phrases", "on|off", off_or_on,
+                                         "Whether text in double quotes is a phrase: every result contains "
+                                         "its words next to each other, and they "
+                                         "score as one word."),
+    option_for<&search_options::order>("order", "N", {.min = 1, .max = max_query_order},
+                                       "ql: order of the n-gram model. A word's likelihood depends on the N "
+                                       "- 1 query words before it, or on as many "
+                                       "of them as occur before it in the collection."),
+    option_for<&search_options::explain>("explain",
+                                         "Show each term's contribution to each score: below the results in "
+                                         "a table, as a last column explanation in "
+                                         "TSV and JSON lines."),
+    same_option<&search_options::prior>(option_of<document_prior>("prior")),
+    option_for<&search_options::expand>("expand", "N", {.max = 1000},
+                                        "Number of similar words by which to expand each unquoted word, at "
+                                        "most as many as the thesaurus stores per "
+                                        "word (20). Requires a store with a thesaurus."),
+    option_for<&search_options::expand_weight>(
+        "expand_weight", "X", {.above = 0, .max = 1},
+        "Weight of a similar word, multiplied by its similarity. A word of the query has weight 1."),
+    option_for<&search_options::like_weight>("like_weight", "X", {.above = 0, .max = 100},
+                                             "Weight of the cosine with the --like document in a score.")
+        .with_note("1 without a query"),
+    option_for<&search_options::suggestions>(
+        "suggestions", "N", {}, "Number of words to suggest for each word that the store lacks.")};
+
+}  // namespace quern
