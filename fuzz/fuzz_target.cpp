@@ -3,12 +3,12 @@
 // unchanged.
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "quern/tasks/search_option_table.hpp"
 #include "server/authority.hpp"
 #include "server/target.hpp"
 
@@ -29,7 +29,7 @@ std::string escaped(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace quern::server;
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    constexpr std::array<std::string_view, 4> known{"q", "k", "b", "model"};
+    const auto& known = search_parameters();
 
     const auto [path, query] = split_target(text);
     require(path.size() + query.size() <= size && path.find('?') == std::string_view::npos);
@@ -43,13 +43,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const parameters one("q=" + escaped(text), known);
         require(one.text("q") == text);
         const parameters given(query, known);
-        for (const std::string_view name : known) {
-            if (const auto value = given.text(name)) require(value->size() <= query.size());
+        for (const api_parameter& parameter : known) {
+            if (const auto value = given.text(parameter.about.name)) require(value->size() <= query.size());
         }
-        if (const auto k = given.integer("k", 1, 50)) require(*k >= 1 && *k <= 50);
-        if (const auto model = given.name("model", known)) require(*model < known.size());
-        given.number("b");
-        given.choice("q");
+        quern::search_options options;
+        given.read(options);
+        quern::check_ranges(options);
+        given.read(options.ranking);
+        quern::validate(options.ranking);
     } catch (const bad_request&) {
     }
     return 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/search_option_table.hpp"
 #include "quern/tasks/similar.hpp"
 #include "server/json_writer.hpp"
 #include "server/target.hpp"
@@ -21,22 +22,70 @@
 namespace quern::server {
 namespace {
 
-constexpr std::array<std::string_view, 21> search_parameters{
-    "q",       "k",        "offset",        "model",   "k1",
-    "b",       "mu",       "lambda",        "order",   "title_weight",
-    "prior",   "expand",   "expand_weight", "like",    "like_weight",
-    "phrases", "snippets", "parts",         "explain", "suggestions",
-    "correct"};
 constexpr std::uint64_t max_expansion = 20, max_suggestions = 20;
-constexpr std::array<std::string_view, 4> document_parameters{"id", "q", "offset", "bytes"};
 
 struct search_request {
     std::string_view query;
-    std::size_t k = 10;  ///< results after the offset
+    std::optional<std::string> q, like;
+    std::uint64_t k = 10;  ///< results after the offset
     bool parts = false;
     bool correct = false;
     search_options options;
+
+    search_request() {
+        options.suggestions = interactive_suggestions;
+        options.ranking.title_weight = interactive_title_weight;
+    }
 };
+
+struct document_request {
+    std::optional<std::string> id, q;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = site_limits{}.text_bytes;
+};
+
+}  // namespace
+}  // namespace quern::server
+
+namespace quern {
+
+template <>
+inline constexpr auto options_of<server::search_request> = std::array{
+    option_for<&server::search_request::q>(
+        "q", "",
+        "The query: words, and phrases in double quotes; at most 2,048 bytes. Required without like."),
+    option_for<&server::search_request::k>("k", "", {.min = 1},
+                                           "Number of results; k and offset together are at most quern serve "
+                                           "--max-results (1,000; see limits.results of "
+                                           "/api/store)."),
+    option_for<&server::search_request::like>("like", "",
+                                              "Id of a document: find similar documents by their vectors, "
+                                              "with or without q. That document is excluded. "
+                                              "Requires a store with document vectors."),
+    option_for<&server::search_request::correct>("correct",
+                                                 "Whether to replace words that no document contains by the "
+                                                 "suggested ones; corrected_query then contains the "
+                                                 "query that was run."),
+    option_for<&server::search_request::parts>(
+        "parts",
+        "Whether titles and snippets are also given in pieces, so that words of the query can be marked.")};
+
+template <>
+inline constexpr auto options_of<server::document_request> = std::array{
+    option_for<&server::document_request::id>("id", "", "The document's id."),
+    option_for<&server::document_request::q>("q", "",
+                                             "A query whose words are marked in title_parts and text_parts."),
+    option_for<&server::document_request::offset>(
+        "offset", "", {},
+        "Start in the text, in bytes of UTF-8; inside a character it moves to the start of that character."),
+    option_for<&server::document_request::bytes>("bytes", "",
+                                                 {.min = 4, .max = server::site_limits{}.max_text_bytes},
+                                                 "Maximum number of bytes of the text to return.")};
+
+}  // namespace quern
+
+namespace quern::server {
+namespace {
 
 /// The score components besides the words.
 void read_lists(const parameters& given, const search_engine& engine, bool like_alone,
@@ -44,17 +93,14 @@ void read_lists(const parameters& given, const search_engine& engine, bool like_
     const auto need = [](std::string_view name, bool present, std::string_view what) {
         if (!present) throw bad_request(fmt::format("{}: the store has no {}", name, what));
     };
-    options.prior = given.number("prior").value_or(0);
     if (options.prior != 0) need("prior", engine.has_link_ranks(), "link ranks");
-    options.expand = static_cast<std::uint32_t>(given.integer("expand", 0, max_expansion).value_or(0));
     if (options.expand != 0) {
         need("expand", engine.has_thesaurus(), "thesaurus");
         if (const auto max = engine.thesaurus()->params().top; options.expand > max)
             throw bad_request(
                 fmt::format("expand: the thesaurus has at most {} similar words per word", max));
     }
-    options.expand_weight = given.number("expand_weight").value_or(options.expand_weight);
-    options.like_weight = given.number("like_weight").value_or(like_alone ? 1 : options.like_weight);
+    if (like_alone && !given.text("like_weight")) options.like_weight = 1;
     if (const auto id = given.text("like")) {
         need("like", engine.has_document_vectors(), "document vectors");
         options.like = engine.find(*id);
@@ -75,31 +121,18 @@ void refuse_long_explanations(const search_request& request, const search_engine
 
 search_request read_request(const parameters& given, const search_engine& engine, const site_limits& limits) {
     search_request request;
+    request.k = std::min<std::size_t>(request.k, limits.results);
+    given.read(request);
+    given.read(request.options);
+    given.read(request.options.ranking);
     if (given.text("q") || !given.text("like")) request.query = query_of(given, limits);
     read_lists(given, engine, request.query.empty() && given.text("like"), request.options);
-    request.k = given.integer("k", 1, limits.results).value_or(std::min<std::size_t>(10, limits.results));
-    request.options.offset = given.integer("offset", 0, limits.results).value_or(0);
-    if (request.options.offset + request.k > limits.results)
+    if (request.k > limits.results || request.options.offset > limits.results - request.k)
         throw bad_request(fmt::format("offset and k together are too large (at most {})", limits.results));
-    request.parts = given.choice("parts").value_or(false);
-    request.correct = given.choice("correct").value_or(false);
-    request.options.phrases = given.choice("phrases").value_or(true);
-    request.options.order = static_cast<unsigned>(given.integer("order", 1, max_query_order).value_or(1));
     if (request.options.order > 1 && request.query.size() > limits.history_query_bytes)
         throw bad_request(fmt::format("q is too long (at most {} bytes with an order above 1)",
                                       limits.history_query_bytes));
-    request.options.explain = given.choice("explain").value_or(false);
     if (request.options.explain) refuse_long_explanations(request, engine, limits);
-    request.options.snippets = given.choice("snippets").value_or(true);
-    request.options.suggestions =
-        given.integer("suggestions", 0, max_suggestions).value_or(interactive_suggestions);
-    ranking_options& ranking = request.options.ranking;
-    ranking.model = static_cast<ranking_model>(given.name("model", ranking_model_names).value_or(0));
-    ranking.k1 = given.number("k1").value_or(ranking.k1);
-    ranking.b = given.number("b").value_or(ranking.b);
-    ranking.mu = given.number("mu").value_or(ranking.mu);
-    ranking.lambda = given.number("lambda").value_or(ranking.lambda);
-    ranking.title_weight = given.number("title_weight").value_or(interactive_title_weight);
     return request;
 }
 
@@ -230,6 +263,62 @@ std::vector<std::string> marked_words(const search_engine& engine, std::string_v
 
 }  // namespace
 
+const std::vector<api_parameter>& search_parameters() {
+    static const std::vector<api_parameter> all = [] {
+        const search_request of_request;
+        const search_options& of_search = of_request.options;
+        const ranking_options& ranking = of_search.ranking;
+        const auto explain = option_of<search_options>("explain").with_help(
+            "Whether hits contain an explanation of their scores. Then k × words of the query × (1 + expand) "
+            "is at "
+            "most 20,000.");
+        return std::vector{
+            parameter_of("q", of_request, "grain stones"),
+            parameter_of("k", of_request, "5"),
+            parameter_of("offset", of_search, "1"),
+            parameter_of("model", ranking, "ql"),
+            parameter_of("k1", ranking, "1.2"),
+            parameter_of("b", ranking, "0.75"),
+            parameter_of("mu", ranking, "500"),
+            parameter_of("lambda", ranking, "0.4"),
+            parameter_of("order", of_search, "1"),
+            parameter_of("title_weight", ranking, "1"),
+            parameter_of("prior", of_search, "0.05"),
+            at_most(max_expansion, parameter_of("expand", of_search, "3")),
+            parameter_of("expand_weight", of_search, "0.5"),
+            parameter_of("like", of_request, "plain"),
+            parameter_of("like_weight", of_search, "2"),
+            at_most(max_suggestions, parameter_of("suggestions", of_search, "2")),
+            parameter_of("correct", of_request, "1"),
+            parameter_of("phrases", of_search, "1"),
+            parameter_of("snippets", of_search, "1"),
+            parameter_of("parts", of_request, "1"),
+            parameter_of(explain, of_search, "1"),
+        };
+    }();
+    return all;
+}
+
+const std::vector<api_parameter>& document_parameters() {
+    static const std::vector<api_parameter> all = [] {
+        const document_request defaults;
+        return std::vector{required(parameter_of("id", defaults, "plain")),
+                           parameter_of("q", defaults, "grain"), parameter_of("offset", defaults, "2"),
+                           parameter_of("bytes", defaults, "100")};
+    }();
+    return all;
+}
+
+const std::vector<api_parameter>& document_path_parameters() {
+    static const std::vector<api_parameter> all = [] {
+        std::vector<api_parameter> parameters = document_parameters();
+        parameters.front().in_path = true;
+        parameters.front().about.help = "The document's id, percent-encoded.";
+        return parameters;
+    }();
+    return all;
+}
+
 std::string_view query_of(const parameters& given, const site_limits& limits) {
     const auto query = given.text("q");
     if (!query) throw bad_request("q (the query) is missing");
@@ -240,7 +329,7 @@ std::string_view query_of(const parameters& given, const site_limits& limits) {
 
 std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                         const context& ctx) {
-    const parameters given(query, search_parameters);
+    const parameters given(query, search_parameters());
     search_request request = read_request(given, engine, limits);
     // Request one more, to see whether there are more results.
     request.options.k = request.options.offset + request.k + 1;
@@ -293,18 +382,20 @@ std::string search_json(const search_engine& engine, std::string_view query, con
 
 std::string document_json(const search_engine& engine, std::optional<std::string_view> id,
                           std::string_view query, const site_limits& limits) {
-    const parameters given(query, std::span(document_parameters).subspan(id ? 1 : 0));
+    const parameters given(query, id ? document_path_parameters() : document_parameters());
+    document_request request;
+    given.read(request);
     if (!id) id = given.text("id");
     if (!id) throw bad_request("id (of the document) is missing");
     const auto document = engine.find(*id);
     if (!document) throw not_found(fmt::format("there is no document '{}'", *id));
     const std::string_view words = given.text("q") ? query_of(given, limits) : std::string_view();
-    const std::size_t bytes = given.integer("bytes", 4, limits.max_text_bytes).value_or(limits.text_bytes);
     const stored_document stored = engine.document(*document);
     const std::string_view text = stored.text, title = shortened(stored.title, limits);
-    const std::size_t requested = given.integer("offset", 0, text.size()).value_or(0);
-    const std::size_t begin = back_to_character(text, requested);
-    const std::size_t end = back_to_character(text, std::min(text.size(), begin + bytes));
+    if (request.offset > text.size())
+        throw bad_request(fmt::format("offset: the text has only {} bytes", text.size()));
+    const std::size_t begin = back_to_character(text, request.offset);
+    const std::size_t end = back_to_character(text, std::min(text.size(), begin + request.bytes));
     const std::string_view piece = text.substr(begin, end - begin);
 
     json_writer json;

@@ -7,13 +7,18 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <new>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "quern/base/error.hpp"
 #include "quern/base/lost_pages.hpp"
 #include "quern/tasks/statistics.hpp"
+#include "server/api_parameter.hpp"
 #include "server/json_writer.hpp"
 #include "server/pages.hpp"
 #include "server/search_api.hpp"
@@ -97,8 +102,24 @@ http_response json_response(std::string body) {
     return response;
 }
 
+/// The files of web/, and the description of the API with its parameters.
+std::span<const page> complete_pages() {
+    static const std::vector<page> pages = [] {
+        std::vector<page> all(all_pages().begin(), all_pages().end());
+        for (page& p : all) {
+            if (p.path != "/openapi.json") continue;
+            static const std::string text = openapi_document(p.content);
+            static const std::string tag = fmt::format("\"{:016x}\"", std::hash<std::string>()(text));
+            p.content = text;
+            p.etag = tag;
+        }
+        return all;
+    }();
+    return pages;
+}
+
 const page* find_page(std::string_view path) {
-    const auto pages = all_pages();
+    const auto pages = complete_pages();
     const auto at = std::ranges::find(pages, path, &page::path);
     return at == pages.end() ? nullptr : &*at;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "quern/base/error.hpp"
 
@@ -18,12 +17,10 @@ int hexadecimal(char c) {
     return -1;
 }
 
-template <typename Value>
-std::optional<Value> parsed(std::string_view text) {
-    Value value{};
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc() || end != text.data() + text.size()) return {};
-    return value;
+std::optional<bool> truth(std::string_view text) {
+    if (text == "1" || text == "true") return true;
+    if (text == "0" || text == "false") return false;
+    return {};
 }
 
 }  // namespace
@@ -53,7 +50,7 @@ target_parts split_target(std::string_view target) {
     return {target.substr(0, query_start), target.substr(query_start + 1)};
 }
 
-parameters::parameters(std::string_view query, std::span<const std::string_view> known) {
+parameters::parameters(std::string_view query, std::span<const api_parameter> known) : known_(known) {
     while (!query.empty()) {
         const std::string_view pair = query.substr(0, query.find('&'));
         query.remove_prefix(std::min(query.size(), pair.size() + 1));
@@ -63,11 +60,7 @@ parameters::parameters(std::string_view query, std::span<const std::string_view>
         auto value = percent_decoded(pair.substr(std::min(pair.size(), equals + 1)), true);
         if (!name || !value)
             throw bad_request("a % in the parameters is not followed by two hexadecimal digits");
-        if (std::ranges::find(known, *name) == known.end()) {
-            if (known.empty()) throw bad_request("this address takes no parameters");
-            throw bad_request(
-                fmt::format("unknown parameter '{}' (expected one of {})", *name, fmt::join(known, ", ")));
-        }
+        if (find(*name) == nullptr) refuse_unknown(*name);
         if (text(*name)) throw bad_request(fmt::format("{} is given twice", *name));
         values_.emplace_back(std::move(*name), std::move(*value));
     }
@@ -79,44 +72,33 @@ std::optional<std::string_view> parameters::text(std::string_view name) const {
     return at->second;
 }
 
-std::optional<std::uint64_t> parameters::integer(std::string_view name, std::uint64_t min,
-                                                 std::uint64_t max) const {
+const api_parameter* parameters::find(std::string_view name) const {
+    const auto at = std::ranges::find_if(
+        known_, [name](const api_parameter& p) { return !p.in_path && p.about.name == name; });
+    return at == known_.end() ? nullptr : &*at;
+}
+
+void parameters::refuse_unknown(std::string_view name) const {
+    std::string names;
+    for (const api_parameter& p : known_)
+        if (!p.in_path) names.append(names.empty() ? "" : ", ").append(p.about.name);
+    if (names.empty()) throw bad_request("this address takes no parameters");
+    throw bad_request(fmt::format("unknown parameter '{}' (expected one of {})", name, names));
+}
+
+std::optional<option_value> parameters::value_of(std::string_view name) const {
+    const api_parameter* const parameter = find(name);
     const auto given = text(name);
-    if (!given) return {};
-    const auto value = parsed<std::uint64_t>(*given);
-    if (!value || *value < min || *value > max) {
-        throw bad_request(fmt::format("{}: invalid value '{}' (expected an integer from {} to {})", name,
-                                      *given, min, max));
+    if (parameter == nullptr || !given) return {};
+    if (parameter->about.kind == option_kind::flag) {
+        if (const auto yes = truth(*given)) return *yes;
+        throw bad_request(fmt::format("{}: invalid value '{}' (expected 1, 0, true or false)", name, *given));
     }
-    return value;
-}
-
-std::optional<double> parameters::number(std::string_view name) const {
-    const auto given = text(name);
-    if (!given) return {};
-    const auto value = parsed<double>(*given);
-    if (!value) throw bad_request(fmt::format("{}: invalid value '{}' (expected a number)", name, *given));
-    return value;
-}
-
-std::optional<bool> parameters::choice(std::string_view name) const {
-    const auto given = text(name);
-    if (!given) return {};
-    if (*given == "1" || *given == "true") return true;
-    if (*given == "0" || *given == "false") return false;
-    throw bad_request(fmt::format("{}: invalid value '{}' (expected 1, 0, true or false)", name, *given));
-}
-
-std::optional<std::size_t> parameters::name(std::string_view name,
-                                            std::span<const std::string_view> names) const {
-    const auto given = text(name);
-    if (!given) return {};
-    const auto at = std::ranges::find(names, *given);
-    if (at == names.end()) {
-        throw bad_request(
-            fmt::format("{}: invalid value '{}' (expected one of {})", name, *given, fmt::join(names, ", ")));
+    try {
+        return parse_value(parameter->about, *given);
+    } catch (const usage_error& e) {
+        throw bad_request(fmt::format("{}: {}", name, e.what()));
     }
-    return static_cast<std::size_t>(at - names.begin());
 }
 
 }  // namespace quern::server

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "server/api_parameter.hpp"
 
 namespace quern::server {
 
@@ -34,18 +35,24 @@ target_parts split_target(std::string_view target);
 /// value.
 class parameters {
   public:
-    /// Refuses invalid escapes, unknown names, and names given twice.
-    parameters(std::string_view query, std::span<const std::string_view> known);
+    /// Refuses invalid escapes, unknown names, and names given twice. Keeps a view of `known`.
+    parameters(std::string_view query, std::span<const api_parameter> known);
 
     std::optional<std::string_view> text(std::string_view name) const;
-    std::optional<std::uint64_t> integer(std::string_view name, std::uint64_t min, std::uint64_t max) const;
-    std::optional<double> number(std::string_view name) const;
-    /// 1 or true, 0 or false.
-    std::optional<bool> choice(std::string_view name) const;
-    /// The position of the value among `names`.
-    std::optional<std::size_t> name(std::string_view name, std::span<const std::string_view> names) const;
+    /// Sets those options of the table that are known and given.
+    template <class Options>
+    void read(Options& options) const {
+        for (const option<Options>& row : options_of<Options>) {
+            if (const auto value = value_of(row.name)) row.set(options, *value);
+        }
+    }
 
   private:
+    const api_parameter* find(std::string_view name) const;  ///< null: not known
+    [[noreturn]] void refuse_unknown(std::string_view name) const;
+    std::optional<option_value> value_of(std::string_view name) const;
+
+    std::span<const api_parameter> known_;
     std::vector<std::pair<std::string, std::string>> values_;
 };
 

@@ -14,8 +14,26 @@
 namespace quern::server {
 namespace {
 
-constexpr std::array<std::string_view, 2> words_parameters{"q", "k"};
-constexpr std::uint64_t max_similar = 100;
+struct words_request {
+    std::string q;
+    std::uint32_t k = 8;
+};
+
+}  // namespace
+}  // namespace quern::server
+
+namespace quern {
+
+template <>
+inline constexpr auto options_of<server::words_request> =
+    std::array{option_for<&server::words_request::q>("q", "", "The query; at most 2,048 bytes."),
+               option_for<&server::words_request::k>("k", "", {.min = 1, .max = 100},
+                                                     "Number of similar words for each word.")};
+
+}  // namespace quern
+
+namespace quern::server {
+namespace {
 
 /// The words of a query as the thesaurus spells them, each once, in order; including words that it lacks.
 std::vector<std::string> words_of(const search_engine& engine, const word_space& thesaurus,
@@ -33,12 +51,20 @@ std::vector<std::string> words_of(const search_engine& engine, const word_space&
 
 }  // namespace
 
+const std::vector<api_parameter>& words_parameters() {
+    static const words_request defaults;
+    static const std::vector<api_parameter> all{required(parameter_of("q", defaults, "grain stones")),
+                                                parameter_of("k", defaults, "3")};
+    return all;
+}
+
 std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                        const context& ctx) {
     const word_space* const thesaurus = engine.thesaurus();
-    const parameters given(query, words_parameters);
+    const parameters given(query, words_parameters());
+    words_request request;
+    given.read(request);
     const std::string_view words = query_of(given, limits);
-    const auto k = static_cast<std::uint32_t>(given.integer("k", 1, max_similar).value_or(8));
 
     json_writer json;
     json.begin_object();
@@ -54,7 +80,7 @@ std::string words_json(const search_engine& engine, std::string_view query, cons
             json.key("similar");
             json.begin_list();
             if (const auto id = thesaurus->find(word); id && !thesaurus->is_stop_word(*id)) {
-                for (const neighbour& near : thesaurus->similar_but_stop_words({{*id}, {}}, k, ctx)) {
+                for (const neighbour& near : thesaurus->similar_but_stop_words({{*id}, {}}, request.k, ctx)) {
                     json.begin_object();
                     json.member("word", thesaurus->word(near.word));
                     json.member("score", near.score);

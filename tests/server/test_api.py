@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON API: the results of `quern search`, documents, errors, headers, metrics, and that web/openapi.json says so."""
+"""The JSON API: the results of `quern search`, documents, errors, headers, metrics, and that /openapi.json says so."""
 
 import json
 import os
@@ -482,9 +482,34 @@ class Description(Api):
                 self.assertEqual(headers["Content-Type"], "application/problem+json")
                 conforms(json.loads(body), self.schemas["Problem"], self.schemas)
 
-    def test_file_is_the_one_of_the_sources(self):
-        if source := Path(__file__).resolve().parents[2] / "web" / "openapi.json":
-            self.assertEqual(self.server.get("/openapi.json")[2], source.read_text())
+    def test_bounds_are_those_of_the_command_line(self):
+        own = {"k", "offset", "expand", "suggestions"}  # limits of the server, and parameters of its own
+        checked = 0
+        for parameter in self.api["paths"]["/api/search"]["get"]["parameters"]:
+            name, schema = parameter["name"], parameter["schema"]
+            if name in own or schema["type"] not in ("number", "integer"):
+                continue
+            outside = [schema[bound] - 1 for bound in ("minimum",) if bound in schema]
+            outside += [schema[bound] for bound in ("exclusiveMinimum", "exclusiveMaximum") if bound in schema]
+            outside += [2 * schema[bound] for bound in ("maximum",) if bound in schema]
+            self.assertTrue(outside, name)
+            for value in outside:
+                with self.subTest(name=name, value=value):
+                    said = self.refused(f"/api/search?q=grain&{name}={quote(str(value))}")
+                    self.assertTrue(said.startswith(f"{name}: invalid value '{value}' (expected "), said)
+                    option = "--" + name.replace("_", "-")
+                    refused = subprocess.run([QUERN, "search", store(), "grain", f"{option}={value}"], capture_output=True, text=True)
+                    self.assertEqual((refused.returncode, refused.stderr), (2, f"quern search: --{said}\n".replace("--" + name, option)))
+                    checked += 1
+        self.assertGreater(checked, 10)
+
+    def test_file_is_the_one_of_the_sources_with_parameters(self):
+        source = json.loads((Path(__file__).resolve().parents[2] / "web" / "openapi.json").read_text())
+        for path, item in source["paths"].items():
+            if "parameters" in item["get"]:
+                self.assertEqual(item["get"]["parameters"], f"parameters of {path}")
+                item["get"]["parameters"] = self.api["paths"][path]["get"]["parameters"]
+        self.assertEqual(self.api, source)
 
 
 del Api  # its tests are those of its heirs

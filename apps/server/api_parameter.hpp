@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of an address of the API: rows of the tables of options, with what their description adds.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "quern/base/option.hpp"
+
+namespace quern::server {
+
+struct api_parameter {
+    option_description about;
+    option_value initial;      ///< the default
+    std::string_view example;  ///< as in a URL
+    bool required = false;
+    bool in_path = false;  ///< part of the address, not read by `parameters`
+};
+
+/// A row of a table, with the default that `defaults` has.
+template <class Options>
+api_parameter parameter_of(const option<Options>& row, const Options& defaults, std::string_view example) {
+    return {row, row.get(defaults), example};
+}
+template <class Options>
+api_parameter parameter_of(option_name<std::type_identity_t<Options>> name, const Options& defaults,
+                           std::string_view example) {
+    return parameter_of(name.row, defaults, example);
+}
+
+/// Requests need the parameter.
+inline api_parameter required(api_parameter parameter) {
+    parameter.required = true;
+    return parameter;
+}
+/// The server refuses larger numbers than the library does.
+inline api_parameter at_most(std::uint64_t max, api_parameter parameter) {
+    parameter.about.whole.max = max;
+    return parameter;
+}
+
+/// The parameters of /api/search, /api/documents, /api/documents/{id} and /api/words, in the order of their description.
+const std::vector<api_parameter>& search_parameters();
+const std::vector<api_parameter>& document_parameters();
+const std::vector<api_parameter>& document_path_parameters();
+const std::vector<api_parameter>& words_parameters();
+
+/// web/openapi.json with these parameters in their places.
+std::string openapi_document(std::string_view file);
+
+}  // namespace quern::server

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The description of the API: web/openapi.json has everything but the parameters, which come from the tables of options.
+#include <cctype>
+
+#include "server/api_parameter.hpp"
+#include "server/json_writer.hpp"
+
+namespace quern::server {
+namespace {
+
+bool is_word(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to, bool whole_words) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+        const std::size_t end = at + from.size();
+        const bool whole = (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+        if (whole || !whole_words) text.replace(at, from.size(), to);
+        at += whole || !whole_words ? to.size() : from.size();
+    }
+}
+
+/// The help of the command line in the words of the API: parameters instead of options, the parameter's name instead of
+/// the letter that stands for its value.
+std::string description_of(const api_parameter& parameter, const std::vector<api_parameter>& all) {
+    const option_description& about = parameter.about;
+    std::string text(about.help);
+    for (const api_parameter& other : all) {
+        std::string option = "--" + std::string(other.about.name);
+        for (char& c : option) c = c == '_' ? '-' : c;
+        replace_all(text, option, other.about.name, false);
+    }
+    if (about.value.size() == 1) replace_all(text, about.value, about.name, true);
+    if (!about.note.empty()) {
+        text += " By default " + value_text(about, parameter.initial) + "; ";
+        text.append(about.note) += '.';
+    }
+    return text;
+}
+
+void write_number(json_writer& json, std::string_view name, double value) {
+    if (value == value) json.member(name, value);  // NaN: there is no such bound
+}
+
+void write_names(json_writer& json, std::span<const std::string_view> names) {
+    json.key("enum");
+    json.begin_list();
+    for (const std::string_view name : names) json.value(name);
+    json.end_list();
+}
+
+void write_schema(json_writer& json, const api_parameter& parameter) {
+    static constexpr std::string_view truth_names[] = {"0", "1", "false", "true"};
+    const option_description& about = parameter.about;
+    const bool has_default = about.note.empty() && !parameter.required;
+    json.begin_object();
+    switch (about.kind) {
+        case option_kind::flag: {
+            json.member("type", std::string_view("string"));
+            write_names(json, truth_names);
+            const bool* const yes = std::get_if<bool>(&parameter.initial);
+            if (yes != nullptr) json.member("default", std::string_view(*yes ? "1" : "0"));
+            break;
+        }
+        case option_kind::whole:
+            json.member("type", std::string_view("integer"));
+            json.member("minimum", about.whole.min);
+            if (about.whole.max != whole_range{}.max) json.member("maximum", about.whole.max);
+            if (has_default) json.member("default", std::get<std::uint64_t>(parameter.initial));
+            break;
+        case option_kind::number:
+            json.member("type", std::string_view("number"));
+            write_number(json, "minimum", about.number.min);
+            write_number(json, "exclusiveMinimum", about.number.above);
+            write_number(json, "maximum", about.number.max);
+            write_number(json, "exclusiveMaximum", about.number.below);
+            if (has_default) json.member("default", std::get<double>(parameter.initial));
+            break;
+        case option_kind::choice:
+            json.member("type", std::string_view("string"));
+            write_names(json, about.names);
+            json.member("default", std::string_view(value_text(about, parameter.initial)));
+            break;
+        default:
+            json.member("type", std::string_view("string"));
+    }
+    json.end_object();
+}
+
+void write_example(json_writer& json, const api_parameter& parameter) {
+    const option_description& about = parameter.about;
+    if (about.kind == option_kind::whole || about.kind == option_kind::number) {
+        const option_value value = parse_value(about, parameter.example);
+        const auto* whole = std::get_if<std::uint64_t>(&value);
+        json.member("example", whole != nullptr ? cell(*whole) : cell(std::get<double>(value)));
+    } else {
+        json.member("example", parameter.example);
+    }
+}
+
+std::string list_of(const std::vector<api_parameter>& parameters) {
+    json_writer json;
+    json.begin_list();
+    for (const api_parameter& parameter : parameters) {
+        const std::string description = description_of(parameter, parameters);
+        json.begin_object();
+        json.member("name", parameter.about.name);
+        json.member("in", std::string_view(parameter.in_path ? "path" : "query"));
+        if (parameter.required) json.flag("required", true);
+        json.member("description", std::string_view(description));
+        json.key("schema");
+        write_schema(json, parameter);
+        write_example(json, parameter);
+        json.end_object();
+    }
+    json.end_list();
+    return json.take();
+}
+
+}  // namespace
+
+std::string openapi_document(std::string_view file) {
+    std::string text(file);
+    const auto put = [&text](std::string_view name, const std::vector<api_parameter>& parameters) {
+        replace_all(text, "\"parameters of " + std::string(name) + "\"", list_of(parameters), false);
+    };
+    put("/api/search", search_parameters());
+    put("/api/documents", document_parameters());
+    put("/api/documents/{id}", document_path_parameters());
+    put("/api/words", words_parameters());
+    return text;
+}
+
+}  // namespace quern::server
