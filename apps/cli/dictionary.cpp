@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern dictionary
-#include "quern/tasks/dictionary.hpp"
-
 #include <fmt/format.h>
-
-#include <limits>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/dictionary_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -36,19 +33,11 @@ void declare(command_line& line, request& request) {
             request.requested.file = file_name(value);
         },
         true);
-    line.option(
-        "--min-count", "N", "Exclude words with fewer occurrences.", "1", [&](const std::string& text) {
-            request.requested.min_count = parse_integer(text, 1, std::numeric_limits<std::int64_t>::max());
-        });
-    line.option("--vocabulary", "N|all", "Maximum number of words: keep the most frequent ones.", "all",
-                [&](const std::string& text) {
-                    if (text == "all") return;
-                    request.requested.vocabulary = static_cast<std::uint32_t>(
-                        parse_integer(text, 1, std::numeric_limits<std::uint32_t>::max()));
-                });
+    line.option("min_count", request.requested);
+    line.option("vocabulary", request.requested);
     line.section("Corpus options");
     declare_corpus(line, request.corpus);
-    declare_titles(line, request.requested.titles);
+    line.option("titles", request.requested);
     declare_text(line, request.text);
     declare_common(line, request.common, {.rows = false, .output = false});
     line.example("quern dictionary enwiki.xml.bz2 -o enwiki.dictionary --min-count 2",

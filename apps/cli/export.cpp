@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "ngram_options.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/ngram_option_table.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/export.hpp"
 #include "quern/tasks/similar.hpp"
@@ -60,9 +60,12 @@ void declare(command_line& line, export_request& request) {
     file("--documents", "FILE", "Rows of id, title and number of words, in the order of the collection.",
          request.documents);
     line.section("Language model (--arpa), as in quern ngrams");
-    declare_order(line, request.model);
-    declare_min_count(line, request.model);
-    declare_smoothing(line, request.model);
+    line.option("order", request.model);
+    line.option("min_count", request.model);
+    line.option("smoothing", request.model);
+    line.option("lambda", request.model);
+    line.option("mu", request.model);
+    line.option("delta", request.model);
     line.section("Of a space");
     file("--vectors", "FILE.npy|FILE.txt",
          "Vectors (quern words --vectors): a NumPy array of float32, one row per word, in the order of "

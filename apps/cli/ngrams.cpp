@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern ngrams
-#include "quern/tasks/ngrams.hpp"
-
 #include <fmt/format.h>
 
 #include <optional>
 #include <utility>
 
 #include "commands.hpp"
-#include "ngram_options.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/ngrams_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -25,35 +23,26 @@ struct request {
     ngrams_options requested;
 };
 
-void declare_counting(command_line& line, ngram_options& ngrams) {
-    declare_order(line, ngrams);
-    line.flag("--only", "Write only n-grams of that length.", ngrams.only);
-    declare_min_count(line, ngrams);
-    line.flag("--counts", "Also write the counts of the history: h(d) and h(C).", ngrams.history_counts);
-    line.option("--method", "NAME",
-                "auto, strings, dictionary or suffix-sigma (CPU only); all but auto need everything in "
-                "memory. The rows are the same.",
-                "auto", [&](const std::string& text) {
-                    ngrams.method = parse_name<ngram_method>(text, ngram_method_names);
-                });
-}
-
-void declare_weights(command_line& line, ngram_options& ngrams) {
-    line.option("--measure", "NAME", "likelihood, or bm25 with the n-gram as a term.", "likelihood",
-                [&](const std::string& text) {
-                    ngrams.measure = parse_name<ngram_measure>(text, ngram_measure_names);
-                });
-    declare_smoothing(line, ngrams);
-    declare_number(line, "--k1", "bm25: term-frequency saturation; 0 or more.", ngrams.k1);
-    declare_number(line, "--b", "bm25: document-length normalisation; 0 to 1.", ngrams.b);
+void declare_ngrams(command_line& line, ngram_options& ngrams) {
+    line.option("order", ngrams);
+    line.option("only", ngrams);
+    line.option("min_count", ngrams);
+    line.option("counts", ngrams);
+    line.option("method", ngrams);
+    line.option("measure", ngrams);
+    line.option("smoothing", ngrams);
+    line.option("lambda", ngrams);
+    line.option("mu", ngrams);
+    line.option("delta", ngrams);
+    line.option("k1", ngrams);
+    line.option("b", ngrams);
 }
 
 void declare(command_line& line, request& request) {
     line.arguments("CORPUS", "Files and folders, as for quern build; - is standard input (JSON lines).",
                    request.inputs, true);
     line.section("N-gram options");
-    declare_counting(line, request.requested.ngrams);
-    declare_weights(line, request.requested.ngrams);
+    declare_ngrams(line, request.requested.ngrams);
     line.option("--dictionary", "FILE",
                 "The known words, as written by quern dictionary, with its text options; every other word "
                 "becomes <unk>.",
@@ -66,7 +55,7 @@ void declare(command_line& line, request& request) {
                 "", [&](const std::string& value) { request.requested.arpa = output_name(value); });
     line.section("Corpus options");
     declare_corpus(line, request.corpus);
-    declare_titles(line, request.requested.titles);
+    line.option("titles", request.requested);
     declare_text(line, request.text);
     declare_common(line, request.common, {.gpu = true});
     line.example("quern ngrams notes --order 2 --counts",

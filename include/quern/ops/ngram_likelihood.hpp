@@ -84,6 +84,9 @@ struct ngram_options {
     ngram_method method = ngram_method::automatic;
 };
 
+/// Throws usage_error if an option is out of range (quern/ops/ngram_option_table.hpp).
+void validate(const ngram_options& options);
+
 /// Rows of one length n, by n-gram, then document; columns of equal size. The counts of a history include only
 /// occurrences that a word of the same document follows, so that the likelihoods after it sum to 1; for n = 1
 /// they are numbers of words.

@@ -16,32 +16,12 @@
 #include "primitives/segments.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/ngram_option_table.hpp"
 
 namespace quern {
 namespace {
 
 using namespace ngram_detail;
-
-void check_range(double value, double max, const char* name, const char* range) {
-    if (!(value >= 0 && value <= max))
-        throw usage_error(std::string("n-gram likelihood: ") + name + " must be in " + range);
-}
-
-void check_smoothing(const ngram_options& options) {
-    check_range(options.lambda, 1, "lambda", "[0, 1]");
-    check_range(options.mu, 0x1p64, "mu", "[0, 2^64]");
-    check_range(options.delta, 1, "delta", "[0, 1]");
-    check_range(options.k1, 0x1p64, "k1", "[0, 2^64]");
-    check_range(options.b, 1, "b", "[0, 1]");
-}
-
-void check_options(const ngram_options& options) {
-    if (options.order < 1 || options.order > max_ngram_order)
-        throw usage_error("n-gram likelihood: the order must be between 1 and " +
-                          std::to_string(max_ngram_order));
-    if (options.min_count < 1) throw usage_error("n-gram likelihood: the minimum count must be at least 1");
-    check_smoothing(options);
-}
 
 bool reads_strings(const ngram_options& options) {
     return options.method == ngram_method::strings;
@@ -149,7 +129,7 @@ context place_of(const ngram_options& options, const context& ctx) {
 }
 
 void check_all(const ngram_collection& collection, const ngram_options& options, const context& ctx) {
-    check_options(options);
+    validate(options);
     cpu_place host(ctx);
     check_collection(host, collection, options);
 }
@@ -173,6 +153,10 @@ ngram_record count_checked(const ngram_collection& collection, const ngram_optio
 }
 
 }  // namespace
+
+void validate(const ngram_options& options) {
+    check_ranges(options);
+}
 
 void ngram_table::append(const ngram_rows& rows) {
     const auto extend = [](auto& column, const auto& values) {
@@ -234,7 +218,7 @@ ngram_text_counter::~ngram_text_counter() = default;
 
 ngram_record ngram_text_counter::count(const ngram_text& text, const ngram_options& options,
                                        const std::function<void(const ngram_rows&)>& sink) {
-    check_options(options);
+    validate(options);
     counting_->check(text, options);
     return counting_->count(text, options, sink);
 }
@@ -243,7 +227,7 @@ std::uint64_t ngram_text_counter::dictionary_bytes() const {
 }
 
 double likelihood_of(const ngram_counts& counts, const ngram_options& options) {
-    check_smoothing(options);
+    validate(options);
     return likelihood(counts, {options.smoothing, options.lambda, options.mu, options.delta});
 }
 

@@ -17,6 +17,7 @@
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/dictionary_option_table.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/document_words.hpp"
 #include "tasks/corpus/own_output.hpp"
@@ -184,7 +185,7 @@ dictionary_result make_dictionary(const dictionary_options& options, const conte
     require_cpu(ctx, "dictionary");
     require_inputs(options.inputs);
     if (options.file.empty()) throw usage_error("no dictionary given");
-    if (options.min_count == 0) throw usage_error("the minimum count of a word must be at least 1");
+    check_ranges(options);
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
     return dictionary_run(options, ctx).run();
 }

@@ -121,7 +121,7 @@ arpa_counts export_arpa(const std::filesystem::path& path, const std::function<v
     require_cpu(ctx, "export");
     context here = ctx;
     here.device = {device_choice::kind::cpu};
-    ngram_likelihood({}, model, here);  // refuses invalid options before the work
+    validate(model);
     if (model.only) throw usage_error(std::string(model_needs_all_lengths));
     if (model.method == ngram_method::strings)
         throw usage_error("the method strings compares the strings of words, but a store has their ids");

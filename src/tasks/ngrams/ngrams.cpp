@@ -321,7 +321,7 @@ ngrams_result checked_run(const ngrams_options& options, const context& ctx, con
     require_inputs(options.inputs);
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
     const ngram_options& requested = options.ngrams;
-    ngram_likelihood({}, requested, context::cpu(1));  // refuses invalid options before the work
+    validate(requested);
     if ((!options.arpa.empty() || options.take_arpa) && requested.only)
         throw usage_error(std::string(model_needs_all_lengths));
     if (!options.dictionary.empty() && requested.method == ngram_method::strings)

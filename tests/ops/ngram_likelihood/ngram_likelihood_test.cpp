@@ -378,14 +378,17 @@ void expect_refused(const ngram_collection& collection, const ngram_options& opt
 TEST(ngram_likelihood, refuses_what_is_wrong) {
     const std::vector<std::uint32_t> words{0, 1, 5, 2};
     const std::vector<std::uint64_t> documents{0, 2, 4}, falling{0, 3, 2, 4}, short_of{0, 3}, none;
-    expect_refused<usage_error>({words, documents, 5}, {.order = 0}, "the order must be between 1 and 32");
-    expect_refused<usage_error>({words, documents, 5}, {.order = 33}, "the order must be between 1 and 32");
-    expect_refused<usage_error>({words, documents, 5}, {.lambda = 1.5}, "lambda must be in [0, 1]");
+    expect_refused<usage_error>({words, documents, 5}, {.order = 0},
+                                "(expected a whole number from 1 to 32)");
+    expect_refused<usage_error>({words, documents, 5}, {.order = 33},
+                                "(expected a whole number from 1 to 32)");
+    expect_refused<usage_error>({words, documents, 5}, {.lambda = 1.5},
+                                "lambda: invalid value '1.5' (expected a number from 0 to 1)");
     expect_refused<usage_error>({words, documents, 5}, {.mu = std::numeric_limits<double>::quiet_NaN()},
-                                "mu must be");
-    expect_refused<usage_error>({words, documents, 5}, {.delta = -0.1}, "delta must be in [0, 1]");
+                                "mu: invalid value 'nan'");
+    expect_refused<usage_error>({words, documents, 5}, {.delta = -0.1}, "delta: invalid value");
     expect_refused<usage_error>({words, documents, 5}, {.min_count = 0},
-                                "the minimum count must be at least 1");
+                                "(expected a whole number of at least 1)");
     expect_refused<usage_error>({words, documents, 0xffffffff}, {}, "more than 2^32 - 2 words");
     expect_refused<invalid_value>({words, documents, 4}, {}, "word 2 is outside the vocabulary");
     expect_refused<invalid_value>({words, falling, 5}, {}, "see segment 1");
