@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern dedup
-#include "quern/tasks/dedup.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/dedup_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -28,78 +27,40 @@ struct dedup_request {
     bool stream = false;
 };
 
-std::int64_t parse_signed(const std::string& text) {
-    std::int64_t value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc{} || end != text.data() + text.size()) {
-        throw usage_error(fmt::format("invalid value '{}' (expected a whole number)", text));
-    }
-    return value;
-}
-
 constexpr const char* jaccard_method =
     "for pairs by Jaccard similarity use --method shingle --similarity 0.8: exact, whereas MinHash estimates";
 
-duplicate_method parse_method(const std::string& value) {
-    try {
-        return parse_name<duplicate_method>(value, duplicate_method_names);
-    } catch (const usage_error& failure) {
-        const bool is_known = value.find("hash") != std::string::npos || value == "lsh" || value == "jaccard";
-        throw usage_error(
-            fmt::format("{}{}{}", failure.what(), is_known ? "; " : "", is_known ? jaccard_method : ""));
-    }
+/// Users of other tools try the names of their methods.
+std::string_view other_than_method(std::string_view value) {
+    const bool is_known =
+        value.find("hash") != std::string_view::npos || value == "lsh" || value == "jaccard";
+    return is_known ? jaccard_method : "";
 }
 
 /// Users of tools that measure similarity try 0.8.
-decimal parse_threshold(const std::string& value) {
-    const decimal threshold = parse_decimal(value);
-    if (threshold.value() > 0.5) {
-        throw usage_error(
-            fmt::format("invalid threshold '{}' (expected at most 0.5: the maximum edit rate of a pair); {}",
-                        value, jaccard_method));
-    }
-    return threshold;
+std::string_view other_than_threshold(std::string_view value) {
+    double number = 0;
+    std::from_chars(value.data(), value.data() + value.size(), number);
+    return number > 0.5 ? jaccard_method : "";
 }
 
 void declare_method(command_line& line, duplicate_options& options) {
     line.section("Method options");
-    line.option("--method", "NAME",
-                "auto (provably complete), exhaustive (all pairs that the lengths allow), signature (fuzzy "
-                "hashes first; misses some), shared-memory or global-memory (the same with the thesis's "
-                "kernels), shingle, simhash or i-match (compare words with their own measures).",
-                "auto", [&](const std::string& value) { options.method = parse_method(value); });
+    line.option("method", options);
+    line.advise("--method", other_than_method);
     line.hint("--jaccard", jaccard_method);
     line.hint("--num-perm", jaccard_method);
     line.hint("--permutations", jaccard_method);
     line.hint("--ngram", "for shingles of N words use --method shingle --shingle N");
-    line.option("--threshold", "P",
-                "Find pairs whose edit rate is below P: edits divided by the sum of the two lengths; above "
-                "0, at most 0.5. Equal texts have rate 0, texts of equal length with nothing in common 0.5.",
-                to_text(options.threshold),
-                [&](const std::string& value) { options.threshold = parse_threshold(value); });
-    line.option("--unit", "UNIT", "Unit of an edit: byte or char (a code point).", "byte",
-                [&](const std::string& value) {
-                    options.unit = parse_choice<edit_unit>(
-                        value, {{"byte", edit_unit::byte}, {"char", edit_unit::character}});
-                });
-    const auto whole = [&](const char* name, const char* help, unsigned min, unsigned max, unsigned& target) {
-        line.option(name, "N", help, std::to_string(target), [&, min, max](const std::string& value) {
-            target = static_cast<unsigned>(parse_integer(value, min, max));
-        });
-    };
-    whole("--signature-length",
-          "signature, shared-memory, global-memory: maximum number of letters; 1 to 1000.", 1, 1000,
-          options.signature_length);
-    line.option(
-        "--slack", "X", "The same methods: signatures are candidates below X times the threshold; up to 100.",
-        to_text(options.slack), [&](const std::string& value) { options.slack = parse_decimal(value); });
-    whole("--shingle", "shingle: words per shingle; 1 to 100.", 1, 100, options.shingle);
-    line.option("--similarity", "X", "shingle: minimum Jaccard similarity of a pair; above 0, at most 1.",
-                to_text(options.similarity),
-                [&](const std::string& value) { options.similarity = parse_decimal(value); });
-    whole("--hamming", "simhash: maximum number of differing bits; 0 to 16.", 0, 16, options.hamming);
-    line.option("--cut", "N", "simhash: a bit is 1 if its sum exceeds N.", std::to_string(options.cut),
-                [&](const std::string& value) { options.cut = parse_signed(value); });
+    line.option("threshold", options);
+    line.advise("--threshold", other_than_threshold);
+    line.option("unit", options);
+    line.option("signature_length", options);
+    line.option("slack", options);
+    line.option("shingle", options);
+    line.option("similarity", options);
+    line.option("hamming", options);
+    line.option("cut", options);
 }
 
 void declare(command_line& line, dedup_request& request) {
@@ -109,12 +70,7 @@ void declare(command_line& line, dedup_request& request) {
         request.inputs, false);
     declare_method(line, request.dedup.duplicates);
     line.section("Documents to compare");
-    line.option("--keep", "WHICH",
-                "Which document of a group to keep: first, last, longest or shortest (in bytes; the first of "
-                "equal ones). A group with earlier documents (--store, --against) keeps one of those.",
-                "first", [&](const std::string& value) {
-                    request.dedup.keep = parse_name<keep_policy>(value, keep_policy_names);
-                });
+    line.option("keep", request.dedup);
     line.option("--store", "DIR",
                 "Also compare with the documents in DIR and add the new ones; creates DIR if it is missing. "
                 "Documents with the same id and text are recognised, so an interrupted run resumes when "

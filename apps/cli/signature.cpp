@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern signature
-#include "quern/tasks/signature.hpp"
-
 #include "commands.hpp"
+#include "quern/tasks/signature_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -12,7 +11,7 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
     common_options common;
     build_options corpus;
     std::vector<std::string> inputs;
-    unsigned length = signature_options{}.length;
+    signature_options options;
 
     command_line line(
         self, "CORPUS... [OPTION]...",
@@ -23,9 +22,7 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
     line.arguments("CORPUS", "Files and folders, as for quern build; - is standard input (JSON lines).",
                    inputs, true);
     line.section("Signature options");
-    line.option(
-        "--signature-length", "N", "Maximum number of letters; 1 to 1000.", std::to_string(length),
-        [&](const std::string& value) { length = static_cast<unsigned>(parse_integer(value, 1, 1000)); });
+    line.option("signature_length", options);
     declare_corpus(line, corpus);
     declare_common(line, common, {.scratch = false});
     line.example("quern signature essays/", "A folder, one row per document.");
@@ -36,12 +33,11 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
     session job(self, common);
     job.follow_links = corpus.follow_links;
     job.choose_device("signature", offered_places::cpu_only);
-    signature_options options{{inputs.begin(), inputs.end()},
-                              corpus.input_format,
-                              corpus.max_errors,
-                              corpus.ids,
-                              length,
-                              corpus.follow_links};
+    options.inputs.assign(inputs.begin(), inputs.end());
+    options.input_format = corpus.input_format;
+    options.max_errors = corpus.max_errors;
+    options.ids = corpus.ids;
+    options.follow_links = corpus.follow_links;
     output to = job.open_output(common.output, options.inputs);
     auto rows = job.rows(to, {"id", "B", "signature", "signature_at_2B"});
     const signature_result result = job.stage("signatures", [&] {

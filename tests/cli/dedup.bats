@@ -218,7 +218,7 @@ dedup() { quern dedup --quiet "$@"; }
 }
 
 @test "errors: values, outputs over inputs, two results in one file" {
-    refused "expected at most 0.5" dedup corpus.jsonl --threshold 0.6
+    refused "expected a number above 0, up to 0.5" dedup corpus.jsonl --threshold 0.6
     refused "decimal" dedup corpus.jsonl --threshold -1
     refused "(expected one of auto" dedup corpus.jsonl --method minhash
     refused "from 1 to 1000" dedup corpus.jsonl --signature-length 0

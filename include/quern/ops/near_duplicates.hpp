@@ -77,6 +77,9 @@ struct duplicate_options {
     std::int64_t cut = 0;             ///< simhash: a bit is 1 if its sum exceeds this
 };
 
+/// Throws usage_error if an option of any method is out of range (quern/ops/duplicate_option_table.hpp).
+void validate(const duplicate_options& options);
+
 /// The requested pairs. Texts before `first_new` are never compared with each other.
 struct duplicate_scope {
     std::uint32_t first_new = 0;

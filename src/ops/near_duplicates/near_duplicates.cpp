@@ -9,6 +9,7 @@
 #include "ops/near_duplicates/exact/verify.hpp"
 #include "ops/near_duplicates/texts/texts.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/duplicate_option_table.hpp"
 
 namespace quern {
 namespace {
@@ -21,18 +22,7 @@ void require(bool fine, const char* what) {
 
 void check(const duplicate_options& options, const duplicate_scope& scope, std::size_t documents,
            std::span<const std::uint64_t> offsets, std::size_t units) {
-    const auto below = [](const decimal& value, std::uint64_t max_tenths) {
-        return value.denominator != 0 && value.denominator <= 1'000'000'000 && value.numerator != 0 &&
-               value.numerator <= value.denominator * max_tenths / 10;
-    };
-    require(below(options.threshold, 5), "invalid threshold (expected above 0 and at most 0.5)");
-    require(below(options.slack, 1000), "invalid slack (expected above 0 and at most 100)");
-    require(below(options.similarity, 10), "invalid similarity (expected above 0 and at most 1)");
-    require(options.signature_length >= 1 && options.signature_length <= 1000,
-            "invalid signature length (expected 1 to 1000 letters)");
-    require(options.shingle >= 1 && options.shingle <= 100,
-            "invalid shingle length (expected 1 to 100 words)");
-    require(options.hamming <= 16, "invalid Hamming distance (expected at most 16)");
+    validate(options);
     require(documents < std::numeric_limits<std::uint32_t>::max(), "more than 2^32 - 2 documents");
     require(scope.first_new <= documents, "the first new document is past the last");
     require(offsets.empty() || (offsets.front() == 0 && offsets.back() == units),
@@ -77,6 +67,12 @@ std::vector<duplicate_pair> find(Place& place, const text_list& texts, const uni
 }
 
 }  // namespace
+
+void validate(const duplicate_options& options) {
+    for (const decimal& value : {options.threshold, options.slack, options.similarity})
+        require(value.denominator <= 1'000'000'000, "a decimal has more than nine digits after its point");
+    check_ranges(options);
+}
 
 duplicate_result near_duplicates(const text_list& texts, const duplicate_options& options,
                                  const duplicate_scope& scope, const context& ctx) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/store.hpp"
 #include "report/html_page.hpp"
 #include "tasks/corpus/own_output.hpp"
@@ -17,24 +18,8 @@
 #include "tasks/shared/pinned_to_device.hpp"
 
 namespace quern {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// The operation's own checks of options, run before the corpus is read instead of after it.
-void check_options(const duplicate_options& options) {
-    const context alone = context::cpu(1);
-    if (compares_words(options.method)) {
-        near_duplicates(word_list{}, 0, options, {}, alone);
-        return;
-    }
-    // pinned_to_device() decides on which places a method runs; valid ranges do not depend on it.
-    duplicate_options anywhere = options;
-    anywhere.method = duplicate_method::automatic;
-    near_duplicates(text_list{}, anywhere, {}, alone);
-}
-
-}  // namespace
 
 bool compares_words(duplicate_method method) {
     return method == duplicate_method::shingle || method == duplicate_method::simhash ||
@@ -54,7 +39,8 @@ std::uint64_t verify_duplicate_store(const fs::path& store, const context& ctx) 
 }
 
 void check_request(const dedup_options& options) {
-    check_options(options.duplicates);
+    validate(options.duplicates);
+    check_ranges(options);
     if (!options.store.empty()) {
         if (!options.against.empty()) {
             throw usage_error("a store to add to and a set to compare with exclude each other");

@@ -5,6 +5,7 @@
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/signature_option_table.hpp"
 #include "tasks/corpus/document_id_table.hpp"
 #include "tasks/corpus/document_ids.hpp"
 #include "tasks/corpus/own_output.hpp"
@@ -18,7 +19,7 @@ signature_result signatures(const signature_options& options, const context& ctx
     require_inputs(options.inputs);
     for (const auto& input : options.inputs) refuse_own_output(input);
     require_cpu(ctx, "signature");
-    signature_of({}, options.length);  // refuses an invalid length, before the work
+    check_ranges(options);
     struct unit_in_work {
         std::unique_ptr<io::corpus_unit> raw;
         io::parsed_unit parsed;

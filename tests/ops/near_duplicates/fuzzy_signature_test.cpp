@@ -99,9 +99,10 @@ TEST(fuzzy_signature, lists_hold_the_signatures_of_their_texts) {
 
 TEST(fuzzy_signature, refuses_lengths_out_of_range) {
     for (const unsigned length : {0u, 1001u})
-        EXPECT_THAT([&] { signature_of("text", length); },
-                    testing::ThrowsMessage<usage_error>("a signature of at most " + std::to_string(length) +
-                                                        " letters: 1 to 1000 are possible"));
+        EXPECT_THAT(
+            [&] { signature_of("text", length); },
+            testing::ThrowsMessage<usage_error>("signature_length: invalid value '" + std::to_string(length) +
+                                                "' (expected a whole number from 1 to 1000)"));
 }
 
 }  // namespace

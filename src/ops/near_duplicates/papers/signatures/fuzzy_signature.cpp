@@ -13,6 +13,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/duplicate_option_table.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
@@ -212,9 +213,7 @@ namespace quern {
 
 fuzzy_signature signature_of(std::string_view text, unsigned length) {
     using namespace near_duplicates_detail;
-    if (length == 0 || length > longest_signature)
-        throw usage_error("a signature of at most " + std::to_string(length) + " letters: 1 to " +
-                          std::to_string(longest_signature) + " are possible");
+    check_value(option_of<duplicate_options>("signature_length"), std::uint64_t{length});
     std::vector<std::uint8_t> numbers;
     const auto lengths = signer(length).sign(text, numbers);
     static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -14,7 +14,6 @@
 
 namespace quern::near_duplicates_detail {
 
-inline constexpr unsigned longest_signature = 1000;
 inline constexpr unsigned signature_letters = 64;
 
 /// Block sizes are 2^level. At 2^33 a hash of 32 bits makes no cut any more, so this size and its double are the last.
