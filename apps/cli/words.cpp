@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern words
-#include "quern/tasks/words.hpp"
-
 #include <fmt/format.h>
 
 #include <optional>
@@ -9,11 +7,14 @@
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/similar.hpp"
+#include "quern/tasks/words_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
 namespace quern::cli {
 namespace {
+
+constexpr std::string_view preset_names[] = {"thesis"};
 
 struct words_request {
     common_options common;
@@ -22,111 +23,38 @@ struct words_request {
     text_choice text;
     std::vector<std::string> inputs;
     std::string exported, report;
-
-    // Options that a preset sets unless the user gave them.
-    bool thesis = false;
-    std::optional<decimal> discount;
-    std::optional<word_relation> relation;
-    std::optional<gap_policy> gaps;
-    std::optional<window_limit> window_end;
-    std::optional<word_measure> measure;
+    std::string preset;
 };
 
-std::uint32_t parse_count(const std::string& text, std::uint32_t min, std::uint32_t max) {
-    return static_cast<std::uint32_t>(parse_integer(text, min, max));
-}
+constexpr auto preset_option =
+    option_for<&words_request::preset>("preset", "NAME", preset_names,
+                                       "thesis: --discount 0 --measure lin --relation position --gaps keep "
+                                       "--window-end sentence, unless given.");
 
 void declare_counting(command_line& line, words_request& request) {
     space_params& q = request.words.params;
     line.section("Co-occurrences");
-    line.option("--window", "N",
-                "A word co-occurs with the N words before and the N words after it; 1 to 100.",
-                std::to_string(q.counting.window),
-                [&](const std::string& text) { q.counting.window = parse_count(text, 1, 100); });
-    line.option("--window-end", "END", "Windows end at the end of a paragraph or of a sentence.", "paragraph",
-                [&](const std::string& text) {
-                    request.window_end = parse_name<window_limit>(text, window_limit_names);
-                });
-    line.option("--gaps", "POLICY",
-                "How to treat a removed stop word or short word: close (its neighbours become adjacent) or "
-                "keep (its position stays empty). A word outside the vocabulary always keeps its position.",
-                "close", [&](const std::string& text) {
-                    request.gaps = parse_name<gap_policy>(text, gap_policy_names);
-                });
-    line.option("--relation", "KIND",
-                "none (one relation for all positions in the window) or position (one for each distance).",
-                "none", [&](const std::string& text) {
-                    request.relation = parse_name<word_relation>(text, word_relation_names);
-                });
-    line.option("--self", "RULE", "Co-occurrences of a word with itself: skip or count.", "skip",
-                [&](const std::string& text) {
-                    q.counting.count_self = parse_choice<bool>(text, {{"count", true}, {"skip", false}});
-                });
-    line.option("--min-count", "N", "Vocabulary: words that occur at least N times …",
-                std::to_string(q.min_count),
-                [&](const std::string& text) { q.min_count = parse_integer(text, 1, UINT64_MAX); });
-    line.option("--vocabulary", "N", "… and of these the N most frequent ones.", std::to_string(q.vocabulary),
-                [&](const std::string& text) { q.vocabulary = parse_count(text, 2, unknown_word - 2); });
+    line.option("window", q.counting);
+    line.option("window_end", q);
+    line.option("gaps", q);
+    line.option("relation", q.counting);
+    line.option("self", q.counting);
+    line.option("min_count", q);
+    line.option("vocabulary", q);
     line.section("Weights and similarity");
-    line.option("--discount", "X",
-                "Subtracted from the count of a triple before weighting; from 0 to below 1.", "0.95",
-                [&](const std::string& text) { request.discount = parse_decimal(text); });
-    line.option("--information", "KIND",
-                "Pointwise mutual information of word and context within the relation (conditional) or of "
-                "word, relation and context (independent).",
-                "conditional", [&](const std::string& text) {
-                    q.pmi.information = parse_name<pmi_kind>(text, pmi_kind_names);
-                });
-    line.option("--min-weight", "X", "Keep only contexts with a weight above X.", "0",
-                [&](const std::string& text) { q.pmi.min_weight = parse_number(text); });
-    line.option("--columns", "F|all", "Compare words by the F most frequent contexts only.", "all",
-                [&](const std::string& text) {
-                    q.columns = text == "all" ? all_columns : parse_count(text, 1, all_columns - 1);
-                });
-    line.option("--measure", "NAME",
-                "lin (the share of the two words' information that they have in common), cosine (of their "
-                "weights), or lsa (of vectors from a singular value decomposition).",
-                "lin", [&](const std::string& text) {
-                    request.measure = parse_name<word_measure>(text, word_measure_names);
-                });
-    line.option("--top", "K|all",
-                "Neighbours to store per word; all stores 20 and also the scores of all pairs, "
-                "SPACE/similarities.npy, 8 bytes each. 0 stores none and saves most of the time: quern "
-                "similar computes the requested ones.",
-                std::to_string(q.top), [&](const std::string& text) {
-                    q.full_matrix = text == "all";
-                    if (!q.full_matrix) q.top = parse_count(text, 0, unknown_word);
-                });
-    line.option("--method", "NAME",
-                "How to compare words: auto, or the thesis's compressed or column-reduced (requires "
-                "--columns). The results are bit-identical.",
-                "auto", [&](const std::string& text) {
-                    request.words.method = parse_name<similarity_method>(text, similarity_method_names);
-                });
-    line.option("--preset", "NAME",
-                "thesis: --discount 0 --measure lin --relation position --gaps keep --window-end sentence, "
-                "unless given.",
-                "", [&](const std::string& text) {
-                    request.thesis = parse_choice<bool>(text, {{"thesis", true}});
-                });
+    line.option("discount", q.pmi);
+    line.option("information", q.pmi);
+    line.option("min_weight", q.pmi);
+    line.option("columns", q);
+    line.option("measure", q);
+    line.option("top", q);
+    line.option("method", request.words);
+    line.option(preset_option, request);
     line.section("Vectors");
-    line.option("--vectors", "D", "Store vectors of D dimensions; 1 to 4096.", "300 with lsa, else none",
-                [&](const std::string& text) { q.dimensions = parse_count(text, 1, 4096); });
-    line.option(
-        "--lsa-of", "MATRIX",
-        "Matrix to decompose: mi (words by contexts) or documents (words by documents, log-entropy weights).",
-        "mi",
-        [&](const std::string& text) { q.lsa_of = parse_name<reduced_matrix>(text, reduced_matrix_names); });
-    line.option("--lsa-words", "N|all",
-                "Use a sample of documents, evenly spread, with about N words in total. For corpora that "
-                "would not fit in memory.",
-                "all", [&](const std::string& text) {
-                    q.lsa_words = text == "all" ? all_words : parse_count(text, 1, all_words - 1);
-                });
-    line.option("--lsa-measure", "NAME", "How lsa compares vectors: cosine or pearson.", "cosine",
-                [&](const std::string& text) {
-                    q.lsa_measure = parse_name<vector_measure>(text, vector_measure_names);
-                });
+    line.option("vectors", q);
+    line.option("lsa_of", q);
+    line.option("lsa_words", q);
+    line.option("lsa_measure", q);
 }
 
 void declare(command_line& line, words_request& request) {
@@ -161,16 +89,13 @@ void declare(command_line& line, words_request& request) {
                  "From a parser's triples of word, relation and other word: Lin's original method.");
 }
 
-space_params params_of(const words_request& request) {
-    space_params q = request.words.params;
-    const bool thesis = request.thesis;
-    q.pmi.discount = request.discount.value_or(thesis ? decimal{0, 1} : q.pmi.discount);
-    q.counting.relation = request.relation.value_or(thesis ? word_relation::position : word_relation::none);
-    q.gaps = request.gaps.value_or(thesis ? gap_policy::keep : gap_policy::close);
-    q.window_end = request.window_end.value_or(thesis ? window_limit::sentence : window_limit::paragraph);
-    q.measure = request.measure.value_or(word_measure::lin);
-    q.seed = request.common.seed;
-    return q;
+/// Sets the options of the preset, except those that are given.
+void take_preset(const command_line& line, space_params& q) {
+    if (!line.given("--discount")) q.pmi.discount = {0, 1};
+    if (!line.given("--measure")) q.measure = word_measure::lin;
+    if (!line.given("--relation")) q.counting.relation = word_relation::position;
+    if (!line.given("--gaps")) q.gaps = gap_policy::keep;
+    if (!line.given("--window-end")) q.window_end = window_limit::sentence;
 }
 
 /// Rejects options of vectors without effect.
@@ -217,8 +142,12 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     options.max_errors = request.corpus.max_errors;
     options.ids = request.corpus.ids;
     options.text = request.text.over({});
-    options.params = params_of(request);
-    refuse_idle_options(line, options.params);
+    space_params& q = options.params;
+    if (!request.preset.empty()) take_preset(line, q);
+    q.full_matrix = q.top == top_of_all_pairs;
+    if (q.full_matrix) q.top = space_params{}.top;
+    q.seed = request.common.seed;
+    refuse_idle_options(line, q);
     options.force = request.common.force;
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(request.text.stop_word_file());

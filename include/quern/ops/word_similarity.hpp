@@ -42,6 +42,9 @@ struct counting_options {
     bool count_self = false;  ///< whether co-occurrences of a word with itself count, in cells and marginals
 };
 
+/// Throws usage_error if an option is out of range (quern/ops/word_similarity_option_table.hpp).
+void validate(const counting_options& options);
+
 /// A triple (word, relation, other word) with its count, from a parser of the user.
 struct word_triple {
     std::uint32_t word, relation, other;
@@ -61,6 +64,9 @@ struct pmi_options {
     pmi_kind information = pmi_kind::conditional;
     double min_weight = 0;  ///< only weights above this are kept; at least 0
 };
+
+/// Throws usage_error if an option is out of range.
+void validate(const pmi_options& options);
 
 /// N words by R·N contexts; context r·N + w' is word w' in relation r. Row w has the contexts with a weight
 /// above the minimum, columns ascending. Positional relations: r = 0 … window-1 are -window … -1, then +1 …
@@ -151,6 +157,9 @@ struct similarity_options {
     unsigned blocks = 0, threads = 0;
     std::uint64_t tile_bytes = 0;
 };
+
+/// Throws usage_error if an option is out of range, and for a method without the options that it requires.
+void validate(const similarity_options& options);
 
 /// Neighbours of word w: words[offsets[w] … offsets[w + 1]), by descending score, then ascending id; never w
 /// itself, never with a score of 0.

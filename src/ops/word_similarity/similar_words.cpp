@@ -3,14 +3,11 @@
 #include "device/place.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/word_similarity_option_table.hpp"
 
 namespace quern {
 namespace word_similarity_detail {
 namespace {
-
-void require(bool fine, const char* what) {
-    if (!fine) throw usage_error(what);
-}
 
 template <class Place>
 neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& matrix,
@@ -29,17 +26,6 @@ neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& m
 
 }  // namespace
 
-void check(const similarity_options& options) {
-    require(options.method <= similarity_method::column_reduced, "unknown method of word similarity");
-    require(options.measure <= similarity_measure::cosine, "unknown measure of word similarity");
-    require(options.top >= 1, "invalid number of neighbours 0 (expected at least 1)");
-    require(options.columns >= 1, "invalid number of contexts 0 (expected at least 1)");
-    require(options.method != similarity_method::column_reduced || options.columns != all_columns,
-            "column-reduced needs a number of columns");
-    require(options.threads <= 1024, "too many threads per block (at most 1024)");
-    require(options.blocks <= 0x7fffffff, "too many blocks (at most 2^31 - 1)");
-}
-
 owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const similarity_options& options) {
     owned_rows owned = restrict_columns(place, matrix, options.columns);
     fix_sums(place, owned.rows);
@@ -48,10 +34,17 @@ owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const 
 
 }  // namespace word_similarity_detail
 
+void validate(const similarity_options& options) {
+    check_ranges(options);
+    if (options.measure > similarity_measure::cosine) throw usage_error("unknown measure of word similarity");
+    if (options.method == similarity_method::column_reduced && options.columns == all_columns)
+        throw usage_error("column-reduced needs a number of columns");
+}
+
 neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
                               const context& ctx) {
     using namespace word_similarity_detail;
-    check(options);
+    validate(options);
     const chosen_device chosen = choose_device(ctx, "word similarity");
     context chosen_ctx = ctx;  // resolved once: a second choice would log twice
     chosen_ctx.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};

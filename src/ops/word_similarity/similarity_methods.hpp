@@ -14,9 +14,6 @@ namespace quern::word_similarity_detail {
 
 // Shared by the entry points of the similarity stage.
 
-/// Throws usage_error for options out of range.
-void check(const similarity_options& options);
-
 /// The matrix checked, restricted to the kept columns, in fixed point.
 owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const similarity_options& options);
 

@@ -7,6 +7,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
+#include "quern/tasks/words_option_table.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/output_folder.hpp"
@@ -18,18 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned default_dimensions = 300, max_dimensions = 4096;
+constexpr unsigned default_dimensions = svd_options{}.dimensions;
 
-void check_params(const space_params& q, similarity_method method) {
-    if (q.min_count == 0) throw usage_error("the minimum count of a word must be at least 1");
-    if (q.vocabulary < 2) throw usage_error("the vocabulary needs at least two words");
-    if (q.dimensions > max_dimensions) throw usage_error("vectors have at most 4096 dimensions");
-    // The operation's own checks, run before the corpus is read instead of after it.
-    const context alone = context::cpu(1);
-    context_counter(2, 1, q.counting, alone).pmi(q.pmi);
-    const std::uint64_t no_rows[] = {0, 0, 0};
-    const std::uint64_t no_counts[] = {0, 0};
-    similar_words({2, 1, no_rows, {}, {}, no_counts}, similarity_of(q, method), alone);
+void validate(const space_params& q, similarity_method method) {
+    check_ranges(q);
+    validate(q.counting);
+    validate(q.pmi);
+    validate(similarity_of(q, method));
 }
 
 void check_place(const words_options& options) {
@@ -59,7 +55,7 @@ words_options checked(const words_options& request) {
     words_options options = request;
     options.space = resolved_folder(options.space);
     space_params& q = options.params;
-    check_params(q, options.method);
+    validate(q, options.method);
     if (q.measure == word_measure::lsa && q.dimensions == 0) q.dimensions = default_dimensions;
     if (options.input_format == triples_format) {
         if (q.dimensions != 0 && q.lsa_of == reduced_matrix::documents) {

@@ -41,9 +41,7 @@ void require(bool fine, const std::string& what) {
 }
 
 counting_shape shape_of(std::uint32_t words, std::uint32_t relations, const counting_options& options) {
-    require(options.window >= 1 && options.window <= 100, "invalid window (expected 1 to 100 words)");
-    require(options.relation == word_relation::none || options.relation == word_relation::position,
-            "unknown relation of words");
+    validate(options);
     const bool positional = options.relation == word_relation::position;
     const counting_shape shape{words, relations, options.window, positional, options.count_self};
     const std::uint64_t max = std::max<std::uint64_t>(relations, positional ? 2 * options.window : 1);
@@ -163,7 +161,7 @@ struct context_counter::state {
     }
     template <class Work>
     context_matrix pmi(const pmi_options& options, const Work& work) {
-        check(options);
+        validate(options);
         if (at == stage::empty) begin(stage::words);
         begin(at);
         return or_fail([&] {

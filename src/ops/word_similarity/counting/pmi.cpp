@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quern/base/error.hpp"
+#include "quern/ops/word_similarity_option_table.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {
@@ -20,17 +21,6 @@ double scale_of(const pmi_options& options, const marginals& sums, std::uint64_t
 
 }  // namespace
 
-void check(const pmi_options& options) {
-    const decimal& discount = options.discount;
-    if (discount.denominator == 0 || discount.denominator > 1'000'000'000 ||
-        discount.numerator >= discount.denominator)
-        throw usage_error("invalid discount (expected at least 0 and less than 1)");
-    if (!(options.min_weight >= 0) || std::isinf(options.min_weight))
-        throw usage_error("invalid minimum weight (expected a number of at least 0)");
-    if (options.information != pmi_kind::conditional && options.information != pmi_kind::independent)
-        throw usage_error("unknown kind of mutual information");
-}
-
 pmi_formula::pmi_formula(cpu_place& host, const counting_shape& shape, const marginals& sums,
                          const pmi_options& options)
     : rule_{static_cast<double>(options.discount.numerator),
@@ -41,7 +31,7 @@ pmi_formula::pmi_formula(cpu_place& host, const counting_shape& shape, const mar
       base_stride_(options.information == pmi_kind::conditional ? shape.words : 0),
       scales_(host, std::size_t{shape.words} * shape.relations, "the sums of the words"),
       bases_(host, base_stride_ == 0 ? shape.words : sums.columns.size(), "the sums of the contexts") {
-    check(options);
+    validate(options);
     for (std::size_t w = 0, at = 0; w < words_; ++w) {
         std::uint64_t whole_row = 0;
         for (std::uint32_t r = 0; r < relations_; ++r) whole_row += sums.rows[at + r];
@@ -70,3 +60,17 @@ template std::size_t pmi_formula::pmi(std::uint32_t, std::uint32_t, std::span<co
                                       const std::uint64_t*, std::uint32_t*, float*) const;
 
 }  // namespace quern::word_similarity_detail
+
+namespace quern {
+
+void validate(const counting_options& options) {
+    check_ranges(options);
+}
+
+void validate(const pmi_options& options) {
+    if (options.discount.denominator > 1'000'000'000)
+        throw usage_error("the discount has more than nine digits after its point");
+    check_ranges(options);
+}
+
+}  // namespace quern

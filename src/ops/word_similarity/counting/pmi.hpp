@@ -65,8 +65,6 @@ class pmi_formula {
     cpu_array<double> scales_, bases_;
 };
 
-void check(const pmi_options& options);
-
 /// The two inner loops over a row: taking the counts, and weighing them. Compiled for each instruction set.
 struct weight_rule;
 

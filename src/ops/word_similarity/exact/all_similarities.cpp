@@ -71,7 +71,7 @@ class pair_scorer {
 void all_similarities(const context_matrix_view& matrix, const similarity_options& options,
                       const context& ctx,
                       const std::function<void(std::uint32_t, std::span<const double>)>& row) {
-    check(options);
+    validate(options);
     (void)choose_device(ctx, "word similarity");  // an unavailable requested CUDA is an error here too
     cpu_place place(ctx);
     const owned_rows owned = kept_rows(place, matrix, options);
@@ -103,7 +103,7 @@ void all_similarities(const context_matrix_view& matrix, const similarity_option
 std::vector<double> pair_similarities(const context_matrix_view& matrix, const similarity_options& options,
                                       std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs,
                                       const context& ctx) {
-    check(options);
+    validate(options);
     for (const auto& [a, b] : pairs)
         if (a >= matrix.words || b >= matrix.words) throw usage_error("a pair has a word past the last");
     ctx.check_stop();

@@ -21,24 +21,19 @@
 #include "ops/word_similarity/vectors/svd.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
+#include "quern/ops/word_similarity_option_table.hpp"
 
 namespace quern {
 namespace {
 
 using namespace word_similarity_detail;
 
-constexpr unsigned max_dimensions = 4096, max_iterations = 64;
 constexpr std::size_t max_block = 32;
 constexpr double min_ratio = 0x1p-18;  // ratio to the largest singular value: below, rounding errors
 
 sparse_rows checked(const context_matrix_view& matrix, const svd_options& options, const context& ctx) {
     paced_checks checks(ctx, neighbouring_values);
-    if (options.dimensions == 0 || options.dimensions > max_dimensions)
-        throw usage_error("invalid number of dimensions (expected 1 to 4096): " +
-                          std::to_string(options.dimensions));
-    if (options.iterations > max_iterations)
-        throw usage_error("invalid number of iterations (expected 0 to 64): " +
-                          std::to_string(options.iterations));
+    check_ranges(options);
     const std::size_t entries = matrix.columns.size();
     const bool no_words = matrix.words == 0 && matrix.offsets.size() <= 1;
     if (matrix.weights.size() != entries ||
