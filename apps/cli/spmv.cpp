@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern spmv
-#include "quern/tasks/spmv.hpp"
-
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/spmv_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -19,20 +18,10 @@ void declare(command_line& line, common_options& common, std::string& matrix, sp
     line.section("Product");
     line.option("--vector", "FILE", "x: one value per line, or a Matrix Market array of one column.",
                 "all ones", [&](const std::string& text) { options.vector = text; });
-    line.option("--storage", "NAME",
-                "Storage format of the matrix: auto, coo, csr, ell, brc, brcp or brcp-paper.", "auto",
-                [&](const std::string& text) {
-                    options.multiply.storage = parse_name<sparse_storage>(text, sparse_storage_names);
-                });
-    line.option("--precision", "NAME", "Type of A, x and y: f64 or f32.", "f64",
-                [&](const std::string& text) {
-                    options.precision = parse_name<value_precision>(text, value_precision_names);
-                });
-    line.option("--repeat", "N", "Compute y N times, for the timings in --stats.", "1",
-                [&](const std::string& text) {
-                    options.multiply.repeat = static_cast<std::uint32_t>(parse_integer(text, 1, 1'000'000));
-                });
-    line.flag("--error", "Also report the error of y relative to the exact sums.", options.compare);
+    line.option("storage", options.multiply);
+    line.option("precision", options);
+    line.option("repeat", options.multiply);
+    line.option("error", options);
     declare_common(line, common, {.gpu = true, .scratch = false});
     line.example("quern spmv cant.mtx.gz", "The sums of the rows.");
     line.example(

@@ -10,6 +10,7 @@
 #include "device/cpu/parallel.hpp"
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/link_rank_option_table.hpp"
 
 namespace quern::link_rank_detail {
 namespace {
@@ -61,12 +62,6 @@ void check_values(std::span<const double> values, std::uint32_t nodes, const std
     require(any, name + " is 0 for every node");
 }
 
-void check_tolerance(double tolerance, std::uint32_t max_iterations) {
-    require(tolerance > 0 && std::isfinite(tolerance),
-            "invalid tolerance (expected a finite number above 0)");
-    require(max_iterations > 0, "invalid number of iterations 0 (expected at least 1)");
-}
-
 /// Powers of two that the weights are multiplied with, so that the sums of a node neither overflow nor vanish.
 class weight_scales {
   public:
@@ -99,17 +94,13 @@ std::uint64_t problem_bytes(const link_graph_view& graph, const page_rank_option
 }  // namespace
 
 void check(const page_rank_options& options, std::uint32_t nodes) {
-    require(options.damping >= 0 && options.damping < 1,
-            "invalid damping (expected at least 0 and less than 1)");
-    check_tolerance(options.tolerance, options.max_iterations);
-    require(options.dangling <= dangling_rule::none, "unknown rule for nodes without links");
-    require(options.storage <= rank_storage::brcp_paper, "unknown storage");
+    check_ranges(options);
     check_values(options.preference, nodes, "the preference");
     check_values(options.start, nodes, "the start");
 }
 
 void check(const hits_options& options) {
-    check_tolerance(options.tolerance, options.max_iterations);
+    check_ranges(options);
 }
 
 std::vector<double> distribution(std::span<const double> values) {

@@ -10,6 +10,7 @@
 #include "primitives/sparse/by_format.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/sparse.hpp"
+#include "quern/ops/sparse_option_table.hpp"
 
 namespace quern {
 namespace {
@@ -43,7 +44,7 @@ sparse_storage best_storage(bool on_gpu, cpu_place& host, const primitives::csr_
 template <class Value>
 void check(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
            const multiply_options& options) {
-    if (options.repeat == 0) throw usage_error("invalid number of repetitions 0 (expected at least 1)");
+    check_ranges(options);
     if (x.size() != matrix.columns) {
         throw usage_error("the vector has " + std::to_string(x.size()) + " values, but the matrix has " +
                           std::to_string(matrix.columns) + " columns");
