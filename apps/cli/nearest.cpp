@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern nearest
-#include "quern/tasks/nearest.hpp"
-
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
-#include <optional>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/nearest_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -20,18 +17,8 @@ struct request {
     common_options common;
     std::string vectors;
     nearest_request requested;
-    std::optional<std::uint64_t> top;
     bool names = false;
 };
-
-std::uint64_t parse_count(const std::string& text) {
-    try {
-        return parse_integer(text, 1, all_vectors - 1);
-    } catch (const usage_error&) {
-        throw usage_error(
-            fmt::format("invalid value '{}' (expected all or a whole number of at least 1)", text));
-    }
-}
 
 void declare(command_line& line, request& request) {
     nearest_request& requested = request.requested;
@@ -43,34 +30,16 @@ void declare(command_line& line, request& request) {
         "--queries", "FILE", "Query vectors, of the same dimension.", "",
         [&](const std::string& text) { requested.queries = text; }, true);
     line.section("Retrieval options");
-    line.option(
-        "-k,--top", "K|all", "Results per query; all writes the complete ranking.", "10; all with --radius",
-        [&](const std::string& text) { request.top = text == "all" ? all_vectors : parse_count(text); });
-    line.option("--radius", "R", "Only vectors within this distance (ip: with at least this inner product).",
-                "", [&](const std::string& text) {
-                    requested.radius = parse_number(text);
-                    if (std::isnan(*requested.radius))
-                        throw usage_error("invalid radius (expected a number)");
-                });
-    line.option("--metric", "NAME",
-                "l2, sql2 (its square), ip (inner product, largest first), cosine (1 - cosine), l1, linf or "
-                "hamming (of bits; uint8 holds eight per byte).",
-                "l2; hamming for bits", [&](const std::string& text) {
-                    requested.metric = parse_name<vector_metric>(text, vector_metric_names);
-                });
+    line.option("top", requested, "10; all with --radius");
+    line.option("radius", requested);
+    line.option("metric", requested, "l2; hamming for bits");
     line.option("--allow", "FILE",
                 "Search only these ids: one per line, or a NumPy array of ids or of one boolean per row.", "",
                 [&](const std::string& text) { requested.allowed = text; });
     line.option("--truth", "FILE", "The known nearest ids (.ivecs, .ibin, .npy, text): reports the recall.",
                 "", [&](const std::string& text) { requested.truth = text; });
-    line.option(
-        "--method", "NAME",
-        "auto, or reduction: sixteen partial sums per vector, then a full sort. The results are the same.",
-        "auto", [&](const std::string& text) {
-            requested.method = parse_name<retrieval_method>(text, retrieval_method_names);
-        });
-    line.option("--tensor", "NAME", "The tensor to read from a safetensors file with several.", "",
-                [&](const std::string& text) { requested.tensor = text; });
+    line.option("method", requested);
+    line.option("tensor", requested);
     line.flag("--names", "Write words instead of numbers if the files contain them (word2vec, GloVe).",
               request.names);
     declare_common(line, request.common, {.gpu = true, .scratch = false});
@@ -157,7 +126,7 @@ int run_nearest(const command& self, const std::vector<std::string>& arguments) 
     nearest_request& requested = request.requested;
     requested.vectors = request.vectors;
     requested.replace = request.common.force;
-    requested.k = request.top.value_or(requested.radius ? all_vectors : requested.k);
+    if (requested.radius && !line.given("--top")) requested.k = all_vectors;
 
     session job(self, request.common);
     const std::vector<std::filesystem::path> inputs = {requested.vectors, requested.queries,

@@ -404,8 +404,10 @@ TYPED_TEST(vector_set_test, refuses_queries_and_options) {
     EXPECT_EQ(search(wider.view(), {}), "the vectors have 8 dimensions, but the queries have 9");
     const auto doubles = make_vectors(vector_type::f64, 5, 8, vector_sample::plain, 92);
     EXPECT_EQ(search(doubles.view(), {}), "the vectors are of float32, but the queries are of float64");
-    EXPECT_EQ(search(queries.view(), {.k = 0}), "invalid number of vectors 0 (expected at least 1)");
-    EXPECT_EQ(search(queries.view(), {.radius = std::nan("")}), "the radius is not a number");
+    EXPECT_EQ(search(queries.view(), {.k = 0}),
+              "top: invalid value '0' (expected all or a whole number of at least 1)");
+    EXPECT_EQ(search(queries.view(), {.radius = std::nan("")}),
+              "radius: invalid value 'nan' (expected a number)");
     const std::vector<std::uint64_t> words(3, ~std::uint64_t{0});
     EXPECT_EQ(search(queries.view(), {.allowed = words}),
               "the bitmap of allowed vectors has 3 words, but 100 vectors need 2");

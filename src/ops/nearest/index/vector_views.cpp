@@ -8,6 +8,7 @@
 
 #include "ops/nearest/distance/components.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/nearest_option_table.hpp"
 
 namespace quern::nearest_detail {
 namespace {
@@ -161,8 +162,7 @@ void check_alike(const sparse_vectors_view& set, const sparse_vectors_view& quer
 }
 
 void check_options(const retrieval_options& options, std::uint64_t rows) {
-    if (options.k == 0) throw usage_error("invalid number of vectors 0 (expected at least 1)");
-    if (options.radius && std::isnan(*options.radius)) throw usage_error("the radius is not a number");
+    check_ranges(options);
     const std::uint64_t words = (rows + 63) / 64;
     if (!options.allowed.empty() && options.allowed.size() != words)
         throw usage_error("the bitmap of allowed vectors has " + std::to_string(options.allowed.size()) +
