@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern fuse
-#include "quern/tasks/fuse.hpp"
-
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/fuse_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -23,35 +22,17 @@ void declare(command_line& line, request& request) {
     fusion_options& options = request.requested.options;
     line.arguments("RUN", "TREC runs, plain or compressed; - is standard input.", request.runs, true);
     line.section("Fusion options");
-    line.option("--aggregate", "RULE",
-                "sum, min, max, mean (over all runs), median, mnz (sum times the number of runs that contain "
-                "the document), anz (sum divided by that number), rrf (reciprocal ranks) or borda.",
-                "sum", [&](const std::string& text) {
-                    options.rule = parse_name<fusion_rule>(text, fusion_rule_names);
-                });
-    line.option("--normalize", "HOW",
-                "Normalise the scores of a topic in a run: none, minmax, zscore, sum or rank. rrf and borda "
-                "use ranks and need none.",
-                "none", [&](const std::string& text) {
-                    options.normalisation = parse_name<score_normalisation>(text, score_normalisation_names);
-                });
+    line.option("aggregate", options);
+    line.option("normalize", options);
     line.option("--weight", "W,...", "A weight for each run, in the order of the runs.", "1 each",
                 [&](const std::string& text) { request.weights = parse_numbers(text); });
     line.option(
         "--topic-weights", "FILE",
         "Lines of a topic and a weight for each run, separated by tabs: replace --weight for that topic.", "",
         [&](const std::string& text) { request.requested.topic_weights = text; });
-    line.option("--ranks", "SOURCE",
-                "Source of the ranks for rrf and borda: scores (the position in the topic by score, then id) "
-                "or field (the rank in the file).",
-                "scores", [&](const std::string& text) {
-                    request.requested.ranks = parse_name<rank_source>(text, rank_source_names);
-                });
-    line.option("--constant", "C", "Constant of reciprocal ranks: 1 / (C + rank).", "60",
-                [&](const std::string& text) { options.constant = parse_number(text); });
-    line.option("-k,--depth", "K|all", "Documents to write per topic.", "all", [&](const std::string& text) {
-        if (text != "all") options.depth = parse_integer(text, 1, fusion_options{}.depth);
-    });
+    line.option("ranks", request.requested);
+    line.option("constant", options);
+    line.option("depth", options);
     declare_common(line, request.common, {.rows = false, .scratch = false});
     line.example("quern fuse bm25.run ql.run --aggregate rrf -o fused.run", "Reciprocal ranks.");
     line.example("quern fuse bm25.run dense.run --normalize minmax --weight 0.7,0.3",

@@ -2,11 +2,9 @@
 // quern topk
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-
 #include "commands.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/rank_aggregation_option_table.hpp"
 #include "quern/tasks/rank_aggregation.hpp"
 #include "session.hpp"
 #include "values.hpp"
@@ -26,30 +24,16 @@ void declare(command_line& line, request& request) {
                    "Lines of an id, a tab and a score, best first; plain or compressed; - is standard input.",
                    request.lists, true);
     line.section("Top-k options");
-    line.option("-k,--top", "K|all", "Objects to write.", "10", [&](const std::string& text) {
-        constexpr std::uint32_t max = std::numeric_limits<std::uint32_t>::max();
-        options.k = text == "all" ? max : static_cast<std::uint32_t>(parse_integer(text, 1, max));
-    });
-    line.option(
-        "--aggregate", "RULE",
-        "sum, min, max, product, mean or rrf (reciprocal ranks) of the weighted scores.", "sum",
-        [&](const std::string& text) { options.score = parse_name<aggregate>(text, aggregate_names); });
+    line.option("top", options);
+    line.option("aggregate", options);
     line.option("--weight", "W,...", "A weight for each list, in the order of the lists.", "1 each",
                 [&](const std::string& text) { request.requested.weights = parse_numbers(text); });
     line.option("--floor", "F,...",
                 "Score of an object that a list lacks; one for each list, or one for all.", "0",
                 [&](const std::string& text) { request.requested.floors = parse_numbers(text); });
-    line.option("--constant", "C", "Constant of reciprocal ranks: 1 / (C + rank).", "60",
-                [&](const std::string& text) { options.constant = parse_number(text); });
-    line.option("--method", "NAME",
-                "auto, nra, sc, lara or segmented; on a GPU auto or segmented. The results are the same.",
-                "auto", [&](const std::string& text) {
-                    options.method = parse_name<aggregation_method>(text, aggregation_method_names);
-                });
-    line.option("--stride", "N", "segmented: levels to read at a time.", "100", [&](const std::string& text) {
-        options.stride =
-            static_cast<std::uint32_t>(parse_integer(text, 1, std::numeric_limits<std::uint32_t>::max()));
-    });
+    line.option("constant", options);
+    line.option("method", options);
+    line.option("stride", options);
     declare_common(line, request.common, {.gpu = true, .scratch = false});
     line.example("quern topk text.tsv links.tsv --weight 1,0.2 -k 100", "The best of a weighted sum.");
     line.example("quern topk a.tsv b.tsv --aggregate rrf --stats depths.json",

@@ -61,7 +61,7 @@ own_setup() {
     ends_with 2 quern topk one.tsv two.tsv --weight 1
     ends_with 2 quern topk one.tsv --weight -1
     ends_with 2 quern topk one.tsv -k 0
-    says "-k, --top: invalid value '0' (expected a whole number"
+    says "-k, --top: invalid value '0' (expected all or a whole number of at least 1)"
     # One budget for all lists: what is decompressed is held.
     awk 'BEGIN { for (o = 0; o < 60000; o++) printf "document-%08d\t%d\n", o, 60000 - o }' | gzip >packed.gz
     quern topk packed.gz -k 1 --memory 8M --quiet

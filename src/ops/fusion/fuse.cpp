@@ -7,7 +7,7 @@
 #include <string>
 
 #include "quern/base/error.hpp"
-#include "quern/ops/fusion.hpp"
+#include "quern/ops/fusion_option_table.hpp"
 
 namespace quern {
 namespace {
@@ -15,9 +15,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void check(const fusion_options& options, std::size_t runs) {
-    if (options.depth == 0) throw usage_error("invalid fusion depth 0 (expected at least 1)");
-    if (!(options.constant >= 0) || options.constant == infinity)
-        throw usage_error("invalid constant of reciprocal ranks (expected a number of at least 0)");
+    check_ranges(options);
     if (!options.weights.empty() && options.weights.size() != runs) {
         throw usage_error("fusion of " + std::to_string(runs) + " runs with " +
                           std::to_string(options.weights.size()) + " weights");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "quern/base/error.hpp"
+#include "quern/ops/rank_aggregation_option_table.hpp"
 
 namespace quern::rank_aggregation_detail {
 
@@ -14,10 +15,7 @@ void check(std::span<const list_rule> rules, const aggregation_options& options)
         throw usage_error("the best of " + std::to_string(rules.size()) +
                           " lists: " + std::to_string(max_lists) + " are the most");
     }
-    if (options.k == 0) throw usage_error("invalid k 0 (expected at least 1)");
-    if (options.stride == 0) throw usage_error("invalid stride 0 (expected at least 1 level)");
-    if (!(options.constant >= 0) || !std::isfinite(options.constant))
-        throw usage_error("invalid constant of reciprocal ranks (expected a finite number of at least 0)");
+    check_ranges(options);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const std::string list = "list " + std::to_string(i + 1);
         if (!(rules[i].weight > 0) || !std::isfinite(rules[i].weight))
