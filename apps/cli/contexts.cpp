@@ -14,7 +14,7 @@ int run_contexts(const command& self, const std::vector<std::string>& arguments)
     common_options common;
     std::string path;
     std::vector<std::string> words;
-    std::uint32_t top = 20;
+    top_choice top;
     command_line line(
         self, "SPACE WORD [WORD] [OPTION]...",
         "Writes the contexts in which a word occurs more often than by chance, highest weight first: "
@@ -26,8 +26,7 @@ int run_contexts(const command& self, const std::vector<std::string>& arguments)
     line.argument("SPACE", "A folder written by quern words, or a store with a thesaurus.", path);
     line.arguments("WORD", "One or two words.", words, true);
     line.section("Contexts options");
-    line.option("-k,--top", "K|all", "Contexts to write.", "20",
-                [&](const std::string& text) { top = parse_top(text); });
+    line.option(top_option.with_help("Contexts to write."), top);
     declare_common(line, common, {.scratch = false});
     line.example("quern contexts wiki.words river", "The contexts of river.");
     line.example("quern contexts wiki.words river stream", "The contexts that both share.");
@@ -44,8 +43,9 @@ int run_contexts(const command& self, const std::vector<std::string>& arguments)
     }
     if (ids.size() < words.size()) return 1;
     const bool two = ids.size() == 2;
-    const auto found = job.stage(
-        "contexts", [&] { return two ? space.contexts(ids[0], ids[1], top) : space.contexts(ids[0], top); });
+    const auto found = job.stage("contexts", [&] {
+        return two ? space.contexts(ids[0], ids[1], top.top) : space.contexts(ids[0], top.top);
+    });
     std::vector<std::string> columns{"relation", "word", "weight"};
     if (two) columns = {"relation", "word", "weight_of_first", "weight_of_second"};
     auto rows = job.rows(to, columns);

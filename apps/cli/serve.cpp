@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "commands.hpp"
 #include "corpus_store.hpp"
@@ -26,7 +27,21 @@ struct serve_request {
     server::http_address address{.host = "127.0.0.1", .port = 7700, .names = {}};
     server::http_limits limits;
     server::site_limits of_site;
+    double max_seconds = std::chrono::duration<double>(limits.response_time).count();
 };
+
+constexpr auto port_option = option_for<&server::http_address::port>(
+    "port", "N", {.max = 65535},
+    "The port; 0 chooses a free one. The address is printed on standard output.");
+constexpr auto max_connections_option = option_for<&server::http_limits::connections>(
+    "max_connections", "N", {.min = 1, .max = 100'000},
+    "Maximum number of open connections; further ones get status 503.");
+constexpr auto max_seconds_option = option_for<&serve_request::max_seconds>(
+    "max_seconds", "S", {.min = 0.001, .max = 86'400},
+    "Maximum seconds for an answer, including the wait for a thread; then the request gets status 503.");
+constexpr auto max_results_option = option_for<&server::site_limits::results>(
+    "max_results", "N", {.min = 1, .max = 1'000'000},
+    "Maximum number of results per request, including those skipped by offset.");
 
 void declare(command_line& line, serve_request& request) {
     line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
@@ -36,10 +51,7 @@ void declare(command_line& line, serve_request& request) {
                 "0.0.0.0 and :: from every network. There are no passwords and no encryption: use a proxy "
                 "for access from other machines.",
                 request.address.host, [&](const std::string& value) { request.address.host = value; });
-    line.option("--port", "N", "The port; 0 chooses a free one. The address is printed on standard output.",
-                std::to_string(request.address.port), [&](const std::string& value) {
-                    request.address.port = static_cast<std::uint16_t>(parse_integer(value, 0, 65535));
-                });
+    line.option(port_option, request.address);
     line.option(
         "--name", "NAME,...",
         "Additional names for the server in the Host header, such as a proxy's. On a local address it "
@@ -51,25 +63,9 @@ void declare(command_line& line, serve_request& request) {
                 begin = end + 1;
             }
         });
-    line.option("--max-connections", "N", "Maximum number of open connections; further ones get status 503.",
-                std::to_string(request.limits.connections), [&](const std::string& value) {
-                    request.limits.connections = parse_integer(value, 1, 100'000);
-                });
-    line.option(
-        "--max-seconds", "S",
-        "Maximum seconds for an answer, including the wait for a thread; then the request gets status 503.",
-        "10", [&](const std::string& value) {
-            const double seconds = parse_number(value);
-            if (!(seconds >= 0.001 && seconds <= 86'400))
-                throw usage_error(
-                    fmt::format("invalid value '{}' (expected a number from 0.001 to 86400)", value));
-            request.limits.response_time =
-                std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
-        });
-    line.option(
-        "--max-results", "N", "Maximum number of results per request, including those skipped by offset.",
-        std::to_string(request.of_site.results),
-        [&](const std::string& value) { request.of_site.results = parse_integer(value, 1, 1'000'000); });
+    line.option(max_connections_option, request.limits);
+    line.option(max_seconds_option, request);
+    line.option(max_results_option, request.of_site);
     line.section("Options for a corpus");
     declare_corpus(line, request.corpus);
     declare_text(line, request.text);
@@ -106,6 +102,8 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
         "SIGTERM, which let running requests finish. Processes --threads requests at a time.");
     declare(line, request);
     line.parse(arguments);
+    request.limits.response_time =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * request.max_seconds));
 
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;

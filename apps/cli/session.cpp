@@ -11,6 +11,7 @@
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"
 #include "quern/base/resident_memory.hpp"
+#include "quern/base/text_option_table.hpp"
 #include "signals.hpp"
 #include "source_permissions.hpp"
 #include "values.hpp"
@@ -72,6 +73,28 @@ bool holds_something_else(const std::filesystem::path& path) {
 
 namespace {
 
+constexpr std::string_view row_format_names[] = {"tsv", "jsonl", "table"};
+constexpr std::string_view progress_mode_names[] = {"auto", "never", "json"};
+
+constexpr auto format_option =
+    option_for<&common_options::format>("format", "FORM", row_format_names,
+                                        "tsv (no headings; tabs and line ends inside a field become a "
+                                        "space), jsonl (one JSON object per line) or table "
+                                        "(aligned, for people).");
+constexpr auto force_option = option_for<&common_options::force>("force", "Replace existing output.");
+constexpr auto threads_option = option_for<&common_options::threads>(
+    "threads", "N", {.min = 1, .max = 4096, .all = 0}, "Threads to use.");
+constexpr auto seed_option = option_for<&common_options::seed>(
+    "seed", "N", {}, "Seed of the random numbers that initialise word vectors.");
+constexpr auto quiet_option = option_for<&common_options::quiet>(
+    "quiet",
+    "Print no progress and no remarks on standard error; warnings, errors and requested figures stay.");
+constexpr auto progress_option =
+    option_for<&common_options::progress>("progress", "MODE", progress_mode_names,
+                                          "auto (one line on a terminal; elsewhere a line every ten "
+                                          "seconds), never, or json (one JSON object a line), "
+                                          "always on standard error.");
+
 void declare_results(command_line& line, common_options& common, const offers& offered) {
     if (offered.output || offered.rows) line.section("Output options");
     if (offered.output) {
@@ -83,14 +106,7 @@ void declare_results(command_line& line, common_options& common, const offers& o
         line.hint("--format", "the output of this command is not rows and has one fixed format");
         return;
     }
-    line.option(
-        "--format", "FORM",
-        "tsv (no headings; tabs and line ends inside a field become a space), jsonl (one JSON object per "
-        "line) or table (aligned, for people).",
-        "table on a terminal, else tsv", [&](const std::string& text) {
-            common.format = parse_choice<row_format>(
-                text, {{"tsv", row_format::tsv}, {"jsonl", row_format::jsonl}, {"table", row_format::table}});
-        });
+    line.option(format_option, common, "table on a terminal, else tsv");
 }
 
 void declare_limits(command_line& line, common_options& common, const offers& offered) {
@@ -99,10 +115,7 @@ void declare_limits(command_line& line, common_options& common, const offers& of
                     ? "auto, cpu, cuda, cuda:N or cuda:all. The results are bit-identical on all of them."
                     : "auto or cpu: this command runs on the CPU only.",
                 "auto", [&](const std::string& text) { common.device = parse_device(text); });
-    line.option("--threads", "N", "Threads to use.", "all cores this process may use",
-                [&](const std::string& text) {
-                    common.threads = text == "all" ? 0 : static_cast<unsigned>(parse_integer(text, 1, 4096));
-                });
+    line.option(threads_option, common, "all cores this process may use");
     line.option(
         "--memory", "SIZE",
         "Memory budget of the process: bytes, or with a suffix K M G T (powers of 1,024), KiB, KB (1,000).",
@@ -117,26 +130,15 @@ void declare_limits(command_line& line, common_options& common, const offers& of
                 [&](const std::string& text) { common.scratch = parse_folder(text); });
     if (!offered.scratch) line.unlist("--tmp");
     if (offered.seed) {
-        line.option("--seed", "N", "Seed of the random numbers that initialise word vectors.", "0",
-                    [&](const std::string& text) { common.seed = parse_integer(text, 0, UINT64_MAX); });
+        line.option(seed_option, common);
     } else {
         line.hint("--seed", "this command uses no random numbers");
     }
 }
 
 void declare_talk(command_line& line, common_options& common) {
-    line.flag(
-        "--quiet",
-        "Print no progress and no remarks on standard error; warnings, errors and requested figures stay.",
-        common.quiet);
-    line.option("--progress", "MODE",
-                "auto (one line on a terminal; elsewhere a line every ten seconds), never, or json (one JSON "
-                "object a line), always on standard error.",
-                "auto", [&](const std::string& text) {
-                    common.progress = parse_choice<progress_mode>(text, {{"auto", progress_mode::automatic},
-                                                                         {"never", progress_mode::never},
-                                                                         {"json", progress_mode::json}});
-                });
+    line.option(quiet_option, common);
+    line.option(progress_option, common);
     line.option("--stats", "FILE",
                 "Write a JSON record of the run to FILE: seconds per stage, bytes, counts, peak memory, the "
                 "device and the reason for it. An older record is replaced, other files only with --force.",
@@ -158,51 +160,32 @@ void declare_common(command_line& line, common_options& common, const offers& of
     common.has_rows = offered.rows;
     declare_results(line, common, offered);
     line.common_section("Common options");
-    line.flag("--force", "Replace existing output.", common.force);
+    line.option(force_option, common);
     declare_limits(line, common, offered);
     declare_talk(line, common);
     for (const std::string_view name : offered.idle) line.unlist(name);
 }
 
 void declare_text(command_line& line, text_choice& choice) {
-    const text_options defaults;
     line.section("Text options (recorded in a store and reused to search it)");
-    line.option("--language", "LANG", "auto, or a code such as en, de, zh, ja.", defaults.language,
-                [&](const std::string& value) { choice.language = value; });
-    line.option("--tokens", "RULE",
-                "unicode (Unicode word boundaries, dictionaries for Chinese and Japanese, case folding), "
-                "ascii (runs of a-z and 0-9 after lower-casing) or letters (runs of a-z).",
-                "unicode", [&](const std::string& value) {
-                    choice.tokens = parse_name<token_rule>(value, token_rule_names);
-                });
-    line.option("--min-length", "N", "Drop words of fewer characters.", std::to_string(defaults.min_length),
-                [&](const std::string& value) {
-                    choice.min_length = static_cast<unsigned>(parse_integer(value, 1, 1000));
-                });
-    line.option("--stop-words", "LIST",
-                "none, lucene, the code of a language with a built-in list, or a file of at most 4 MiB with "
-                "one word per line.",
-                defaults.stop_words, [&](const std::string& value) { choice.stop_words = value; });
-    line.option("--stem", "STEMMER", "none or porter.", "none",
-                [&](const std::string& value) { choice.stem = parse_name<stemmer>(value, stemmer_names); });
+    choice.line = &line;
+    for (const quern::option<text_options>& row : options_of<text_options>) line.option(row, choice.values);
 }
 
 bool text_choice::any() const {
-    return language || tokens || min_length || stop_words || stem;
+    return std::ranges::any_of(options_of<text_options>,
+                               [this](const auto& row) { return line->given(row); });
 }
 
 text_options text_choice::over(text_options base) const {
-    base.language = language.value_or(base.language);
-    base.tokens = tokens.value_or(base.tokens);
-    base.min_length = min_length.value_or(base.min_length);
-    base.stop_words = stop_words.value_or(base.stop_words);
-    base.stem = stem.value_or(base.stem);
+    for (const quern::option<text_options>& row : options_of<text_options>) {
+        if (line->given(row)) row.set(base, row.get(values));
+    }
     return base;
 }
 
 std::filesystem::path text_choice::stop_word_file() const {
-    const std::string list = stop_words.value_or("none");
-    return is_builtin_stop_list(list) ? "" : list;
+    return is_builtin_stop_list(values.stop_words) ? "" : values.stop_words;
 }
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
@@ -234,13 +217,6 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
                 "every record's id from its file's name and line).",
                 "scoped",
                 [&](const std::string& text) { build.ids = parse_name<id_rule>(text, id_rule_names); });
-}
-
-void declare_titles(command_line& line, bool& titles) {
-    line.flag("--titles",
-              "Count the words of a document's title and then those of its text, as in a store. Without it "
-              "only those of the text.",
-              titles);
 }
 
 session::session(const command& self, const common_options& common)

@@ -53,10 +53,8 @@ void declare_common(command_line& line, common_options& common, const offers& of
 
 /// The text options a user gave, and only those.
 struct text_choice {
-    std::optional<std::string> language, stop_words;
-    std::optional<token_rule> tokens;
-    std::optional<unsigned> min_length;
-    std::optional<stemmer> stem;
+    text_options values;
+    const command_line* line = nullptr;  ///< that read them
 
     bool any() const;
     text_options over(text_options base) const;    ///< `base` with the given options replaced
@@ -71,9 +69,6 @@ enum class corpus_forms { of_documents, and_triples };
 /// --input-format and --max-errors, for commands that read a corpus.
 void declare_corpus(command_line& line, build_options& build,
                     corpus_forms forms = corpus_forms::of_documents);
-
-/// --titles, for commands that count the words of texts.
-void declare_titles(command_line& line, bool& titles);
 
 /// One run of a command.
 class session {

@@ -19,7 +19,7 @@ struct similar_request {
     common_options common;
     std::string path, with, pairs, within;
     std::vector<std::string> words;
-    std::uint32_t top = 20;
+    top_choice top;
     bool all_words = false;
 };
 
@@ -44,8 +44,8 @@ void declare(command_line& line, similar_request& request) {
     line.arguments("WORD", "A word, or several: close to word and +word, far from -word.", request.words,
                    false);
     line.section("Similar options");
-    line.option("-k,--top", "K|all", "Neighbours to write. Those beyond the stored ones are computed.", "20",
-                [&](const std::string& text) { request.top = parse_top(text); });
+    line.option(top_option.with_help("Neighbours to write. Those beyond the stored ones are computed."),
+                request.top);
     line.option("--with", "WORD", "Write only the score of the two words.", "",
                 [&](const std::string& text) { request.with = text; });
     line.option("--pairs", "FILE",
@@ -168,9 +168,9 @@ int list_neighbours(const word_space& space, const similar_request& request, ses
     std::vector<std::uint32_t> list;
     if (!request.within.empty()) list = known_words_of(request.within, space, job);
     const auto found = job.stage("similar", [&] {
-        if (!request.within.empty()) return space.similar(*requested, request.top, job.ctx, list);
-        return request.all_words ? space.similar(*requested, request.top, job.ctx)
-                                 : space.similar_but_stop_words(*requested, request.top, job.ctx);
+        if (!request.within.empty()) return space.similar(*requested, request.top.top, job.ctx, list);
+        return request.all_words ? space.similar(*requested, request.top.top, job.ctx)
+                                 : space.similar_but_stop_words(*requested, request.top.top, job.ctx);
     });
     auto rows = job.rows(to, {"word", "score"});
     for (const neighbour& n : found) rows.row({space.word(n.word), n.score});

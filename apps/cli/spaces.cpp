@@ -58,8 +58,4 @@ std::vector<numbered_line> lines_of_file(const std::string& path) {
     return lines;
 }
 
-std::uint32_t parse_top(const std::string& text) {
-    return text == "all" ? UINT32_MAX : static_cast<std::uint32_t>(parse_integer(text, 1, UINT32_MAX));
-}
-
 }  // namespace quern::cli

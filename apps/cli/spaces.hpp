@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "quern/base/option.hpp"
 #include "quern/tasks/similar.hpp"
 #include "session.hpp"
 
@@ -28,7 +30,13 @@ struct numbered_line {
 /// usage_error, io_error.
 std::vector<numbered_line> lines_of_file(const std::string& path);
 
-/// --top K, or all.
-std::uint32_t parse_top(const std::string& text);
+/// How much of a ranking to write.
+struct top_choice {
+    std::uint32_t top = 20;
+};
+inline constexpr auto top_option =
+    option_for<&top_choice::top>("top", "K|all", {.min = 1, .all = std::numeric_limits<std::uint32_t>::max()},
+                                 "")
+        .with_letter('k');
 
 }  // namespace quern::cli

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,17 +34,6 @@ std::vector<double> parse_numbers(std::string_view text);
 std::uint64_t parse_size(std::string_view text);
 /// `100` documents, or `2.5%` of them.
 error_limit parse_error_limit(std::string_view text);
-
-template <typename Choice>
-Choice parse_choice(std::string_view text,
-                    std::initializer_list<std::pair<std::string_view, Choice>> choices) {
-    std::string expected;
-    for (const auto& [name, choice] : choices) {
-        if (text == name) return choice;
-        expected.append(expected.empty() ? "" : ", ").append(name);
-    }
-    throw usage_error("invalid value '" + shown(text) + "' (expected one of " + expected + ")");
-}
 
 /// A choice whose enumerators have the same order as its names.
 template <typename Choice>

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "quern/base/error.hpp"
+#include "quern/base/text_option_table.hpp"
 #include "text/passages.hpp"
 #include "text/plain_words.hpp"
 #include "text/stop_words.hpp"
@@ -28,6 +29,11 @@ icu::Locale locale_of(const std::string& language) {
         throw usage_error("unknown language '" + language + "' (expected auto or a code such as en, de, zh)");
     }
     return locale;
+}
+
+const text_options& checked(const text_options& options) {
+    check_ranges(options);
+    return options;
 }
 
 void refuse_too_long(std::string_view text) {
@@ -76,7 +82,7 @@ struct analyzer::state {
 
 analyzer::analyzer(const text_options& options) : analyzer(options, read_stop_words(options.stop_words)) {}
 analyzer::analyzer(const text_options& options, std::span<const std::string> stop_words)
-    : state_(std::make_unique<state>(options, stop_words)) {}
+    : state_(std::make_unique<state>(checked(options), stop_words)) {}
 analyzer::~analyzer() = default;
 analyzer::analyzer(analyzer&&) noexcept = default;
 analyzer& analyzer::operator=(analyzer&&) noexcept = default;

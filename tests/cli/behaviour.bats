@@ -336,7 +336,7 @@ END
     [ ! -e new ]
     printf 'threads = many\n' >wrong.toml
     ends_with 2 quern build "$data/corpus.jsonl" -o new --skip all --config wrong.toml
-    says "--threads: invalid value 'many' (expected a whole number"
+    says "--threads: invalid value 'many' (expected all or a whole number"
 }
 
 @test "a word in square brackets is an ordinary word" {

@@ -62,8 +62,8 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
 }
 
 @test "2: invalid values" {
-    refused "--threads: invalid value '0' (expected a whole number from 1" build x -o y --threads 0
-    refused "--threads: invalid value '2x' (expected a whole number" build x -o y --threads 2x
+    refused "--threads: invalid value '0' (expected all or a whole number from 1 to 4096)" build x -o y --threads 0
+    refused "--threads: invalid value '2x' (expected all or a whole number" build x -o y --threads 2x
     refused "--memory: invalid size '1Q'" build x -o y --memory 1Q
     refused "--memory: invalid size '-1G'" build x -o y --memory=-1G
     refused "--format: invalid value 'csv' (expected one of tsv, jsonl, table)" search store apple --format csv
@@ -71,14 +71,14 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     refused "--device: invalid device 'tpu' (expected" search store apple --device tpu
     refused "--device: invalid device 'cuda:x' (expected" search store apple --device cuda:x
     refused "--model: invalid value 'tfidf' (expected one of" search store apple --model tfidf
-    refused "--k1: invalid value 'high' (expected a number)" search store apple --k1 high
+    refused "--k1: invalid value 'high' (expected a number from 0 to 2^64)" search store apple --k1 high
     refused "--max-errors: invalid value '101%' (expected" build x -o y --max-errors 101%
     refused "--max-errors: invalid value '-3' (expected" build x -o y --max-errors=-3
     refused "--input-format: invalid value 'pdf' (expected one of" build x -o y --input-format pdf
     refused "--tokens: invalid value 'words' (expected one of" build x -o y --tokens words
     refused "--stem: invalid value 'snowball' (expected one of" build x -o y --stem snowball
     refused "--tmp: /no/such is not a folder" build x -o y --tmp /no/such
-    refused "-k: invalid value '0' (expected a whole number" search store apple -k 0
+    refused "-k: invalid value '0' (expected all or a whole number of at least 1)" search store apple -k 0
 }
 
 @test "2: parameters out of range" {
@@ -87,9 +87,9 @@ refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, 
     ends_with 2 quern search store apple --model dirichlet --mu 0
     ends_with 2 quern search store apple --k1 nan
     # Whatever the model, and before a corpus is read.
-    refused "--lambda: lambda must be" search store apple --lambda 7
-    refused "--b: b must be" search store apple --model ql --b 2
-    refused "mu must be" search "$data/corpus.jsonl" apple --mu 0
+    refused "--lambda: invalid value '7' (expected a number above 0, below 1)" search store apple --lambda 7
+    refused "--b: invalid value '2' (expected a number from 0 to 1)" search store apple --model ql --b 2
+    refused "--mu: invalid value '0' (expected a number from 2^-64 to 2^64)" search "$data/corpus.jsonl" apple --mu 0
     [ ! -e "$QUERN_CACHE" ]
 }
 

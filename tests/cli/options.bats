@@ -162,7 +162,7 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     bad '[pagerank' "c.toml:1: '[pagerank' lacks the closing ]"
     bad 'threads = 1\nquiet = true\nthreads = 2' "c.toml:3: 'threads' is already set in line 1"
     bad 'quiet = true\n\001' "c.toml:2: control character"
-    bad 'threads = [1, 2]' "c.toml:1: --threads: invalid value '1,2' (expected a whole number"
+    bad 'threads = [1, 2]' "c.toml:1: --threads: invalid value '1,2' (expected all or a whole number"
 }
 
 @test "an unknown key of a configuration is reported with its line" {
@@ -174,7 +174,7 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     printf '\n[ranks]\nquiet = true\n' >c.toml
     refused "c.toml:3: 'ranks' is not a command of quern" pagerank graph.tsv --config c.toml
     printf '\nthreads = many\n' >c.toml
-    refused "c.toml:2: --threads: invalid value 'many' (expected a whole number" pagerank graph.tsv --config c.toml
+    refused "c.toml:2: --threads: invalid value 'many' (expected all or a whole number" pagerank graph.tsv --config c.toml
 }
 
 @test "a key of a configuration without effect is reported" {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of words.
+#pragma once
+
+#include <array>
+
+#include "quern/base/option.hpp"
+#include "quern/base/text_options.hpp"
+
+namespace quern {
+
+template <>
+inline constexpr auto options_of<text_options> = std::array{
+    option_for<&text_options::language>("language", "LANG", "auto, or a code such as en, de, zh, ja."),
+    option_for<&text_options::tokens>("tokens", "RULE", token_rule_names,
+                                      "unicode (Unicode word boundaries, dictionaries for Chinese and "
+                                      "Japanese, case folding), ascii (runs of a-z "
+                                      "and 0-9 after lower-casing) or letters (runs of a-z)."),
+    option_for<&text_options::min_length>("min_length", "N", {.min = 1, .max = 1000},
+                                          "Drop words of fewer characters."),
+    option_for<&text_options::stop_words>("stop_words", "LIST",
+                                          "none, lucene, the code of a language with a built-in list, or a "
+                                          "file of at most 4 MiB with one word per "
+                                          "line."),
+    option_for<&text_options::stem>("stem", "STEMMER", stemmer_names, "none or porter.")};
+
+}  // namespace quern
