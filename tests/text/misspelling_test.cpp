@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of each kind of edit; the cheapest way is found.
-#include "text/misspelling.hpp"
+#include "text/near_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/utf8.hpp"
-#include "text/misspelling.hpp"
 #include "text/near_words.hpp"
 
 namespace quern {
