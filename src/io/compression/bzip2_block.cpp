@@ -12,8 +12,6 @@
 #include <cstring>
 #include <new>
 
-#include "io/compression/bzip2_codes.hpp"
-
 namespace quern::io::bzip2 {
 namespace {
 

@@ -4,8 +4,10 @@
 // can be decoded in parallel.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -77,5 +79,69 @@ std::uint32_t update_checksum(std::uint32_t checksum, std::span<const char> byte
 /// The bit position of the first block magic that begins at bit `from` or later and ends within `bytes`, or UINT64_MAX.
 /// By chance one in 2^48 positions is a false magic.
 std::uint64_t find_block(std::span<const std::uint8_t> bytes, std::uint64_t from);
+
+// The first half of a bzip2 block: its header and its Huffman codes, decoded to the last column of the sorted
+// rotations.
+
+// Bits from the most significant end, for the bzip2 decoder.
+
+inline std::uint64_t load_big_endian(const std::uint8_t* bytes) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+    return word;
+}
+
+/// Reads up to 16 bytes ahead: the bytes must be padded. Small enough to live in registers.
+class bit_reader {
+  public:
+    bit_reader(const std::uint8_t* bytes, std::uint64_t start_bit) : next_(bytes + start_bit / 8) {
+        refill();
+        skip(static_cast<unsigned>(start_bit % 8));
+    }
+    /// Afterwards at least 56 bits are available.
+    void refill() {
+        window_ |= load_big_endian(next_) >> held_;
+        next_ += (63 - held_) >> 3;
+        held_ |= 56;
+    }
+    /// The next `count` bits, 1 to 56 of those available.
+    std::uint64_t peek(unsigned count) const { return window_ >> (64 - count); }
+    std::uint64_t window() const { return window_; }
+    void skip(unsigned count) {
+        window_ <<= count;
+        held_ -= count;
+    }
+    std::uint32_t take(unsigned count) {  // up to 32
+        refill();
+        const auto value = static_cast<std::uint32_t>(peek(count));
+        skip(count);
+        return value;
+    }
+    std::uint64_t position(const std::uint8_t* bytes) const {
+        return static_cast<std::uint64_t>(next_ - bytes) * 8 - held_;
+    }
+
+  private:
+    const std::uint8_t* next_;
+    std::uint64_t window_ = 0;
+    unsigned held_ = 0;
+};
+
+struct column_result {
+    const char* problem = nullptr;  ///< null: no problem; `bits_ended` if the bits ended
+    std::uint32_t checksum = 0;
+    std::uint32_t origin = 0;  ///< row of the unrotated block
+    std::uint32_t size = 0;
+    bool randomised = false;
+    std::uint64_t end_bit = 0;
+};
+
+extern const char* const bits_ended;
+
+/// Decodes the block at `start_bit` of `packed` (size without padding) into `column` (capacity largest_block) and
+/// counts its bytes in `counts[256]`.
+column_result decode_column(std::span<const std::uint8_t> packed, std::uint64_t start_bit,
+                            std::uint8_t* column, std::uint32_t* counts);
 
 }  // namespace quern::io::bzip2

@@ -2,13 +2,11 @@
 // Codes of up to 10 bits take one table look-up; longer ones, rare by construction, are compared with the first code of
 // each length. The move-to-front list keeps its first eight bytes, where most hits are, in one register: a hit there
 // takes two shifts and two masks.
-#include "io/compression/bzip2_codes.hpp"
+#include "io/compression/bzip2_block.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-
-#include "io/compression/bzip2_block.hpp"
 
 namespace quern::io::bzip2 {
 

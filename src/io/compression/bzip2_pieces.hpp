@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/compression/bzip2_block.hpp"
-#include "io/compression/raw_input.hpp"
+#include "io/compression/decoder.hpp"
 
 namespace quern::io::bzip2 {
 

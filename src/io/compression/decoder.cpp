@@ -1,12 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/compression/decoder.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "quern/base/error.hpp"
 
 namespace quern::io {
+
+raw_input::raw_input(const std::filesystem::path& path, const context& ctx)
+    : ctx_(ctx), name_(path.string()) {
+    struct stat status {};
+    if (name_ == "-") {
+        number_ = STDIN_FILENO;
+    } else {
+        try {
+            file_ = open_file(path, O_RDONLY);
+        } catch (const io_error& failure) {
+            if (failure.code() != ENOENT && failure.code() != ENOTDIR) throw;
+            throw usage_error(name_ + ": no such file");
+        }
+        number_ = file_.number();
+    }
+    if (::fstat(number_, &status) != 0) throw io_error(name_, "cannot open", errno);
+    if (S_ISDIR(status.st_mode)) throw usage_error(name_ + " is a folder");
+    may_block_ = !S_ISREG(status.st_mode);
+    if (S_ISREG(status.st_mode)) {
+        size_ = static_cast<std::uint64_t>(status.st_size);
+        ::posix_fadvise(number_, 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
+}
+
+raw_input::raw_input(std::string_view bytes, std::string name, const context& ctx)
+    : ctx_(ctx), name_(std::move(name)), memory_(bytes), size_(bytes.size()) {}
+
+std::size_t raw_input::read(std::span<char> out) {
+    ctx_.check_stop();
+    std::size_t got = std::min(out.size(), memory_.size());
+    if (got != 0) {
+        std::memcpy(out.data(), memory_.data(), got);
+        memory_.remove_prefix(got);
+    } else if (number_ >= 0) {
+        got = read_file(out);
+    }
+    consumed_.fetch_add(got, std::memory_order_relaxed);
+    return got;
+}
+
+std::string_view raw_input::peek(std::size_t count) {
+    if (number_ >= 0 && memory_.size() < count) {
+        std::string first(memory_);
+        while (first.size() < count) {
+            const std::size_t had = first.size();
+            first.resize(count);
+            const std::size_t got = read_file(std::span(first).subspan(had));
+            first.resize(had + got);
+            if (got == 0) break;
+        }
+        peeked_ = std::move(first);
+        memory_ = peeked_;
+    }
+    return memory_.substr(0, count);
+}
+
+std::size_t raw_input::read_file(std::span<char> out) {
+    if (out.empty() || (may_block_ && !wait_for_bytes())) return 0;
+    return read_some(number_, out, name_);
+}
+
+bool raw_input::wait_for_bytes() const {
+    constexpr int milliseconds = 100;
+    pollfd waited{number_, POLLIN, 0};
+    while (!cancelled_.load(std::memory_order_relaxed)) {
+        ctx_.check_stop();
+        const int ready = ::poll(&waited, 1, milliseconds);
+        if (ready > 0) return true;
+        if (ready < 0 && errno != EINTR) throw io_error(name_, "cannot read", errno);
+    }
+    return false;
+}
+
 namespace {
 
 class plain_decoder final : public decoder {

@@ -8,7 +8,7 @@
 #include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/field_names.hpp"
-#include "io/corpus/line_records.hpp"
+#include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
 
 namespace quern::io {

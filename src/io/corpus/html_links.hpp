@@ -8,6 +8,9 @@
 
 namespace quern::io {
 
+/// "a%20b" as "a b"; drops tabs and line ends, at which links may be wrapped.
+std::string percent_decoded(std::string_view text);
+
 /// The base for resolving links: a page's path, or its <base href>.
 class link_base {
   public:

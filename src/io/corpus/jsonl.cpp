@@ -17,7 +17,7 @@
 
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/field_names.hpp"
-#include "io/corpus/line_records.hpp"
+#include "io/corpus/record_reader.hpp"
 
 namespace quern::io {
 namespace {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "io/corpus/byte_buffer.hpp"
 #include "io/corpus/encoding.hpp"
 #include "quern/base/error.hpp"
 
@@ -252,6 +251,25 @@ std::unique_ptr<corpus_reader> read_records(std::unique_ptr<byte_source> source,
                                             const corpus_options& options, const context& ctx,
                                             std::uint64_t* first_record) {
     return std::make_unique<record_reader>(std::move(source), std::move(form), options, ctx, first_record);
+}
+
+void line_form::parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const {
+    std::uint64_t number = position.first_line;
+    for (std::size_t at = 0; at < bytes.size(); ++number) {
+        const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
+        std::string_view line = bytes.substr(at, end - at);
+        const std::string_view record = bytes.substr(at, end + 1 - at);
+        at = end + 1;
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (line.empty()) continue;
+        if (record.size() > position.limit.bytes) {
+            reject(out, position.path, number, position.limit.reason());
+        } else {
+            const std::size_t before = out.documents.size();
+            parse_line(line, position, number, out);
+            if (position.keep_records && out.documents.size() > before) out.documents.back().record = record;
+        }
+    }
 }
 
 }  // namespace quern::io

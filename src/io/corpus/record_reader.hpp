@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,5 +114,60 @@ std::shared_ptr<const record_form> table_form(std::string heading, char separato
 std::shared_ptr<const record_form> lines_form();
 std::shared_ptr<const record_form> trec_form();
 std::shared_ptr<const record_form> wikiextractor_form();
+
+// The buffer in which readers collect raw bytes.
+
+/// Bytes with spare capacity, not cleared when it grows: memory that is not filled is not touched.
+class byte_buffer {
+  public:
+    std::string_view bytes() const { return {data_.get(), size_}; }
+    std::size_t size() const { return size_; }
+
+    void reserve(std::size_t capacity) {
+        if (capacity <= capacity_) return;
+        auto larger = std::make_unique_for_overwrite<char[]>(capacity + unit_padding);
+        if (size_ != 0) std::memcpy(larger.get(), data_.get(), size_);
+        data_ = std::move(larger);
+        capacity_ = capacity;
+    }
+    void append(std::string_view more) {
+        reserve(size_ + more.size());
+        if (!more.empty()) std::memcpy(data_.get() + size_, more.data(), more.size());
+        size_ += more.size();
+    }
+    std::span<char> budget() { return {data_.get() + size_, capacity_ - size_}; }
+    void grew(std::size_t by) { size_ += by; }
+    void truncate(std::size_t size) { size_ = size; }
+    /// The padding is read, but its value never matters; clearing it keeps memory checkers quiet.
+    void seal() { std::memset(data_.get() + size_, 0, unit_padding); }
+
+  private:
+    std::unique_ptr<char[]> data_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+/// Records that are lines: the parts of a record_form that JSON lines and TSV share.
+class line_form : public record_form {
+  public:
+    std::size_t last_end(std::string_view bytes) const final { return bytes.rfind('\n') + 1; }
+    std::size_t end_within(std::string_view bytes) const final { return bytes.find('\n') + 1; }
+    std::size_t end_mark_bytes() const final { return 1; }
+
+    /// Calls parse_line for every non-empty line, without its end; rejects a line that is too long.
+    void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const final;
+
+  protected:
+    /// At least unit_padding bytes past `line` are readable.
+    virtual void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
+                            parsed_unit& out) const = 0;
+};
+
+/// The verdict on a text's first lines: at least half of them are whole JSON objects, and have a text.
+enum class json_lines { none, objects, documents };
+
+/// Judges the first ten non-empty lines of `head`. If not `whole`, the last may continue past it, and is judged by its
+/// beginning if no other line is visible.
+json_lines judge_json_lines(std::string_view head, bool whole);
 
 }  // namespace quern::io

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "io/corpus/encoding.hpp"
-#include "io/corpus/line_records.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `id TAB text`, a document a line. Everything after the first tab is text, including tabs.
 #include "io/corpus/encoding.hpp"
-#include "io/corpus/line_records.hpp"
+#include "io/corpus/record_reader.hpp"
 
 namespace quern::io {
 namespace {

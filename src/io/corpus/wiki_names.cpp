@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of words rather than rules, because wikis chose these words freely. The lists are kept readable; their sets are
 // built on first use, folded by the same function as the words looked up.
-#include "io/corpus/wiki_names.hpp"
+#include "io/corpus/wiki_site.hpp"
 
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>

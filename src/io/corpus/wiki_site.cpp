@@ -10,7 +10,6 @@
 #include "base/ascii.hpp"
 #include "base/utf8.hpp"
 #include "io/corpus/html_entities.hpp"
-#include "io/corpus/wiki_names.hpp"
 
 namespace quern::io {
 namespace {

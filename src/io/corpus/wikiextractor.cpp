@@ -7,7 +7,7 @@
 
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/html_entities.hpp"
-#include "io/corpus/percent.hpp"
+#include "io/corpus/html_links.hpp"
 #include "io/corpus/record_reader.hpp"
 
 namespace quern::io {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tag is distinguished from a '<' in running text by its name (a closed list, as in MediaWiki) and by a '>' before
 // the next '<' and before an empty line.
-#include "io/corpus/wikitext_tags.hpp"
+#include "io/corpus/wikitext_scan.hpp"
 
 #include "base/ascii.hpp"
 

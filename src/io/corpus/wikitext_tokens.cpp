@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "io/corpus/html_entities.hpp"
-#include "io/corpus/wiki_names.hpp"
+#include "io/corpus/wiki_site.hpp"
 #include "io/corpus/wikitext_scan.hpp"
 
 namespace quern::io {

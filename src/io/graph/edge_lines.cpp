@@ -11,7 +11,7 @@
 
 #include "io/lines/numbers.hpp"
 #include "io/lines/plain_lines.hpp"
-#include "io/matrix/weights.hpp"
+#include "io/matrix/matrix_market.hpp"
 
 namespace quern::io {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/graph/heading.hpp"
+#include "io/graph/edge_lines.hpp"
 
 #include <algorithm>
 #include <array>

@@ -15,7 +15,6 @@
 #include "base/prefix_key.hpp"
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
-#include "io/graph/sorted_items.hpp"
 #include "io/lines/line_kernels.hpp"
 #include "quern/base/error.hpp"
 

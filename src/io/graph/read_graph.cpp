@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "io/graph/edge_lines.hpp"
-#include "io/graph/heading.hpp"
 #include "io/graph/numbering.hpp"
 #include "io/lines/read_blocks.hpp"
-#include "io/matrix/entries.hpp"
 #include "io/matrix/matrix_market.hpp"
+#include "io/matrix/read_matrix.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace quern::io {
@@ -139,5 +140,21 @@ struct parsed_number {
 parsed_number parse_double(std::string_view text);
 /// The same for a field followed by a blank, a tab or a line feed, in a text readable up to `readable_end`.
 parsed_number parse_double(std::string_view field, const char* readable_end);
+
+// Messages of readers about a line.
+
+/// The first refused line of a block. `line` counts from 1 within the block; 0: none.
+struct line_issue {
+    std::uint64_t line = 0;
+    std::string reason;
+    explicit operator bool() const { return line != 0; }
+};
+
+/// An excerpt of the file, without bytes that would break a line or a terminal.
+inline std::string quoted(std::string_view text) {
+    std::string shown = "'";
+    for (const char c : text.substr(0, 40)) shown += c >= ' ' && c < 0x7f ? c : '?';
+    return shown.append(text.size() > 40 ? "…'" : "'");
+}
 
 }  // namespace quern::io

@@ -8,7 +8,6 @@
 
 #include "device/cpu/pipeline.hpp"
 #include "io/lines/link_block.hpp"
-#include "io/lines/object_pool.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

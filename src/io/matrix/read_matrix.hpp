@@ -4,13 +4,39 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "device/large_array.hpp"
 #include "io/byte_source.hpp"
+#include "io/lines/link_block.hpp"
+#include "io/matrix/matrix_market.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::io {
+
+/// The destination of parsed blocks: all links (or matrix entries) of an input, in input order.
+struct link_store {
+    large_array<link> links;
+    large_array<double> weights;  ///< as many as links, or none
+
+    link_store(memory_budget& budget, bool with_links, bool with_weights);
+    /// Assigns the block its position: in order.
+    void position_block(link_block& block);
+    /// Copies it there: at any time afterwards, by any thread.
+    void store(const link_block& block) const;
+    /// Ownership of the memory passes to the caller.
+    void settle() noexcept;
+};
+
+/// Reads what follows the header: row → column, and values, both ways if the matrix is symmetric. Throws invalid_input
+/// also for more or fewer lines than the header states.
+void read_entries(text_blocks& lines, object_pool<link_block>& pool, const matrix_header& header,
+                  entry_values values, link_store& into);
+
+/// The same for lines of one number each: `expected` of them, or as many as there are.
+void read_values(text_blocks& lines, object_pool<link_block>& pool, std::optional<std::uint64_t> expected,
+                 link_store& into);
 
 /// Row i holds the entries offsets[i] … offsets[i + 1], in file order; duplicates in the file are duplicates here, and
 /// add up. A symmetric matrix has both halves, an array every value including zeros. Move-only.

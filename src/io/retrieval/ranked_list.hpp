@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/memory_budget.hpp"
-#include "io/lines/text_of_file.hpp"
+#include "io/lines/text_blocks.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::io {

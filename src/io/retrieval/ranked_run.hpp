@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "io/byte_source.hpp"
-#include "io/lines/text_of_file.hpp"
+#include "io/lines/text_blocks.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::io {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "io/lines/line_messages.hpp"
+#include "io/lines/numbers.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
 namespace quern::io {

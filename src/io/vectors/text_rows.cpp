@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "io/lines/line_messages.hpp"
 #include "io/lines/numbers.hpp"
 #include "io/vectors/vector_file_state.hpp"
 

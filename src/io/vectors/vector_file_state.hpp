@@ -14,7 +14,7 @@
 #include "device/cpu/cpu_place.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/large_array.hpp"
-#include "io/files/whole_file.hpp"
+#include "io/files/mapped_file.hpp"
 #include "io/vectors/vector_file.hpp"
 #include "quern/base/error.hpp"
 

@@ -16,7 +16,6 @@
 #include "device/files/descriptor.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/store/section.hpp"
-#include "io/store/string_column.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/text_sketches.hpp"

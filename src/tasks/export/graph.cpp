@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "io/graph/edge_lines.hpp"
-#include "io/graph/heading.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/export.hpp"

@@ -11,7 +11,6 @@
 #include "base/utf8.hpp"
 #include "device/cpu/cpu_place.hpp"
 #include "io/store/section.hpp"
-#include "io/store/string_column.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/similar.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/store/string_column.hpp"
+#include "io/store/section.hpp"
 #include "tasks/store/layout.hpp"
 
 namespace quern {

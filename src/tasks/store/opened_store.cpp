@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/store/string_column.hpp"
+#include "io/store/section.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/layout.hpp"
 

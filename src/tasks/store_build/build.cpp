@@ -13,8 +13,8 @@
 
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
+#include "io/files/atomic_folder.hpp"
 #include "io/files/name_lock.hpp"
-#include "io/files/resumable_folder.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/corpus/described_corpus.hpp"

@@ -8,7 +8,6 @@
 
 #include "device/cpu/cpu_place.hpp"
 #include "io/store/section.hpp"
-#include "io/store/string_column.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
 #include "quern/ops/near_duplicates.hpp"
 #include "tasks/shared/remaining_memory.hpp"

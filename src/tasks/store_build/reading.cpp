@@ -19,7 +19,7 @@
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "io/corpus/corpus.hpp"
-#include "io/store/string_column.hpp"
+#include "io/store/section.hpp"
 #include "ops/search/indexing/inverter.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/statistics.hpp"

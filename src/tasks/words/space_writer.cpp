@@ -9,7 +9,7 @@
 #include "device/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
 #include "io/files/npy.hpp"
-#include "io/store/string_column.hpp"
+#include "io/store/section.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/words/space_layout.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "graph_text.hpp"
 #include "io/graph/edge_lines.hpp"
-#include "io/graph/heading.hpp"
 
 namespace quern::io {
 namespace {

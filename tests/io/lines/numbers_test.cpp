@@ -13,7 +13,7 @@
 #include <string>
 
 #include "io/lines/line_kernels.hpp"
-#include "io/matrix/weights.hpp"
+#include "io/matrix/matrix_market.hpp"
 #include "on_every_target.hpp"
 
 namespace quern::io {

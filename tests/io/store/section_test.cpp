@@ -6,7 +6,6 @@
 #include <random>
 #include <string>
 
-#include "io/store/string_column.hpp"
 #include "no_more_files.hpp"
 #include "temporary_folder.hpp"
 

@@ -11,7 +11,6 @@
 #include "base/canonical_math.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "io/store/section.hpp"
-#include "io/store/string_column.hpp"
 #include "ops/word_similarity/vectors/text_vectors.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/store/layout.hpp"
