@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+
 namespace quern::store_layout {
 namespace {
 
@@ -104,3 +107,21 @@ io::section_view open_section(const std::filesystem::path& store, const std::vec
 }
 
 }  // namespace quern::store_layout
+
+namespace quern {
+
+bool is_store(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path / store_layout::manifest, ignored);
+}
+
+store_info read_store_info(const std::filesystem::path& store) {
+    if (!is_store(store)) {
+        std::error_code unseen;
+        throw usage_error(store.string() +
+                          (std::filesystem::exists(store, unseen) ? ": not a store" : ": no such store"));
+    }
+    return store_layout::read_manifest(store);
+}
+
+}  // namespace quern

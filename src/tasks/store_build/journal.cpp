@@ -13,9 +13,9 @@
 #include "device/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/store/check_files.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
+#include "tasks/verify/verify_store.hpp"
 
 namespace quern {
 namespace {
