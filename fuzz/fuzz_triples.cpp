@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tasks/words/triple_line.hpp"
+#include "tasks/words/triple_reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view line(reinterpret_cast<const char*>(data), size);

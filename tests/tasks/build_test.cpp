@@ -22,7 +22,7 @@
 #include "quern/tasks/count.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/links/stored_links.hpp"
+#include "tasks/links/input_graph.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "temporary_folder.hpp"

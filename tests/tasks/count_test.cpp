@@ -15,7 +15,7 @@
 #include "quern/tasks/store.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/opened_store.hpp"
-#include "tasks/store_build/scratch_pieces.hpp"
+#include "tasks/store_build/token_store.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern {

@@ -13,7 +13,6 @@
 #include "tasks/words/document_matrix.hpp"
 #include "tasks/words/number_stream.hpp"
 #include "tasks/words/numbered_words.hpp"
-#include "tasks/words/vocabulary.hpp"
 #include "tasks/words/word_counts.hpp"
 #include "temporary_folder.hpp"
 

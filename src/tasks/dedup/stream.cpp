@@ -4,14 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "ops/near_duplicates/filter/pair_bounds.hpp"
+#include "ops/near_duplicates/filter/sketch.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/text_sketches.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "tasks/corpus/document_ids.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -19,11 +26,86 @@
 #include "tasks/dedup/document_table.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/old_documents.hpp"
-#include "tasks/dedup/stream_index.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 
 namespace quern {
 namespace {
+
+// Texts that arrive one by one, by length and sketch: finds earlier ones that may be within the threshold of a new one.
+// The bounds are those of the operation (ops/near_duplicates/filter/sketch.hpp), so that none is missed.
+
+/// 72 bytes a text. Not thread-safe.
+class stream_index {
+  public:
+    explicit stream_index(const decimal& threshold) : threshold_(threshold) {}
+
+    void add(std::uint32_t document, const text_sketch& text);
+    /// The documents below `before` whose distance from the text may be within the threshold, rising.
+    std::vector<std::uint32_t> candidates(const text_sketch& text, std::uint32_t before) const;
+
+    std::uint64_t memory_bytes() const;
+
+  private:
+    /// Texts of similar length, sixteen classes per doubling: contiguous, as the filter reads them.
+    struct shelf {
+        std::vector<std::uint32_t> lengths, documents;
+        std::vector<std::uint8_t> sketches;
+    };
+    static std::size_t shelf_of(std::uint64_t length);
+
+    decimal threshold_;
+    std::vector<shelf> shelves_;
+};
+
+using namespace near_duplicates_detail;
+
+std::size_t stream_index::shelf_of(std::uint64_t length) {
+    if (length < 16) return length;
+    const auto shift = static_cast<unsigned>(std::bit_width(length)) - 5;  // five bits remain
+    return 16 + std::size_t{16} * shift + (length >> shift) - 16;
+}
+
+void stream_index::add(std::uint32_t document, const text_sketch& text) {
+    const std::size_t at = shelf_of(text.length);
+    if (at >= shelves_.size()) shelves_.resize(at + 1);
+    shelf& s = shelves_[at];
+    s.lengths.push_back(text.length);
+    s.documents.push_back(document);
+    s.sketches.insert(s.sketches.end(), text.counts.begin(), text.counts.end());
+}
+
+std::vector<std::uint32_t> stream_index::candidates(const text_sketch& text, std::uint32_t before) const {
+    constexpr std::size_t at_once = 256;
+    const std::uint64_t length = text.length;
+    const length_window near_lengths = lengths_near(threshold_, length);
+    std::vector<std::uint32_t> found;
+    std::array<std::uint32_t, at_once> norms{};
+    for (std::size_t at = shelf_of(near_lengths.shortest);
+         at < shelves_.size() && at <= shelf_of(near_lengths.longest); ++at) {
+        const shelf& s = shelves_[at];
+        for (std::size_t begin = 0; begin < s.documents.size(); begin += at_once) {
+            const std::size_t count = std::min(at_once, s.documents.size() - begin);
+            unit_norms(text.counts.data(), s.sketches.data() + begin * unit_buckets, count, norms.data());
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::uint64_t other = s.lengths[begin + i];
+                const std::uint64_t apart = other < length ? length - other : other - length;
+                const std::uint32_t d = largest_distance(threshold_, length + other);
+                if (apart > d || norms[i] > largest_norm(1, d, apart)) continue;
+                if (s.documents[begin + i] < before) found.push_back(s.documents[begin + i]);
+            }
+        }
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+std::uint64_t stream_index::memory_bytes() const {
+    std::uint64_t bytes = shelves_.capacity() * sizeof(shelf);
+    for (const shelf& s : shelves_) {
+        bytes += 4 * (s.lengths.capacity() + s.documents.capacity()) + s.sketches.capacity();
+    }
+    return bytes;
+}
 
 constexpr std::uint64_t max_document_bytes = 256 << 20;  // as of a corpus
 

@@ -9,7 +9,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/export.hpp"
 #include "tasks/export/form.hpp"
-#include "tasks/links/stored_links.hpp"
+#include "tasks/links/input_graph.hpp"
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {

@@ -17,7 +17,6 @@
 #include "ops/link_rank/links_by_source.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/links/stored_links.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/opened_store.hpp"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -14,9 +16,13 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "device/cpu/pipeline.hpp"
 #include "device/memory_budget.hpp"
@@ -25,12 +31,161 @@
 #include "io/retrieval/trec_messages.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/runs/ids.hpp"
 #include "tasks/runs/read_files.hpp"
-#include "tasks/runs/topic_fusion.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 namespace {
+
+// One topic of several runs: its entries in order, its documents numbered, fused, and written as lines.
+
+/// One topic in every run; null for a run without it.
+struct topic_lists {
+    std::string_view id;
+    std::vector<const io::ranked_topic*> in_run;
+};
+
+/// Fuses one topic after the other, in reused memory. Single-threaded.
+class topic_fusion {
+  public:
+    /// `numeric`: whether ids compare as numbers. The runs must outlive it.
+    topic_fusion(std::span<const io::ranked_run> runs, bool numeric, rank_source ranks)
+        : runs_(runs), numeric_(numeric), ranked_by_(ranks) {}
+
+    /// Ids are written byte for byte as in the runs. Throws as fuse_runs does.
+    void fuse(const topic_lists& topic, const fusion_options& options);
+    /// Of the last fused topic.
+    std::string_view text() const { return {text_.data(), text_size_}; }
+    std::uint64_t lines() const { return lines_; }
+
+  private:
+    using order = std::vector<const io::ranked_entry*>;
+    order in_order(std::span<const io::ranked_entry> entries) const;
+    void take_lists();
+    void take(const io::ranked_entry& entry, std::size_t run);
+    [[noreturn]] void refuse(const list_fault& fault) const;
+    void write(const fused_list& fused);
+
+    std::span<const io::ranked_run> runs_;
+    bool numeric_;
+    rank_source ranked_by_;
+    const topic_lists* topic_ = nullptr;
+    id_numbers numbers_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<double> scores_;
+    std::vector<std::uint32_t> ranks_;  ///< empty: positions
+    std::vector<run_list_view> views_;
+    std::vector<char> text_;  ///< grows only
+    std::size_t text_size_ = 0;
+    std::uint64_t lines_ = 0;
+};
+
+/// Copies the characters to `to`, which must have the capacity; returns the end.
+char* put(char* to, std::string_view text) {
+    return std::ranges::copy(text, to).out;
+}
+
+void topic_fusion::fuse(const topic_lists& topic, const fusion_options& options) {
+    topic_ = &topic;
+    take_lists();
+    const auto names = numbers_.ids();
+    const auto precedes = [&](std::uint32_t a, std::uint32_t b) {
+        return id_precedes(names[a], names[b], numeric_);
+    };
+    try {
+        write(quern::fuse(views_, static_cast<std::uint32_t>(names.size()), options, precedes));
+    } catch (const list_fault& fault) {
+        refuse(fault);
+    }
+}
+
+/// The lists as numbers, each by falling score and equal scores by id.
+void topic_fusion::take_lists() {
+    std::size_t entries = 0;
+    for (const auto* list : topic_->in_run) entries += list == nullptr ? 0 : list->entries.size();
+    numbers_.clear();
+    ids_.clear();
+    scores_.clear();
+    ranks_.clear();
+    views_.clear();
+    ids_.reserve(entries);  // views look into them
+    scores_.reserve(entries);
+    if (ranked_by_ == rank_source::field) ranks_.reserve(entries);
+    const auto before = [&](const io::ranked_entry& a, const io::ranked_entry& b) {
+        return a.score != b.score ? a.score > b.score : id_precedes(a.document(), b.document(), numeric_);
+    };
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+        const std::size_t begin = ids_.size();
+        if (const auto* list = topic_->in_run[r]; list != nullptr) {
+            if (std::ranges::is_sorted(list->entries, before)) {
+                for (const io::ranked_entry& entry : list->entries) take(entry, r);
+            } else {
+                for (const io::ranked_entry* entry : in_order(list->entries)) take(*entry, r);
+            }
+        }
+        const std::size_t size = ids_.size() - begin;
+        views_.push_back({std::span(ids_).subspan(begin, size), std::span(scores_).subspan(begin, size), {}});
+        if (ranked_by_ == rank_source::field) views_.back().ranks = std::span(ranks_).subspan(begin, size);
+    }
+}
+
+topic_fusion::order topic_fusion::in_order(std::span<const io::ranked_entry> entries) const {
+    order sorted;
+    sorted.reserve(entries.size());
+    for (const io::ranked_entry& entry : entries) sorted.push_back(&entry);
+    std::ranges::stable_sort(sorted, [&](const io::ranked_entry* a, const io::ranked_entry* b) {
+        return a->score != b->score ? a->score > b->score
+                                    : id_precedes(a->document(), b->document(), numeric_);
+    });
+    return sorted;
+}
+
+void topic_fusion::take(const io::ranked_entry& entry, std::size_t run) {
+    ids_.push_back(numbers_(entry.document(), entry.hash));
+    scores_.push_back(entry.score);
+    if (ranked_by_ == rank_source::scores) return;
+    const auto rank = runs_[run].rank_of(entry);
+    if (!rank) runs_[run].refuse(entry, "the rank is not a number");
+    ranks_.push_back(*rank);
+}
+
+void topic_fusion::refuse(const list_fault& fault) const {
+    const io::ranked_topic& topic = *topic_->in_run[fault.list()];
+    const io::ranked_run& run = runs_[fault.list()];
+    const order entries = in_order(topic.entries);
+    const io::ranked_entry& entry = *entries[fault.position()];
+    // A repeated document is reported at its second line in the file.
+    const io::ranked_entry* first = nullptr;
+    for (const io::ranked_entry& other : topic.entries) {
+        if (other.document() != entry.document()) continue;
+        if (first != nullptr) run.refuse_repeated(topic, other);
+        first = &other;
+    }
+    run.refuse(entry, fault.what());
+}
+
+void topic_fusion::write(const fused_list& fused) {
+    constexpr std::size_t longest_rank = 20, longest_score = 32;
+    constexpr std::string_view mark = " Q0 ", tag = " quern\n";
+    const auto names = numbers_.ids();
+    std::size_t max = 0;
+    for (const std::uint32_t id : fused.ids) max += names[id].size();
+    max += fused.ids.size() *
+           (topic_->id.size() + mark.size() + 1 + longest_rank + 1 + longest_score + tag.size());
+    if (text_.size() < max) text_.resize(max);
+    char* at = text_.data();
+    char* const end = at + text_.size();
+    for (std::size_t i = 0; i < fused.ids.size(); ++i) {
+        at = put(put(put(at, topic_->id), mark), names[fused.ids[i]]);
+        *at++ = ' ';
+        at = std::to_chars(at, end, i + 1).ptr;
+        *at++ = ' ';
+        at = put(std::to_chars(at, end, fused.scores[i]).ptr, tag);
+    }
+    text_size_ = static_cast<std::size_t>(at - text_.data());
+    lines_ = fused.ids.size();
+}
 
 std::vector<topic_lists> topics_of(std::span<const io::ranked_run> runs) {
     std::vector<topic_lists> topics;

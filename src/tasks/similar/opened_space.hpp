@@ -4,21 +4,33 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/store/section.hpp"
+#include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/similar.hpp"
-#include "tasks/similar/row_scores.hpp"
+#include "quern/tasks/words.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
+
+// Scores of pairs of words of an opened space, by their vectors. Equal to those that words() stored.
+
+using word_pair = std::pair<std::uint32_t, std::uint32_t>;
+
+/// By vectors, as similar_vectors() computes them; 0 if one of the two has no direction.
+std::vector<double> scores_of_vectors(const std::function<std::span<const float>(std::uint32_t)>& vector,
+                                      vector_measure measure, std::span<const word_pair> pairs,
+                                      const context& ctx);
 
 struct range_of {
     std::uint64_t begin, count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tasks/similar/row_scores.hpp"
+#include "tasks/similar/opened_space.hpp"
 
 #include <algorithm>
 

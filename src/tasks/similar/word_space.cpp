@@ -15,7 +15,6 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/similar.hpp"
 #include "tasks/similar/opened_space.hpp"
-#include "tasks/similar/row_scores.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_of_language.hpp"
 #include "tasks/words/space_layout.hpp"

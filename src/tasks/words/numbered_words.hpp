@@ -11,7 +11,7 @@
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/context.hpp"
 #include "tasks/words/number_stream.hpp"
-#include "tasks/words/vocabulary.hpp"
+#include "tasks/words/word_counts.hpp"
 #include "tasks/words/word_runs.hpp"
 
 namespace quern {

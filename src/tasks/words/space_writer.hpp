@@ -13,7 +13,7 @@
 #include "io/store/section.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/words/vocabulary.hpp"
+#include "tasks/words/word_counts.hpp"
 
 namespace quern {
 

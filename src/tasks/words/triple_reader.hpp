@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/context.hpp"
@@ -13,6 +14,18 @@
 #include "tasks/words/word_counts.hpp"
 
 namespace quern {
+
+// One line of a parser's triples.
+
+/// A line's fields, views into it; or the problem.
+struct triple_line {
+    std::string_view word, relation, other;
+    std::uint64_t count = 1;
+    const char* fault = nullptr;  ///< "has an empty field"; null for a triple
+};
+
+/// `word TAB relation TAB other word [TAB count]`, without the line's end. Accepts any bytes; a triple is UTF-8.
+triple_line parse_triple(std::string_view line);
 
 struct read_triples_result {
     read_triples_result(scratch_folder& scratch, std::uint64_t memory_bytes)

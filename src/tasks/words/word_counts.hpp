@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "device/files/spilled_array.hpp"
 
 namespace quern {
 
@@ -50,5 +51,18 @@ class word_count_table {
     std::vector<entry> entries_;
     std::vector<slot> slots_;  ///< a power of two, at most two thirds full
 };
+
+/// The words of a space, and their ids: the most frequent ones, by falling frequency, then by bytes.
+struct chosen_words {
+    std::vector<std::string> words;  ///< by id
+    std::vector<std::uint64_t> frequencies;
+    spilled_array<std::uint32_t> id_of;  ///< of each number of the counts; unknown_word if it is not chosen
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(words.size()); }
+};
+
+/// `place` must outlive the result.
+chosen_words choose_words(const word_count_table& distinct, std::uint64_t min_count, std::uint32_t max,
+                          cpu_place& place);
 
 }  // namespace quern

@@ -26,7 +26,7 @@
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/space_writer.hpp"
 #include "tasks/words/triple_reader.hpp"
-#include "tasks/words/vocabulary.hpp"
+#include "tasks/words/word_counts.hpp"
 #include "tasks/words/words_checks.hpp"
 #include "text/analyzer.hpp"
 
