@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Let f be the count of an n-gram in the collection, h the number of occurrences of a history that are followed by a
-// word, and p' the probability after the history without its first word. A word w that is seen after a history has
-//
-//     jm          p(w) = lambda f / h + g p'(w)
-//     dirichlet   p(w) = f / (h + mu) + g p'(w)
-//     absolute    p(w) = max(f - delta, 0) / h + g p'(w)
-//
-// and an unseen one has g p'(w). The back-off weight g is 1 minus the first terms of all words seen. So the
-// probabilities after every history sum to 1, even if rare n-grams are excluded. Single words are discounted by delta
-// whatever the smoothing, against a uniform distribution over the vocabulary and <unk>.
+// The weights are those of ops/ngram_likelihood/back_off.hpp. Single words are discounted by delta whatever the
+// smoothing, against a uniform distribution over the vocabulary and <unk>.
 //
 // The n-grams of each length are a level of a trie: sorted, with a node's children contiguous. The node of an n-gram
 // without its first word, which has p', is a child of the corresponding node of its parent, and is found there by its
@@ -34,6 +26,7 @@
 
 #include "base/canonical_math.hpp"
 #include "device/cpu/parallel.hpp"
+#include "ops/ngram_likelihood/back_off.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/ngrams/child_words.hpp"
 #include "tasks/ngrams/row_text.hpp"
@@ -42,6 +35,8 @@
 
 namespace quern {
 namespace {
+
+using ngram_detail::back_off_rule, ngram_detail::history_weights;
 
 struct level {
     std::uint64_t size = 0;
@@ -242,29 +237,8 @@ class arpa_model {
         return static_cast<std::uint64_t>(found - among.begin());
     }
 
-    /// The statistics of the counts after one history.
-    struct history {
-        double h;
-        double rest;  ///< the back-off weight
-    };
-    history history_of(ngram_smoothing rule, std::uint64_t all, std::uint64_t seen,
-                       std::uint64_t followers) const {
-        const double h = static_cast<double>(all), f = static_cast<double>(seen);
-        // Their common part: the sum of their counts is exact, the sum of their shares would not be.
-        const double together = rule == ngram_smoothing::absolute
-                                    ? (f - options_.delta * static_cast<double>(followers)) / h
-                                    : own(rule, f, h);
-        return {h, all == 0 ? 1 : std::max(0.0, 1 - together)};
-    }
-    double own(ngram_smoothing rule, double f, double h) const {
-        switch (rule) {
-            case ngram_smoothing::dirichlet:
-                return f / (h + options_.mu);
-            case ngram_smoothing::absolute:
-                return std::max(f - options_.delta, 0.0) / h;
-            default:
-                return options_.lambda * f / h;
-        }
+    back_off_rule rule_of(ngram_smoothing smoothing) const {
+        return {smoothing, options_.lambda, options_.mu, options_.delta};
     }
     static std::uint64_t sum(std::span<const double> counts) {
         std::uint64_t all = 0;
@@ -273,13 +247,13 @@ class arpa_model {
     }
 
     void weight_words(level& parents, level& nodes) {
-        constexpr ngram_smoothing rule = ngram_smoothing::absolute;
-        const history root =
-            history_of(rule, corpus_.words.size(), sum(nodes.probabilities.span()), nodes.size);
+        const back_off_rule rule = rule_of(ngram_smoothing::absolute);
+        const history_weights root =
+            rule.after(corpus_.words.size(), sum(nodes.probabilities.span()), nodes.size);
         parents.back_offs[0] = root.rest;
         const double uniform = 1 / static_cast<double>(nodes.size + (counts_unknown_ ? 0 : 1));
         unknown_ = root.rest * uniform;
-        for (double& of : nodes.probabilities.span()) of = own(rule, of, root.h) + root.rest * uniform;
+        for (double& of : nodes.probabilities.span()) of = rule.own(of, root.h) + root.rest * uniform;
     }
 
     void set_weights(const level& before, level& parents, level& nodes) {
@@ -298,7 +272,7 @@ class arpa_model {
     void weight_children(const level& before, level& parents, std::uint64_t begin, std::uint64_t end,
                          const child_words& shorter, level& nodes) const {
         const bool from_root = parents.suffixes.size() == 0;
-        const ngram_smoothing rule = options_.smoothing;
+        const back_off_rule rule = rule_of(options_.smoothing);
         struct waiting_node {
             std::uint64_t node;
             child_words::range among;
@@ -329,14 +303,14 @@ class arpa_model {
             parents.back_offs[q] = 1;
             if (first == last) continue;
             const std::uint64_t seen = sum(nodes.probabilities.span().subspan(first, last - first));
-            const history of = history_of(rule, nodes.histories.size() != 0 ? nodes.histories[first] : seen,
-                                          seen, last - first);
+            const history_weights of =
+                rule.after(nodes.histories.size() != 0 ? nodes.histories[first] : seen, seen, last - first);
             parents.back_offs[q] = of.rest;
             const std::uint64_t from = from_root ? 0 : parents.suffixes[q];
             const child_words::range among{before.children[from], before.children[from + 1]};
             for (std::uint64_t i = first; i < last; ++i) {
                 shorter.fetch_entry(among, nodes.last_words[i]);
-                waiting[count++] = {i, among, own(rule, nodes.probabilities[i], of.h), of.rest};
+                waiting[count++] = {i, among, rule.own(nodes.probabilities[i], of.h), of.rest};
                 if (count == waiting.size()) weight_waiting();
             }
         }
