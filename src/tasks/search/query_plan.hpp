@@ -16,8 +16,8 @@
 #include "quern/ops/search.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/similar.hpp"
+#include "tasks/search/snippet.hpp"
 #include "tasks/store/opened_store.hpp"
-#include "tasks/store/snippet.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {

@@ -14,8 +14,8 @@
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/parsed_query.hpp"
+#include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
-#include "tasks/store/snippet.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/space_writer.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tasks/store/snippet.hpp"
+#include "tasks/search/snippet.hpp"
 
 #include "base/ascii.hpp"
 #include "base/canonical_math.hpp"
