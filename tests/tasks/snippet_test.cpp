@@ -12,6 +12,8 @@
 namespace quern {
 namespace {
 
+using search_detail::is_common, search_detail::weight_in_passages;
+
 using weights = std::map<std::string, std::uint32_t>;
 
 std::string weighed_snippet_of(std::string_view text, const weights& wanted, std::size_t max_bytes,

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "ops/search/passage.hpp"
 #include "ops/search/search_impl.hpp"
 
 namespace quern {
@@ -61,7 +62,9 @@ std::vector<std::string> discriminative_words(const opened_store& store,
     std::vector<std::string> discriminative;
     for (const std::string& word : words) {
         const auto id = store.words().dictionary().find(word);
-        if (id && is_common(store.info().documents, store.words().postings(*id).document_frequency)) continue;
+        if (id &&
+            search_detail::is_common(store.info().documents, store.words().postings(*id).document_frequency))
+            continue;
         rarer = rarer || id;
         discriminative.push_back(word);
     }
@@ -239,7 +242,7 @@ void query_plan::add_shown(std::span<const query_part> parts) {
     discriminative = discriminative_words(store_, discriminative);
 
     const auto weight_of = [&](std::uint64_t holders) {
-        return weight_in_passages(collection_.document_lengths.size(), holders);
+        return search_detail::weight_in_passages(collection_.document_lengths.size(), holders);
     };
     std::map<std::string_view, std::uint32_t> words;
     for (std::size_t i = 0; i < words_.size(); ++i) {  // words come first, in order

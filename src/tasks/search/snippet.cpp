@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/search/snippet.hpp"
 
-#include "base/ascii.hpp"
-#include "base/canonical_math.hpp"
-
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
-#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.hpp"
+
 namespace quern {
 namespace {
 
-using match = snippet_match;
+using match = search_detail::passage_match;
 
 /// A quick test that rejects nearly all words of a text: no word of a set begins with this byte and has this length.
 class glance {
@@ -73,67 +69,6 @@ std::vector<match> find_matches(const text::token_list& words, const sought_term
     return matches;
 }
 
-struct match_range {
-    std::uint32_t begin = 0, end = 0;
-};
-
-/// The distinct terms among neighbouring matches.
-class held_terms {
-  public:
-    explicit held_terms(std::span<const std::uint32_t> weights)
-        : weights_(weights), counts_(weights.size()) {}
-    void add(std::uint32_t term) {
-        all_ += weights_[term];
-        if (counts_[term]++ == 0) different_ += weights_[term];
-    }
-    void remove(std::uint32_t term) {
-        all_ -= weights_[term];
-        if (--counts_[term] == 0) different_ -= weights_[term];
-    }
-    bool repeats(std::uint32_t term) const { return counts_[term] > 1; }
-    std::uint64_t different() const { return different_; }  ///< their weight
-    std::uint64_t all() const { return all_; }              ///< that of all matches
-
-  private:
-    std::span<const std::uint32_t> weights_;
-    std::vector<std::uint32_t> counts_;
-    std::uint64_t different_ = 0, all_ = 0;
-};
-
-/// The criteria for comparing passages, in this order.
-struct merit {
-    std::uint64_t different = 0;
-    int near = 0;  ///< larger is nearer
-    std::uint64_t all = 0;
-    auto operator<=>(const merit&) const = default;
-};
-
-/// The best passage from one match to another that is no longer than `max_bytes`. Two windows slide with the same end:
-/// the longest one, and the shortest one that has all of its distinct terms. O(matches).
-match_range best_match_range(const std::vector<match>& matches, std::span<const std::uint32_t> weights,
-                             std::size_t max_bytes) {
-    held_terms longest(weights), shortest(weights);
-    merit best_merit;
-    match_range best;
-    for (std::size_t last = 0, first = 0, near = 0; last < matches.size(); ++last) {
-        longest.add(matches[last].what);
-        shortest.add(matches[last].what);
-        while (first < last && matches[last].end - matches[first].begin > max_bytes)
-            longest.remove(matches[first++].what);
-        while (near < first || shortest.repeats(matches[near].what)) shortest.remove(matches[near++].what);
-        // A phrase before it may extend past the last match.
-        const std::uint32_t begin = std::min(matches[near].end, matches[last].begin);
-        const merit of = {longest.different(),
-                          -static_cast<int>(std::bit_width((matches[last].begin - begin) / 16)),
-                          longest.all()};
-        if (of > best_merit) {
-            best_merit = of;
-            best = {matches[first].begin, matches[last].end};
-        }
-    }
-    return best;
-}
-
 bool is_continuation(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
@@ -175,12 +110,6 @@ void append_one_line(std::string& out, std::string_view passage) {
 
 }  // namespace
 
-std::uint32_t weight_in_passages(std::uint64_t documents, std::uint64_t holders) {
-    if (holders == 0 || holders >= documents) return 1;
-    const double rarity = canonical_log(static_cast<double>(documents) / static_cast<double>(holders));
-    return 1 + static_cast<std::uint32_t>(std::nearbyint(4 * rarity));
-}
-
 void snippet_finder::look_through(const text::token_list& words, std::size_t begin) {
     const auto before = static_cast<std::uint32_t>(begin);
     for (const match& m : find_matches(words, sought_))
@@ -188,7 +117,8 @@ void snippet_finder::look_through(const text::token_list& words, std::size_t beg
 }
 
 std::string snippet_finder::passage(std::string_view text, std::size_t max_bytes) const {
-    const match_range core = best_match_range(matches_, sought_.weights, max_bytes);
+    const search_detail::match_range core =
+        search_detail::best_match_range(matches_, sought_.weights, max_bytes);
     // The remaining length goes before and after the matches, a third and two thirds.
     const std::size_t spare = max_bytes > core.end - core.begin ? max_bytes - (core.end - core.begin) : 0;
     std::size_t begin = core.begin > spare / 3 ? back_to_word(text, core.begin - spare / 3) : 0;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/search/passage.hpp"
 #include "text/analyzer.hpp"
 
 namespace quern {
@@ -18,21 +19,6 @@ struct sought_terms {
     std::span<const std::string> words;                 ///< sorted
     std::span<const std::vector<std::string>> phrases;  ///< of words that must be adjacent
     std::span<const std::uint32_t> weights;             ///< of the words, then of the phrases; from 1
-};
-
-/// The weight of a word in passages if this many of the collection's documents have it: 1 if all have it, 4 · ln 2 more
-/// for each halving of that number.
-std::uint32_t weight_in_passages(std::uint64_t documents, std::uint64_t holders);
-
-/// Whether more than three quarters of the documents have a word. Next to rarer words it contributes nothing to a
-/// passage.
-constexpr bool is_common(std::uint64_t documents, std::uint64_t holders) {
-    return holders > documents - documents / 4;
-}
-
-struct snippet_match {
-    std::uint32_t what;  ///< a word's index in `sought`, or a phrase's index plus the number of words
-    std::uint32_t begin, end;
 };
 
 /// Finds a passage in a text whose words arrive in pieces: those of a long text need not be in memory together. Its
@@ -47,7 +33,7 @@ class snippet_finder {
 
   private:
     sought_terms sought_;
-    std::vector<snippet_match> matches_;  // by begin; none ends before an earlier one does
+    std::vector<search_detail::passage_match> matches_;  // by begin; none ends before an earlier one does
 };
 
 /// Length of the text's first piece, at most `max`: up to the end of a line, where words end by every rule; else up to
