@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/search/document_similarity.hpp"
 #include "quern/tasks/search.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
@@ -52,7 +53,7 @@ struct search_engine::state {
     void check(const search_options& options) const;
     const document_finder& finder() const;
     const prior_ranks& ranks() const;
-    const vector_squares& squares(const context& ctx) const;
+    const search_detail::vector_squares& squares(const context& ctx) const;
     /// Throws usage_error if the store has none.
     const word_space& required_thesaurus() const;
 
@@ -65,7 +66,7 @@ struct search_engine::state {
     std::optional<word_space> thesaurus;
     mutable std::once_flag ranks_once, squares_once;
     mutable std::optional<prior_ranks> made_ranks;
-    mutable std::optional<vector_squares> made_squares;
+    mutable std::optional<search_detail::vector_squares> made_squares;
 };
 
 /// Data shared by all queries with the same options.
@@ -75,7 +76,7 @@ struct search_engine::prepared {
 
     const prior_ranks* ranks = nullptr;
     const word_space* thesaurus = nullptr;
-    std::optional<similarity_list> like;
+    std::optional<search_detail::similarity_list> like;
 };
 
 }  // namespace quern

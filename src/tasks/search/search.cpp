@@ -151,7 +151,10 @@ search_engine::prepared::prepared(const state& of, const search_options& options
                 fmt::format("at most {} similar words per word: the thesaurus of {} has no more", max,
                             of.store.path().string()));
     }
-    if (options.like) like.emplace(of.store, of.squares(ctx), *options.like, options.like_weight, ctx);
+    if (options.like) {
+        like.emplace(vectors_for_similarity(of.store), of.squares(ctx), *options.like, options.like_weight,
+                     ctx);
+    }
 }
 
 void search_engine::check(const search_options& options, const context& ctx) const {
@@ -274,8 +277,8 @@ const prior_ranks& search_engine::state::ranks() const {
     return *made_ranks;
 }
 
-const vector_squares& search_engine::state::squares(const context& ctx) const {
-    std::call_once(squares_once, [&] { made_squares.emplace(store, ctx); });
+const search_detail::vector_squares& search_engine::state::squares(const context& ctx) const {
+    std::call_once(squares_once, [&] { made_squares.emplace(vectors_for_similarity(store), ctx); });
     return *made_squares;
 }
 
