@@ -1,6 +1,8 @@
-# quern_room(NAME DEPENDS…): one module of src/ as one static library, quern_NAME, of all its .cpp files.
+# quern_room(NAME DEPENDS…): one module of src/ as one static library, quern_NAME, of all its .cpp files except those in
+# folders named papers.
 function(quern_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/papers/")
   if(NOT sources)
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)
