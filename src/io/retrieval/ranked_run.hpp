@@ -3,6 +3,7 @@
 // need (a line's number, its rank) is looked up in the text on request.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/memory_budget.hpp"
 #include "io/byte_source.hpp"
 #include "io/lines/text_blocks.hpp"
 #include "quern/base/context.hpp"
@@ -68,6 +70,44 @@ class ranked_run {
     std::vector<ranked_topic> topics_;
     std::vector<ranked_entry> entries_;  ///< topic by topic
     bool numbers_alone_ = true;
+};
+
+// Messages of the readers of retrieval experiments about a line.
+
+inline constexpr std::size_t longest_trec_line = std::size_t{1} << 20;
+
+/// An excerpt of the file, without bytes that would break a line or a terminal.
+inline std::string quoted_field(std::string_view text) {
+    std::string shown = "\"";
+    for (const char c : text.substr(0, 40)) shown += c >= ' ' && c < 0x7f ? c : '?';
+    return shown.append(text.size() > 40 ? "…\"" : "\"");
+}
+
+inline std::string repeated_document(std::string_view document, std::string_view topic) {
+    return "duplicate document " + quoted_field(document) + " in topic " + quoted_field(topic);
+}
+
+// A ranked list from a file: lines of `id TAB score`.
+
+/// An open list: the ids point into its text. Line i + 1 of the file is entry i. Move-only.
+class ranked_list {
+  public:
+    /// Lines end with LF or CR LF; anything after a second tab is ignored. Throws usage_error (no such file), io_error,
+    /// invalid_input with the line: no tab, an empty id, an invalid score; out_of_memory: text and entries stay counted
+    /// in `memory`. Single-threaded: several lists are read at once.
+    ranked_list(const std::filesystem::path& path, const context& ctx, memory_budget& memory);
+
+    const std::string& name() const { return text_.name(); }
+    const std::vector<std::string_view>& ids() const { return ids_; }
+    const std::vector<double>& scores() const { return scores_; }  ///< unchanged, including NaN
+    std::size_t bytes() const { return text_.text().size(); }
+
+  private:
+    void reserve(std::size_t entries, memory_budget& memory);
+
+    text_of_file text_;
+    std::vector<std::string_view> ids_;
+    std::vector<double> scores_;
 };
 
 }  // namespace quern::io

@@ -17,7 +17,6 @@
 #include "base/ascii.hpp"
 #include "io/corpus/field_names.hpp"
 #include "io/retrieval/ranked_run.hpp"
-#include "io/retrieval/trec_messages.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

@@ -28,11 +28,9 @@
 #include "device/memory_budget.hpp"
 #include "io/lines/text_blocks.hpp"
 #include "io/retrieval/ranked_run.hpp"
-#include "io/retrieval/trec_messages.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/runs/ids.hpp"
-#include "tasks/runs/read_files.hpp"
+#include "tasks/runs/run_inputs.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
 namespace quern {

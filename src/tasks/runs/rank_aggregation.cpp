@@ -6,10 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "io/retrieval/ranked_list.hpp"
+#include "io/retrieval/ranked_run.hpp"
 #include "quern/base/error.hpp"
-#include "tasks/runs/ids.hpp"
-#include "tasks/runs/read_files.hpp"
+#include "tasks/runs/run_inputs.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
 

@@ -17,7 +17,6 @@
 #include "quern/tasks/search.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
-#include "tasks/store/document_finder.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/query_words.hpp"
 #include "text/analyzer.hpp"

@@ -10,11 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "io/store/section.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/layout.hpp"
 
 namespace quern {
+
 namespace layout = store_layout;
 namespace {
 
@@ -262,6 +264,33 @@ opened_store open_store(const std::filesystem::path& path) {
     std::optional<opened_store> opened;
     open_as_one(path, [&] { opened.emplace(path); });
     return std::move(*opened);
+}
+
+namespace {
+
+__extension__ using wide_number = unsigned __int128;
+
+}  // namespace
+
+document_finder::document_finder(const opened_store& store)
+    : store_(&store), table_(store.info().documents + store.info().documents / 2 + 1, nobody) {
+    for (std::uint32_t document = 0; document < store.info().documents; ++document) {
+        std::size_t slot = slot_of(store.id(document));
+        while (table_[slot] != nobody) slot = after(slot);
+        table_[slot] = document;
+    }
+}
+
+/// The high half of hash · slots: every slot is equally likely, without a division.
+std::size_t document_finder::slot_of(std::string_view id) const {
+    return static_cast<std::size_t>((static_cast<wide_number>(hash64(id)) * table_.size()) >> 64);
+}
+
+std::optional<std::uint32_t> document_finder::find(std::string_view id) const {
+    for (std::size_t slot = slot_of(id); table_[slot] != nobody; slot = after(slot)) {
+        if (store_->id(table_[slot]) == id) return table_[slot];
+    }
+    return {};
 }
 
 }  // namespace quern

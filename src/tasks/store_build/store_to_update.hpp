@@ -17,7 +17,6 @@
 #include "quern/base/document.hpp"
 #include "tasks/corpus/document_id_table.hpp"
 #include "tasks/corpus/document_ids.hpp"
-#include "tasks/store/document_finder.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/opened_store.hpp"
 
