@@ -141,7 +141,7 @@ std::string refusal(const option_description& option, std::string_view value) {
 }  // namespace
 
 std::string expected_value(const option_description& option) {
-    const auto with = [](std::string kind, const std::string& range) {
+    const auto with = [](const std::string& kind, const std::string& range) {
         return range.empty() ? kind : kind + " " + range;
     };
     switch (option.kind) {
