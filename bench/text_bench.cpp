@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 #include "text/dictionary.hpp"
 #include "text/passages.hpp"
 #include "text/unicode_words.hpp"

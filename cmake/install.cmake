@@ -3,14 +3,24 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/quern)
 
-# The one target for users: everything, through the tasks.
-add_library(quern_all INTERFACE)
-set_target_properties(quern_all PROPERTIES EXPORT_NAME quern)
-target_link_libraries(quern_all INTERFACE quern_tasks)
+# quern_capability(LIBRARY NAME…): targets for users, quern::NAME, each with what LIBRARY links and no more.
+set(capabilities "")
+function(quern_capability library)
+  foreach(name IN LISTS ARGN)
+    add_library(quern_for_${name} INTERFACE)
+    set_target_properties(quern_for_${name} PROPERTIES EXPORT_NAME ${name})
+    target_link_libraries(quern_for_${name} INTERFACE ${library})
+    list(APPEND capabilities quern_for_${name})
+  endforeach()
+  set(capabilities ${capabilities} PARENT_SCOPE)
+endfunction()
+quern_capability(quern_ops graph nearest aggregation)
+quern_capability(quern_text text)
+quern_capability(quern_tasks dedup ngrams words search quern)
 
 install(TARGETS quern DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/quern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS quern_all quern_base quern_device quern_primitives quern_io quern_text quern_ops quern_report quern_tasks
+install(TARGETS ${capabilities} quern_base quern_device quern_primitives quern_io quern_text quern_ops quern_report quern_tasks
         EXPORT quern-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT quern-targets NAMESPACE quern:: DESTINATION ${config_folder})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/quern-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 #include "text/passages.hpp"
 #include "text/unicode_words.hpp"
 

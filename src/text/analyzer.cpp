@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipeline from text to words: find and normalise them by the chosen rule, mark sentences and paragraphs, then drop
 // and stem. Each step is a class that works on the whole token list.
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 #include <unicode/locid.h>
 #include <unicode/uchar.h>

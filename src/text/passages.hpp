@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 #include "text/break_rules.hpp"
 #include "text/unicode_words.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern::text {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 #include "text/break_rules.hpp"
 #include "text/byte_masks.hpp"
 #include "text/case_folding.hpp"

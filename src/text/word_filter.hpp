@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quern/base/text_options.hpp"
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 struct sb_stemmer;
 

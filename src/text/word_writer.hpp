@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "quern/base/error.hpp"
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 #include "text/byte_masks.hpp"
 
 namespace quern::text {

@@ -7,6 +7,7 @@ setup() {
         "$tree"/apps/cli
     header include/quern/base/id.hpp ''
     header include/quern/ops/search.hpp '#include "quern/base/id.hpp"'
+    header include/quern/quern.hpp '#include "quern/base/id.hpp"' '#include "quern/ops/search.hpp"'
     header src/io/file.hpp '#include "quern/base/id.hpp"'
     header src/ops/search/list.hpp '#include "quern/ops/search.hpp"'
     header src/tasks/all.hpp '#include "io/file.hpp"' '#include "ops/search/list.hpp"'
@@ -28,7 +29,7 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
 @test "a clean tree passes" {
     check
     [ "$status" -eq 0 ]
-    [[ $output == *"5 files"* ]]
+    [[ $output == *"6 files"* ]]
 }
 
 @test "a module that includes a higher one is caught" {
@@ -48,11 +49,13 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
 
 @test "a public header that includes a private one is caught" {
     header include/quern/tasks/bad.hpp '#include "io/file.hpp"'
+    echo '#include "quern/tasks/bad.hpp"' >>"$tree/include/quern/quern.hpp"
     breach 'include/quern/tasks/bad.hpp:2: a public header may include public headers only'
 }
 
 @test "a public header that includes a higher one is caught" {
     header include/quern/base/bad.hpp '#include "quern/ops/search.hpp"'
+    sed -i '2i #include "quern/base/bad.hpp"' "$tree/include/quern/quern.hpp"
     breach 'include/quern/base/bad.hpp:2: public base may not include public ops (allowed: base)'
 }
 
@@ -147,4 +150,9 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
 @test "this repository is clean" {
     run "$QUERN_SOURCE/scripts/check-layers"
     [ "$status" -eq 0 ]
+}
+
+@test "a public header that the header of all headers lacks" {
+    sed -i /search/d "$tree/include/quern/quern.hpp"
+    breach "include/quern/quern.hpp:1: must include every public header"
 }

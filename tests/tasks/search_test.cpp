@@ -17,12 +17,12 @@
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
+#include "quern/text/analyzer.hpp"
 #include "reference/phrase_reference.hpp"
 #include "reference/search_reference.hpp"
 #include "tasks/search/parsed_query.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "temporary_folder.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {

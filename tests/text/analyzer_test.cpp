@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which words a text yields: golden cases by language, options, and refused input.
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern::text::reference {
 

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+
+#include "quern/base/error.hpp"
 
 namespace quern {
 
@@ -53,6 +56,15 @@ constexpr std::uint64_t bytes_of_row(vector_type type, std::uint32_t dimensions)
 }
 constexpr std::uint64_t vectors_view::row_bytes() const {
     return bytes_of_row(type, dimensions);
+}
+
+/// Rows of floats, one directly after the other. Throws usage_error if `values` are not whole rows.
+inline vectors_view view_of(std::span<const float> values, std::uint32_t dimensions) {
+    if (dimensions == 0 || values.size() % dimensions != 0)
+        throw usage_error(std::to_string(values.size()) + " values are not rows of " +
+                          std::to_string(dimensions));
+    return {vector_type::f32, values.size() / dimensions, dimensions, 4 * std::uint64_t{dimensions},
+            std::as_bytes(values)};
 }
 
 }  // namespace quern

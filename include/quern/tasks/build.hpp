@@ -14,33 +14,10 @@
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
+#include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/statistics.hpp"
 
 namespace quern {
-
-/// The maximum number of rejected or truncated documents of a run: a share of all documents, or a count.
-/// Repaired ones do not count. An incomplete input loses an unknown number of documents: it is allowed only if
-/// requested, and then counts as one.
-struct error_limit {
-    double share = 0.01;
-    std::uint64_t count = 0;
-    bool is_share = true;
-    bool forgives_incomplete = false;
-    bool exceeded(std::uint64_t lost, std::uint64_t documents) const;
-};
-
-/// How to treat a document whose id an earlier one already has. Within one file (an input, or a file in a
-/// folder that has many documents) it is an error with every rule except `generate`: the later one is rejected.
-enum class id_rule {
-    /// In another file: the id is prefixed with the path of its file, "b.jsonl:17"; the id of a file becomes
-    /// its path.
-    scoped,
-    global,  ///< in another file: also an error
-    /// Every record's id is its file's name and line, "b.jsonl:17", even if it has an id; links then have no
-    /// targets.
-    generate,
-};
-inline constexpr std::string_view id_rule_names[] = {"scoped", "global", "generate"};
 
 /// Stages of a build besides the index, in this order; each can be skipped. docs/build.md describes their
 /// results.
@@ -55,20 +32,16 @@ inline constexpr std::string_view build_stage_names[] = {"duplicates", "ranks", 
 inline const std::set<build_stage> all_build_stages = {build_stage::duplicates, build_stage::ranks,
                                                        build_stage::thesaurus, build_stage::vectors};
 
-struct build_options {
-    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
+/// A build from a source is not resumed, because its documents may be others the next time.
+struct build_options : corpus_input {
     std::filesystem::path store;
-    std::string input_format;  ///< empty: detected from the content; else the name of a corpus format
     text_options text;
-    error_limit max_errors;
-    id_rule ids = id_rule::scoped;
     std::set<build_stage> skip;  ///< stages to skip; empty: all run
     /// Adds the inputs to the existing store, as if its documents were read first, with its text options and
     /// stages: `text` and `skip` are ignored. docs/build.md says how the result differs from a store of all
     /// inputs.
     bool update = false;
-    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
-    bool force = false;         ///< replace an existing store, atomically
+    bool force = false;  ///< replace an existing store, atomically
 };
 
 struct build_result {

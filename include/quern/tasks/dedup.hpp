@@ -18,20 +18,14 @@
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/near_duplicates.hpp"
-#include "quern/tasks/build.hpp"
+#include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "quern/tasks/store.hpp"
 
 namespace quern {
 
-struct dedup_options {
-    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
-    /// Empty: detected from the content; else the name of a corpus format.
-    std::string input_format;
-    error_limit max_errors;
-    id_rule ids = id_rule::scoped;
-    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
-    text_options text;          ///< how texts become words, for word-based methods
+struct dedup_options : corpus_input {
+    text_options text;  ///< how texts become words, for word-based methods
     duplicate_options duplicates;
     keep_policy keep = keep_policy::first;  ///< lengths in bytes
 

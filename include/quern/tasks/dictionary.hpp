@@ -15,7 +15,7 @@
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
-#include "quern/tasks/build.hpp"
+#include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/statistics.hpp"
 
 namespace quern {
@@ -23,15 +23,10 @@ namespace quern {
 /// The version of the dictionary format that this program writes and reads.
 inline constexpr unsigned dictionary_format_version = 2;
 
-struct dictionary_options {
-    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
+struct dictionary_options : corpus_input {
     std::filesystem::path file;
-    std::string input_format;  ///< empty: detected from the content; else the name of a corpus format
-    text_options text;         ///< not used for word lines
-    bool titles = false;       ///< also read the words of titles
-    error_limit max_errors;
-    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
-    id_rule ids = id_rule::scoped;
+    text_options text;             ///< not used for word lines
+    bool titles = false;           ///< also read the words of titles
     std::uint64_t min_count = 1;   ///< minimum occurrences of a word
     std::uint32_t vocabulary = 0;  ///< maximum number of words: the most frequent, ties by bytes; 0: all
     bool force = false;            ///< replace an existing file, atomically

@@ -15,7 +15,7 @@
 #include "quern/base/rows.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
-#include "quern/tasks/build.hpp"
+#include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/statistics.hpp"
 
 namespace quern {
@@ -23,18 +23,12 @@ namespace quern {
 /// Replaces words that are not in the dictionary. It sorts after every word.
 inline constexpr std::string_view unknown_ngram_word = "<unk>";
 
-struct ngrams_options {
-    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
-    /// Empty: detected from the content; else the name of a corpus format.
-    std::string input_format;
+struct ngrams_options : corpus_input {
     /// Not used for word lines. Empty: those of the dictionary, or the defaults; must equal those of the
     /// dictionary, unless it was made from word lines.
     std::optional<text_options> text;
     /// Count the words of a document's title and then those of its text, as in a store.
     bool titles = false;
-    error_limit max_errors;
-    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
-    id_rule ids = id_rule::scoped;
     /// Written by make_dictionary; empty: every word of the corpus is known.
     std::filesystem::path dictionary;
     ngram_options ngrams;

@@ -70,6 +70,15 @@ struct search_options {
 
 inline constexpr unsigned max_query_order = 32;
 
+/// The options of a search by a person, as on the command line, in the browser and in the web interface: titles count,
+/// and unknown words get suggestions. The defaults of search_options are those of the published models.
+inline search_options interactive_search() {
+    search_options options;
+    options.ranking.title_weight = interactive_title_weight;
+    options.suggestions = interactive_suggestions;
+    return options;
+}
+
 enum class explained_list { text, prior, like };
 inline constexpr std::string_view explained_list_names[] = {"text", "prior", "like"};
 
@@ -97,7 +106,7 @@ struct explained_term {
 
 /// A near-duplicate of a document, which the build excluded.
 struct duplicate_hit {
-    std::string_view id, title;  ///< in the engine's memory, like those of search_hit
+    std::string_view id, title;  ///< valid like those of search_hit
     std::uint32_t distance = 0;  ///< edit distance of the texts, in bytes
 };
 
@@ -107,7 +116,7 @@ struct search_hit {
     std::uint32_t rank = 0;  ///< from 1
     std::uint32_t document = 0;
     double score = 0;
-    /// In the engine's memory: valid as long as the engine, also after a move.
+    /// Valid as long as a copy of the search_result.
     std::string_view id, title;
     std::string snippet;
     std::uint32_t words = 0;  ///< in the document, including the title
@@ -153,11 +162,13 @@ struct search_result {
     bool empty_query = false;                  ///< no word remains after analysis
     std::vector<similar_word> similar_words;   ///< with search_options::expand; in byte order
     std::vector<suggested_words> suggestions;  ///< with search_options::suggestions; in byte order
+    /// Keeps the opened store, in whose memory ids and titles are, also after the engine is gone.
+    std::shared_ptr<const void> opened;
 };
 
-/// A document of the store. The views are in the engine's memory, like those of search_hit.
+/// A document of the store.
 struct stored_document {
-    std::string_view id, title;
+    std::string id, title;
     std::string text;
     std::uint32_t words = 0;  ///< its length, including the title
 };
@@ -259,11 +270,11 @@ class search_engine {
     void search_on_device(std::span<const search_topic> topics, const search_options& options,
                           const prepared& lists, const context& ctx, const chosen_device& chosen,
                           const result_text& text, const result_sink& sink) const;
-    explicit search_engine(std::unique_ptr<state> s);
+    explicit search_engine(std::shared_ptr<const state> s);
     std::shared_ptr<const prepared> prepare(const search_options& options, const context& ctx) const;
     search_result result(std::string_view query, const search_options& options, const prepared& lists,
                          const context& ctx) const;
-    std::unique_ptr<state> state_;
+    std::shared_ptr<const state> state_;  ///< shared with results
 };
 
 /// Reads a topics file: `id TAB text` or TREC topics.

@@ -11,17 +11,12 @@
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "quern/ops/near_duplicates.hpp"
-#include "quern/tasks/build.hpp"
+#include "quern/tasks/corpus_input.hpp"
 
 namespace quern {
 
-struct signature_options {
-    std::vector<std::filesystem::path> inputs;  ///< "-" is standard input
-    std::string input_format;
-    error_limit max_errors;
-    id_rule ids = id_rule::scoped;
-    unsigned length = 100;      ///< maximum number of letters
-    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
+struct signature_options : corpus_input {
+    unsigned length = 100;  ///< maximum number of letters
 };
 
 struct signature_result {

@@ -15,7 +15,7 @@
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/word_similarity.hpp"
-#include "quern/tasks/build.hpp"
+#include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "quern/tasks/store.hpp"
 
@@ -64,18 +64,12 @@ struct space_params {
     std::uint64_t seed = 0;  ///< of the vectors
 };
 
-struct words_options {
-    /// "-" is standard input. A single store: its texts, with the text options given here.
-    std::vector<std::filesystem::path> inputs;
+/// `inputs` may be a single store: its texts, with the text options given here. `input_format` may be "triples": lines
+/// `word TAB relation TAB other word [TAB count]` from a parser of the user, whose relations replace those of the window;
+/// `max_errors` then counts lines.
+struct words_options : corpus_input {
     std::filesystem::path space;
-    /// Empty: detected from the content; else the name of a corpus format, or "triples": lines `word TAB
-    /// relation TAB other word [TAB count]` from a parser of the user, whose relations replace those of the
-    /// window.
-    std::string input_format;
-    error_limit max_errors;  ///< with triples: of lines
-    id_rule ids = id_rule::scoped;
-    text_options text;          ///< not used for word lines and triples
-    bool follow_links = false;  ///< follow symbolic links that lead out of a folder
+    text_options text;  ///< not used for word lines and triples
     space_params params;
     similarity_method method = similarity_method::automatic;
     bool force = false;  ///< replace an existing space, atomically

@@ -6,16 +6,13 @@
 
 namespace quern {
 
-admitted_corpus::admitted_corpus(const std::vector<std::filesystem::path>& inputs,
-                                 std::string_view input_format, bool follow_links,
-                                 const error_limit& max_errors, id_rule ids, const work_on_document& work,
+admitted_corpus::admitted_corpus(const corpus_input& input, const work_on_document& work,
                                  const text_options& text, const context& ctx)
-    : inputs_(inputs),
-      max_errors_(max_errors),
+    : input_(input),
       ctx_(ctx),
       parser_(ctx, work, text),
-      corpus_(io::open_corpus(inputs, corpus_options_for(input_format, follow_links, ctx), ctx)),
-      ids_(ids),
+      corpus_(open_documents(input, corpus_options_for(input, ctx), ctx)),
+      ids_(input.ids),
       taken_(ctx, ctx.memory_limit() / 8) {}
 
 bool admitted_corpus::cut(document_unit& unit) {
@@ -44,7 +41,7 @@ void admitted_corpus::admit(document_unit& unit) {
     const std::uint64_t share = ctx_.memory_limit() / 8, lines = ids_.memory_bytes();
     if (lines > share) throw out_of_memory("the lines of the documents of a file", 2 * lines, share);
     for (const document& d : unit.parsed.documents) verbatim_ |= d.verbatim;
-    record_.refuse_early(max_errors_, inputs_);
+    record_.refuse_early(input_);
 }
 
 }  // namespace quern

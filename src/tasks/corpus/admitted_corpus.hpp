@@ -10,10 +10,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
-#include <string_view>
-#include <vector>
 
 #include "device/cpu/pipeline.hpp"
 #include "io/corpus/corpus.hpp"
@@ -34,10 +31,9 @@ struct document_unit {
 
 class admitted_corpus {
   public:
-    /// `inputs` and `ctx` must outlive it. Throws as io::open_corpus, corpus_options_for and unit_parser do.
-    admitted_corpus(const std::vector<std::filesystem::path>& inputs, std::string_view input_format,
-                    bool follow_links, const error_limit& max_errors, id_rule ids,
-                    const work_on_document& work, const text_options& text, const context& ctx);
+    /// `input` and `ctx` must outlive it. Throws as open_documents and unit_parser do.
+    admitted_corpus(const corpus_input& input, const work_on_document& work, const text_options& text,
+                    const context& ctx);
 
     /// Adds the first three steps. Assigns ids; a document that repeats one of its file is refused, reported and
     /// counted.
@@ -53,7 +49,7 @@ class admitted_corpus {
     template <std::derived_from<document_unit> Unit>
     void run(pipeline<Unit>& line) {
         run_parallel(ctx_, [&] { line.run(); });
-        record_.refuse_too_many(max_errors_, inputs_);
+        record_.refuse_too_many(input_);
         ids_.tell(ctx_);
     }
 
@@ -65,8 +61,7 @@ class admitted_corpus {
     bool cut(document_unit& unit);
     void admit(document_unit& unit);
 
-    const std::vector<std::filesystem::path>& inputs_;
-    const error_limit max_errors_;
+    const corpus_input& input_;
     const context& ctx_;
     unit_parser parser_;
     std::unique_ptr<io::corpus_reader> corpus_;

@@ -8,8 +8,8 @@
 
 #include "io/corpus/folder_walk.hpp"
 #include "quern/tasks/store.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/hash.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
-#include "quern/tasks/build.hpp"
+#include "quern/tasks/corpus_input.hpp"
 #include "tasks/corpus/document_id_table.hpp"
 
 namespace quern {

@@ -9,7 +9,7 @@
 
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 

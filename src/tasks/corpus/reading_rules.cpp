@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/corpus/source_reader.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"
 
@@ -60,17 +61,22 @@ bool is_hidden(const fs::path& relative) {
 
 }  // namespace
 
+bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
+    if (!is_share) return lost > count;
+    return static_cast<double>(lost) > share * static_cast<double>(documents);
+}
+
 std::size_t units_at_once(const context& ctx) {
     return std::clamp<std::size_t>(ctx.memory_limit() / (unit_share * smallest_unit), 2,
                                    ctx.thread_count() + 2);
 }
 
-io::corpus_options corpus_options_for(std::string_view input_format, bool follow_links, const context& ctx) {
+io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx) {
     io::corpus_options corpus;
-    corpus.follow_links = follow_links;
-    if (!input_format.empty()) {
-        corpus.form = io::corpus_form_named(input_format);
-        if (!corpus.form) throw usage_error("unknown input format: " + std::string(input_format));
+    corpus.follow_links = input.follow_links;
+    if (!input.input_format.empty()) {
+        corpus.form = io::corpus_form_named(input.input_format);
+        if (!corpus.form) throw usage_error("unknown input format: " + input.input_format);
     }
     corpus.unit_bytes = unit_bytes(ctx);
     corpus.max_document_bytes = max_document_bytes;
@@ -85,10 +91,26 @@ reading_memory reading_memory_of(const context& ctx) {
     return {3 * unit, 8 * unit, limit / 8 * 3};
 }
 
-void require_inputs(const std::vector<fs::path>& inputs) {
-    if (inputs.empty()) throw usage_error("no corpus given");
+std::unique_ptr<io::corpus_reader> open_documents(const corpus_input& input,
+                                                  const io::corpus_options& options, const context& ctx) {
+    if (input.source != nullptr) return io::read_documents(*input.source, options);
+    return io::open_corpus(input.inputs, options, ctx);
+}
+
+std::vector<fs::path> names_of(const corpus_input& input) {
+    return input.source != nullptr ? std::vector<fs::path>{input.source->name()} : input.inputs;
+}
+
+void require_documents(const corpus_input& corpus) {
+    if (corpus.source != nullptr) {
+        if (!corpus.inputs.empty()) throw usage_error("inputs and a source of documents exclude each other");
+        if (!corpus.input_format.empty())
+            throw usage_error("an input format applies to files, not to a source");
+        return;
+    }
+    if (corpus.inputs.empty()) throw usage_error("no corpus given");
     std::error_code failed;
-    for (const fs::path& input : inputs) {
+    for (const fs::path& input : corpus.inputs) {
         if (input == "-") continue;
         const fs::file_status status = fs::status(input, failed);
         if (status.type() == fs::file_type::none)
@@ -137,7 +159,7 @@ void reading_record::reject_repeated(const document& d, std::string reason) {
     reject(d, std::move(reason));
 }
 
-void reading_record::refuse_empty(const std::vector<fs::path>& inputs) const {
+void reading_record::refuse_empty(const corpus_input& input) const {
     std::string reason = "holds no documents";
     const std::string excluded = excluded_in_words(counts.skipped);
     if (counts.rejected != 0) {
@@ -148,33 +170,35 @@ void reading_record::refuse_empty(const std::vector<fs::path>& inputs) const {
     const bool others = std::ranges::any_of(
         counts.skipped, [](const auto& each) { return each.first.starts_with("file: "); });
     if (others) reason += "; --input-format folder reads every file that is not binary";
-    throw invalid_input(inputs.front().string(), 0, std::move(reason));
+    throw invalid_input(names_of(input).front().string(), 0, std::move(reason));
 }
 
-void reading_record::refuse_early(const error_limit& limit, const std::vector<fs::path>& inputs) const {
+void reading_record::refuse_early(const corpus_input& input) const {
+    const error_limit& limit = input.max_errors;
     if (incomplete && !limit.forgives_incomplete)
         throw too_much_lost(*incomplete, "--max-errors 100% continues with what could be read", lost);
     const std::uint64_t gone = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
     if (limit.is_share || !limit.exceeded(gone, all)) return;
-    refuse(inputs,
+    refuse(input,
            fmt::format("the first of {} rejected or cut among {} documents so far; --max-errors {} allows no "
                        "more",
                        gone, all, limit.count));
 }
 
-void reading_record::refuse_too_many(const error_limit& limit, const std::vector<fs::path>& inputs) const {
-    refuse_early(limit, inputs);
+void reading_record::refuse_too_many(const corpus_input& input) const {
+    const error_limit& limit = input.max_errors;
+    refuse_early(input);
     const std::uint64_t gone = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
     if (!limit.exceeded(gone, all)) return;
     refuse(
-        inputs,
+        input,
         fmt::format("the first of {} rejected or cut among {} documents, more than the {:g}% of --max-errors",
                     gone, all, 100 * limit.share));
 }
 
-void reading_record::refuse(const std::vector<fs::path>& inputs, std::string why) const {
+void reading_record::refuse(const corpus_input& input, std::string why) const {
     input_issue first;
-    first.path = inputs.front().string();
+    first.path = names_of(input).front().string();
     if (!lost.empty()) first = lost.front();
     if (repeated_ids != 0)
         why += fmt::format("; {} of them repeat an id: --ids generate gives every record the id FILE:LINE",

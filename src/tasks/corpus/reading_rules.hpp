@@ -6,15 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "io/corpus/corpus.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
-#include "quern/tasks/build.hpp"
+#include "quern/tasks/corpus_input.hpp"
 
 namespace quern {
 
@@ -32,11 +32,19 @@ struct reading_memory {
 /// Throws out_of_memory if the budget is too small to read any corpus.
 reading_memory reading_memory_of(const context& ctx);
 
-/// `input_format` and `follow_links` as in build_options. Throws usage_error for an unknown one.
-io::corpus_options corpus_options_for(std::string_view input_format, bool follow_links, const context& ctx);
+/// Throws usage_error if there are neither inputs nor a source, or both, or if an input does not exist; io_error if it
+/// cannot be accessed.
+void require_documents(const corpus_input& input);
 
-/// Throws usage_error if there are no inputs or one does not exist, io_error if it cannot be accessed.
-void require_inputs(const std::vector<std::filesystem::path>& inputs);
+/// How to cut the documents of `input`, within the budget. Throws usage_error for an unknown input format.
+io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx);
+
+/// Opens the inputs or the source. Throws as corpus_options_for and io::open_corpus do.
+std::unique_ptr<io::corpus_reader> open_documents(const corpus_input& input,
+                                                  const io::corpus_options& options, const context& ctx);
+
+/// The names of the inputs, or of the source, for messages; at least one.
+std::vector<std::filesystem::path> names_of(const corpus_input& input);
 
 /// Throws usage_error if one of a store and an input is within the other. Only folders contain others: an input that is
 /// a file or a pipe cannot contain a store.
@@ -57,16 +65,16 @@ struct reading_record {
     void reject_repeated(const document& d, std::string reason);
 
     /// Throws invalid_input: there are no documents, and the reason, if a rule excluded some.
-    [[noreturn]] void refuse_empty(const std::vector<std::filesystem::path>& inputs) const;
-    /// Throws too_much_lost, naming the first, if more were rejected or truncated than `limit` allows, or if an input
-    /// is incomplete and that is not accepted.
-    void refuse_too_many(const error_limit& limit, const std::vector<std::filesystem::path>& inputs) const;
+    [[noreturn]] void refuse_empty(const corpus_input& input) const;
+    /// Throws too_much_lost, naming the first, if more were rejected or truncated than input.max_errors allows, or if an
+    /// input is incomplete and that is not accepted.
+    void refuse_too_many(const corpus_input& input) const;
     /// The same before the end of the input: a share is known only at the end.
-    void refuse_early(const error_limit& limit, const std::vector<std::filesystem::path>& inputs) const;
+    void refuse_early(const corpus_input& input) const;
 
   private:
     void note(input_issue issue);
-    [[noreturn]] void refuse(const std::vector<std::filesystem::path>& inputs, std::string why) const;
+    [[noreturn]] void refuse(const corpus_input& input, std::string why) const;
 };
 
 }  // namespace quern

@@ -14,7 +14,7 @@
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 

@@ -52,8 +52,7 @@ class dedup_run {
   public:
     dedup_run(const dedup_options& options, const context& ctx)
         : options_(options), ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)) {
-        request_ = {options.inputs,       options.input_format, options.max_errors, options.ids,
-                    options.keep_records, options.follow_links, work_of(options),   options.text};
+        request_ = {options, options.keep_records, work_of(options), options.text};
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
         if (compares_words(options.duplicates.method))
             words_.emplace(options.text, found_->scratch.file("words"));
@@ -192,7 +191,7 @@ class dedup_run {
 
     /// Called at the end of the corpus.
     void refuse_nothing(const document_reader& reader) const {
-        if (found_->positions.empty()) reader.record().refuse_empty(options_.inputs);
+        if (found_->positions.empty()) reader.record().refuse_empty(options_);
     }
 
     void take_record(const document_reader& reader) {
@@ -278,7 +277,7 @@ class dedup_run {
 }  // namespace
 
 dedup_result dedup(const dedup_options& options, const context& ctx) {
-    require_inputs(options.inputs);
+    require_documents(options);
     check_request(options);
     return dedup_run(options, ctx).run();
 }

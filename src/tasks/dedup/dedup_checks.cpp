@@ -76,7 +76,7 @@ context pinned_to_device(const context& ctx, duplicate_method method, run_statis
 
 namespace {
 
-std::string names_of(const std::vector<fs::path>& paths) {
+std::string listed(const std::vector<fs::path>& paths) {
     std::string names;
     for (const fs::path& path : paths) names.append(names.empty() ? "" : ", ").append(path.string());
     return names;
@@ -116,8 +116,8 @@ report::duplicate_summary summary_of(const dedup_options& options, const reading
         if (!value.empty()) summary.origin.emplace_back(name, std::move(value));
     };
     const auto number = [](std::uint64_t n) { return n == 0 ? std::string() : report::grouped(n); };
-    add("corpus", names_of(options.inputs));
-    add("compared with", names_of(options.against));
+    add("corpus", listed(names_of(options)));
+    add("compared with", listed(options.against));
     add("store", options.store.string());
     add("rejected documents", report::grouped(counts.rejected));
     add("kept in part: the rest is lost", number(counts.truncated));

@@ -12,9 +12,9 @@ namespace quern {
 namespace {
 
 std::unique_ptr<io::corpus_reader> open(const corpus_request& request, const context& ctx) {
-    io::corpus_options options = corpus_options_for(request.input_format, request.follow_links, ctx);
+    io::corpus_options options = corpus_options_for(request.input, ctx);
     options.keep_records = request.keep_records;
-    return io::open_corpus(request.inputs, options, ctx);
+    return open_documents(request.input, options, ctx);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ document_reader::document_reader(const corpus_request& request, word_table* word
       ctx_(ctx),
       parser_(ctx, request.work, request.text),
       corpus_(open(request, ctx)),
-      ids_(request.ids) {}
+      ids_(request.input.ids) {}
 
 document_reader::document_reader(const corpus_request& request, std::unique_ptr<io::corpus_reader> corpus,
                                  std::string stage, const context& ctx)
@@ -42,7 +42,7 @@ document_reader::document_reader(const corpus_request& request, std::unique_ptr<
       ctx_(ctx),
       parser_(ctx, request.work, request.text),
       corpus_(std::move(corpus)),
-      ids_(request.ids) {}
+      ids_(request.input.ids) {}
 
 document_reader::verdict document_reader::settle(document& d, const document_table& table) {
     const auto found = ids_.settle(d, table.size(), [&](std::string_view id) { return table.find(id); });
@@ -81,7 +81,7 @@ bool document_reader::read(std::uint64_t bytes, const admission& admit, const re
     }
     run_parallel(ctx_, [&] { line.run(); });
     if (ended) {
-        record_.refuse_too_many(request_.max_errors, request_.inputs);
+        record_.refuse_too_many(request_.input);
         ids_.tell(ctx_);
     }
     return !ended;
@@ -95,7 +95,7 @@ void document_reader::admit_unit(unit_in_work& unit, const admission& admit, con
         return v != verdict::taken;
     });
     if (redirected) std::ranges::for_each(unit.parsed.redirects, redirected);
-    record_.refuse_early(request_.max_errors, request_.inputs);
+    record_.refuse_early(request_.input);
 }
 
 }  // namespace quern

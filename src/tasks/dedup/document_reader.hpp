@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "io/corpus/corpus.hpp"
 #include "quern/base/context.hpp"
@@ -21,12 +19,8 @@
 namespace quern {
 
 struct corpus_request {
-    std::vector<std::filesystem::path> inputs;
-    std::string input_format;
-    error_limit max_errors;
-    id_rule ids = id_rule::scoped;
+    corpus_input input;
     bool keep_records = false;
-    bool follow_links = false;
     work_on_document work = {};
     text_options text = {};  ///< for work that depends on words
 };

@@ -13,9 +13,9 @@
 
 #include "io/files/atomic_file.hpp"
 #include "quern/base/error.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {

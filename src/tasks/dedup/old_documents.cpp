@@ -80,8 +80,9 @@ void read_set(const fs::path& against, std::uint32_t number, const dedup_options
             verbatim = read_store_info(against).verbatim;
             read_built_store(against, texts, table, ctx);
         } else {
-            const corpus_request request{{against}, options.input_format, options.max_errors, options.ids,
-                                         false,     options.follow_links, work_of(options),   options.text};
+            corpus_request request{options, false, work_of(options), options.text};
+            request.input.inputs = {against};
+            request.input.source = nullptr;
             document_reader reader(request, words, "against", ctx);
             reader.read(std::numeric_limits<std::uint64_t>::max(), [&](document& d) {
                 const document_reader::verdict v = reader.settle(d, table);
@@ -90,7 +91,7 @@ void read_set(const fs::path& against, std::uint32_t number, const dedup_options
                 texts.add(d.id, d.text);
                 return v;
             });
-            if (table.size() == first) reader.record().refuse_empty({against});
+            if (table.size() == first) reader.record().refuse_empty(request.input);
             const auto& found = reader.record().issues;
             issues.insert(issues.end(), found.begin(), found.end());
             words = nullptr;  // they have been added already

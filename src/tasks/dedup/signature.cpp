@@ -3,6 +3,7 @@
 
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
+#include "device/paced_checks.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/signature_option_table.hpp"
@@ -16,7 +17,7 @@ namespace quern {
 
 signature_result signatures(const signature_options& options, const context& ctx,
                             const std::function<void(std::string_view, const fuzzy_signature&)>& sink) {
-    require_inputs(options.inputs);
+    require_documents(options);
     for (const auto& input : options.inputs) refuse_own_output(input);
     require_cpu(ctx, "signature");
     check_ranges(options);
@@ -25,12 +26,11 @@ signature_result signatures(const signature_options& options, const context& ctx
         io::parsed_unit parsed;
         std::vector<fuzzy_signature> made;
     };
-    const auto corpus = io::open_corpus(
-        options.inputs, corpus_options_for(options.input_format, options.follow_links, ctx), ctx);
+    const auto corpus = open_documents(options, corpus_options_for(options, ctx), ctx);
     unit_parser parser(ctx, {});
     reading_record record;
     document_ids ids(options.ids);
-    id_table taken;
+    id_table taken(ctx, ctx.memory_limit() / 8);
 
     pipeline<unit_in_work> line(units_at_once(ctx));
     const auto tell = [&] { ctx.report({"read", corpus->consumed_bytes(), corpus->total_bytes(), "bytes"}); };
@@ -51,7 +51,9 @@ signature_result signatures(const signature_options& options, const context& ctx
     });
     line.in_order([&](unit_in_work& unit) {
         record.take(unit.parsed);
+        paced_checks checks(ctx, scattered_values);
         for (std::size_t i = 0; i < unit.made.size(); ++i) {
+            checks.after(1);
             document& d = unit.parsed.documents[i];
             const auto next = static_cast<std::uint32_t>(taken.size());
             const auto found =
@@ -63,10 +65,10 @@ signature_result signatures(const signature_options& options, const context& ctx
                 record.reject_repeated(d, ids.reason());
             }
         }
-        record.refuse_early(options.max_errors, options.inputs);
+        record.refuse_early(options);
     });
     run_parallel(ctx, [&] { line.run(); });
-    record.refuse_too_many(options.max_errors, options.inputs);
+    record.refuse_too_many(options);
     ids.tell(ctx);
     return {std::move(record.counts), std::move(record.issues), corpus->consumed_bytes()};
 }

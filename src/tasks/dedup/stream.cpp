@@ -119,6 +119,8 @@ struct duplicate_stream::state {
           index(requested.duplicates.threshold),
           form(io::jsonl_form()),
           ids(requested.ids) {
+        options.inputs = {"-"};  // named in messages
+        options.source = nullptr;
         open_earlier();
         earlier = table.size();
         seen.resize(earlier);
@@ -331,7 +333,7 @@ duplicate_stream::stream_result duplicate_stream::next(std::string_view line) {
         line_position.name.give(parsed.documents);
         s.take(parsed.documents.front(), result);
     }
-    s.record.refuse_early(s.options.max_errors, {"-"});
+    s.record.refuse_early(s.options);
     return result;
 }
 
@@ -342,7 +344,7 @@ void duplicate_stream::commit() {
 void duplicate_stream::finish() {
     state_->commit();
     if (state_->store) state_->store->finish();
-    state_->record.refuse_too_many(state_->options.max_errors, {"-"});
+    state_->record.refuse_too_many(state_->options);
 }
 
 std::string_view duplicate_stream::id(std::uint32_t position) const {

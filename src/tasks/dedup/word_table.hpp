@@ -16,8 +16,8 @@
 #include "quern/base/context.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/near_duplicates.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/dedup/document_table.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 

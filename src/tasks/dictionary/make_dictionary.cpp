@@ -50,8 +50,7 @@ class dictionary_run {
           file_(options.file, options.force ? io::existing::replace : io::existing::refuse),
           scratch_(ctx),
           collected_(scratch_, ctx.memory_limit() / 2),
-          corpus_(options.inputs, options.input_format, options.follow_links, options.max_errors, options.ids,
-                  {.a_distinct_word = 100}, options.text, ctx),
+          corpus_(options, {.a_distinct_word = 100}, options.text, ctx),
           words_(options.text, options.titles ? title_words::in_front : title_words::excluded) {}
 
     dictionary_result run() {
@@ -183,7 +182,7 @@ class dictionary_run {
 
 dictionary_result make_dictionary(const dictionary_options& options, const context& ctx) {
     require_cpu(ctx, "dictionary");
-    require_inputs(options.inputs);
+    require_documents(options);
     if (options.file.empty()) throw usage_error("no dictionary given");
     check_ranges(options);
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);

@@ -17,7 +17,7 @@
 #include "device/place.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 namespace {

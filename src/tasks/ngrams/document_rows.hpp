@@ -276,9 +276,9 @@ class document_rows {
     scratch_folder& scratch_;
     std::filesystem::path path_;
     std::span<const std::uint64_t> offsets_;
-    std::uint32_t first_document_;
-    unsigned first_n_, lengths_, depth_;
-    std::uint64_t memory_bytes_, bucket_rows_, chunk_rows_ = 0;
+    std::uint32_t first_document_ = 0;
+    unsigned first_n_ = 0, lengths_ = 0, depth_ = 0;
+    std::uint64_t memory_bytes_ = 0, bucket_rows_ = 0, chunk_rows_ = 0;
     std::vector<bucket> buckets_;           ///< in the order of their rows
     std::vector<std::uint32_t> bucket_of_;  ///< of each document, the first
     std::optional<spill_file> spill_;

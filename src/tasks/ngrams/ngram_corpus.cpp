@@ -42,8 +42,7 @@ class corpus_reading {
           ranks_(scratch, ctx.memory_limit() / 4),
           numbers_(scratch, "word_numbers", ctx.memory_limit() / 4),
           names_(scratch, "document_names", ctx.memory_limit() / 16),
-          corpus_(options.inputs, options.input_format, options.follow_links, options.max_errors, options.ids,
-                  {.a_word = 12, .a_distinct_word = 100}, text, ctx),
+          corpus_(options, {.a_word = 12, .a_distinct_word = 100}, text, ctx),
           words_(text, options.titles ? title_words::in_front : title_words::excluded) {}
 
     ngram_corpus read() {

@@ -17,6 +17,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/text/analyzer.hpp"
 #include "report/tsv.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/ngrams/arpa_model.hpp"
@@ -29,7 +30,6 @@
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -318,7 +318,7 @@ class ngrams_run {
 };
 
 ngrams_result checked_run(const ngrams_options& options, const context& ctx, const row_destination& to) {
-    require_inputs(options.inputs);
+    require_documents(options);
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
     const ngram_options& requested = options.ngrams;
     validate(requested);

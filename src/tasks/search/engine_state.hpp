@@ -15,11 +15,11 @@
 
 #include "ops/search/document_similarity.hpp"
 #include "quern/tasks/search.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/query_words.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 
@@ -32,7 +32,7 @@ struct search_engine::planned_query {
     search_query whole;  ///< points into `planned` and into prepared data
 };
 
-struct search_engine::state {
+struct search_engine::state : std::enable_shared_from_this<search_engine::state> {
     /// Opens everything that is ever read from the path: the store may be replaced or removed later.
     state(const std::filesystem::path& path, std::uint64_t memory);
 

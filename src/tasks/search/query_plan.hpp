@@ -16,9 +16,9 @@
 #include "quern/ops/search.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/similar.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/store/opened_store.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 

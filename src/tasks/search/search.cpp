@@ -118,15 +118,15 @@ search_hit search_engine::state::hit(const scored_document& scored, std::uint32_
     return hit;
 }
 
-search_engine::search_engine(std::unique_ptr<state> s) : state_(std::move(s)) {}
+search_engine::search_engine(std::shared_ptr<const state> s) : state_(std::move(s)) {}
 search_engine::~search_engine() = default;
 search_engine::search_engine(search_engine&&) noexcept = default;
 search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
 search_engine search_engine::open(const std::filesystem::path& store, const context& ctx) {
     constexpr unsigned share = 4;  // of the memory, for one query
-    std::unique_ptr<state> opened;
-    open_as_one(store, [&] { opened = std::make_unique<state>(store, ctx.memory_limit() / share); });
+    std::shared_ptr<const state> opened;
+    open_as_one(store, [&] { opened = std::make_shared<const state>(store, ctx.memory_limit() / share); });
     search_engine engine(std::move(opened));
     text::warn_of_other_unicode(store, engine.state_->store.info().unicode_version, ctx);
     return engine;
@@ -205,6 +205,7 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     const query_plan& planned = of.planned;
     const search_query& whole = of.whole;
     search_result result;
+    result.opened = shared_from_this();
     result.empty_query = planned.empty();
     result.unknown_words = planned.unknown();
     result.similar_words = planned.similar();
@@ -324,7 +325,7 @@ const word_space* search_engine::thesaurus() const {
 stored_document search_engine::document(std::uint32_t number) const {
     if (number >= documents()) throw usage_error("there is no document " + std::to_string(number));
     const opened_store& store = state_->store;
-    return {store.id(number), store.title(number), store.text(number),
+    return {std::string(store.id(number)), std::string(store.title(number)), store.text(number),
             store.collection().document_lengths[number]};
 }
 

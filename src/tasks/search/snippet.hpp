@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ops/search/passage.hpp"
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 

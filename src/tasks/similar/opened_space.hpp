@@ -18,8 +18,8 @@
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/similar.hpp"
 #include "quern/tasks/words.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 

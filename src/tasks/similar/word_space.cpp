@@ -14,12 +14,12 @@
 #include "primitives/edit_distance/edit_distance.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/similar.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/similar/opened_space.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_of_language.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/words_checks.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {

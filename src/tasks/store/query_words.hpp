@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/text/analyzer.hpp"
 #include "tasks/store/opened_store.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "quern/base/text_options.hpp"
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 

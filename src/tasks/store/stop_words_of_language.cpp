@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "text/analyzer.hpp"
+#include "quern/text/analyzer.hpp"
 #include "text/stop_words.hpp"
 
 namespace quern {

@@ -17,6 +17,7 @@
 #include "io/files/name_lock.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/corpus/described_corpus.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -33,7 +34,6 @@
 #include "tasks/store_build/rethrow_with_context.hpp"
 #include "tasks/store_build/stages.hpp"
 #include "tasks/store_build/store_to_update.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -60,7 +60,7 @@ std::string_view name_of(build_stage stage) {
 }
 
 build_options checked(const build_options& request) {
-    require_inputs(request.inputs);
+    require_documents(request);
     if (request.store.empty()) throw usage_error("no store given");
     build_options options = request;
     options.store = resolved_folder(options.store);
@@ -152,7 +152,9 @@ class build_run {
     }
 
     /// Whether the inputs will be the same when they are read again.
-    bool is_repeatable() const { return std::ranges::all_of(options_.inputs, lies_still); }
+    bool is_repeatable() const {
+        return options_.source == nullptr && std::ranges::all_of(options_.inputs, lies_still);
+    }
 
     /// Everything that the results so far depend on, whatever stages follow.
     std::string request() const {
@@ -207,9 +209,8 @@ class build_run {
     const store_to_update* old() const { return old_ ? &*old_ : nullptr; }
 
     std::unique_ptr<io::corpus_reader> open_corpus() const {
-        const io::corpus_options corpus =
-            corpus_options_for(options_.input_format, options_.follow_links, ctx_);
-        auto inputs = io::open_corpus(options_.inputs, corpus, ctx_);
+        const io::corpus_options corpus = corpus_options_for(options_, ctx_);
+        auto inputs = open_documents(options_, corpus, ctx_);
         return old_ ? old_->followed_by(std::move(inputs), corpus.unit_bytes) : std::move(inputs);
     }
 
@@ -231,8 +232,7 @@ class build_run {
         }
         source.old = old();
         if (spool) {
-            source.corpus = spool->read_again(
-                corpus_options_for(options_.input_format, options_.follow_links, ctx_).unit_bytes);
+            source.corpus = spool->read_again(corpus_options_for(options_, ctx_).unit_bytes);
             source.progress = "index";
             source.is_admitted = true;
         } else {
@@ -259,7 +259,7 @@ class build_run {
     }
 
     void leave_out(document_spool& spool) {
-        if (spool.documents().size() == 0) spool.record().refuse_empty(options_.inputs);
+        if (spool.documents().size() == 0) spool.record().refuse_empty(options_);
         clock_.end_stage("read", spool.input_bytes());
         duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, ctx_);
         journal_->record = std::move(spool.record());
@@ -384,11 +384,6 @@ class build_run {
 };
 
 }  // namespace
-
-bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
-    if (!is_share) return lost > count;
-    return static_cast<double>(lost) > share * static_cast<double>(documents);
-}
 
 build_result build(const build_options& request, const context& requested) {
     run_statistics statistics;

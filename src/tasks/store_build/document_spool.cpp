@@ -114,8 +114,7 @@ document_spool::document_spool(const build_options& options, std::unique_ptr<io:
                                const store_to_update* old, const scratch_folder& scratch, const context& ctx)
     : entries_(scratch.file("entries")), redirects_(scratch.file("redirects_read")) {
     for (const char* opened : {"entries", "redirects_read"}) std::filesystem::remove(scratch.file(opened));
-    const corpus_request request{options.inputs, options.input_format, options.max_errors, options.ids,
-                                 false,          options.follow_links, work_of_index,      options.text};
+    const corpus_request request{options, false, work_of_index, options.text};
     document_reader reading(request, std::move(corpus), "read", ctx);
     shard_writer texts(scratch.path(), 1, table_.overlap(), scratch.file("spooled_ids"));
     std::filesystem::remove(scratch.file("spooled_ids"));

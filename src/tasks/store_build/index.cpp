@@ -5,9 +5,9 @@
 
 #include "device/cpu/threads.hpp"
 #include "quern/base/error.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -34,7 +34,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
         read_collection(options, with_stop_words_of(text, store), std::move(source), store, scratch, pieces,
                         ctx);
     });
-    if (pieces.documents == 0) pieces.record.refuse_empty(options.inputs);
+    if (pieces.documents == 0) pieces.record.refuse_empty(options);
     clock.end_stage("collection", pieces.input_bytes);
     add_steps(clock, pieces.seconds);
 

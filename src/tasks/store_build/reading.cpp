@@ -23,9 +23,9 @@
 #include "ops/search/indexing/inverter.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/statistics.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/store_build/text_store.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -92,7 +92,7 @@ class collection_reader {
         resolved_.tell(ctx_);
         if (next_excluded_ != source_.excluded.size()) {
             throw invalid_input(
-                options_.inputs.back().string(), 0,
+                names_of(options_).back().string(), 0,
                 "changed while it was being read: documents found in the first pass are missing");
         }
     }
@@ -143,7 +143,7 @@ class collection_reader {
             text_ends_.append_value(text_bytes_);
         }
         for (const redirect& r : parsed.redirects) pieces_.links.add_redirect(r);
-        pieces_.record.refuse_early(options_.max_errors, options_.inputs);
+        pieces_.record.refuse_early(options_);
         unit.seconds.admit = watch.seconds();
     }
 
@@ -154,7 +154,7 @@ class collection_reader {
 
     bool admit_id(document& d) {
         if (pieces_.documents >= std::numeric_limits<std::uint32_t>::max() - 1) {
-            throw invalid_input(options_.inputs.back().string(), 0,
+            throw invalid_input(names_of(options_).back().string(), 0,
                                 "a store holds at most 4294967294 documents");
         }
         const bool excluded = next_excluded_ < source_.excluded.size() &&
@@ -269,9 +269,7 @@ class collection_reader {
         for (store_section& section : blocks_.finish()) pieces_.sections.push_back(std::move(section));
     }
 
-    void refuse_too_many_errors() const {
-        pieces_.record.refuse_too_many(options_.max_errors, options_.inputs);
-    }
+    void refuse_too_many_errors() const { pieces_.record.refuse_too_many(options_); }
 
     const build_options& options_;
     collection_pieces& pieces_;

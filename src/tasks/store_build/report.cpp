@@ -16,6 +16,7 @@
 #include "quern/tasks/similar.hpp"
 #include "report/build_report.hpp"
 #include "report/html_page.hpp"
+#include "tasks/corpus/reading_rules.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/stop_words_of_language.hpp"
 
@@ -65,7 +66,7 @@ void add_cost(report::build_report& page, const run_statistics& cost) {
 
 void add_run(report::build_report& page, const build_options& options) {
     std::string inputs;
-    for (const auto& input : options.inputs) {
+    for (const auto& input : names_of(options)) {
         const std::string name = input == "-" ? "standard input" : input.string();
         inputs.append(inputs.empty() ? "" : ", ").append(name);
     }

@@ -106,8 +106,7 @@ void read_words(const words_options& options, const text_options& text, bool kee
                 const context& ctx) {
     word_reader words(options.params, text, keep_lengths, into, ctx);
     // Sentences are found in whole texts, so that all words of one text are in memory.
-    admitted_corpus corpus(options.inputs, options.input_format, options.follow_links, options.max_errors,
-                           options.ids, {.a_byte = 4, .a_word = 48, .a_distinct_word = 100}, text, ctx);
+    admitted_corpus corpus(options, {.a_byte = 4, .a_word = 48, .a_distinct_word = 100}, text, ctx);
     pipeline<unit_in_work> line(units_at_once(ctx));
     corpus.begin(line);
     words.add_steps(line);

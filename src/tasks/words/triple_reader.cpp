@@ -88,7 +88,7 @@ class line_reader {
 
     void finish() {
         into_.triples.append(std::move(pending_));
-        into_.record.refuse_too_many(options_.max_errors, options_.inputs);
+        into_.record.refuse_too_many(options_);
     }
 
   private:
@@ -124,7 +124,7 @@ class line_reader {
         d.line = number;
         ++into_.record.counts.documents;  // reject() undoes this
         into_.record.reject(d, "the line " + std::string(fault));
-        into_.record.refuse_early(options_.max_errors, options_.inputs);
+        into_.record.refuse_early(options_);
     }
 
     const words_options& options_;

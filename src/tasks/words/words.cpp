@@ -17,6 +17,7 @@
 #include "io/files/atomic_folder.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
@@ -28,7 +29,6 @@
 #include "tasks/words/triple_reader.hpp"
 #include "tasks/words/word_counts.hpp"
 #include "tasks/words/words_checks.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -153,7 +153,7 @@ class words_run {
     }
 
     [[noreturn]] void refuse(const std::string& why) const {
-        throw too_little(options_.inputs.front().string(), 0, "is too little for a thesaurus: " + why);
+        throw too_little(names_of(options_).front().string(), 0, "is too little for a thesaurus: " + why);
     }
 
     void count_and_weight() {
@@ -429,7 +429,7 @@ class words_run {
 
 words_result words(const words_options& request, const context& ctx) {
     const words_options options = checked(request);
-    if (is_store(options.inputs.front())) {
+    if (options.source == nullptr && is_store(options.inputs.front())) {
         const opened_store store = open_store(options.inputs.front());
         return words_run(options, &store, ctx).run();
     }

@@ -8,11 +8,11 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words_option_table.hpp"
+#include "quern/text/analyzer.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/output_folder.hpp"
 #include "tasks/words/space_layout.hpp"
-#include "text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -50,7 +50,7 @@ void check_place(const words_options& options) {
 }  // namespace
 
 words_options checked(const words_options& request) {
-    require_inputs(request.inputs);
+    require_documents(request);
     if (request.space.empty()) throw usage_error("no space given");
     words_options options = request;
     options.space = resolved_folder(options.space);
