@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "corpus_fixture.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/dedup.hpp"
@@ -32,6 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using testing::files_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::read_file;
@@ -48,8 +50,7 @@ std::string line_of(const std::string& id, const std::string& text, const std::s
 std::string generated_corpus(std::uint32_t documents) {
     std::string lines;
     std::vector<std::string> texts;
-    std::uint64_t state = 7;
-    const auto next = [&] { return (state = state * 6364136223846793005 + 1442695040888963407) >> 33; };
+    testing::made_numbers next(7);
     for (std::uint32_t d = 0; d < documents; ++d) {
         std::string text;
         if (d % 17 == 5) {
@@ -89,16 +90,6 @@ class build_stages_test : public ::testing::Test {
         ctx.scratch = folder_ / "scratch";
         ctx.on_log = [this](log_level, std::string_view message) { said_.append(message).append("\n"); };
         return ctx;
-    }
-    /// All files except the record of the run, including those in subfolders.
-    std::map<std::string, std::string> files_of(const fs::path& store) {
-        std::map<std::string, std::string> files;
-        for (const auto& entry : fs::recursive_directory_iterator(store)) {
-            if (entry.is_regular_file() && entry.path().filename() != store_layout::statistics) {
-                files[entry.path().lexically_relative(store).string()] = read_file(entry.path());
-            }
-        }
-        return files;
     }
     std::vector<std::string> names_in(const fs::path& folder) {
         std::vector<std::string> names;

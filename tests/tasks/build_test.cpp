@@ -2,6 +2,7 @@
 // The main task on small generated corpora: the contents of the store; its bytes depend only on the collection; bad
 // input, interruption and damage are reported and leave nothing half-written.
 #include "quern/tasks/build.hpp"
+#include "corpus_fixture.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -41,8 +42,7 @@ using testing::write_file;
 /// A reproducible corpus: words of a skewed vocabulary, some documents empty, links forward and back.
 std::string generated_corpus(std::uint32_t documents, std::uint32_t words_each) {
     std::string lines;
-    std::uint64_t state = 1;
-    const auto next = [&] { return (state = state * 6364136223846793005 + 1442695040888963407) >> 33; };
+    testing::made_numbers next(1);
     for (std::uint32_t d = 0; d < documents; ++d) {
         lines += "{\"id\":\"d" + std::to_string(d) + "\",\"title\":\"Title " + std::to_string(d) +
                  "\",\"text\":\"";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting in a store, compared with the texts; a store whose postings and token stream disagree is detected.
 #include "quern/tasks/count.hpp"
+#include "corpus_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,24 +28,16 @@ using ::testing::HasSubstr;
 using testing::temporary_folder;
 using testing::write_file;
 
-class count_test : public ::testing::Test {
+class count_test : public testing::corpus_fixture {
   protected:
-    context context_with(unsigned threads, std::uint64_t memory = 0) const {
-        context ctx = context::cpu(threads);
-        ctx.memory_bytes = memory;
-        ctx.scratch = folder_.path();
-        return ctx;
-    }
     fs::path build_from(const std::string& corpus, const std::string& name, const context& ctx) {
-        write_file(folder_ / (name + ".jsonl"), corpus);
         build_options options;
-        options.inputs = {folder_ / (name + ".jsonl")};
+        options.inputs = {written(corpus, name + ".jsonl")};
         options.store = folder_ / name;
         options.skip = all_build_stages;
         build(options, ctx);
         return options.store;
     }
-    temporary_folder folder_;
 };
 
 constexpr std::uint32_t documents = 70'000, words_each = 20;  // enough for several ranges of documents

@@ -2,6 +2,7 @@
 // Near-duplicates of small generated corpora: one run, a store fed in batches, a set against another and a stream find
 // the same pairs; an interrupted run is resumed; the output equals the input.
 #include "quern/tasks/dedup.hpp"
+#include "corpus_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,11 +50,7 @@ struct made_document {
 /// Near-duplicates with few edits among distinct texts, of lengths around the size at which files of the store are
 /// joined; some are empty, some equal.
 std::vector<made_document> generated(std::uint32_t count, std::uint64_t seed, std::size_t longest = 3000) {
-    std::uint64_t state = seed;
-    const auto next = [&](std::uint64_t below) {
-        state = state * 6364136223846793005 + 1442695040888963407;
-        return (state >> 33) % below;
-    };
+    testing::made_numbers next(seed);
     std::vector<made_document> all;
     for (std::uint32_t i = 0; i < count; ++i) {
         std::string text;
@@ -95,22 +92,13 @@ std::string lines_of(const std::vector<made_document>& documents, std::size_t fi
     return lines;
 }
 
-class dedup_test : public ::testing::Test {
+class dedup_test : public testing::corpus_fixture {
   protected:
     dedup_options options_for(const std::string& corpus, const std::string& name = "corpus.jsonl") {
-        write_file(folder_ / name, corpus);
         dedup_options options;
-        options.inputs = {folder_ / name};
+        options.inputs = {written(corpus, name)};
         options.duplicates.threshold = parse_decimal("0.1");
         return options;
-    }
-    context context_with(unsigned threads = 2, std::uint64_t memory = 0) {
-        context ctx;
-        ctx.device.where = device_choice::kind::cpu;
-        ctx.threads = threads;
-        ctx.memory_bytes = memory;
-        ctx.scratch = folder_ / "scratch";
-        return ctx;
     }
     static std::string kept(const dedup_result& result) {
         std::string out;
@@ -123,8 +111,6 @@ class dedup_test : public ::testing::Test {
             names.insert(entry.path().filename().string());
         return names;
     }
-
-    temporary_folder folder_;
 };
 
 TEST_F(dedup_test, finds_pairs_and_groups_and_keeps_lines_as_they_are) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports of a store, read back by an independent parser and compared with words counted by hand.
 #include "quern/tasks/export.hpp"
+#include "corpus_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -105,11 +106,8 @@ TEST(export_ciff_test, holds_words_documents_and_lengths) {
 }
 
 /// Words with numbers of every encoded size: gaps and frequencies of one and of two bytes, lists of several blocks.
-void expect_what_counting_finds(std::uint32_t documents, std::uint64_t vocabulary, std::uint64_t state) {
-    const auto next = [&](std::uint64_t below) {
-        state = state * 6364136223846793005 + 1442695040888963407;
-        return (state >> 33) % below;
-    };
+void expect_what_counting_finds(std::uint32_t documents, std::uint64_t vocabulary, std::uint64_t seed) {
+    testing::made_numbers next(seed);
     std::map<std::string, std::map<std::int32_t, std::int32_t>> counted;
     std::vector<ciff_document> lengths;
     std::string lines;
@@ -202,11 +200,8 @@ TEST(export_ciff_test, ends_with_what_goes_wrong) {
 // ---- The model ----
 
 /// Documents with titles, some without words or without a title; words with skewed frequencies.
-std::string titled_corpus(unsigned documents, std::uint64_t state) {
-    const auto next = [&](std::uint64_t below) {
-        state = state * 6364136223846793005 + 1442695040888963407;
-        return (state >> 33) % below;
-    };
+std::string titled_corpus(unsigned documents, std::uint64_t seed) {
+    testing::made_numbers next(seed);
     const auto words = [&](std::uint64_t max) {
         std::string text;
         for (std::uint64_t w = next(max + 1); w > 0; --w)

@@ -11,6 +11,7 @@
 
 #include "added_outcome.hpp"
 #include "base/canonical_math.hpp"
+#include "corpus_fixture.hpp"
 #include "device/place.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
@@ -33,11 +34,7 @@ using testing::write_file;
 /// Documents about one of few subjects, whose words occur together and in no other; titles, links, some empty texts.
 std::string corpus(std::uint32_t documents) {
     constexpr std::uint32_t subjects = 5, words_each = 12;
-    std::uint64_t state = 11;
-    const auto next = [&](std::uint64_t below) {
-        state = state * 6364136223846793005 + 1442695040888963407;
-        return (state >> 33) % below;
-    };
+    testing::made_numbers next(11);
     std::string lines;
     for (std::uint32_t d = 0; d < documents; ++d) {
         const auto subject = static_cast<char>('a' + next(subjects));

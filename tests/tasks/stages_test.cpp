@@ -11,6 +11,7 @@
 #include <map>
 
 #include "added_outcome.hpp"
+#include "corpus_fixture.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/link_rank.hpp"
@@ -23,38 +24,29 @@ namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::files_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::read_file;
 using testing::temporary_folder;
 using testing::write_file;
 
-class stages_test : public ::testing::Test {
+class stages_test : public testing::corpus_fixture {
   protected:
     fs::path store_of(const std::string& corpus, const std::string& name = "store") {
-        write_file(folder_ / (name + ".jsonl"), corpus);
         build_options options;
-        options.inputs = {folder_ / (name + ".jsonl")};
+        options.inputs = {written(corpus, name + ".jsonl")};
         options.store = folder_ / name;
         options.skip = all_build_stages;
         build(options, context_with(2));
         return options.store;
     }
-    context context_with(unsigned threads, std::uint64_t memory = 0) {
-        context ctx = context::cpu(threads);
-        ctx.memory_bytes = memory;
-        ctx.scratch = folder_ / "scratch";
-        return ctx;
-    }
-
-    temporary_folder folder_;
 };
 
 /// Documents that link to many others, to themselves and to some that do not exist.
 std::string linked_corpus(std::uint32_t documents) {
     std::string lines;
-    std::uint64_t state = 7;
-    const auto next = [&] { return (state = state * 6364136223846793005 + 1442695040888963407) >> 33; };
+    testing::made_numbers next(7);
     for (std::uint32_t d = 0; d < documents; ++d) {
         lines += "{\"id\":\"d" + std::to_string(d) + "\",\"text\":\"page\",\"links\":[";
         for (std::uint64_t left = next() % 9; left > 0; --left) {
@@ -110,11 +102,7 @@ TEST_F(stages_test, a_store_without_links_has_no_ranks) {
 /// Sentences of a few patterns, so that words are used alike, in paragraphs; titles have separate words.
 std::string worded_corpus(std::uint32_t documents) {
     std::string lines;
-    std::uint64_t state = 3;
-    const auto next = [&](std::uint64_t below) {
-        state = state * 6364136223846793005 + 1442695040888963407;
-        return (state >> 33) % below;
-    };
+    testing::made_numbers next(3);
     for (std::uint32_t d = 0; d < documents; ++d) {
         const std::uint64_t theme = next(5);
         lines += "{\"id\":\"d" + std::to_string(d) + "\",\"title\":\"Title " + std::to_string(theme) +
@@ -126,15 +114,6 @@ std::string worded_corpus(std::uint32_t documents) {
         lines += "\"}\n";
     }
     return lines;
-}
-
-std::map<std::string, std::string> files_of(const fs::path& folder) {
-    std::map<std::string, std::string> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-        const std::string name = entry.path().filename().string();
-        if (name != store_layout::statistics) files[name] = read_file(entry.path());
-    }
-    return files;
 }
 
 TEST_F(stages_test, a_thesaurus_is_the_space_of_the_corpus) {

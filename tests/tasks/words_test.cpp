@@ -2,6 +2,7 @@
 // Word spaces of small generated corpora, compared with the definitions computed word by word in double precision: for
 // any gaps, windows, relations and measures; the same bytes for any number of threads and any memory.
 #include "quern/tasks/words.hpp"
+#include "corpus_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,11 +42,7 @@ using made_corpus = std::vector<std::vector<paragraph>>;  // documents
 /// Words with skewed frequencies, so that some are everywhere and many below any minimum; adjacent repeats; stop words;
 /// documents and paragraphs of every length, including empty ones.
 made_corpus generated(std::uint32_t documents, std::uint64_t seed) {
-    std::uint64_t state = seed;
-    const auto next = [&](std::uint64_t below) {
-        state = state * 6364136223846793005 + 1442695040888963407;
-        return (state >> 33) % below;
-    };
+    testing::made_numbers next(seed);
     const auto word = [&]() -> std::string {
         if (next(5) == 0) return next(2) == 0 ? "the" : "of";
         const std::uint64_t rank = std::uint64_t{1} << next(8);
@@ -185,26 +182,17 @@ double true_score(const truth& t, const std::string& a, const std::string& b, wo
 
 // ---- Running ----
 
-class words_test : public ::testing::Test {
+class words_test : public testing::corpus_fixture {
   protected:
     words_options options_for(const std::string& corpus, const std::string& name = "corpus.jsonl") {
-        write_file(folder_ / name, corpus);
         write_file(folder_ / "stop", "the\nof\n");
         words_options options;
-        options.inputs = {folder_ / name};
+        options.inputs = {written(corpus, name)};
         options.space = folder_ / "space";
         options.text.stop_words = folder_ / "stop";
         options.params.min_count = 2;
         options.force = true;
         return options;
-    }
-    context context_with(unsigned threads = 2, std::uint64_t memory = 0) {
-        context ctx;
-        ctx.device.where = device_choice::kind::cpu;
-        ctx.threads = threads;
-        ctx.memory_bytes = memory;
-        ctx.scratch = folder_ / "scratch";
-        return ctx;
     }
     word_space opened() { return word_space::open(folder_ / "space", context_with()); }
     template <class Error, class Work>
@@ -273,8 +261,6 @@ class words_test : public ::testing::Test {
             }
         }
     }
-
-    temporary_folder folder_;
 };
 
 TEST_F(words_test, are_as_defined_for_any_params) {
