@@ -162,7 +162,9 @@ void check_alike(const sparse_vectors_view& set, const sparse_vectors_view& quer
 }
 
 void check_options(const retrieval_options& options, std::uint64_t rows) {
-    check_ranges(options);
+    retrieval_options checked = options;
+    if (options.radius && std::isinf(*options.radius)) checked.radius.reset();  // no option, but a radius
+    check_ranges(checked);
     const std::uint64_t words = (rows + 63) / 64;
     if (!options.allowed.empty() && options.allowed.size() != words)
         throw usage_error("the bitmap of allowed vectors has " + std::to_string(options.allowed.size()) +
