@@ -48,7 +48,7 @@ class admitted_corpus {
     /// the budget has room for (4 bytes each).
     template <std::derived_from<document_unit> Unit>
     void run(pipeline<Unit>& line) {
-        run_parallel(ctx_, [&] { line.run(); });
+        run_parallel(with_threads_that_read(ctx_), [&] { line.run(); });
         record_.refuse_too_many(input_);
         ids_.tell(ctx_);
     }

@@ -71,6 +71,12 @@ std::size_t units_at_once(const context& ctx) {
                                    ctx.thread_count() + 2);
 }
 
+context with_threads_that_read(const context& ctx) {
+    context reading = ctx;
+    reading.threads = static_cast<unsigned>(std::min<std::size_t>(ctx.thread_count(), units_at_once(ctx)));
+    return reading;
+}
+
 io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx) {
     io::corpus_options corpus;
     corpus.follow_links = input.follow_links;

@@ -22,6 +22,10 @@ namespace quern {
 /// of each (raw, parsed, processed): all together take an eighth of the memory budget.
 std::size_t units_at_once(const context& ctx);
 
+/// `ctx` with no more threads than units are in progress: each thread that reads has a word segmenter and buffers of its
+/// own, which a small budget has no room for.
+context with_threads_that_read(const context& ctx);
+
 /// The budget's shares while a corpus is read: an eighth for units of ordinary size, three eighths for the one larger
 /// document, the rest for the task's own data.
 struct reading_memory {

@@ -79,7 +79,7 @@ bool document_reader::read(std::uint64_t bytes, const admission& admit, const re
         });
         line.in_order([this](const unit_in_work& unit) { words_->append(unit.words); });
     }
-    run_parallel(ctx_, [&] { line.run(); });
+    run_parallel(with_threads_that_read(ctx_), [&] { line.run(); });
     if (ended) {
         record_.refuse_too_many(request_.input);
         ids_.tell(ctx_);

@@ -67,7 +67,7 @@ signature_result signatures(const signature_options& options, const context& ctx
         }
         record.refuse_early(options);
     });
-    run_parallel(ctx, [&] { line.run(); });
+    run_parallel(with_threads_that_read(ctx), [&] { line.run(); });
     record.refuse_too_many(options);
     ids.tell(ctx);
     return {std::move(record.counts), std::move(record.issues), corpus->consumed_bytes()};

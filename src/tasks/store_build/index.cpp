@@ -6,6 +6,7 @@
 #include "device/cpu/threads.hpp"
 #include "quern/base/error.hpp"
 #include "quern/text/analyzer.hpp"
+#include "tasks/corpus/reading_rules.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 
@@ -30,7 +31,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
                          stage_clock& clock, const context& ctx) {
     const std::uint64_t memory = ctx.memory_limit();
     collection_pieces pieces(scratch, memory / 4);
-    run_parallel(ctx, [&] {
+    run_parallel(with_threads_that_read(ctx), [&] {
         read_collection(options, with_stop_words_of(text, store), std::move(source), store, scratch, pieces,
                         ctx);
     });
