@@ -436,8 +436,8 @@ TEST_F(joined_search_test, a_store_without_a_list_says_which_stage_makes_it) {
     refused([](search_options& o) { o.like = 0; }, "the stage vectors");
     refused([](search_options& o) { o.prior = -1; }, "prior");
     refused([](search_options& o) { o.prior = std::nan(""); }, "prior");
-    refused([](search_options& o) { o.expand_weight = 0; }, "similar words");
-    refused([](search_options& o) { o.like_weight = 1000; }, "similarity");
+    refused([](search_options& o) { o.expand_weight = 0; }, "expand_weight");
+    refused([](search_options& o) { o.like_weight = 1000; }, "like_weight");
     const auto other = search_engine::open(whole, ctx());
     search_options options;
     options.like = 400;
