@@ -110,7 +110,7 @@ const command* find(const std::string& name) {
 
 int run(std::vector<std::string> arguments, std::string& speaker) {
     if (arguments.empty()) {
-        // Without a command there is no result: the page goes to standard error.
+        // A missing command is a usage error: standard output stays empty.
         std::fputs(program_help().c_str(), stderr);
         return 2;
     }

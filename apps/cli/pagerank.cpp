@@ -35,8 +35,8 @@ void declare(command_line& line, rank_request& request) {
                 "is not a node is an error.",
                 "", [&](const std::string& text) { request.rank.preference = text; });
     line.option("--warm", "FILE",
-                "Start from these ranks (id, tab, rank: an earlier result). Missing nodes start at 0; ids "
-                "that are no longer nodes are ignored.",
+                "Start from these ranks (id, tab, rank: an earlier result). Nodes without a line start at 0; "
+                "lines of ids that the graph lacks are ignored.",
                 "", [&](const std::string& text) { request.rank.start = text; });
     line.option("weighted", request.rank);
     line.option("storage", rank);

@@ -48,8 +48,8 @@ void declare(command_line& line, serve_request& request) {
     line.section("Server options");
     line.option("--host", "HOST",
                 "The address to listen on: 127.0.0.1 and localhost are reachable from this machine only, "
-                "0.0.0.0 and :: from every network. There are no passwords and no encryption: use a proxy "
-                "for access from other machines.",
+                "0.0.0.0 and :: from every network. The server has neither passwords nor encryption: use a "
+                "proxy for access from other machines.",
                 request.address.host, [&](const std::string& value) { request.address.host = value; });
     line.option(port_option, request.address);
     line.option(
