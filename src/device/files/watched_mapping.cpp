@@ -48,7 +48,7 @@ struct mappings {
     std::uintptr_t page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 
     std::mutex mutex;                     // guards all below, and the entries' other members
-    entry* unused = nullptr;              // a list of its own
+    entry* unused = nullptr;              // entries to reuse, linked
     std::optional<lost_file> first_lost;  // of those that have ended
 
     entry* find(const void* memory) const noexcept {

@@ -241,7 +241,7 @@ void sort_segments(cuda_place& place, device_span<Key> keys, Value* values,
     const std::uint64_t items = keys.size();
     const std::uint64_t segments = segments_in(offsets.size());
     if (segments == 0) {
-        // No segments: then there are no items, and a single offset must be 0.
+        // Without segments there are no items: the only offset, if any, must be 0.
         std::uint64_t only = 0;
         if (!offsets.empty()) copy_out<std::uint64_t>(place, offsets, std::span(&only, 1));
         if (items != 0 || only != 0) throw_fault(fault::offsets_not_rising, 0);

@@ -21,7 +21,7 @@ void write_word_report(const std::filesystem::path& space, const words_result& m
     size("distinct words", info.distinct);
     size("words of the space", info.vocabulary);
     size("relations", info.relations);
-    size("meetings", info.cooccurrences);
+    size("co-occurrences", info.cooccurrences);
     size("distinct triples", info.triples);
     size("contexts of all words", info.entries);
     size("neighbours of all words", info.neighbours);

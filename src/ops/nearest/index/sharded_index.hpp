@@ -522,7 +522,7 @@ class sharded_index final : public searched_set<View> {
 
     // ---- Batches ----
 
-    /// Pairs in a shard's part of a ranking: all of them, or some runs that are joined when there is no space left.
+    /// Pairs in a shard's part of a ranking: one sorted run, or several, which are merged when memory runs out.
     static std::uint64_t capacity_of_query(std::uint64_t allowed, std::uint64_t k) {
         return std::min(allowed, 4 * k);
     }
