@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -23,10 +24,14 @@ using quern::generator::growing_corpus;
 constexpr const char* usage =
     "usage: make-corpus SIZE[K|M|G] [SEED] > corpus.jsonl\n"
     "           documents for an index, with links, about SIZE bytes of them\n"
-    "       make-corpus --documents N [SEED] [--copies SHARE] [--mean-length BYTES] > corpus.jsonl\n"
+    "       make-corpus --documents N [SEED] [--copies SHARE] [--mean-length BYTES] [--sentences FILE] > "
+    "corpus.jsonl\n"
     "           documents for the search of near-duplicates: N texts, log-normal lengths (mean 2048), a "
     "SHARE (0.01)\n"
-    "           of them edited copies, at an edit rate of 0 to 0.06\n";
+    "           of them edited copies, at an edit rate of 0 to 0.06; FILE: real sentences, one a line, of "
+    "which "
+    "the\n"
+    "           texts consist\n";
 
 /// A number with its unit; -1 for anything else.
 double number_of(const char* text) {
@@ -83,6 +88,14 @@ struct request {
     corpus_with_copies::options copies;
 };
 
+/// False if the file has no lines.
+bool read_lines(const char* name, std::vector<std::string>& lines) {
+    std::ifstream file(name);
+    for (std::string line; std::getline(file, line);)
+        if (!line.empty()) lines.push_back(line);
+    return !lines.empty();
+}
+
 /// False if the arguments are invalid.
 bool parse(const std::vector<const char*>& words, request& wanted) {
     std::vector<const char*> plain;
@@ -94,6 +107,11 @@ bool parse(const std::vector<const char*>& words, request& wanted) {
             continue;
         }
         if (i + 1 == words.size()) return false;
+        if (word == "--sentences") {
+            only_copies = true;
+            if (!read_lines(words[++i], wanted.copies.sentences)) return false;
+            continue;
+        }
         const double value = number_of(words[++i]);
         if (word == "--documents") {
             wanted.documents = value;

@@ -115,9 +115,21 @@ std::string corpus_with_copies::fresh_text(random_numbers& chance) const {
     return text;
 }
 
+std::string corpus_with_copies::fresh_prose(random_numbers& chance) const {
+    constexpr double median = 3.6, spread_of_counts = 0.87;  // octaves
+    const double drawn = power_of_two(std::max(0.0, median + spread_of_counts * nearly_normal(chance)));
+    std::string text;
+    for (auto count = std::max<std::uint64_t>(3, static_cast<std::uint64_t>(drawn)); count > 0; --count) {
+        if (!text.empty()) text += ' ';
+        text += options_.sentences[chance.below(options_.sentences.size())];
+    }
+    return text;
+}
+
 std::string corpus_with_copies::text(std::uint64_t number) const {
     random_numbers chance = numbers_of(options_.seed, number);
-    if (number == 0 || chance.uniform() >= options_.copies) return fresh_text(chance);
+    if (number == 0 || chance.uniform() >= options_.copies)
+        return options_.sentences.empty() ? fresh_text(chance) : fresh_prose(chance);
     const std::string original = text(chance.below(number));
     return edited(original, chance);
 }
@@ -127,7 +139,10 @@ void corpus_with_copies::append_line(std::uint64_t number, std::string& lines) c
     for (const char c : text(number)) {
         if (c == '\n') {
             lines += "\\n";
+        } else if (c == '\t') {
+            lines += "\\t";
         } else {
+            if (c == '"' || c == '\\') lines += '\\';
             lines += c;
         }
     }

@@ -5,7 +5,7 @@
 // integers, sums, products and square roots, which IEEE 754 defines to the last bit, so that every machine makes the same
 // one. The properties that make near-duplicates hard to find are those of real text: log-normal lengths with the spread of
 // source files (1.5 octaves); words by rank about as 1/rank (Zipf's law); repeated use of the rarer words of a text
-// (burstiness).
+// (burstiness). Real sentences, where given, are used instead of words: filters tell generated words apart too easily.
 #pragma once
 
 #include <array>
@@ -24,6 +24,8 @@ class corpus_with_copies {
         std::uint64_t seed = 1;
         double copies = 0.01;  ///< the share of documents that are edited copies of an earlier one
         double mean_length = 2048;
+        /// Texts consist of these, drawn at random, instead of words: 12 on average (median), log-normal. Not empty then.
+        std::vector<std::string> sentences{};
     };
     explicit corpus_with_copies(const options& wanted);
 
@@ -33,9 +35,10 @@ class corpus_with_copies {
   private:
     static constexpr unsigned octaves = 18;  ///< words 2^k - 1 … 2^(k+1) - 2 are octave k
 
-    /// The text without quoting: letters, spaces, full stops, line ends.
+    /// The text without quoting.
     std::string text(std::uint64_t number) const;
     std::string fresh_text(random_numbers& chance) const;
+    std::string fresh_prose(random_numbers& chance) const;
     std::uint64_t length(random_numbers& chance) const;
     std::string_view word(random_numbers& chance, std::uint64_t topic) const;
 
